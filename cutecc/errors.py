@@ -1,0 +1,122 @@
+"""The exceptions of cutecc: every one says what happened, where, and what to try next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A place in a file of the user's: 1-based line and column, as editors count them."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+    text: str | None = None
+    """The source line itself; read from `file` when it is not given."""
+    length: int = 1
+    """How many characters from `column` on the caret underlines."""
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+
+    def excerpt(self) -> str:
+        """The source line with a caret below the column; empty when the line cannot be read."""
+        line = self.text if self.text is not None else self._read_line()
+        if line is None:
+            return ""
+        shown = line.rstrip("\n").expandtabs(4)
+        if self.column is None:
+            return f"  {shown}"
+        before = len(line[: self.column - 1].expandtabs(4))
+        return f"  {shown}\n  {' ' * before}{'^' * max(1, self.length)}"
+
+    def _read_line(self) -> str | None:
+        if self.line is None:
+            return None
+        try:
+            lines = Path(self.file).read_text(errors="replace").splitlines()
+        except OSError:
+            return None
+        return lines[self.line - 1] if 1 <= self.line <= len(lines) else None
+
+
+@dataclass(eq=False)
+class Error(Exception):
+    """The base of all exceptions of cutecc.
+
+    `str(error)` is one message for a terminal: location, what happened, the source line with a caret,
+    notes, and hints that say what to try.
+    """
+
+    message: str
+    location: SourceLocation | None = None
+    notes: list[str] = field(default_factory=list[str])
+    """Facts that belong to the failure, such as the output of a tool."""
+    hints: list[str] = field(default_factory=list[str])
+    """What the user can try next."""
+
+    def __post_init__(self) -> None:
+        # An exception keeps its arguments, so that it survives pickling between processes.
+        super().__init__(self.message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), dict(self.__dict__))
+
+    def __str__(self) -> str:
+        head = f"{self.location}: {self.message}" if self.location else self.message
+        lines = [head]
+        if self.location and (excerpt := self.location.excerpt()):
+            lines.append(excerpt)
+        lines += [f"note: {note}" for note in self.notes]
+        lines += [f"hint: {hint}" for hint in self.hints]
+        return "\n".join(lines)
+
+
+def _rebuild(kind: type[Error], state: dict[str, object]) -> Error:
+    error = kind.__new__(kind)
+    error.__dict__.update(state)
+    Exception.__init__(error, state["message"])
+    return error
+
+
+class UsageError(Error):
+    """The request itself is wrong: a file, function, option, pass or target that does not exist."""
+
+
+class SpecError(UsageError):
+    """An argument spec that does not parse, or does not fit its parameter."""
+
+
+class TraceError(Error):
+    """The kernel could not be imported or traced."""
+
+
+class ParseError(Error):
+    """A module that MLIR cannot parse or verify."""
+
+
+@dataclass(eq=False)
+class PassError(Error):
+    """A pass failed, or aborted the process it ran in."""
+
+    pass_name: str = ""
+    reproducer: str | None = None
+    """Path of the saved module that reproduces the failure, its command in the header."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{text}\nreproducer: {self.reproducer}" if self.reproducer else text
+
+
+class ToolError(Error):
+    """An external tool (ptxas, nvdisasm, cuobjdump) is missing or failed."""
+
+
+class RecordError(Error):
+    """A record on disk that cannot be read: damaged, incomplete, or of a newer major version."""
+
+
+class UnsupportedVersionError(Error):
+    """The installed nvidia-cutlass-dsl is not one that this cutecc knows."""

@@ -1,0 +1,5 @@
+"""From a kernel to a traced module: argument specs, kernel files and tracing.
+
+The only package of cutecc that imports the CuTe DSL, and it does so only where a kernel is traced: specs, headers and
+requests can be read without it.
+"""

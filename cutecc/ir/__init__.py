@@ -1,0 +1,1 @@
+"""The MLIR bindings and modules as values: loading, parsing, printing, counting, locations."""

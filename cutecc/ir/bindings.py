@@ -1,0 +1,112 @@
+"""Loading the MLIR bindings that ship in the nvidia-cutlass-dsl wheel, without the DSL around them.
+
+The whole DSL takes a second to import; the bindings alone, `cutlass._mlir`, a tenth. They live inside the package
+`cutlass`, whose import is the import of the DSL, and the native code looks up `cutlass._mlir` modules by name as it goes.
+So a deferred package stands in for `cutlass`: it lets the bindings find each other, and becomes the real package, in
+place, the moment anybody asks it for something of its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+import threading
+import types
+from typing import Any
+
+from cutecc.errors import UnsupportedVersionError
+
+_PACKAGE = "cutlass"
+_LIBRARY = "cutlass._mlir._mlir_libs._cutlass_ir"
+_POPULATED = "_cutecc_populated"
+_lock = threading.RLock()
+
+
+def load() -> Any:
+    """The native module behind the bindings, with its dialects registered.
+
+    Raises `UnsupportedVersionError` when nvidia-cutlass-dsl is missing or of an unknown version.
+    """
+    with _lock:
+        loaded = sys.modules.get(_LIBRARY)
+        if loaded is not None and hasattr(loaded, _POPULATED):
+            return loaded
+        deferred = None
+        if _PACKAGE not in sys.modules:
+            deferred = sys.modules[_PACKAGE] = _DeferredPackage(_package_spec())
+        try:
+            library: Any = importlib.import_module(_LIBRARY)
+            # Until `populate` has run, every access to a type goes through a search that is about 100 times slower.
+            library.populate(library)
+            setattr(library, _POPULATED, True)
+            importlib.import_module("cutlass._mlir.ir")
+        finally:
+            if deferred is not None:
+                _detach_namespaces()
+                deferred.defer()
+        return library
+
+
+def load_submodule(name: str) -> Any:
+    """The bindings' module `cutlass._mlir.<name>`, such as `ir` or `dialects.nvvm`."""
+    load()
+    return importlib.import_module(f"cutlass._mlir.{name}")
+
+
+def dsl_is_imported() -> bool:
+    """Whether this process has imported the DSL, by whoever's hand."""
+    package = sys.modules.get(_PACKAGE)
+    return package is not None and type(package) is not _DeferredPackage
+
+
+class _DeferredPackage(types.ModuleType):
+    """A package that is imported at the first look at anything inside it."""
+
+    def __init__(self, spec: importlib.machinery.ModuleSpec) -> None:
+        super().__init__(spec.name)
+        self.__spec__ = spec
+        self.__path__ = list(spec.submodule_search_locations or [])
+
+    def defer(self) -> None:
+        # Without a `__path__` of its own, the import of any submodule asks `__getattr__` for it.
+        del self.__path__
+
+    def __getattr__(self, name: str) -> Any:
+        with _lock:
+            if type(self) is _DeferredPackage:
+                spec = self.__spec__
+                assert spec is not None and spec.loader is not None
+                real = importlib.util.module_from_spec(spec)
+                self.__class__ = types.ModuleType
+                self.__dict__.update(real.__dict__)
+                try:
+                    spec.loader.exec_module(self)
+                except BaseException:
+                    # As with any failed import: the next attempt starts over.
+                    if sys.modules.get(_PACKAGE) is self:
+                        del sys.modules[_PACKAGE]
+                    raise
+        return getattr(self, name)
+
+
+def _detach_namespaces() -> None:
+    # `cutlass._mlir` and its folders are namespace packages, whose `__path__` is worked out from the parent's at each
+    # import; a plain list of folders leaves the parent alone.
+    for name, module in list(sys.modules.items()):
+        if name.startswith("cutlass._mlir") and hasattr(module, "__path__"):
+            module.__path__ = list(module.__path__)
+
+
+def _package_spec() -> importlib.machinery.ModuleSpec:
+    from cutecc.ir.version import check_supported_version
+
+    check_supported_version()
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise UnsupportedVersionError(
+            "nvidia-cutlass-dsl is installed, but its package 'cutlass' cannot be found",
+            hints=["reinstall it: pip install --force-reinstall nvidia-cutlass-dsl"],
+        )
+    return spec

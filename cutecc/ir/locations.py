@@ -1,0 +1,26 @@
+"""From MLIR locations to places in the user's Python."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from cutecc.errors import SourceLocation
+
+_FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+
+
+def user_location(location: Any) -> SourceLocation | None:
+    """The outermost frame that `location` names: for inlined library code, the user's line that called it.
+
+    `None` for an unknown location. MLIR prints a call-site location with the callee first, so the last
+    `"file":line:column` of the text is the caller's.
+    """
+    frames = _FILE.findall(str(location))
+    if not frames:
+        return None
+    file, line, column = frames[-1]
+    if file == "-" or line == "0":
+        return None
+    # MLIR says column 0 when the tracer gave none.
+    return SourceLocation(file, int(line), int(column) or None)

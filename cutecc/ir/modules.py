@@ -1,0 +1,99 @@
+"""Modules as values: reading them from text or bytecode, writing them, comparing them, counting their operations."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from cutecc.errors import ParseError, SourceLocation
+from cutecc.ir.mlir import ir
+
+BYTECODE_MAGIC = b"ML\xefR"
+
+
+@contextlib.contextmanager
+def fresh_context(*, multithreading: bool = True) -> Iterator[ir.Context]:
+    """A context with the wheel's dialects, current inside the block together with an unknown location."""
+    context = ir.Context()
+    if not multithreading:
+        context.enable_multithreading(False)
+    with context, ir.Location.unknown():
+        yield context
+
+
+def parse(source: bytes, name: str = "-") -> ir.Module:
+    """The module in `source`, MLIR text or bytecode, in the current context.
+
+    Raises `ParseError`, located in the file called `name` for text, when MLIR rejects it. Some broken inputs abort the
+    process instead (facts of the bindings, not of MLIR): parse what you do not trust in a worker.
+    """
+    if source.startswith(BYTECODE_MAGIC):
+        # The reader takes its buffer for a string that ends in a null byte, and stops at nothing else.
+        text: str | bytes = source
+    else:
+        try:
+            text = source.decode()
+        except UnicodeDecodeError as failure:
+            raise ParseError(f"{name} is neither MLIR bytecode nor UTF-8 text: {failure}") from None
+        if "\0" in text:
+            raise ParseError(f"{name} is neither MLIR bytecode nor text: it contains a null byte")
+    try:
+        return ir.Module.parse(text)
+    except ir.MLIRError as failure:
+        raise _parse_error(failure, text, name) from None
+    except (ValueError, RuntimeError) as failure:
+        raise ParseError(f"{name}: {failure}") from None
+
+
+def _parse_error(failure: ir.MLIRError, source: str | bytes, name: str) -> ParseError:
+    diagnostics = failure.error_diagnostics
+    if not diagnostics:
+        return ParseError(f"{name}: {failure}")
+    first = diagnostics[0]
+    notes = [note.message for note in first.notes] + [other.message for other in diagnostics[1:]]
+    if isinstance(source, bytes):
+        return ParseError(f"{name}: not readable as MLIR bytecode: {first.message}", notes=notes)
+    position = re.search(r":(\d+):(\d+)\)?$", str(first.location))
+    if position is None:
+        return ParseError(f"{name}: {first.message}", notes=notes)
+    line, column = int(position[1]), int(position[2])
+    lines = source.splitlines()
+    text = lines[line - 1] if 1 <= line <= len(lines) else None
+    return ParseError(first.message, location=SourceLocation(name, line, column, text), notes=notes)
+
+
+def to_bytecode(module: ir.Module) -> bytes:
+    """The module as MLIR bytecode; the fastest way to keep it."""
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def to_text(module: ir.Module, *, locations: bool = False, generic: bool = False) -> str:
+    """The module as MLIR prints it, ending in a newline."""
+    text = module.operation.get_asm(enable_debug_info=locations, print_generic_op_form=generic)
+    return text if text.endswith("\n") else text + "\n"
+
+
+def content_hash(data: bytes) -> str:
+    """The SHA-256 of a module's text or bytecode, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def count_operations(module: ir.Module) -> dict[str, int]:
+    """How many operations of each dialect the module holds, nested ones included, by falling number."""
+    names: Counter[str] = Counter()
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        names[operation.name] += 1
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    dialects: Counter[str] = Counter()
+    for name, number in names.items():
+        dialects[name.partition(".")[0]] += number
+    return dict(dialects.most_common())

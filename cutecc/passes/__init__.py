@@ -1,0 +1,1 @@
+"""Passes: what they are, which there are, pipelines of them, and running these."""

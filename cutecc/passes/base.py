@@ -1,0 +1,57 @@
+"""What a pass is."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cutecc.passes.options import Option, option_text, print_options
+from cutecc.record import Provider
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
+
+
+@dataclass(frozen=True)
+class ModulePass(ABC):
+    """One rewrite of a module.
+
+    A pass is a frozen dataclass: its fields are its options, each with a docstring below it, and its text form
+    `my-pass{option=1}` is derived from them. Equal passes do the same.
+    """
+
+    name: ClassVar[str]
+    """Kebab-case; unique among all passes."""
+    provider: ClassVar[Provider] = "cutecc"
+    anchors: ClassVar[tuple[str, ...]] = ()
+    """Operations that pipeline text nests the pass in, below the module: `gpu.module(my-pass)`."""
+
+    @abstractmethod
+    def run(self, module: ir.Module) -> None:
+        """Rewrite `module` in place, in its context. Values are plain, the DSL's casters are out of the way.
+
+        Raises `cutecc.errors.PassError` with a location of the user's when the module cannot be rewritten.
+        """
+
+    @property
+    def options(self) -> list[Option]:
+        """The options that differ from their defaults, by their names in text."""
+        changed: list[Option] = []
+        for field in dataclasses.fields(self):
+            value: Any = getattr(self, field.name)
+            if value != field.default:
+                changed.append((field.name.replace("_", "-"), option_text(value)))
+        return changed
+
+    def __str__(self) -> str:
+        text = self.name + print_options(self.options)
+        for anchor in reversed(self.anchors):
+            text = f"{anchor}({text})"
+        return text
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first line of the pass's docstring."""
+        return (cls.__doc__ or "").strip().partition("\n")[0]

@@ -1,0 +1,88 @@
+"""Running a pipeline: one pass at a time, observers told before and after each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from cutecc.errors import Error, PassError
+from cutecc.ir.casters import plain_values
+from cutecc.passes.base import ModulePass
+from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.wheel import WheelPass
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where in a pipeline a pass stands."""
+
+    index: int
+    """From 1."""
+    total: int
+    pass_: ModulePass
+
+
+class Observer(Protocol):
+    """Someone who watches a pipeline run. The base class does nothing; override what you need."""
+
+    def started(self, pipeline: Pipeline, module: ir.Module) -> None:
+        """The pipeline is about to run; `module` is its input."""
+
+    def before(self, position: Position, module: ir.Module) -> None:
+        """A pass is about to run on `module`."""
+
+    def after(self, position: Position, module: ir.Module, seconds: float) -> None:
+        """A pass has rewritten `module`, in `seconds` of wall time."""
+
+    def failed(self, position: Position, error: PassError, seconds: float) -> None:
+        """A pass has failed, or an observer found its result wrong; the run ends. The module is not fit to be read."""
+
+
+def run(pipeline: Pipeline, module: ir.Module, observers: Sequence[Observer] = ()) -> None:
+    """Run `pipeline` on `module`, in place, in the module's context.
+
+    Raises `PassError` for the pass that failed; the module is then in an undefined state.
+    """
+    for observer in observers:
+        observer.started(pipeline, module)
+    for index, pass_ in enumerate(pipeline, start=1):
+        position = Position(index, len(pipeline), pass_)
+        for observer in observers:
+            observer.before(position, module)
+        start = time.perf_counter()
+        try:
+            run_pass(pass_, module)
+            seconds = time.perf_counter() - start
+            for observer in observers:
+                observer.after(position, module, seconds)
+        except PassError as error:
+            for observer in observers:
+                observer.failed(position, error, time.perf_counter() - start)
+            raise
+
+
+def run_pass(pass_: ModulePass, module: ir.Module) -> None:
+    """Run one pass. Anything that goes wrong inside comes out as a `PassError` that names it."""
+    if isinstance(pass_, WheelPass):
+        pass_.run(module)
+        return
+    from cutecc.ir.mlir import ir
+
+    try:
+        with plain_values(), module.context, ir.Location.unknown():
+            pass_.run(module)
+    except PassError:
+        raise
+    except Error as error:
+        raise PassError(error.message, error.location, error.notes, error.hints, pass_name=pass_.name) from error
+    except Exception as failure:
+        raise PassError(
+            f"pass {pass_.name} failed with an internal error: {type(failure).__name__}: {failure}",
+            pass_name=pass_.name,
+            hints=["this is a bug in the pass; --debug shows where"],
+        ) from failure

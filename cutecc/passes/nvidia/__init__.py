@@ -1,0 +1,1 @@
+"""The wheel's own pipeline, one pass at a time."""

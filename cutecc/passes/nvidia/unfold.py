@@ -1,0 +1,77 @@
+"""The wheel's pipeline, as the installed version prints it: the one opaque string becomes a list of passes."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, fields
+
+from cutecc.errors import UnsupportedVersionError
+from cutecc.ir.bindings import load
+from cutecc.passes.base import ModulePass
+from cutecc.passes.options import print_options
+from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.wheel import WheelPass
+
+
+@dataclass(frozen=True)
+class WheelOptions:
+    """The options of the wheel's pipeline, by the wheel's own names."""
+
+    opt_level: int = 3
+    """0 to 3, for libNVVM and ptxas."""
+    preserve_line_info: bool = False
+    """Keep source lines in PTX and cubin (`-lineinfo`)."""
+    enable_assertions: bool = False
+    """Keep device asserts."""
+    check_inline_asm: bool = False
+    """Check inline PTX before code generation."""
+    ptx_options: str = ""
+    """Options for the assembler, as ptxas takes them."""
+    nvvm_options: str = ""
+    """Options for libNVVM."""
+    link_libraries: str = ""
+    """Bitcode libraries to link, comma-separated paths."""
+    fast_math: bool = False
+    """Let libNVVM use fast approximations and flush denormals (`fast` and `ftz` of `cuda-to-binary`)."""
+
+
+@functools.lru_cache(maxsize=64)
+def nvidia_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
+    """The passes that the wheel runs for the chip `target`; with `lir`, for a module of the experimental API.
+
+    Raises `UnsupportedVersionError` when the installed wheel has no such pipeline or option.
+    """
+    from cutecc.ir.mlir import ir, passmanager
+
+    load()
+    settings = {"cubin-chip": target, "cubin-format": "bin"}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if field.name not in ("fast_math", "link_libraries") and value != field.default:
+            settings[field.name.replace("_", "-")] = str(value).lower() if isinstance(value, bool) else str(value)
+    settings |= {
+        "opt-level": str(options.opt_level),
+        "check-inline-asm": str(options.check_inline_asm).lower(),
+        # With these two the host function launches through the `cuda` dialect, and the cubin is embedded beside it.
+        "enable-cuda-dialect": "true",
+        "cuda-dialect-external-module": "true",
+    }
+    prelude = "lir-to-cute-dsl," if lir else ""
+    text = f"builtin.module({prelude}cute-to-nvvm{print_options(settings.items())})"
+    with ir.Context():
+        try:
+            unfolded = str(passmanager.PassManager.parse(text))
+        except (ValueError, RuntimeError) as failure:
+            raise UnsupportedVersionError(
+                f"the installed nvidia-cutlass-dsl has no pipeline '{text}': {failure}"
+            ) from None
+    return Pipeline.parse(unfolded).map(functools.partial(_finished, options=options))
+
+
+def _finished(pass_: ModulePass, options: WheelOptions) -> ModulePass:
+    if isinstance(pass_, WheelPass) and pass_.name == "cuda-to-binary":
+        if options.fast_math:
+            pass_ = pass_.with_options(fast="true", ftz="true")
+        if options.link_libraries:
+            pass_ = pass_.with_options(l=options.link_libraries)
+    return pass_

@@ -1,0 +1,140 @@
+"""A pipeline as a value: an ordered list of passes, its text form, and ways to edit it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from cutecc.errors import UsageError
+from cutecc.passes import registry
+from cutecc.passes.base import ModulePass
+from cutecc.passes.options import convert_options, parse_options, split_list
+from cutecc.passes.wheel import WheelPass, check_paths
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Passes in the order they run.
+
+    Where a method takes a `selector`, a pass's name means each of its occurrences, and `cse#2` the second one.
+    Editing gives a new pipeline; the old one stays as it is.
+    """
+
+    passes: tuple[ModulePass, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Pipeline:
+        """The pipeline that `text` spells, as MLIR does: `cse,gpu.module(convert-fastmath-ops),canonicalize{max-iterations=3}`.
+
+        An enclosing `builtin.module(…)` may be left out. Raises `UsageError` for wrong syntax, an unknown option of a
+        Python pass, or an option that names a path. Whether the wheel knows a pass is found out by `check`.
+        """
+        return cls(tuple(_parse_level(text.strip(), ())))
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.passes))
+
+    def __iter__(self) -> Iterator[ModulePass]:
+        return iter(self.passes)
+
+    def __len__(self) -> int:
+        return len(self.passes)
+
+    def positions(self, selector: str) -> list[int]:
+        """Indices, from 0, of the passes that `selector` means; `UsageError` when there are none."""
+        name, _, occurrence = selector.partition("#")
+        found = [index for index, pass_ in enumerate(self.passes) if pass_.name == name]
+        if not found:
+            names = [pass_.name for pass_ in self.passes]
+            hints = [f"the pipeline has {', '.join(dict.fromkeys(names))}"]
+            if close := difflib.get_close_matches(name, names, n=1):
+                hints.insert(0, f"did you mean {close[0]}?")
+            raise UsageError(f"no pass '{name}' in the pipeline", hints=hints)
+        if not occurrence:
+            return found
+        if not occurrence.isdecimal() or not 1 <= int(occurrence) <= len(found):
+            raise UsageError(f"'{selector}': {name} occurs {len(found)} times, counted from #1")
+        return [found[int(occurrence) - 1]]
+
+    def position(self, selector: str) -> int:
+        """The index of the one pass that `selector` means; `UsageError` when it means several."""
+        found = self.positions(selector)
+        if len(found) > 1:
+            places = ", ".join(f"{selector}#{number}" for number in range(1, len(found) + 1))
+            raise UsageError(f"'{selector}' runs {len(found)} times in the pipeline", hints=[f"say which: {places}"])
+        return found[0]
+
+    def insert_after(self, selector: str, *new: ModulePass) -> Pipeline:
+        """With `new` after each pass that `selector` means."""
+        return self._edited(selector, lambda pass_: (pass_, *new))
+
+    def insert_before(self, selector: str, *new: ModulePass) -> Pipeline:
+        """With `new` before each pass that `selector` means."""
+        return self._edited(selector, lambda pass_: (*new, pass_))
+
+    def replace(self, selector: str, *new: ModulePass) -> Pipeline:
+        """With `new` in the place of each pass that `selector` means."""
+        return self._edited(selector, lambda _: new)
+
+    def without(self, selector: str) -> Pipeline:
+        """Without the passes that `selector` means."""
+        return self._edited(selector, lambda _: ())
+
+    def until(self, selector: str) -> Pipeline:
+        """Up to and including the one pass that `selector` means."""
+        return Pipeline(self.passes[: self.position(selector) + 1])
+
+    def since(self, selector: str) -> Pipeline:
+        """The passes after the one that `selector` means."""
+        return Pipeline(self.passes[self.position(selector) + 1 :])
+
+    def map(self, change: Callable[[ModulePass], ModulePass]) -> Pipeline:
+        """With each pass replaced by what `change` makes of it."""
+        return Pipeline(tuple(change(pass_) for pass_ in self.passes))
+
+    def _edited(self, selector: str, change: Callable[[ModulePass], Iterable[ModulePass]]) -> Pipeline:
+        chosen = set(self.positions(selector))
+        passes: list[ModulePass] = []
+        for index, pass_ in enumerate(self.passes):
+            passes += change(pass_) if index in chosen else (pass_,)
+        return Pipeline(tuple(passes))
+
+
+def parse_pass(text: str) -> ModulePass:
+    """The one pass that `text` spells; `UsageError` when it spells none or several."""
+    passes = Pipeline.parse(text).passes
+    if len(passes) != 1:
+        raise UsageError(f"'{text}' is not one pass")
+    return passes[0]
+
+
+def _parse_level(text: str, anchors: tuple[str, ...]) -> Iterator[ModulePass]:
+    for element in split_list(text):
+        head, parenthesis, rest = element.partition("(")
+        if parenthesis and "{" not in head:
+            if not rest.endswith(")"):
+                raise UsageError(f"pipeline: ')' is not the end of '{element}'")
+            anchor = head.strip()
+            inner = anchors if anchor == "builtin.module" and not anchors else (*anchors, anchor)
+            yield from _parse_level(rest[:-1], inner)
+        else:
+            yield _parse_one(element, anchors)
+
+
+def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
+    name, brace, options_text = text.partition("{")
+    name = name.strip()
+    if brace and not options_text.rstrip().endswith("}"):
+        raise UsageError(f"pipeline: '}}' is not the end of '{text}'")
+    if not name or any(character.isspace() for character in name):
+        raise UsageError(f"pipeline: '{text}' is not a pass")
+    options = parse_options(options_text.rstrip()[:-1] if brace else "")
+    pass_class = registry.find_pass(name)
+    if pass_class is None:
+        wheel_pass = WheelPass(name=name, wheel_options=tuple(options), anchors=anchors)
+        check_paths(wheel_pass)
+        return wheel_pass
+    if anchors not in ((), pass_class.anchors):
+        raise UsageError(f"pass {name} does not run on {' in '.join(anchors)}")
+    return pass_class(**convert_options(pass_class, options))

@@ -1,0 +1,31 @@
+"""What a compilation leaves behind: plain data, its JSON manifest, and the folder that holds both."""
+
+from cutecc.record.compilation import (
+    Artifact,
+    ArtifactKind,
+    Compilation,
+    Failure,
+    KernelResources,
+    Occupancy,
+    Parameter,
+    Provider,
+    Remark,
+    Signature,
+    Step,
+    Versions,
+)
+
+__all__ = [
+    "Artifact",
+    "ArtifactKind",
+    "Compilation",
+    "Failure",
+    "KernelResources",
+    "Occupancy",
+    "Parameter",
+    "Provider",
+    "Remark",
+    "Signature",
+    "Step",
+    "Versions",
+]

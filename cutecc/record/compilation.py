@@ -1,0 +1,185 @@
+"""The record of one kernel compiled for one target: what every reader of cutecc's results works on.
+
+Everything here is plain data that the manifest spells as JSON (`cutecc.record.manifest`). The bytes themselves, dumps,
+snapshots and artifacts, live in `Compilation.files` under the names that the data refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Provider = Literal["wheel", "stand-in", "composite", "cutecc", "plugin"]
+"""Who runs a pass: the installed wheel, our Python version of a pass it hides, a stretch of its pipeline that only
+runs as a whole, a pass of cutecc's own, or somebody else's package."""
+
+ArtifactKind = Literal["llvm-ir", "ptx", "cubin", "sass", "reproducer"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of the compiled function."""
+
+    name: str
+    spec: str
+    """Its argument spec in canonical spelling, as `docs/arguments.md` defines it."""
+    annotation: str | None = None
+    """The annotation in the user's source."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The host function's parameters, in call order, compile-time constants included."""
+
+    function: str
+    """The name of the Python function (`Gemm.__call__` for a method of a configured object)."""
+    parameters: list[Parameter]
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a pass said about a place in the user's program."""
+
+    severity: Literal["remark", "warning", "error", "note"]
+    message: str
+    location: str | None = None
+    """`file:line:column` of the user's frame."""
+
+
+@dataclass
+class Step:
+    """One pass of the pipeline, as it ran."""
+
+    index: int
+    """Position in the pipeline, from 1; the traced module is position 0."""
+    name: str
+    pass_text: str
+    """The pass with its anchor and options, in the pipeline's textual form."""
+    provider: Provider
+    status: Literal["ok", "failed"] = "ok"
+    seconds: float = 0.0
+    changed: bool | None = None
+    """Whether the printed IR differs from the one before; `None` when nobody asked."""
+    operations_before: dict[str, int] | None = None
+    """Operations by dialect before the pass; `None` when they were not counted."""
+    operations_after: dict[str, int] | None = None
+    remarks: list[Remark] = field(default_factory=list[Remark])
+    snapshot: str | None = None
+    """The file that holds the module after this pass as MLIR bytecode."""
+    dump_before: str | None = None
+    """The file that holds the module before this pass as text."""
+    dump: str | None = None
+    """The file that holds the module after this pass as text."""
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file made from the lowered module."""
+
+    kind: ArtifactKind
+    file: str
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """How many blocks of a kernel one SM holds at once, and why not more."""
+
+    block_threads: int
+    """Threads of a block, from the kernel's `.reqntid` or `.maxntid`."""
+    blocks_per_sm: int
+    warps_per_sm: int
+    fraction: float
+    """Resident warps over the most that the SM holds."""
+    limited_by: list[str]
+    """Every resource that allows no further block: `registers`, `shared memory`, `threads`, `blocks`."""
+
+
+@dataclass(frozen=True)
+class KernelResources:
+    """What one kernel takes of an SM. Memory in bytes, per thread or per block as said."""
+
+    kernel: str
+    registers: int
+    """32-bit registers per thread."""
+    stack_bytes: int
+    """Local memory stack frame per thread."""
+    spill_store_bytes: int | None
+    """Bytes of spill stores in the code of one thread; `None` when the assembler was not asked."""
+    spill_load_bytes: int | None
+    shared_static_bytes: int
+    """Shared memory per block that the cubin declares."""
+    shared_dynamic_bytes: int | None
+    """Shared memory per block that the launch asks for; `None` when it depends on the arguments."""
+    constant_bytes: int
+    """Constant bank 0: the parameters and what the driver adds."""
+    barriers: int | None
+    occupancy: Occupancy | None
+    """`None` when the block size is not known before the launch."""
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The tools that made a record."""
+
+    cutecc: str
+    python: str
+    nvidia_cutlass_dsl: str
+    ptxas: str
+    """What assembled the cubin: the wheel's own code generator, or the external ptxas."""
+    nvdisasm: str | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a compilation ended early."""
+
+    stage: str
+    """`trace`, `parse`, a pass's name, or the backend tool."""
+    message: str
+    reproducer: str | None = None
+    """The file in the record that reproduces the failure."""
+
+
+@dataclass
+class Compilation:
+    """One kernel compiled for one target."""
+
+    name: str
+    """The kernel's short name, as files and folders carry it."""
+    target: str
+    pipeline: str
+    """The passes in the order they ran, as text that `--pipeline` reads."""
+    versions: Versions
+    status: Literal["running", "ok", "stopped", "failed", "interrupted"] = "running"
+    """`stopped` means that `--stop-after` ended the run as asked."""
+    command: list[str] = field(default_factory=list[str])
+    """The command line, empty when the library was called."""
+    source: str | None = None
+    """The input file as the user named it."""
+    options: dict[str, str | int | bool] = field(default_factory=dict[str, "str | int | bool"])
+    """Settings that differ from their defaults, by their command line names."""
+    signature: Signature | None = None
+    """`None` for an input that was MLIR already."""
+    traced: str | None = None
+    """The file that holds the module before the first pass, as text."""
+    traced_snapshot: str | None = None
+    traced_operations: dict[str, int] | None = None
+    steps: list[Step] = field(default_factory=list[Step])
+    artifacts: list[Artifact] = field(default_factory=list[Artifact])
+    resources: list[KernelResources] = field(default_factory=list[KernelResources])
+    failure: Failure | None = None
+    seconds: float = 0.0
+    """Wall time of the passes and the backend together."""
+
+    def __post_init__(self) -> None:
+        self.files: MutableMapping[str, bytes] = {}
+        """Name to content. In memory for a library call; a stored record reads them when they are asked for."""
+
+    def artifact(self, kind: ArtifactKind) -> bytes | None:
+        """The content of the first artifact of `kind`, `None` when this compilation made none."""
+        return next((self.files[artifact.file] for artifact in self.artifacts if artifact.kind == kind), None)
+
+    def step(self, name: str) -> Step | None:
+        """The last step of the pass called `name` that ran."""
+        return next((step for step in reversed(self.steps) if step.name == name), None)

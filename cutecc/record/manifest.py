@@ -1,0 +1,65 @@
+"""A compilation as JSON: writing, reading, and the published schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import msgspec
+
+from cutecc.errors import RecordError
+from cutecc.record.compilation import Compilation
+
+SCHEMA = "cutecc/compilation"
+MAJOR, MINOR = 1, 0
+"""A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
+
+
+def encode(compilation: Compilation) -> bytes:
+    """The manifest of `compilation`, as indented JSON."""
+    body = cast(dict[str, Any], msgspec.to_builtins(compilation))
+    return json.dumps({"schema": SCHEMA, "version": f"{MAJOR}.{MINOR}", **body}, indent=2).encode() + b"\n"
+
+
+def decode(data: bytes, *, where: str = "manifest.json") -> Compilation:
+    """The compilation that a manifest describes, without its files.
+
+    Raises `RecordError`, which names `where`, when the data is not a manifest, is damaged, or has a newer major version.
+    """
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError) as failure:
+        raise RecordError(f"{where} is not JSON: {failure}") from None
+    if not isinstance(body, dict) or cast(dict[str, Any], body).get("schema") != SCHEMA:
+        raise RecordError(f"{where} is not a manifest of cutecc", hints=[f'its "schema" has to be "{SCHEMA}"'])
+    manifest = cast(dict[str, Any], body)
+    version = str(manifest.get("version", ""))
+    major = version.partition(".")[0]
+    if not major.isdecimal() or int(major) > MAJOR:
+        raise RecordError(
+            f"{where} has version '{version}'; this cutecc reads versions up to {MAJOR}.x",
+            hints=["upgrade cutecc to read this record"],
+        )
+    try:
+        return msgspec.convert(manifest, Compilation)
+    except msgspec.ValidationError as failure:
+        raise RecordError(f"{where} is damaged: {failure}") from None
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of the manifest, for other readers."""
+    schema = msgspec.json.schema(Compilation)
+    definitions = schema["$defs"]
+    body = definitions.pop("Compilation")
+    body["properties"] = {
+        "schema": {"const": SCHEMA},
+        "version": {"type": "string", "pattern": rf"^{MAJOR}\.\d+$"},
+        **body["properties"],
+    }
+    body["required"] = ["schema", "version", *body["required"]]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{SCHEMA}/{MAJOR}.{MINOR}",
+        **body,
+        "$defs": definitions,
+    }

@@ -1,0 +1,151 @@
+"""GPU targets: their names, and the limits that decide whether a kernel fits and how many blocks run at once."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from cutecc.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one streaming multiprocessor (SM) of a compute capability holds.
+
+    The figures are those of the CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+    """
+
+    threads_per_sm: int
+    blocks_per_sm: int
+    shared_memory_per_sm: int
+    """Bytes."""
+    shared_memory_per_block: int
+    """Bytes that one block can have after opting in; 1024 bytes a block belong to the system."""
+    registers_per_sm: int = 65536
+    """32-bit registers."""
+    registers_per_thread: int = 255
+    threads_per_block: int = 1024
+
+    @property
+    def warps_per_sm(self) -> int:
+        """Resident warps of 32 threads."""
+        return self.threads_per_sm // 32
+
+
+_KIB = 1024
+_LIMITS: dict[tuple[int, int], Limits] = {
+    (8, 0): Limits(2048, 32, 164 * _KIB, 163 * _KIB),
+    (8, 6): Limits(1536, 16, 100 * _KIB, 99 * _KIB),
+    (8, 7): Limits(1536, 16, 164 * _KIB, 163 * _KIB),
+    (8, 9): Limits(1536, 24, 100 * _KIB, 99 * _KIB),
+    (9, 0): Limits(2048, 32, 228 * _KIB, 227 * _KIB),
+    (10, 0): Limits(2048, 32, 228 * _KIB, 227 * _KIB),
+    (10, 3): Limits(2048, 32, 228 * _KIB, 227 * _KIB),
+    (11, 0): Limits(1536, 24, 228 * _KIB, 227 * _KIB),
+    (12, 0): Limits(1536, 24, 100 * _KIB, 99 * _KIB),
+    (12, 1): Limits(1536, 24, 100 * _KIB, 99 * _KIB),
+}
+_SUFFIXES = {8: ("",), 9: ("", "a"), 10: ("", "a", "f"), 11: ("", "a", "f"), 12: ("", "a", "f")}
+_NAME = re.compile(r"sm_(\d+)(\d)([af]?)")
+
+
+@dataclass(frozen=True, order=True)
+class Target:
+    """One GPU architecture to compile for, such as `sm_90a`.
+
+    The suffix `a` allows instructions of exactly this architecture (wgmma on `sm_90a`), `f` those of its family.
+    """
+
+    major: int
+    minor: int
+    suffix: str = ""
+
+    @cached_property
+    def name(self) -> str:
+        """The name that ptxas and the DSL use."""
+        return f"sm_{self.major}{self.minor}{self.suffix}"
+
+    @property
+    def limits(self) -> Limits:
+        """What an SM of this target holds."""
+        return _LIMITS[self.major, self.minor]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """The target called `text`; `UsageError` with the known names when there is none."""
+        match = _NAME.fullmatch(text.strip())
+        if match:
+            target = cls(int(match[1]), int(match[2]), match[3])
+            if target in _KNOWN:
+                return target
+        names = [target.name for target in known_targets()]
+        hints = [f"known targets: {', '.join(names)}"]
+        if close := difflib.get_close_matches(text, names, n=1):
+            hints.insert(0, f"did you mean {close[0]}?")
+        raise UsageError(f"unknown target '{text}'", hints=hints)
+
+
+_KNOWN = {Target(major, minor, suffix) for major, minor in _LIMITS for suffix in _SUFFIXES[major]}
+
+
+def known_targets() -> list[Target]:
+    """Every target that cutecc compiles for, oldest first."""
+    return sorted(_KNOWN)
+
+
+def parse_targets(text: str) -> list[Target]:
+    """The targets of a comma-separated list, in its order and without repeats.
+
+    `native` stands for the GPUs of this machine. Raises `UsageError` for an unknown name, an empty list, or `native`
+    where there is no GPU.
+    """
+    targets: list[Target] = []
+    for name in filter(None, (part.strip() for part in text.split(","))):
+        targets += native_targets() if name == "native" else [Target.parse(name)]
+    if not targets:
+        raise UsageError("no target given", hints=[f"known targets: {', '.join(t.name for t in known_targets())}"])
+    return list(dict.fromkeys(targets))
+
+
+def native_targets() -> list[Target]:
+    """The targets of this machine's GPUs, with the architecture-specific suffix where there is one.
+
+    Raises `UsageError` where the CUDA driver finds no GPU.
+    """
+    from cuda.bindings import driver
+
+    def checked(result: tuple[Any, Any]) -> Any:
+        if result[0] != driver.CUresult.CUDA_SUCCESS:
+            raise RuntimeError(str(result[0]))
+        return result[1]
+
+    attribute = driver.CUdevice_attribute
+    try:
+        (status,) = driver.cuInit(0)
+        if status != driver.CUresult.CUDA_SUCCESS:
+            raise RuntimeError(str(status))
+        found: list[Target] = []
+        for ordinal in range(checked(driver.cuDeviceGetCount())):
+            device = checked(driver.cuDeviceGet(ordinal))
+            major, minor = (
+                checked(driver.cuDeviceGetAttribute(which, device))
+                for which in (
+                    attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                    attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                )
+            )
+            found.append(Target.parse(f"sm_{major}{minor}{'a' if major >= 9 else ''}"))
+    except (RuntimeError, OSError) as failure:
+        raise UsageError(
+            f"target 'native': the CUDA driver finds no GPU here ({failure})",
+            hints=["name the target instead, for example --target sm_90a"],
+        ) from None
+    if not found:
+        raise UsageError("target 'native': this machine has no GPU", hints=["name the target, e.g. --target sm_90a"])
+    return list(dict.fromkeys(found))
