@@ -1,0 +1,35 @@
+"""cutecc: an open compiler driver and pass inspector for CuTe DSL kernels.
+
+The names below load what they need when they are first used, so that `import cutecc` takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from cutecc.errors import Error
+
+if TYPE_CHECKING:
+    from cutecc.driver import compile, compile_module, trace
+    from cutecc.kernel import Kernel, KernelSet
+
+__version__ = "0.1.0"
+
+__all__ = ["Error", "Kernel", "KernelSet", "__version__", "compile", "compile_module", "trace"]
+
+_HOMES = {
+    "compile": "cutecc.driver",
+    "compile_module": "cutecc.driver",
+    "trace": "cutecc.driver",
+    "Kernel": "cutecc.kernel",
+    "KernelSet": "cutecc.kernel",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cutecc' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

@@ -15,7 +15,7 @@ Exercises layout algebra, identity tensors, per-element predicates, and vector l
 # cutecc: flops = "M * N"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 
 @cute.kernel

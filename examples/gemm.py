@@ -15,7 +15,7 @@ Exercises warp specialisation, a ring of swizzled shared-memory stages, register
 # cutecc: flops = "2 * M * N * K"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.cute.nvgpu import OperandMajorMode, cpasync, warp, warpgroup
 
 WARPGROUP = 128  # threads
@@ -24,28 +24,27 @@ INSTRUCTION_M = 64  # rows of a wgmma
 INSTRUCTION_K = 16
 GROUP = 8  # rows of tiles that neighbouring blocks share, for reuse in the L2 cache
 CONSUMER_BARRIER = 1
-# Registers a thread of the producer and of the consumers, by number of consumers; with one there is nothing to shift.
-REGISTERS = {1: None, 2: (40, 232), 3: (32, 160)}
+# Registers a thread of the producer and of two consumers; with one consumer there are enough for all.
+PRODUCER_REGISTERS, CONSUMER_REGISTERS = 40, 232
 
 
 class Gemm:
     """c = a @ b.T for (M, K), (N, K) and (M, N) tensors of contiguous rows; sums are kept in f32.
 
-    `tile` is the part of c that one block computes: its M a multiple of 64 up to 192, one warpgroup for each 64, its N
-    a multiple of 64 up to 256. `stages` is the number of (tile, 64) slices of a and b in flight, `dtype` f16 or bf16.
+    `tile` is the part of c that one block computes: its M 64 or 128, one warpgroup for each 64, its N a multiple of
+    64 up to 256. `stages` is the number of (tile, 64) slices of a and b in flight, `dtype` f16 or bf16.
     """
 
     def __init__(
         self, tile: tuple[int, int] = (128, 128), stages: int = 4, dtype: type[cutlass.Numeric] = cutlass.Float16
     ):
         tile_m, tile_n = tile
-        if tile_m not in (64, 128, 192) or tile_n not in (64, 128, 192, 256):
-            raise ValueError(f"tile {tile} is not a multiple of (64, 64) up to (192, 256)")
+        if tile_m not in (64, 128) or tile_n not in (64, 128, 192, 256):
+            raise ValueError(f"tile {tile} is not a multiple of (64, 64) up to (128, 256)")
         if stages < 2 or stages * TILE_K < tile_n:
             raise ValueError("it takes two stages, and the tile of c has to fit where the stages of a were")
         self.tile_m, self.tile_n, self.stages, self.dtype = tile_m, tile_n, stages, dtype
         self.consumers = tile_m // INSTRUCTION_M
-        self.registers = REGISTERS[self.consumers]
 
     @cute.jit
     def __call__(self, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
@@ -127,13 +126,13 @@ class Gemm:
         steps = cute.size(tiles_a, mode=[2])
 
         if group == self.consumers:
-            if cutlass.const_expr(self.registers is not None):
-                cute.arch.setmaxregister_decrease(self.registers[0])
+            if cutlass.const_expr(self.consumers == 2):
+                cute.arch.setmaxregister_decrease(PRODUCER_REGISTERS)
             if warp_index == producer_warp:
                 self.produce(tma_a, tiles_a, staged_a, tma_b, tiles_b, staged_b, full, empty, steps)
         else:
-            if cutlass.const_expr(self.registers is not None):
-                cute.arch.setmaxregister_increase(self.registers[1])
+            if cutlass.const_expr(self.consumers == 2):
+                cute.arch.setmaxregister_increase(CONSUMER_REGISTERS)
             sums = self.consume(tiled_mma, staged_a, staged_b, full, empty, steps, group)
             # All loads have landed and all products are done: the memory of a's stages is free for c.
             cute.arch.barrier(barrier_id=CONSUMER_BARRIER, number_of_threads=self.consumers * WARPGROUP)

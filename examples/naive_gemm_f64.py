@@ -15,7 +15,7 @@ Exercises a dynamic `for` loop carrying a scalar, `f64` arithmetic, and plain el
 # cutecc: flops = "2 * M * N * K"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 BLOCK = 16
 

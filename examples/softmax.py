@@ -18,7 +18,7 @@ import operator
 from collections.abc import Callable
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 WARPS = 4
 THREADS = 32 * WARPS

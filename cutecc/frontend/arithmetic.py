@@ -33,10 +33,10 @@ def check(text: str, names: Collection[str]) -> None:
 def evaluate(text: str, sizes: Mapping[str, int]) -> Number:
     """The value of `text`, such as `2 * M * N * K`, for these sizes.
 
-    Raises `UsageError` as `check` does, and for a division by zero or a value beyond 2**256.
+    Raises `UsageError` as `check` does, also for a size without a value, a division by zero, or a value beyond 2**256.
     """
     tree = _parse(text)
-    _check(tree, sizes, text)
+    _check(tree, None, text)
     return _evaluate(tree, sizes, text)
 
 
@@ -49,12 +49,13 @@ def _parse(text: str) -> ast.expr:
         raise UsageError(f"'{text}' is not arithmetic", location, hints=[_HINT]) from None
 
 
-def _check(node: ast.expr, names: Collection[str], text: str) -> None:
+def _check(node: ast.expr, names: Collection[str] | None, text: str) -> None:
+    """`names` of `None` allows every name."""
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             pass
         case ast.Name(id=name):
-            if name not in names:
+            if names is not None and name not in names:
                 close = [f"did you mean {match}?" for match in difflib.get_close_matches(name, names, n=1)]
                 known = f"named sizes: {', '.join(names)}" if names else "no spec names a size, as f32[?N] does"
                 raise _error(f"unknown size '{name}'", node, text, [*close, known])
@@ -76,6 +77,8 @@ def _evaluate(node: ast.expr, sizes: Mapping[str, int], text: str) -> Number:
         case ast.Constant(value=int() | float() as number):
             return number
         case ast.Name(id=name):
+            if name not in sizes:
+                raise _error(f"size '{name}' has no value", node, text, [f"give it one in a spec: ?{name}=1024"])
             return sizes[name]
         case ast.UnaryOp(op=op, operand=operand):
             return _UNARY[type(op)](_evaluate(operand, sizes, text))

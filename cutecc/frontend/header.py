@@ -38,7 +38,7 @@ class Header:
     entry: str | None = None
     """The function to compile, or an expression in the file's namespace that gives it."""
     args: dict[str, Spec] = field(default_factory=dict[str, Spec])
-    """Argument specs by parameter, the named sizes in them unified."""
+    """Argument specs by parameter, as they are written: `unify_sizes` tells what they say together."""
     target: str | None = None
     """The target, or several separated by commas."""
     reference: str | None = None
@@ -54,18 +54,35 @@ class Header:
     sources: dict[str, SourceLocation] = field(default_factory=dict[str, SourceLocation], compare=False)
     """Where each value stands, by key: `bytes`, `args.a`."""
 
+    def with_args(self, texts: Mapping[str, str]) -> Header:
+        """This header with other argument specs, as `--arg name=text` gives them. `SpecError` for a wrong spec."""
+        places = {name: SourceLocation(f"--arg {name}", column=1, text=text) for name, text in texts.items()}
+        args = {name: parse_spec(text, places[name]) for name, text in texts.items()}
+        sources = {f"args.{name}": place for name, place in places.items()}
+        return dataclasses.replace(self, args=self.args | args, sources=self.sources | sources)
+
+    @property
+    def arg_sources(self) -> dict[str, SourceLocation]:
+        """Where each argument spec was written, by parameter."""
+        return {name: self.sources[f"args.{name}"] for name in self.args if f"args.{name}" in self.sources}
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The values of the named sizes that have one."""
+        return named_values(unify_sizes(self.args, self.arg_sources))
+
     def bytes_moved(self, sizes: Mapping[str, int] | None = None) -> float | None:
-        """Bytes that a run moves; `sizes` replaces the values in the header. `None` when it does not say."""
+        """Bytes that a run with these sizes moves, by default the header's own. `None` when it does not say."""
         return self._evaluate("bytes", self.bytes, sizes)
 
     def operations(self, sizes: Mapping[str, int] | None = None) -> float | None:
-        """Floating-point operations of a run; `sizes` replaces values in the header. `None` when it does not say."""
+        """Floating-point operations of a run with these sizes, as `bytes_moved`."""
         return self._evaluate("flops", self.flops, sizes)
 
     def _evaluate(self, key: str, text: str | None, sizes: Mapping[str, int] | None) -> float | None:
         if text is None:
             return None
-        values = named_values(self.args) | dict(sizes or {})
+        values = self.sizes if sizes is None else sizes
         with _located(self.sources.get(key)):
             return evaluate(text, values)
 
@@ -105,7 +122,8 @@ class _Reader:
         sources = {key: self._source(key, value) for key, value in values.items() if key != "args"}
         texts = cast(dict[str, str], values.get("args", {}))
         places = {name: self._source(f"args.{name}", text) for name, text in texts.items()}
-        args = unify_sizes({name: parse_spec(text, places[name]) for name, text in texts.items()}, places)
+        args = {name: parse_spec(text, places[name]) for name, text in texts.items()}
+        unify_sizes(args, places)
         header = Header(
             entry=values.get("entry"),
             args=args,

@@ -97,3 +97,14 @@ def count_operations(module: ir.Module) -> dict[str, int]:
     for name, number in names.items():
         dialects[name.partition(".")[0]] += number
     return dict(dialects.most_common())
+
+
+def body_of(operation: ir.Operation) -> Iterator[ir.Operation]:
+    """The operations directly inside `operation`, over all its regions and blocks.
+
+    Plain operations, where the bindings' own iteration gives views: a view of a function has a `name` that is its symbol.
+    """
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation

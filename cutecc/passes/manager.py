@@ -22,8 +22,9 @@ class Position:
     """Where in a pipeline a pass stands."""
 
     index: int
-    """From 1."""
+    """From 1, counted in the whole pipeline also when the run began after some pass."""
     total: int
+    """How many passes the whole pipeline has, up to where the run stops."""
     pass_: ModulePass
 
 
@@ -43,15 +44,17 @@ class Observer(Protocol):
         """A pass has failed, or an observer found its result wrong; the run ends. The module is not fit to be read."""
 
 
-def run(pipeline: Pipeline, module: ir.Module, observers: Sequence[Observer] = ()) -> None:
+def run(pipeline: Pipeline, module: ir.Module, observers: Sequence[Observer] = (), *, offset: int = 0) -> None:
     """Run `pipeline` on `module`, in place, in the module's context.
+
+    `offset` says how many passes of the whole pipeline the module has behind it.
 
     Raises `PassError` for the pass that failed; the module is then in an undefined state.
     """
     for observer in observers:
         observer.started(pipeline, module)
-    for index, pass_ in enumerate(pipeline, start=1):
-        position = Position(index, len(pipeline), pass_)
+    for index, pass_ in enumerate(pipeline, start=offset + 1):
+        position = Position(index, offset + len(pipeline), pass_)
         for observer in observers:
             observer.before(position, module)
         start = time.perf_counter()

@@ -65,6 +65,14 @@ class Pipeline:
             raise UsageError(f"'{selector}' runs {len(found)} times in the pipeline", hints=[f"say which: {places}"])
         return found[0]
 
+    def selectors(self) -> list[str]:
+        """For each pass, the selector that means it alone."""
+        names = [pass_.name for pass_ in self.passes]
+        return [
+            name if names.count(name) == 1 else f"{name}#{names[: index + 1].count(name)}"
+            for index, name in enumerate(names)
+        ]
+
     def insert_after(self, selector: str, *new: ModulePass) -> Pipeline:
         """With `new` after each pass that `selector` means."""
         return self._edited(selector, lambda pass_: (pass_, *new))

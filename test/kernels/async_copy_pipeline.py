@@ -14,7 +14,7 @@ Exercises asynchronous copies, commit and wait groups, zero-filled edges, and a 
 # cutecc: flops = "M * N"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 ROWS = 8  # of a tile
 COLUMNS = 64  # of a tile

@@ -15,7 +15,7 @@ Exercises unsigned arithmetic and the `cute.arch` wrappers of single integer ins
 # cutecc: bytes = "N * (3 * 4 + 8)"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 THREADS = 128
 SELECT = 0xCA  # truth table of `a ? b : c`, bit by bit

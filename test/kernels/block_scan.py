@@ -13,7 +13,7 @@ Exercises double-precision shuffles, a scan over warps in shared memory, and a `
 # cutecc: bytes = "2 * M * N * 8"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 WARPS = 8
 THREADS = 32 * WARPS

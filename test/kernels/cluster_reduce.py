@@ -15,7 +15,7 @@ Exercises distributed shared memory: remote loads through mapped pointers, async
 # cutecc: flops = "2 * M * N"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 CLUSTER = 4
 WARPS = 4

@@ -18,7 +18,7 @@ Exercises specialisation: `const_expr` branches, unrolled evaluation, and argume
 # cutecc: flops = "6 * N"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 
 @cute.kernel

@@ -15,7 +15,7 @@ Exercises structured control flow that carries several values, short-circuit con
 # cutecc: bytes = "3 * N * 4"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 THREADS = 64
 ROUNDS = 3

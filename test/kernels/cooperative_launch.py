@@ -15,7 +15,7 @@ Exercises a cooperative launch, release and acquire accesses at GPU scope, and a
 # cutecc: bytes = "3 * N * 4"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 BLOCKS = 16
 THREADS = 128

@@ -13,7 +13,7 @@ Exercises `cute.testing.assert_`, which traps when assertions are enabled and va
 # cutecc: tolerance = 0.0
 # cutecc: bytes = "N * (4 + 4) + T * 4"
 
-import cutlass.cute as cute
+from cutlass import cute
 
 THREADS = 128
 

@@ -13,7 +13,7 @@ Exercises `cute.printf` on host and device, `cute.print_tensor`, and trace-time 
 # cutecc: bytes = "2 * 4 * N * 4"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 
 @cute.kernel

@@ -14,8 +14,8 @@ Exercises the `lir` dialect: its buffers, partitions and automatic vector copies
 # cutecc: bytes = "2 * M * N * 4"
 
 import cutlass
-import cutlass.cute as cute
-import cutlass.cute.experimental as experimental
+from cutlass import cute
+from cutlass.cute import experimental
 
 TILE = (16, 128)
 THREADS = 128

@@ -13,7 +13,7 @@ Exercises `FastDivmod` values computed by the host function and passed to the ke
 # cutecc: bytes = "4 * B * (H * W + OH * OW)"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 THREADS = 128
 

@@ -15,7 +15,7 @@ Exercises packed narrow-precision conversions in both directions and one-byte st
 # cutecc: bytes = "N * (4 + 1 + 4)"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 THREADS = 64
 WIDTH = 16

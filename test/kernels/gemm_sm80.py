@@ -15,7 +15,7 @@ Exercises tiled MMA with a permutation, swizzled composed layouts, retiling, pre
 # cutecc: flops = "2 * M * N * K"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.cute.nvgpu import cpasync, warp
 
 TILE_M, TILE_N, TILE_K = 64, 64, 32

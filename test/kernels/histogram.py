@@ -14,7 +14,7 @@ Exercises two kernels in one host function, shared and global atomics, and a gri
 # cutecc: bytes = "N * 4"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 BUCKETS = 64
 THREADS = 128

@@ -16,7 +16,7 @@ Exercises `llvm.inline_asm` with one result, a struct of four results, pointer o
 # cutecc: flops = "2 * N"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass._mlir import ir
 from cutlass._mlir.dialects import llvm
 from cutlass.cutlass_dsl import T, dsl_user_op

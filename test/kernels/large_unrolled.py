@@ -18,7 +18,7 @@ Exercises compile time at scale: flash-attention arithmetic by element, `mma.syn
 import math
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.cute.nvgpu import cpasync, warp
 
 LENGTH, WIDTH = 1024, 64  # of the sequence and of a head

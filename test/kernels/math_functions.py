@@ -16,7 +16,7 @@ Exercises `cute.math` on register vectors (`TensorSSA`), comparisons with `where
 
 import math
 
-import cutlass.cute as cute
+from cutlass import cute
 
 THREADS = 128
 WIDTH = 4
@@ -67,4 +67,4 @@ def reference(x, smooth, waves, bell):
     logistic = 1 / (1 + np.exp(-v))
     erf = np.array([math.erf(e) for e in (v * math.sqrt(0.5)).tolist()])
     wave = np.sin(v) * np.cos(v) + np.arctan2(v, magnitude + 0.5) + np.tanh(v)
-    return softplus + root + logistic, wave, 2 + erf
+    return tuple(r.astype("float32") for r in (softplus + root + logistic, wave, 2 + erf))

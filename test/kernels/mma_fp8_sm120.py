@@ -15,7 +15,7 @@ Exercises fp8 `mma.sync`, one-byte fragments loaded from global memory, and an a
 # cutecc: flops = "2 * M * N * K"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.cute.nvgpu import warp
 
 TILE, TILE_K = 32, 32

@@ -15,7 +15,7 @@ Exercises inline assembly with ten operands and four results, recast tensors, an
 # cutecc: flops = "2 * M * N * K"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass._mlir import ir
 from cutlass._mlir.dialects import llvm
 from cutlass.cutlass_dsl import T, dsl_user_op

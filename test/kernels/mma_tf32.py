@@ -15,7 +15,7 @@ Exercises tf32 `mma.sync`, conversion of register fragments, and partitioning of
 # cutecc: flops = "2 * M * N * K"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.cute.nvgpu import warp
 
 TILE, TILE_K = 32, 16

@@ -9,8 +9,8 @@ Exercises a kernel whose only parameter is a scalar, the clock register, and a `
 # cutecc: args.stream = "stream"
 
 import cutlass
-import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
+from cutlass import cute
 
 
 @cute.kernel

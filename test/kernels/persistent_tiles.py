@@ -15,7 +15,7 @@ Exercises the static persistent tile scheduler: an object carried around a `whil
 # cutecc: flops = "M * N * L"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.utils import PersistentTileSchedulerParams, StaticPersistentTileScheduler
 
 TILE = (16, 64)

@@ -13,7 +13,7 @@ Exercises pointer arguments, tensors built in the host function, ordered layouts
 # cutecc: args.columns = "i32=256"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 THREADS = 64
 WIDTH = 8

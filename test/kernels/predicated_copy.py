@@ -12,7 +12,7 @@ Exercises dynamic 64-bit strides on both sides, `grid_dim`, and a `while` loop w
 # cutecc: tolerance = 0.0
 # cutecc: bytes = "2 * N * 4"
 
-import cutlass.cute as cute
+from cutlass import cute
 
 THREADS = 128
 BLOCKS = 8

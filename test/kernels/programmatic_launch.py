@@ -14,8 +14,8 @@ Exercises programmatic dependent launch: `griddepcontrol`, the `use_pdl` launch 
 # cutecc: tolerance = 1e-6
 # cutecc: bytes = "5 * N * 4"
 
-import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
+from cutlass import cute
 
 THREADS = 128
 

@@ -15,7 +15,7 @@ Exercises 32 x 32 to 64-bit products, unsigned arithmetic that wraps, and a loop
 # cutecc: bytes = "2 * N * 4"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 THREADS = 128
 LANES = 4  # random words a counter yields

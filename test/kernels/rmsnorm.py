@@ -16,7 +16,7 @@ Exercises f16 to f32 conversion of vectors, `TensorSSA.reduce`, warp shuffles, `
 # cutecc: flops = "4 * M * N"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 WARPS = 4
 WIDTH = 8

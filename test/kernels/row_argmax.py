@@ -14,7 +14,7 @@ Exercises loops that carry a value and its index through `if`, and shuffles of t
 # cutecc: bytes = "M * N * 4 + M * 12"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 WARPS = 4
 

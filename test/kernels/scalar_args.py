@@ -21,8 +21,8 @@ Exercises runtime scalars of several widths, a tuple argument, a boolean, `None`
 # cutecc: flops = "4 * N"
 
 import cutlass
-import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
+from cutlass import cute
 
 THREADS = 128
 

@@ -15,7 +15,7 @@ Exercises `cute.struct` storage, a halo loaded with clamped coordinates, integer
 # cutecc: flops = "6 * H * W"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 TILE_H, TILE_W = 8, 32
 HALO_H, HALO_W = TILE_H + 2, TILE_W + 2

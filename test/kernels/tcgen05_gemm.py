@@ -15,7 +15,7 @@ Exercises allocation of tensor memory, single-thread MMA with commit barriers, a
 # cutecc: flops = "2 * M * N * K"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.cute.nvgpu import OperandMajorMode, cpasync, tcgen05
 
 TILE_M, TILE_N, TILE_K = 128, 64, 64

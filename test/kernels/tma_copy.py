@@ -13,7 +13,7 @@ Exercises TMA descriptors, transaction barriers with their phases, the proxy fen
 # cutecc: bytes = "2 * M * N * 4"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.cute.nvgpu import cpasync
 
 TILE = (32, 64)

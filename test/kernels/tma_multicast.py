@@ -13,7 +13,7 @@ Exercises cluster launch, TMA multicast with a block mask, cluster barriers, and
 # cutecc: bytes = "3 * M * N * 2"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.cute.nvgpu import cpasync
 
 TILE = (64, 64)

@@ -14,7 +14,7 @@ Exercises rank-3 TMA, `cp.reduce.async.bulk`, a clearing kernel launched first, 
 # cutecc: flops = "B * M * N"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.cute.nvgpu import cpasync
 
 TILE = (32, 64)

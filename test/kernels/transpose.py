@@ -13,7 +13,7 @@ Exercises shared memory with a static non-compact layout, barriers, edge tiles, 
 # cutecc: bytes = "2 * M * N * 4"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 TILE = 32
 ROWS = 8  # rows of a tile that the block's 32 x 8 threads copy at once

@@ -13,7 +13,7 @@ Exercises `make_tiled_copy_tv`, thread slices, `local_tile`, vector loads and st
 # cutecc: bytes = "2 * M * N * 2"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 TILE = (16, 256)
 

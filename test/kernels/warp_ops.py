@@ -15,7 +15,7 @@ Exercises `shfl.up`, `vote`, `match`, `redux`, lane masks and population counts.
 # cutecc: bytes = "4 * N * 4"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 
 THREADS = 128
 

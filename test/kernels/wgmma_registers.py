@@ -15,7 +15,7 @@ Exercises wgmma with its first operand in registers, a transposed second operand
 # cutecc: flops = "2 * M * N * K"
 
 import cutlass
-import cutlass.cute as cute
+from cutlass import cute
 from cutlass.cute.nvgpu import OperandMajorMode, warpgroup
 
 TILE = 64

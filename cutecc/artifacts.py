@@ -1,0 +1,126 @@
+"""Collecting what code generation makes: LLVM IR before it, PTX and cubin after it, SASS and resources from these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutecc.passes.base import ModulePass
+from cutecc.passes.manager import Observer, Position
+from cutecc.passes.nvidia import codegen
+from cutecc.passes.nvidia.codegen import CodeGeneration
+from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.wheel import WheelPass
+from cutecc.record import Artifact, ArtifactKind, Compilation
+from cutecc.record.folder import RecordFolder, file_name
+from cutecc.request import CompileRequest
+from cutecc.target import Target
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
+
+
+class ArtifactCollector(Observer):
+    """Watches the pass that generates code, and puts the artifacts asked for into the record."""
+
+    def __init__(self, request: CompileRequest, scratch: Path) -> None:
+        self._request = request
+        self._target = Target.parse(request.target)
+        self._scratch = scratch
+        self._generation: CodeGeneration | None = None
+        self._llvm_ir: str | None = None
+        self._dynamic_shared: Mapping[str, int | None] = {}
+        self._log = ""
+
+    def armed(self, pipeline: Pipeline) -> Pipeline:
+        """The same pipeline, with its code generator writing into the scratch folder."""
+        return pipeline.map(self._arm)
+
+    def _arm(self, pass_: ModulePass) -> ModulePass:
+        if not isinstance(pass_, WheelPass) or pass_.name != codegen.NAME:
+            return pass_
+        self._generation = CodeGeneration(plain=pass_, folder=self._scratch)
+        return self._generation
+
+    def before(self, position: Position, module: ir.Module) -> None:
+        if position.pass_ is not self._generation:
+            return
+        if self._request.options.observe:
+            from cutecc.backend.launch import dynamic_shared_bytes
+
+            self._dynamic_shared = dynamic_shared_bytes(module)
+        if "llvm-ir" in self._request.options.artifacts:
+            from cutecc.backend.llvm_ir import translate
+
+            self._llvm_ir = translate(module, self._target)
+
+    def after(self, position: Position, module: ir.Module, seconds: float) -> None:
+        if position.pass_ is self._generation:
+            self._log = codegen.assembler_log(module)
+
+    def finish(self, compilation: Compilation, folder: RecordFolder | None) -> None:
+        """Put the artifacts into the record, each as soon as it is made. Raises `ToolError`."""
+        if self._generation is None:
+            return
+        wanted = self._request.options.artifacts
+        add = _Adder(compilation, folder, file_name(self._request.name))
+        if self._llvm_ir is not None:
+            add("llvm-ir", ".ll", self._llvm_ir.encode())
+        ptx = self._generation.ptx()
+        if "ptx" in wanted:
+            for text in ptx:
+                add("ptx", ".ptx", text.encode())
+        for cubin in self._cubins(ptx):
+            if "cubin" in wanted:
+                add("cubin", ".cubin", cubin)
+            if self._request.options.observe:
+                from cutecc.backend.resources import kernel_resources
+
+                compilation.resources += kernel_resources(
+                    cubin, self._target, log=self._log, dynamic_shared=self._dynamic_shared
+                )
+            if "sass" in wanted:
+                from cutecc.backend.nvdisasm import disassemble
+
+                add("sass", ".sass", disassemble(cubin).encode())
+
+    def _cubins(self, ptx: list[str]) -> list[bytes]:
+        assert self._generation is not None
+        ptxas = self._request.options.ptxas
+        if ptxas is None:
+            return self._generation.cubins()
+        from cutecc.backend.ptxas import assemble
+        from cutecc.backend.ptxas_options import checked_options
+
+        wheel = self._request.options.wheel
+        assembled = [
+            assemble(
+                text,
+                self._target,
+                options=checked_options(wheel.ptx_options),
+                opt_level=wheel.opt_level,
+                line_info=wheel.preserve_line_info,
+                ptxas=ptxas,
+            )
+            for text in ptx
+        ]
+        self._log = "\n".join(result.log for result in assembled)
+        return [result.cubin for result in assembled]
+
+
+class _Adder:
+    """Adds artifacts to a record, the second of a kind under a name of its own."""
+
+    def __init__(self, compilation: Compilation, folder: RecordFolder | None, stem: str) -> None:
+        self._compilation = compilation
+        self._folder = folder
+        self._stem = stem
+
+    def __call__(self, kind: ArtifactKind, suffix: str, data: bytes) -> None:
+        number = 1 + sum(artifact.kind == kind for artifact in self._compilation.artifacts)
+        name = f"{self._stem}{suffix}" if number == 1 else f"{self._stem}-{number}{suffix}"
+        if self._folder:
+            self._folder.write(name, data)
+        self._compilation.files[name] = data
+        self._compilation.artifacts.append(Artifact(kind, name))

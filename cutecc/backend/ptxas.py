@@ -1,0 +1,82 @@
+"""PTX to cubin with the ptxas program."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutecc.backend.ptx_lines import python_line
+from cutecc.backend.ptxas_log import parse_log
+from cutecc.backend.tools import Tool, ToolFailure, find_tool, run_tool
+from cutecc.errors import SourceLocation, ToolError
+from cutecc.target import Target
+
+_OPT_LEVEL = re.compile(r"-O\d|-O=.*|--?opt-level(=.*)?")
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """What ptxas made of a PTX module."""
+
+    cubin: bytes
+    log: str
+    """Its output with `-v`, for `cutecc.backend.ptxas_log.parse_log`."""
+    tool: Tool
+
+
+def assemble(
+    ptx: str,
+    target: Target,
+    *,
+    options: Sequence[str] = (),
+    opt_level: int = 3,
+    line_info: bool = False,
+    ptxas: Path | None = None,
+    name: str = "kernel.ptx",
+) -> Assembled:
+    """Assemble `ptx` for `target`.
+
+    `options` have been through `checked_options`; an optimisation level among them wins over `opt_level`. `ptxas` is a
+    program that the user named, else the installed one is used. `name` is what errors call the PTX file.
+
+    Raises `ToolError`, located in the PTX and with the user's Python line where the PTX tells it, when ptxas fails;
+    `UsageError` when there is no program at `ptxas`.
+    """
+    tool = find_tool("ptxas", ptxas)
+    arguments = ["-arch", target.name, "-v"]
+    if not any(_OPT_LEVEL.fullmatch(option) for option in options):
+        arguments.append(f"-O{opt_level}")
+    if line_info:
+        arguments.append("--generate-line-info")
+    arguments += [*options, "kernel.ptx", "--output-file", "kernel.cubin"]
+    with tempfile.TemporaryDirectory(prefix="cutecc-") as temporary:
+        folder = Path(temporary)
+        (folder / "kernel.ptx").write_text(ptx)
+        try:
+            output = run_tool(tool, arguments, folder=folder)
+        except ToolFailure as failure:
+            raise located_error(failure, ptx, name) from None
+        cubin = folder / "kernel.cubin"
+        if not cubin.exists():
+            raise ToolError("ptxas made no cubin", notes=[f"the options were: {' '.join(arguments)}"])
+        return Assembled(cubin.read_bytes(), output.stdout.decode(errors="replace") + output.stderr, tool)
+
+
+def located_error(failure: ToolFailure, ptx: str, name: str) -> ToolError:
+    """`failure` of ptxas on `ptx`, at the PTX line of its first error; `failure` itself when it names none."""
+    located = [error for error in parse_log(failure.stderr).errors if error.line is not None]
+    if not located:
+        return failure
+    first, *others = located
+    notes = [f"{name}:{other.line}: {other.message}" for other in others]
+    assert first.line is not None
+    if (place := python_line(ptx, first.line)) is not None:
+        excerpt = place.excerpt()
+        notes.append(f"this PTX was made from {place}" + (f"\n{excerpt}" if excerpt else ""))
+    notes.append(f"the command was: {failure.command}")
+    lines = ptx.split("\n")
+    text = lines[first.line - 1] if first.line <= len(lines) else None
+    return ToolError(f"ptxas: {first.message}", location=SourceLocation(name, first.line, text=text), notes=notes)

@@ -1,0 +1,102 @@
+"""The boundary to the CuTe DSL: the one place that imports it. The DSL is untyped, so what comes from here is `Any`."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from cutecc.frontend.dtypes import NumericType
+from cutecc.ir.version import check_supported_version
+from cutecc.target import Target
+
+_ARCH_VARIABLES = ("CUTE_DSL_ARCH", "CUTE_EXPERIMENTAL_DSL_ARCH")
+
+
+@functools.cache
+def cutlass() -> Any:
+    """The package `cutlass`, with `cute` and `compiler` in it. Takes a second or two the first time.
+
+    Raises `UnsupportedVersionError` when nvidia-cutlass-dsl is missing or of an unknown version.
+    """
+    check_supported_version()
+    with keep_excepthook():
+        package: Any = importlib.import_module("cutlass")
+        importlib.import_module("cutlass.cute")
+        importlib.import_module("cutlass.compiler")
+        importlib.import_module("cutlass.runtime")
+    return package
+
+
+def cute() -> Any:
+    """The package `cutlass.cute`."""
+    return cutlass().cute
+
+
+def numeric_class(dtype: NumericType) -> Any:
+    """The DSL's class for `dtype`."""
+    package = cutlass()
+    # The packed types are only in `cute.typing`.
+    return getattr(package, dtype.dsl_name, None) or getattr(package.cute.typing, dtype.dsl_name)
+
+
+def package_folder() -> str:
+    """The folder that holds the DSL's Python files."""
+    return os.path.dirname(os.path.abspath(cutlass().__file__))
+
+
+@contextlib.contextmanager
+def keep_excepthook() -> Iterator[None]:
+    """Importing the DSL replaces `sys.excepthook`, which prints uncaught errors: put it back."""
+    hook = sys.excepthook
+    try:
+        yield
+    finally:
+        sys.excepthook = hook
+
+
+@contextlib.contextmanager
+def targeting(target: Target) -> Iterator[None]:
+    """Makes the DSL trace for `target`, and puts everything back.
+
+    The DSL reads an environment variable when it is first used and keeps the answer in each of its singletons, so both
+    have to change.
+    """
+    singletons: dict[Any, Any] = importlib.import_module("cutlass.base_dsl.dsl").DSLSingletonMeta._instances
+    before = {key: dsl.envar._arch for key, dsl in singletons.items()}
+    with environment(target):
+        for dsl in singletons.values():
+            dsl.envar.arch = target.name
+        try:
+            yield
+        finally:
+            created = [dsl for key, dsl in singletons.items() if key not in before]
+            for key, arch in before.items():
+                singletons[key].envar._arch = arch
+    for dsl in created:
+        del dsl.envar.arch  # reads the environment again
+
+
+@contextlib.contextmanager
+def environment(target: Target) -> Iterator[None]:
+    """Names `target` in the environment variables that the DSL reads at its first use."""
+    before = {name: os.environ.get(name) for name in _ARCH_VARIABLES}
+    os.environ.update(dict.fromkeys(_ARCH_VARIABLES, target.name))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def reset_after_failure() -> None:
+    """Clears what a trace that failed early leaves in the DSL: compile options and the decorator's location."""
+    for dsl in importlib.import_module("cutlass.base_dsl.dsl").DSLSingletonMeta._instances.values():
+        dsl.post_compilation_cleanup()

@@ -1,0 +1,172 @@
+"""What the user is told when a kernel cannot be imported or traced: their own line, and the DSL's own words."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import linecache
+import os
+import re
+import site
+import sysconfig
+import traceback
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from cutecc.errors import SourceLocation, TraceError
+
+ENTRY_FRAME = "__cutecc_entry__"
+"""The name of the frame that calls the DSL in the user's name; it stands at the function's `def`."""
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_PICTURES = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\uFE0F]+")
+_MLIR_LOCATION = re.compile(r'"(?P<file>[^"]+\.py)":(?P<line>\d+):(?P<column>\d+)')
+_ARCH_ADVICE = re.compile(r"Ensure env CUTE_DSL_ARCH matches your GPU architecture|Set env CUTE_DSL_ARCH.*")
+_RENAMED = {"make_fragment": "make_rmem_tensor", "range_dynamic": "range", "make_fragment_like": "make_rmem_tensor_like"}
+_NO_GPU = re.compile(r"CUDA_ERROR_(NO_DEVICE|NOT_INITIALIZED|UNKNOWN)|libcuda|no CUDA-capable device", re.IGNORECASE)
+
+
+def trace_error(error: BaseException, context: str, user_file: str | None) -> TraceError:
+    """The `TraceError` for an exception that came out of the user's file or the DSL.
+
+    `context` says what failed; `user_file` counts as the user's wherever it lies. The location is the innermost frame of
+    the user's, with the columns of the expression.
+    """
+    chain = list(_causes(error))
+    location = (
+        _syntax_location(error)
+        or next(filter(None, (_frame_location(each, user_file) for each in chain)), None)
+        or next(filter(None, (_reported_location(each, user_file) for each in chain)), None)
+        or next(filter(None, (_frame_location(each, user_file, ENTRY_FRAME) for each in chain)), None)
+    )
+    return TraceError(f"{context}: {_message(chain)}", location, list(_notes(chain)), list(_hints(chain)))
+
+
+def clean(text: str) -> str:
+    """`text` without colours and pictures."""
+    return _PICTURES.sub("", _ANSI.sub("", text)).strip()
+
+
+def is_dsl_error(error: BaseException) -> bool:
+    """Whether the DSL raised this error in its own words, with `message` and `suggestion`."""
+    return type(error).__module__.split(".")[0] == "cutlass" and isinstance(getattr(error, "message", None), str)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The errors behind `error`, the first cause first."""
+    cause: object = error.__cause__ or getattr(error, "cause", None)
+    if isinstance(cause, BaseException) and cause is not error:
+        yield from _causes(cause)
+    yield error
+
+
+def _message(chain: list[BaseException]) -> str:
+    error = chain[-1]
+    if is_dsl_error(error):
+        return clean(getattr(error, "message"))  # noqa: B009 - untyped
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg}"
+    return ": ".join(filter(None, (type(error).__name__, clean(str(error)))))
+
+
+def _notes(chain: list[BaseException]) -> Iterator[str]:
+    said = _message(chain)
+    for error in reversed(chain[:-1]):
+        text = _message([error])
+        if text not in said:
+            said += text
+            yield f"caused by {text}"
+    context: object = getattr(chain[-1], "context", None) if is_dsl_error(chain[-1]) else None
+    if isinstance(context, dict):
+        yield from (clean(f"{key}: {value}") for key, value in context.items())  # pyright: ignore
+    elif isinstance(context, str) and clean(context):
+        yield clean(context)
+
+
+def _hints(chain: list[BaseException]) -> Iterator[str]:
+    for error in chain:
+        suggestion: Any = getattr(error, "suggestion", None) if is_dsl_error(error) else None
+        for text in [suggestion] if isinstance(suggestion, str) else suggestion or ():
+            yield _ARCH_ADVICE.sub("choose a target that has it, with --target", clean(str(text)))
+        if isinstance(error, AttributeError) and isinstance(error.obj, types.ModuleType):
+            close = difflib.get_close_matches(error.name, dir(error.obj), n=1)
+            if new := _RENAMED.get(error.name) or (close[0] if close else None):
+                yield f"did you mean {error.obj.__name__}.{new}?"
+        if isinstance(error, ModuleNotFoundError):
+            yield f"install what the file needs: pip install {error.name}"
+        if _NO_GPU.search(str(error)):
+            yield "the kernel asks a GPU while it is traced, and this machine has none: pass what it asks for as a constant"
+
+
+def _syntax_location(error: BaseException) -> SourceLocation | None:
+    if not isinstance(error, SyntaxError) or error.filename is None:
+        return None
+    length = (error.end_offset or 0) - (error.offset or 0) if error.end_lineno == error.lineno else 1
+    return SourceLocation(error.filename, error.lineno, error.offset, error.text, max(1, length))
+
+
+def _frame_location(
+    error: BaseException, user_file: str | None, function: str | None = None
+) -> SourceLocation | None:
+    """The innermost frame of the user's in the error's traceback; with `function`, that of this function."""
+    found: SourceLocation | None = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_name
+        if not is_users(frame.f_code.co_filename, user_file):
+            continue
+        if name != (function or name) or (function is None and name == ENTRY_FRAME):
+            continue
+        found = SourceLocation(frame.f_code.co_filename, line)
+    if found is None or function is not None:
+        return found
+    # The traceback entry of that frame knows the columns.
+    for summary in reversed(traceback.extract_tb(error.__traceback__)):
+        if summary.filename == found.file and summary.lineno == found.line and summary.colno is not None:
+            return _with_columns(found, summary.colno, summary.end_colno if summary.end_lineno == found.line else None)
+    return found
+
+
+def _reported_location(error: BaseException, user_file: str | None) -> SourceLocation | None:
+    """The place that the DSL itself names: in the error's fields, or in the text of an MLIR diagnostic."""
+    file: object = getattr(error, "filename", None)
+    line: object = getattr(error, "line", None)
+    if isinstance(file, str) and isinstance(line, int) and is_users(file, user_file):
+        column: object = getattr(error, "col", None)
+        end: object = getattr(error, "end_col", None)
+        location = SourceLocation(file, line)
+        if not isinstance(column, int):
+            return location
+        return _with_columns(location, column, end if isinstance(end, int) else None)
+    for match in _MLIR_LOCATION.finditer(str(error)):
+        if is_users(match["file"], user_file):
+            return _with_columns(SourceLocation(match["file"], int(match["line"])), int(match["column"]), None)
+    return None
+
+
+def _with_columns(location: SourceLocation, start: int, end: int | None) -> SourceLocation:
+    """`location` with the columns `start` to `end`, which count bytes from 0."""
+    assert location.line is not None
+    line = linecache.getline(location.file, location.line).rstrip("\n")
+    if not line:
+        return location
+    encoded = line.encode()
+    column = len(encoded[:start].decode(errors="replace"))
+    stop = len(line) if end is None else len(encoded[:end].decode(errors="replace"))
+    return SourceLocation(location.file, location.line, column + 1, line, max(1, stop - column))
+
+
+def is_users(file: str, user_file: str | None) -> bool:
+    """Whether `file` is the user's: not of the DSL, the standard library, an installed package or cutecc."""
+    if file == user_file:
+        return True
+    return not file.startswith("<") and not os.path.abspath(file).startswith(_library_folders())
+
+
+@functools.cache
+def _library_folders() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders |= {*site.getsitepackages(), site.getusersitepackages()}
+    folders.add(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return tuple(os.path.join(os.path.abspath(folder), "") for folder in folders)

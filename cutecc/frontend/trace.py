@@ -1,0 +1,129 @@
+"""Tracing: from a kernel's host function to the cute MLIR that the DSL makes of it, for a GPU that need not be there."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from cutecc.errors import Error
+from cutecc.frontend import dsl
+from cutecc.frontend.arguments import Arguments, bind_specs, bind_values
+from cutecc.frontend.callee import Callee
+from cutecc.frontend.failures import ENTRY_FRAME, clean, is_users, trace_error
+from cutecc.frontend.kernel_file import find_callee
+from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.record.compilation import Remark
+from cutecc.target import Target
+
+_lock = threading.RLock()
+"""The DSL traces one kernel at a time."""
+
+
+def trace(fn: Any, /, *args: Any, target: Target, options: str = "", **kwargs: Any) -> TracedModule:
+    """Trace a `@cute.jit` function, a bound method or an object with such a `__call__`, for `target`.
+
+    `args` and `kwargs` are its arguments: arrays of torch, numpy or cupy, CuTe tensors and fakes, numbers, or specs, as
+    strings too. `options` are compile options of the DSL that change the trace. Everything that this changes in the
+    process it puts back. Raises `SpecError` for an argument that does not fit, `UsageError` for something that is not a
+    kernel, `TraceError` at the user's line when the kernel does not trace.
+    """
+    with _lock, _recorded_warnings() as caught:
+        dsl.cutlass()
+        callee = Callee.of(fn)
+        return _trace(callee, bind_values(callee, args, kwargs), target, options, caught)
+
+
+def trace_file(request: TraceRequest) -> TracedModule:
+    """Trace a kernel of a file, which runs the file. Meant for a process of its own. Raises as `trace` does."""
+    target = Target.parse(request.target)
+    with _lock, _recorded_warnings() as caught, dsl.environment(target):
+        dsl.cutlass()
+        callee = Callee.of(find_callee(request.path, request.function, request.entry, request.sources.get("entry")))
+        return _trace(callee, bind_specs(callee, request.args, request.sources), target, request.options, caught)
+
+
+def _trace(
+    callee: Callee, arguments: Arguments, target: Target, options: str, caught: list[warnings.WarningMessage]
+) -> TracedModule:
+    with dsl.targeting(target):
+        # The locations of the user's lines cost nothing later on: without `preserve-line-info`, the same PTX comes out.
+        bytecode = _bytecode(callee, arguments, f"--generate-line-info {options}".strip())
+    remarks = dict.fromkeys(_remark(each, callee) for each in caught)
+    return TracedModule(
+        bytecode, arguments.signature, callee.name, callee.source_file, callee.source_line, tuple(remarks)
+    )
+
+
+@contextlib.contextmanager
+def _recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Collects the warnings that Python would print."""
+    with warnings.catch_warnings(record=True) as caught:
+        yield caught
+
+
+def _bytecode(callee: Callee, arguments: Arguments, options: str) -> bytes:
+    cutlass = dsl.cutlass()
+    modules: list[Any] = []
+    try:
+        artifact = _entry(callee)(
+            cutlass.cute.compile_to,
+            cutlass.compiler.ArtifactType.PreCompiledMlir,
+            callee.value,
+            *arguments.args,
+            **arguments.kwargs,
+            options=options,
+            trace_finalize_hooks=lambda owner, module, name: modules.append(module),
+        )
+    except Exception as error:
+        # What is left to do after the trace is verifying the module and describing its parameters, and the DSL cannot
+        # describe all that it can trace. We describe them ourselves.
+        if modules and _verifies(modules[0]):
+            return _write(modules[0])
+        dsl.reset_after_failure()
+        raise _failure(error, callee) from error
+    return artifact.get_bitcode()
+
+
+def _entry(callee: Callee) -> Any:
+    """A function that calls the DSL from the user's file, as it were.
+
+    The DSL looks for the nearest caller outside itself, to which it ascribes the operations that take in the arguments.
+    """
+    line = callee.source_line or 1
+    source = f"{chr(10) * (line - 1)}def {ENTRY_FRAME}(call, *args, **kwargs): return call(*args, **kwargs)"
+    namespace: dict[str, Any] = {"__name__": callee.function.__module__}
+    exec(compile(source, callee.source_file or "<kernel>", "exec"), namespace)
+    return namespace[ENTRY_FRAME]
+
+
+def _verifies(module: Any) -> bool:
+    try:
+        return module.operation.verify()
+    except Exception:
+        return False
+
+
+def _write(module: Any) -> bytes:
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def _failure(error: Exception, callee: Callee) -> Error:
+    if isinstance(error, Error):
+        return error
+    return trace_error(error, f"{callee.qualified_name} does not trace", callee.source_file)
+
+
+def _remark(caught: warnings.WarningMessage, callee: Callee) -> Remark:
+    message: Any = caught.message
+    text = getattr(message, "message", None)
+    file, line = getattr(message, "filename", None), getattr(message, "line", None)
+    if not file or not line:
+        file, line = caught.filename, caught.lineno
+    location = f"{file}:{line}" if is_users(file, callee.source_file) else None
+    return Remark("warning", clean(text if isinstance(text, str) else str(message)), location)

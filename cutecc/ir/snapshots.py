@@ -1,0 +1,141 @@
+"""Reading snapshots in a process of its own: printing a large module takes as long as compiling it.
+
+The compiling process writes each snapshot as bytecode, which is quick; a second process parses, counts and prints it
+meanwhile. It outlives an abort of the first, so that what was handed over still gets printed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from cutecc import isolation
+
+
+@dataclass(frozen=True)
+class Request:
+    """A snapshot to read."""
+
+    key: int
+    bytecode: str
+    """Path of the bytecode; removed once it is read."""
+    text: str | None = None
+    """Where to write the printed module; `None` to count only."""
+    only_if_changed: bool = True
+    """Write the text only when it differs from the request's before."""
+    header: str = ""
+    """Comment lines to put on top."""
+    locations: bool = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a snapshot holds."""
+
+    key: int
+    operations: dict[str, int]
+    """Operations by dialect."""
+    changed: bool
+    """Whether the text differs from that of the request before; true for the first."""
+    text: str | None
+    """The path that was written."""
+
+
+class SnapshotReader:
+    """The process that reads snapshots, in the order they are submitted."""
+
+    def __init__(self) -> None:
+        child_receiver, sender = os.pipe()
+        receiver, child_sender = os.pipe()
+        self._process = isolation.start_python(
+            "cutecc.ir.snapshots:_serve", child_receiver, child_sender, stdout=subprocess.DEVNULL
+        )
+        os.close(child_receiver)
+        os.close(child_sender)
+        self._requests = Connection(sender, readable=False)
+        self._readings = Connection(receiver, writable=False)
+        self._outstanding = 0
+
+    def submit(self, request: Request) -> None:
+        """Hand over a snapshot; returns at once."""
+        try:
+            self._requests.send(request)
+            self._outstanding += 1
+        except BrokenPipeError:
+            # The reader died: what it did not read stays unread, and `finish` returns without it.
+            Path(request.bytecode).unlink(missing_ok=True)
+
+    def poll(self) -> list[Reading]:
+        """What has been read since the last call."""
+        readings: list[Reading] = []
+        while self._outstanding and self._readings.poll() and (reading := self._receive()) is not None:
+            readings.append(reading)
+        return readings
+
+    def finish(self) -> list[Reading]:
+        """Wait until everything submitted is read, and end the process."""
+        self._requests.close()
+        readings: list[Reading] = []
+        while self._outstanding and (reading := self._receive()) is not None:
+            readings.append(reading)
+        self._readings.close()
+        self._process.wait()
+        return readings
+
+    def _receive(self) -> Reading | None:
+        try:
+            reading: Reading = self._readings.recv()
+        except (EOFError, OSError):
+            self._outstanding = 0
+            return None
+        self._outstanding -= 1
+        return reading
+
+
+def _serve() -> None:
+    # An interrupt ends the compiling process; what it handed over is still worth printing.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    receiver, sender = (int(argument) for argument in sys.argv[2:4])
+    requests = Connection(receiver, writable=False)
+    readings = Connection(sender, readable=False)
+    previous = None
+    while True:
+        try:
+            request: Request = requests.recv()
+        except (EOFError, OSError):
+            break
+        reading, previous = _read(request, previous)
+        try:
+            readings.send(reading)
+        except (BrokenPipeError, OSError):
+            # Nobody listens any more, but the files are still wanted.
+            continue
+    os._exit(0)
+
+
+def _read(request: Request, previous: str | None) -> tuple[Reading, str]:
+    from cutecc.ir.modules import content_hash, count_operations, fresh_context, parse, to_text
+
+    bytecode = Path(request.bytecode)
+    # A fresh context each time: types and attributes are never freed within one.
+    with fresh_context(multithreading=False):
+        module = parse(bytecode.read_bytes())
+        bytecode.unlink()
+        operations = count_operations(module)
+        text = to_text(module)
+        digest = content_hash(text.encode())
+        changed = digest != previous
+        written = None
+        if request.text and (changed or not request.only_if_changed):
+            if request.locations:
+                text = to_text(module, locations=True)
+            partial = Path(f"{request.text}.partial")
+            partial.write_text(request.header + text)
+            os.replace(partial, request.text)
+            written = request.text
+    return Reading(request.key, operations, changed, written), digest

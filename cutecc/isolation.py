@@ -1,0 +1,169 @@
+"""Calling a function in a fresh process, so that an abort there is an ordinary error here.
+
+The MLIR bindings abort the process on some inputs. What must survive that runs in a child, which sends events while it
+works, and at the end a result or an error. Both sides are this program: messages are pickles over a private pipe.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+from cutecc.errors import Error
+
+_START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {module} import {name}; {name}()"
+
+Emit = Callable[[Any], None]
+
+
+class ProcessDied(Error):
+    """The child ended without an answer: a native abort, a signal, or `os._exit`."""
+
+
+class Call:
+    """A function that runs in a child process.
+
+    `function` is `module:name`; it is called with the picklable `arguments` and a keyword `emit`, whose calls arrive here
+    as events. The child's standard output goes to this process's standard error, so that ours stays clean; its standard
+    error too, unless `quiet`, which keeps it for the message of a `ProcessDied`.
+    """
+
+    def __init__(
+        self, function: str, *arguments: Any, environment: Mapping[str, str] | None = None, quiet: bool = True
+    ) -> None:
+        receiver, child_sender = os.pipe()
+        child_receiver, sender = os.pipe()
+        self._log = tempfile.TemporaryFile() if quiet else None
+        self._process = start_python(
+            "cutecc.isolation:_serve",
+            child_receiver,
+            child_sender,
+            stdout=self._log or sys.stderr.fileno(),
+            stderr=self._log,
+            env={**os.environ, **(environment or {})},
+        )
+        os.close(child_receiver)
+        os.close(child_sender)
+        self._connection = Connection(receiver, writable=False)
+        with Connection(sender, readable=False) as requests:
+            requests.send((function, arguments))
+
+    def result(self, on_event: Callable[[Any], None] | None = None) -> Any:
+        """What the function returned; events go to `on_event` as they come.
+
+        Raises what the function raised, or `ProcessDied`. When this call is interrupted, the child is killed.
+        """
+        answer: tuple[str, Any] | None = None
+        try:
+            # The end of the pipe, not the answer, is the end: children of the child may still be writing files.
+            while (message := self._receive()) is not None:
+                if message[0] == "event":
+                    if on_event:
+                        on_event(message[1])
+                else:
+                    answer = message
+            status = self._process.wait()
+        except BaseException:
+            self.kill()
+            raise
+        finally:
+            self._connection.close()
+        log = self._take_log()
+        if answer is None:
+            raise ProcessDied(_description(status), notes=[log] if log else [])
+        kind, value = answer
+        if kind == "error":
+            raise value
+        return value
+
+    def kill(self) -> None:
+        """End the child at once."""
+        self._process.kill()
+        self._process.wait()
+
+    def _receive(self) -> tuple[str, Any] | None:
+        try:
+            return self._connection.recv()
+        except EOFError:
+            return None
+
+    def _take_log(self) -> str:
+        if self._log is None:
+            return ""
+        self._log.seek(0)
+        text = self._log.read().decode(errors="replace").strip()
+        self._log.close()
+        return text[-4000:]
+
+
+def start_python(entry: str, *descriptors: int, **settings: Any) -> subprocess.Popen[bytes]:
+    """A fresh interpreter that runs `entry`, a `module:name` without arguments, with this process's module path.
+
+    It inherits the file `descriptors` and finds their numbers in `sys.argv[2:]`.
+    """
+    module, _, name = entry.partition(":")
+    code = _START.format(module=module, name=name)
+    # -P: the current folder must not shadow modules of the standard library.
+    command = [sys.executable, "-P", "-c", code, json.dumps(sys.path), *map(str, descriptors)]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=descriptors + _reply_descriptors, **settings)
+
+
+_reply_descriptors: tuple[int, ...] = ()
+"""In a child: the pipe to its parent. Its own children inherit it, so that the parent waits for them too."""
+
+
+def call(function: str, *arguments: Any, on_event: Callable[[Any], None] | None = None, **settings: Any) -> Any:
+    """`Call(function, …).result(on_event)`."""
+    return Call(function, *arguments, **settings).result(on_event)
+
+
+def _description(status: int) -> str:
+    if status < 0:
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = f"signal {-status}"
+        return f"the compiler process was ended by {name}"
+    return f"the compiler process ended with status {status} and no answer"
+
+
+def _serve() -> None:
+    # The parent decides what an interrupt means, and kills this process when it has to.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    receiver, sender = (int(argument) for argument in sys.argv[2:4])
+    with Connection(receiver, writable=False) as requests:
+        function_name, arguments = requests.recv()
+    global _reply_descriptors
+    _reply_descriptors = (sender,)
+    replies = Connection(sender, readable=False)
+    module_name, _, name = function_name.partition(":")
+    try:
+        function = getattr(importlib.import_module(module_name), name)
+        result = function(*arguments, emit=lambda event: replies.send(("event", event)))
+        replies.send(("result", result))
+    except Error as error:
+        error.add_note("".join(traceback.format_exception(error)))
+        replies.send(("error", error))
+    except BrokenPipeError:
+        # Nobody waits for the answer any more.
+        pass
+    except Exception as failure:
+        internal = Error(
+            f"internal error: {type(failure).__name__}: {failure}", hints=["this is a bug in cutecc; --debug shows where"]
+        )
+        internal.add_note(traceback.format_exc())
+        replies.send(("error", internal))
+    replies.close()
+    # Skip the interpreter's tear-down: freeing large modules and native thread pools can take long, and abort.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

@@ -1,0 +1,204 @@
+"""Observers of a pipeline: what puts steps into the record, writes dumps, and verifies."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutecc.errors import PassError
+from cutecc.ir.modules import content_hash, to_bytecode
+from cutecc.ir.snapshots import Reading, Request, SnapshotReader
+from cutecc.passes.manager import Observer, Position
+from cutecc.passes.pipeline import Pipeline
+from cutecc.record import Compilation, Step
+from cutecc.record.folder import RecordFolder, file_name
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
+
+TRACED = "traced"
+"""What dumps call the module before the first pass."""
+
+
+class StepRecorder(Observer):
+    """Adds a step to the record for every pass that ran or failed. Comes first among observers."""
+
+    def __init__(self, compilation: Compilation, on_step: Callable[[Step], None] | None = None) -> None:
+        self._compilation = compilation
+        self._on_step = on_step
+
+    def after(self, position: Position, module: ir.Module, seconds: float) -> None:
+        self._add(position, seconds)
+
+    def failed(self, position: Position, error: PassError, seconds: float) -> None:
+        steps = self._compilation.steps
+        if not steps or steps[-1].index != position.index:
+            self._add(position, seconds)
+        steps[-1].status = "failed"
+
+    def _add(self, position: Position, seconds: float) -> None:
+        pass_ = position.pass_
+        step = Step(position.index, pass_.name, str(pass_), pass_.provider, seconds=seconds)
+        self._compilation.steps.append(step)
+        if self._on_step:
+            self._on_step(step)
+
+
+class VerifyEach(Observer):
+    """Has MLIR verify the module after each pass, and fails the pass that left it invalid."""
+
+    def after(self, position: Position, module: ir.Module, seconds: float) -> None:
+        from cutecc.ir.locations import user_location
+        from cutecc.ir.mlir import ir
+
+        try:
+            module.operation.verify()
+        except ir.MLIRError as failure:
+            first = failure.error_diagnostics[0] if failure.error_diagnostics else None
+            raise PassError(
+                f"pass {position.pass_.name} left an invalid module: {first.message if first else failure}",
+                location=user_location(first.location) if first else None,
+                notes=[note.message for note in first.notes] if first else [],
+                pass_name=position.pass_.name,
+            ) from None
+
+
+@dataclass(frozen=True)
+class DumpChoice:
+    """Which modules to write as text."""
+
+    after: Sequence[str] = ()
+    """Pass selectors, or `all`."""
+    before: Sequence[str] = ()
+    unchanged: bool = False
+    """Also write dumps after passes that changed nothing."""
+    locations: bool = False
+    """Print source locations into dumps."""
+
+    def __bool__(self) -> bool:
+        return bool(self.after or self.before)
+
+
+class SnapshotRecorder(Observer):
+    """Finds out what each pass changed, counts operations, and writes dumps, all in a second process.
+
+    Needs the `StepRecorder` of the same record to be told first.
+    """
+
+    def __init__(
+        self,
+        compilation: Compilation,
+        *,
+        dumps: DumpChoice = DumpChoice(),
+        folder: RecordFolder | None = None,
+        selectors: Sequence[str] = (),
+        offset: int = 0,
+        stage: Mapping[str, object] | None = None,
+    ) -> None:
+        """`selectors` name the passes in the whole pipeline, `offset` of which come before them; `stage` is what the
+        header of a dump says beside the position, so that a run can go on from it."""
+        self._compilation = compilation
+        self._dumps = dumps
+        self._folder = folder
+        self._selectors = selectors
+        self._offset = offset
+        self._stage = stage or {}
+        self._reader = SnapshotReader()
+        self._scratch = tempfile.TemporaryDirectory(prefix="cutecc-")
+        self._hash = ""
+        self._after: set[int] = set()
+        self._before: set[int] = set()
+        self._digits = 2
+
+    def started(self, pipeline: Pipeline, module: ir.Module) -> None:
+        self._digits = max(2, len(str(self._offset + len(pipeline))))
+        self._after = self._chosen(pipeline, self._dumps.after)
+        self._before = self._chosen(pipeline, self._dumps.before)
+        bytecode = to_bytecode(module)
+        self._hash = content_hash(bytecode)
+        name = self._name(self._offset, TRACED if self._offset == 0 else "input", "") if self._dumps else None
+        self._submit(0, bytecode, name, only_if_changed=False, after=self._stage_before(0))
+
+    def before(self, position: Position, module: ir.Module) -> None:
+        if position.index in self._before:
+            name = self._name(position.index, position.pass_.name, ".before")
+            after = self._stage_before(position.index - self._offset - 1)
+            self._submit(-position.index, to_bytecode(module), name, only_if_changed=False, after=after)
+
+    def after(self, position: Position, module: ir.Module, seconds: float) -> None:
+        bytecode = to_bytecode(module)
+        digest = content_hash(bytecode)
+        wanted = position.index in self._after
+        if digest == self._hash and not (wanted and self._dumps.unchanged):
+            self._compilation.steps[-1].changed = False
+        else:
+            self._hash = digest
+            name = self._name(position.index, position.pass_.name, "") if wanted else None
+            after = self._stage_before(position.index - self._offset)
+            self._submit(position.index, bytecode, name, only_if_changed=not self._dumps.unchanged, after=after)
+        self._take(self._reader.poll())
+
+    def finish(self) -> None:
+        """Wait for the readings that are still out, and complete the record's steps."""
+        self._take(self._reader.finish())
+        self._scratch.cleanup()
+        operations = self._compilation.traced_operations
+        for step in self._compilation.steps:
+            step.operations_before = operations
+            if step.changed is not False and step.operations_after is not None:
+                operations = step.operations_after
+            if step.status == "ok":
+                step.operations_after = operations
+
+    def _submit(self, key: int, bytecode: bytes, name: str | None, *, only_if_changed: bool, after: str | None) -> None:
+        path = Path(self._scratch.name) / f"{key}.mlirbc"
+        path.write_bytes(bytecode)
+        text = str(self._folder.reserve(name)) if name and self._folder else None
+        header = f"{STAGE_MARK}{json.dumps({**self._stage, 'after': after})}\n"
+        self._reader.submit(Request(key, str(path), text, only_if_changed, header, self._dumps.locations))
+
+    def _take(self, readings: list[Reading]) -> None:
+        steps = {step.index: step for step in self._compilation.steps}
+        for reading in readings:
+            file = Path(reading.text).name if reading.text else None
+            if reading.key == 0:
+                self._compilation.traced = file
+                self._compilation.traced_operations = reading.operations
+            elif reading.key < 0:
+                if step := steps.get(-reading.key):
+                    step.dump_before = file
+            elif step := steps.get(reading.key):
+                step.changed = reading.changed
+                step.operations_after = reading.operations
+                step.dump = file
+
+    def _stage_before(self, local_index: int) -> object:
+        """What a module is called that `local_index` of the passes of this run have rewritten."""
+        if local_index == 0:
+            return self._stage.get("after")
+        return self._selectors[local_index - 1] if self._selectors else None
+
+    def _chosen(self, pipeline: Pipeline, selectors: Sequence[str]) -> set[int]:
+        if "all" in selectors:
+            chosen = set(range(len(pipeline)))
+        else:
+            chosen = {index for selector in selectors for index in self._matching(pipeline, selector)}
+        return {self._offset + index + 1 for index in chosen}
+
+    def _matching(self, pipeline: Pipeline, selector: str) -> list[int]:
+        if selector in self._selectors:
+            return [self._selectors.index(selector)]
+        return pipeline.positions(selector)
+
+    def _name(self, index: int, name: str, suffix: str) -> str:
+        return f"{index:0{self._digits}d}-{file_name(name)}{suffix}.mlir"
+
+
+STAGE_MARK = "// cutecc-stage: "
+"""Begins the first line of a dump; the rest of the line is JSON: `after` (a pass selector, null for the traced module),
+`target`, `kernel`, `pipeline` and `options`."""
+

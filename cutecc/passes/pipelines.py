@@ -1,0 +1,47 @@
+"""The named pipelines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutecc.errors import UsageError
+from cutecc.passes.nvidia.unfold import WheelOptions, nvidia_pipeline
+from cutecc.passes.pipeline import Pipeline
+from cutecc.target import Target
+
+NAMED = {"nvidia": "the installed wheel's own pipeline, each pass on its own"}
+"""Each named pipeline and what it is."""
+
+
+def named_pipeline(name: str, target: Target, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
+    """The pipeline called `name`, for `target`; `UsageError` when there is none.
+
+    `lir` asks for the variant that begins with the experimental API's dialect.
+    """
+    if name != "nvidia":
+        raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(NAMED)}"])
+    return nvidia_pipeline(target.name, options, lir=lir)
+
+
+def choose_pipeline(choice: str, target: Target, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
+    """The pipeline that `choice` means: a name, a file that holds pipeline text, or the text itself.
+
+    In a file, line breaks count as spaces and `#` or `//` begins a comment. Raises `UsageError`.
+    """
+    if choice in NAMED:
+        return named_pipeline(choice, target, options, lir=lir)
+    path = Path(choice)
+    if _is_file(path):
+        lines = (line.split("#")[0].split("//")[0] for line in path.read_text().splitlines())
+        return Pipeline.parse(" ".join(lines).strip().rstrip(","))
+    if choice.endswith((".txt", ".pipeline")) or "/" in choice.partition("{")[0]:
+        raise UsageError(f"pipeline file {choice} does not exist")
+    return Pipeline.parse(choice)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # Pipeline text can be longer than a file name may be.
+        return False

@@ -1,0 +1,145 @@
+"""From a request and its module to the pipeline that will run and the record that it will fill."""
+
+from __future__ import annotations
+
+import functools
+import json
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cutecc import __version__
+from cutecc.errors import UsageError
+from cutecc.ir.modules import body_of
+from cutecc.ir.version import installed_version
+from cutecc.passes.observers import STAGE_MARK
+from cutecc.passes.pipeline import Pipeline, parse_pass
+from cutecc.passes.pipelines import NAMED, choose_pipeline
+from cutecc.passes.wheel import WheelPass, check_registered
+from cutecc.record import Compilation, Versions
+from cutecc.request import CompileOptions, CompileRequest, Edit
+from cutecc.target import Target
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
+
+WHEEL_ASSEMBLER = "built into nvidia-cutlass-dsl"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is about to happen."""
+
+    pipeline: Pipeline
+    """The passes to run."""
+    offset: int
+    """How many passes of the whole pipeline come before them."""
+    selectors: list[str]
+    """What each pass to run is called in the whole pipeline."""
+    stage: dict[str, object]
+    """What a dump has to say for a later run to go on from it, but for the position."""
+    compilation: Compilation
+
+
+def plan(request: CompileRequest, module: ir.Module) -> Plan:
+    """Choose, edit and check the pipeline for `module`, and begin its record.
+
+    Raises `UsageError` for a pipeline, pass, option or selector that does not exist. Needs a current context.
+    """
+    target = Target.parse(request.target)
+    options = request.options
+    whole = planned_pipeline(options, target, lir=uses_lir(module))
+    start, stop = _bounds(whole, options)
+    pipeline = Pipeline(whole.passes[start:stop])
+    for pass_ in pipeline:
+        if isinstance(pass_, WheelPass):
+            _check_once(pass_)
+    compilation = Compilation(
+        name=request.name,
+        target=target.name,
+        pipeline=str(pipeline),
+        versions=current_versions(),
+        command=list(request.command),
+        source=request.source,
+        options=options.changed(),
+        signature=request.signature,
+    )
+    named = isinstance(options.pipeline, str) and options.pipeline in NAMED and not options.edits
+    stage: dict[str, object] = {
+        "kernel": request.name,
+        "target": target.name,
+        "pipeline": options.pipeline if named else str(whole),
+        "options": options.changed(),
+    }
+    return Plan(pipeline, start, whole.selectors()[start:stop], stage, compilation)
+
+
+def planned_pipeline(options: CompileOptions, target: Target, *, lir: bool) -> Pipeline:
+    """The whole pipeline that `options` ask for, edited."""
+    if isinstance(options.pipeline, Pipeline):
+        pipeline = options.pipeline
+    else:
+        pipeline = choose_pipeline(options.pipeline, target, options.wheel, lir=lir)
+    for edit in options.edits:
+        pipeline = _edited(pipeline, edit)
+    if options.ptxas:
+        # The wheel's code generator then stops at PTX; the assembler of the user's choice goes on from there.
+        pipeline = pipeline.map(_emitting_ptx)
+    return pipeline
+
+
+def _bounds(pipeline: Pipeline, options: CompileOptions) -> tuple[int, int]:
+    start = pipeline.position(options.start_after) + 1 if options.start_after else 0
+    stop = pipeline.position(options.stop_after) + 1 if options.stop_after else len(pipeline)
+    if start >= stop and options.start_after:
+        end = f"stopping after {options.stop_after}" if options.stop_after else "the end of the pipeline"
+        raise UsageError(f"nothing to run between {options.start_after} and {end}")
+    return start, stop
+
+
+def uses_lir(module: ir.Module) -> bool:
+    """Whether `module` comes from the experimental API, whose dialect is lowered first."""
+    for operation in body_of(module.operation):
+        inner = body_of(operation) if operation.name == "gpu.module" else [operation]
+        if any(candidate.name.startswith("lir.") for candidate in inner):
+            return True
+    return False
+
+
+def current_versions() -> Versions:
+    """The versions of this process's tools."""
+    return Versions(__version__, platform.python_version(), installed_version(), WHEEL_ASSEMBLER)
+
+
+def read_stage(text: str) -> dict[str, Any]:
+    """What the first line of a dump says about it; empty for any other module."""
+    first = text.partition("\n")[0]
+    if not first.startswith(STAGE_MARK):
+        return {}
+    try:
+        stage = json.loads(first.removeprefix(STAGE_MARK))
+    except (ValueError, RecursionError):
+        return {}
+    return stage if isinstance(stage, dict) else {}
+
+
+def _edited(pipeline: Pipeline, edit: Edit) -> Pipeline:
+    if edit.kind == "without":
+        return pipeline.without(edit.selector)
+    new = parse_pass(edit.pass_text)
+    if edit.kind == "insert-after":
+        return pipeline.insert_after(edit.selector, new)
+    if edit.kind == "insert-before":
+        return pipeline.insert_before(edit.selector, new)
+    return pipeline.replace(edit.selector, new)
+
+
+def _emitting_ptx(pass_: Any) -> Any:
+    if isinstance(pass_, WheelPass) and pass_.name == "cuda-compute-target":
+        return pass_.with_options(representation="ptx")
+    return pass_
+
+
+@functools.lru_cache(maxsize=512)
+def _check_once(pass_: WheelPass) -> None:
+    check_registered(pass_)

@@ -1,0 +1,130 @@
+"""A record as a folder: `manifest.json` and the files that it names."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, MutableMapping
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from cutecc.errors import RecordError, UsageError
+from cutecc.record import manifest
+from cutecc.record.compilation import Compilation
+
+MANIFEST = "manifest.json"
+_JOURNAL = ".cutecc-files"
+"""Lists every file of the record, each before it is written, so that the next run can take away even those of a run
+that was killed."""
+_LOCK = ".cutecc-lock"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def file_name(text: str, limit: int = 80) -> str:
+    """`text` as one plain, portable file name: letters, digits, `.`, `_` and `-`, not hidden, at most `limit` long."""
+    return _UNSAFE.sub("-", text).strip("-.")[:limit] or "unnamed"
+
+
+class RecordFolder:
+    """A folder that one run writes. Files appear whole, as they are written; a crash loses none of the earlier ones."""
+
+    def __init__(self, path: Path) -> None:
+        """Take `path` for a new record, and remove the earlier record there.
+
+        Raises `UsageError` when `path` holds anything else, or another run is writing to it.
+        """
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as failure:
+            raise UsageError(f"cannot create the output folder {path}: {failure.strerror}") from None
+        entries = {entry.name for entry in path.iterdir()}
+        if entries - {_LOCK} and _JOURNAL not in entries:
+            raise UsageError(
+                f"the output folder {path} holds files that are not cutecc's",
+                hints=["name an empty or new folder with --output"],
+            )
+        self._lock = FileLock(path / _LOCK, blocking=False)
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise UsageError(
+                f"another cutecc is writing to {path}", hints=["wait for it, or name another folder with --output"]
+            ) from None
+        self._remove_earlier()
+
+    def write(self, name: str, data: bytes) -> Path:
+        """Write the file called `name`, whole or not at all."""
+        target = self.reserve(name)
+        partial = target.with_name(f".{name}.partial")
+        partial.write_bytes(data)
+        os.replace(partial, target)
+        return target
+
+    def reserve(self, name: str) -> Path:
+        """The path for a file of the record that somebody else writes."""
+        if name != file_name(name, limit=200):
+            raise RecordError(f"'{name}' is not a plain file name")
+        with (self.path / _JOURNAL).open("a") as journal:
+            journal.write(f"{name}\n")
+        return self.path / name
+
+    def save(self, compilation: Compilation) -> None:
+        """Write the manifest, and every file of `compilation` that is not in the folder yet."""
+        for name, data in compilation.files.items():
+            if not (self.path / name).exists():
+                self.write(name, data)
+        self.write(MANIFEST, manifest.encode(compilation))
+
+    def close(self) -> None:
+        """Let others write to the folder."""
+        self._lock.release()
+
+    def _remove_earlier(self) -> None:
+        journal = self.path / _JOURNAL
+        if journal.exists():
+            for name in journal.read_text().splitlines():
+                if name == file_name(name, limit=200):
+                    (self.path / name).unlink(missing_ok=True)
+                    (self.path / f".{name}.partial").unlink(missing_ok=True)
+        journal.write_text("")
+
+
+def read_folder(path: Path) -> Compilation:
+    """The record in the folder `path`, its files read when they are asked for; `RecordError` when there is none."""
+    file = path / MANIFEST
+    try:
+        data = file.read_bytes()
+    except OSError as failure:
+        raise RecordError(f"no record in {path}: {failure.strerror}", hints=[f"a record has a {MANIFEST}"]) from None
+    compilation = manifest.decode(data, where=str(file))
+    compilation.files = _FolderFiles(path)
+    return compilation
+
+
+class _FolderFiles(MutableMapping[str, bytes]):
+    """The files of a folder, as a mapping. Names from a manifest are never followed out of the folder."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __getitem__(self, name: str) -> bytes:
+        if name != file_name(name, limit=200):
+            raise RecordError(f"the record in {self._path} names a file outside of it: '{name}'")
+        try:
+            return (self._path / name).read_bytes()
+        except FileNotFoundError:
+            raise KeyError(name) from None
+
+    def __setitem__(self, name: str, data: bytes) -> None:
+        raise RecordError("a record that was read cannot be written")
+
+    def __delitem__(self, name: str) -> None:
+        raise RecordError("a record that was read cannot be written")
+
+    def __iter__(self) -> Iterator[str]:
+        return (entry.name for entry in sorted(self._path.iterdir()) if not entry.name.startswith("."))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

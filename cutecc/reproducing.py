@@ -1,0 +1,87 @@
+"""Saving a reproducer for a pass that failed: the module before it, and the command that makes it fail again."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from cutecc import isolation
+from cutecc.errors import Error, PassError
+from cutecc.ir.modules import fresh_context, parse, to_text
+from cutecc.passes import manager
+from cutecc.passes.pipeline import Pipeline
+from cutecc.record import Artifact, Compilation
+from cutecc.record.folder import RecordFolder, file_name
+from cutecc.record.reproducer import Reproducer
+from cutecc.request import CompileRequest
+
+
+def save(
+    request: CompileRequest,
+    pipeline: Pipeline,
+    index: int,
+    error: PassError,
+    compilation: Compilation,
+    folder: RecordFolder | None,
+    *,
+    expected: Literal["failed", "aborted"] = "failed",
+) -> None:
+    """Write the reproducer of the `index`-th pass (from 1), into `folder` or the system's temporary folder.
+
+    Puts its path into `error` and its name into the record. Says in a note of `error` when the failure did not come
+    back from the saved module.
+    """
+    try:
+        # In a fresh process: what aborts after `index` passes may abort before that too.
+        before: str = isolation.call("cutecc.reproducing:module_before", request, pipeline, index)
+    except Error as failure:
+        error.notes.append(f"no reproducer: the passes before it failed when run again ({failure.message})")
+        return
+    pass_text = str(pipeline.passes[index - 1])
+    reproducer = Reproducer(
+        "opt", {"pipeline": pass_text}, expected, error.pass_name, error.message.partition("\n")[0], compilation.versions
+    )
+    name = f"reproducer-{index:02d}-{file_name(error.pass_name)}.mlir"
+    directory = folder.path if folder else Path(tempfile.mkdtemp(prefix="cutecc-"))
+    path = directory / name
+    data = (reproducer.header(str(path)) + before).encode()
+    if folder:
+        folder.write(name, data)
+        compilation.artifacts.append(Artifact("reproducer", name))
+        if compilation.failure:
+            compilation.failure = replace(compilation.failure, reproducer=name)
+    else:
+        path.write_bytes(data)
+    error.reproducer = os.path.relpath(path) if folder else str(path)
+    if (outcome := _outcome(data, pass_text)) != expected:
+        error.notes.append(f"the saved module does not show this failure on its own: pass {error.pass_name} {outcome}")
+
+
+def module_before(
+    request: CompileRequest, pipeline: Pipeline, index: int, *, emit: Callable[[Any], None] | None = None
+) -> str:
+    """The module as text, with its locations, just before the `index`-th pass of `pipeline`."""
+    with fresh_context():
+        module = parse(request.module, request.source)
+        manager.run(Pipeline(pipeline.passes[: index - 1]), module)
+        return to_text(module, locations=True)
+
+
+def run_text(module: bytes, pass_text: str, *, emit: Callable[[Any], None] | None = None) -> None:
+    """Run one pass on a module, for what comes of it."""
+    with fresh_context():
+        manager.run(Pipeline.parse(pass_text), parse(module))
+
+
+def _outcome(module: bytes, pass_text: str) -> str:
+    try:
+        isolation.call("cutecc.reproducing:run_text", module, pass_text)
+    except isolation.ProcessDied:
+        return "aborted"
+    except Error:
+        return "failed"
+    return "succeeded"

@@ -1,0 +1,74 @@
+"""What a compilation is asked to do, as plain data that crosses between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Literal
+
+from cutecc.passes.nvidia.unfold import WheelOptions
+from cutecc.passes.observers import DumpChoice
+from cutecc.passes.pipeline import Pipeline
+from cutecc.record import ArtifactKind, Signature
+
+ALL_ARTIFACTS: tuple[ArtifactKind, ...] = ("llvm-ir", "ptx", "cubin", "sass")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change to the pipeline."""
+
+    kind: Literal["insert-after", "insert-before", "replace", "without"]
+    selector: str
+    pass_text: str = ""
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """How to lower a module, and what to keep of it."""
+
+    pipeline: str | Pipeline = "nvidia"
+    """A named pipeline, pipeline text, a file that holds it, or a pipeline as a value."""
+    edits: tuple[Edit, ...] = ()
+    start_after: str | None = None
+    """Skip the passes up to and including this one: the module is a dump of it."""
+    stop_after: str | None = None
+    wheel: WheelOptions = field(default_factory=WheelOptions)
+    ptxas: Path | None = None
+    """Assemble with this program instead of the wheel's own assembler."""
+    artifacts: tuple[ArtifactKind, ...] = ("ptx", "cubin")
+    observe: bool = False
+    """Record what each pass changed, and operation counts."""
+    dumps: DumpChoice = field(default_factory=DumpChoice)
+    verify_each: bool = False
+
+    def changed(self) -> dict[str, str | int | bool]:
+        """The settings that decide about the code and differ from their defaults, by command line name."""
+        defaults = WheelOptions()
+        settings: dict[str, str | int | bool] = {
+            entry.name.replace("_", "-"): getattr(self.wheel, entry.name)
+            for entry in fields(WheelOptions)
+            if getattr(self.wheel, entry.name) != getattr(defaults, entry.name)
+        }
+        if self.ptxas:
+            settings["ptxas"] = str(self.ptxas)
+        return settings
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """One module to compile for one target."""
+
+    module: bytes
+    """MLIR text or bytecode."""
+    target: str
+    name: str
+    """The kernel's short name."""
+    source: str = "-"
+    """The input as the user named it, for messages."""
+    signature: Signature | None = None
+    options: CompileOptions = field(default_factory=CompileOptions)
+    output: Path | None = None
+    """The folder to write the record into as it grows."""
+    command: Sequence[str] = ()
