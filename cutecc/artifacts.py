@@ -29,7 +29,7 @@ class ArtifactCollector(Observer):
         self._target = Target.parse(request.target)
         self._scratch = scratch
         self._generation: CodeGeneration | None = None
-        self._llvm_ir: str | None = None
+        self._llvm_ir: Mapping[str, str] = {}
         self._dynamic_shared: Mapping[str, int | None] = {}
         self._log = ""
 
@@ -65,8 +65,8 @@ class ArtifactCollector(Observer):
             return
         wanted = self._request.options.artifacts
         add = _Adder(compilation, folder, file_name(self._request.name))
-        if self._llvm_ir is not None:
-            add("llvm-ir", ".ll", self._llvm_ir.encode())
+        for text in self._llvm_ir.values():
+            add("llvm-ir", ".ll", text.encode())
         ptx = self._generation.ptx()
         if "ptx" in wanted:
             for text in ptx:

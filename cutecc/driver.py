@@ -1,6 +1,6 @@
-"""The driver: the one place that strings the stages together, from a module to its record.
+"""The driver: the one place that strings the stages together, from a kernel to its record.
 
-    lower():  parse ─▶ plan the pipeline ─▶ passes ─▶ artifacts ─▶ Compilation
+    compile():  trace ─▶ lower():  parse ─▶ plan the pipeline ─▶ passes ─▶ artifacts ─▶ Compilation
 """
 
 from __future__ import annotations
@@ -8,33 +8,151 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from cutecc import planning, reproducing
 from cutecc.artifacts import ArtifactCollector
-from cutecc.errors import Error, ParseError, PassError
-from cutecc.ir.modules import fresh_context, parse
+from cutecc.config import Settings
+from cutecc.errors import Error, PassError, UsageError
+from cutecc.events import ArtifactsStarted, Event, Planned
+from cutecc.ir.modules import fresh_context, parse, to_bytecode
+from cutecc.kernel import Kernel, KernelSet
 from cutecc.passes import manager
-from cutecc.passes.manager import Observer, Position
-from cutecc.planning import Plan
+from cutecc.passes.manager import Observer
 from cutecc.passes.observers import SnapshotRecorder, StepRecorder, VerifyEach
-from cutecc.record import Compilation, Failure, Step
+from cutecc.passes.pipeline import Pipeline
+from cutecc.planning import Plan
+from cutecc.record import Compilation, Failure, Signature
 from cutecc.record.folder import RecordFolder
-from cutecc.request import CompileRequest
+from cutecc.request import CompileOptions, CompileRequest
+from cutecc.target import Target, parse_targets
 
 if TYPE_CHECKING:
+    from cutecc.frontend.traced import TracedModule
     from cutecc.ir.mlir import ir
+
+Isolation = Literal["none", "worker"]
 
 # The bindings and their value casters are process-wide; module objects of one compilation never meet another's.
 _in_process = threading.RLock()
 
 
-def lower(request: CompileRequest, observers: Sequence[Observer] = ()) -> Compilation:
-    """Lower one module for one target, in this process.
+def compile(
+    fn: Any,
+    /,
+    *args: Any,
+    target: str | Target | Sequence[str | Target] | None = None,
+    pipeline: str | Pipeline = "nvidia",
+    options: CompileOptions = CompileOptions(),
+    observers: Sequence[Observer] = (),
+    isolation: Isolation = "none",
+    output: str | Path | None = None,
+    **kwargs: Any,
+) -> Kernel | KernelSet:
+    """Compile a kernel's host function, a `@cute.jit` function or an object with such a `__call__`.
+
+    `args` and `kwargs` are its arguments: tensors of torch, numpy or cupy, CuTe tensors and fakes, numbers, or argument
+    specs as strings (`docs/arguments.md`). `target` names a target, several (a list, or separated by commas), or
+    `native`; by default `CUTECC_TARGET`, else the GPU of this machine. `pipeline` is a named pipeline, pipeline text or a
+    `Pipeline`; `options` say everything else about lowering and what to keep. `observers` watch the passes; they and passes
+    given as values need `isolation="none"`. With `isolation="worker"` the passes run in a process of their own, so that
+    an abort of the MLIR bindings is an error. `output` is a folder for the record, with one below it for each of several
+    targets.
+
+    Returns a `Kernel`, or for several targets a `KernelSet`. Raises `cutecc.Error` for everything that goes wrong.
+    """
+    from cutecc.frontend.trace import trace as trace_kernel
+
+    targets = _targets(target)
+    options = _with_pipeline(options, pipeline)
+    kernels: dict[str, Kernel] = {}
+    for each in targets:
+        traced = trace_kernel(fn, *args, target=each, options=options.trace_options, **kwargs)
+        folder = Path(output) / each.name if output and len(targets) > 1 else output
+        request = CompileRequest(
+            traced.bytecode,
+            each.name,
+            traced.name,
+            source=traced.source_file or "-",
+            signature=traced.signature,
+            options=options,
+            output=Path(folder) if folder else None,
+        )
+        kernels[each.name] = Kernel(_lowered(request, observers, isolation))
+    return KernelSet(kernels) if len(kernels) > 1 else kernels[targets[0].name]
+
+
+def trace(fn: Any, /, *args: Any, target: str | Target | None = None, **kwargs: Any) -> TracedModule:
+    """The traced module of a kernel, before any pass: its bytecode and signature. Arguments and errors as `compile`."""
+    from cutecc.frontend.trace import trace as trace_kernel
+
+    return trace_kernel(fn, *args, target=_targets(target)[0], **kwargs)
+
+
+def compile_module(
+    module: ir.Module | bytes | str,
+    *,
+    target: str | Target | None = None,
+    name: str = "kernel",
+    pipeline: str | Pipeline = "nvidia",
+    options: CompileOptions = CompileOptions(),
+    observers: Sequence[Observer] = (),
+    isolation: Isolation = "none",
+    output: str | Path | None = None,
+    signature: Signature | None = None,
+) -> Kernel:
+    """Compile a module that is cute MLIR already: text, bytecode, or a module object of another compiler's.
+
+    The module object is left as it is. Never imports the DSL. Everything else as `compile`.
+    """
+    if isinstance(module, str):
+        data = module.encode()
+    elif isinstance(module, bytes):
+        data = module
+    else:
+        data = to_bytecode(module)
+    request = CompileRequest(
+        data,
+        _targets(target)[0].name,
+        name,
+        signature=signature,
+        options=_with_pipeline(options, pipeline),
+        output=Path(output) if output else None,
+    )
+    return Kernel(_lowered(request, observers, isolation))
+
+
+def _with_pipeline(options: CompileOptions, pipeline: str | Pipeline) -> CompileOptions:
+    return options if pipeline == "nvidia" else replace(options, pipeline=pipeline)
+
+
+def _targets(choice: str | Target | Sequence[str | Target] | None) -> list[Target]:
+    if isinstance(choice, Target):
+        return [choice]
+    if choice is None:
+        choice = Settings.from_environment().target or "native"
+    names: Iterable[str | Target] = [choice] if isinstance(choice, str) else choice
+    return parse_targets(",".join(map(str, names)))
+
+
+def _lowered(request: CompileRequest, observers: Sequence[Observer], isolation: Isolation) -> Compilation:
+    if isolation == "none":
+        return lower(request, observers)
+    if observers:
+        raise UsageError("observers watch passes in this process", hints=['leave out isolation="worker"'])
+    from cutecc.contained import lower_in_worker
+
+    return lower_in_worker(request)
+
+
+def lower(
+    request: CompileRequest, observers: Sequence[Observer] = (), *, emit: Callable[[Event], None] | None = None
+) -> Compilation:
+    """Lower one module for one target, in this process, and tell `emit` how it goes.
 
     With `request.output`, the record grows in that folder as passes end. Raises `ParseError`, `UsageError` for a
     pipeline that cannot be, `PassError` for the pass that failed and `ToolError` for a tool; the record on disk then
@@ -55,14 +173,18 @@ def lower(request: CompileRequest, observers: Sequence[Observer] = ()) -> Compil
         snapshots = _snapshot_recorder(request, plan, folder)
         watchers: list[Observer] = [
             *([VerifyEach()] if request.options.verify_each else []),
-            StepRecorder(compilation),
+            StepRecorder(compilation, emit),
             *([snapshots] if snapshots else []),
             collector,
             *observers,
         ]
+        if emit:
+            emit(Planned(compilation, plan.offset + 1, plan.offset + len(plan.pipeline)))
         start = time.perf_counter()
         try:
             manager.run(collector.armed(plan.pipeline), module, watchers, offset=plan.offset)
+            if emit:
+                emit(ArtifactsStarted())
             collector.finish(compilation, folder)
             compilation.status = "stopped" if request.options.stop_after else "ok"
         except Error as error:

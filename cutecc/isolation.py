@@ -22,9 +22,6 @@ from cutecc.errors import Error
 
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {module} import {name}; {name}()"
 
-Emit = Callable[[Any], None]
-
-
 class ProcessDied(Error):
     """The child ended without an answer: a native abort, a signal, or `os._exit`."""
 
@@ -32,13 +29,18 @@ class ProcessDied(Error):
 class Call:
     """A function that runs in a child process.
 
-    `function` is `module:name`; it is called with the picklable `arguments` and a keyword `emit`, whose calls arrive here
-    as events. The child's standard output goes to this process's standard error, so that ours stays clean; its standard
+    `function` is `module:name`; it is called with the picklable `arguments`, and with `events` also with a keyword `emit`,
+    a function whose arguments arrive here as events. The child's standard output goes to this process's standard error, so that ours stays clean; its standard
     error too, unless `quiet`, which keeps it for the message of a `ProcessDied`.
     """
 
     def __init__(
-        self, function: str, *arguments: Any, environment: Mapping[str, str] | None = None, quiet: bool = True
+        self,
+        function: str,
+        *arguments: Any,
+        events: bool = False,
+        environment: Mapping[str, str] | None = None,
+        quiet: bool = True,
     ) -> None:
         receiver, child_sender = os.pipe()
         child_receiver, sender = os.pipe()
@@ -55,7 +57,7 @@ class Call:
         os.close(child_sender)
         self._connection = Connection(receiver, writable=False)
         with Connection(sender, readable=False) as requests:
-            requests.send((function, arguments))
+            requests.send((function, arguments, events))
 
     def result(self, on_event: Callable[[Any], None] | None = None) -> Any:
         """What the function returned; events go to `on_event` as they come.
@@ -123,7 +125,7 @@ _reply_descriptors: tuple[int, ...] = ()
 
 def call(function: str, *arguments: Any, on_event: Callable[[Any], None] | None = None, **settings: Any) -> Any:
     """`Call(function, …).result(on_event)`."""
-    return Call(function, *arguments, **settings).result(on_event)
+    return Call(function, *arguments, events=on_event is not None, **settings).result(on_event)
 
 
 def _description(status: int) -> str:
@@ -141,14 +143,15 @@ def _serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     receiver, sender = (int(argument) for argument in sys.argv[2:4])
     with Connection(receiver, writable=False) as requests:
-        function_name, arguments = requests.recv()
+        function_name, arguments, events = requests.recv()
     global _reply_descriptors
     _reply_descriptors = (sender,)
     replies = Connection(sender, readable=False)
     module_name, _, name = function_name.partition(":")
     try:
         function = getattr(importlib.import_module(module_name), name)
-        result = function(*arguments, emit=lambda event: replies.send(("event", event)))
+        keywords: dict[str, Any] = {"emit": lambda event: replies.send(("event", event))} if events else {}
+        result = function(*arguments, **keywords)
         replies.send(("result", result))
     except Error as error:
         error.add_note("".join(traceback.format_exception(error)))

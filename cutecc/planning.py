@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-import json
 import platform
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cutecc import __version__
 from cutecc.errors import UsageError
 from cutecc.ir.modules import body_of
 from cutecc.ir.version import installed_version
-from cutecc.passes.observers import STAGE_MARK
+from cutecc.passes.base import ModulePass
 from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.pipelines import NAMED, choose_pipeline
 from cutecc.passes.wheel import WheelPass, check_registered
@@ -111,18 +110,6 @@ def current_versions() -> Versions:
     return Versions(__version__, platform.python_version(), installed_version(), WHEEL_ASSEMBLER)
 
 
-def read_stage(text: str) -> dict[str, Any]:
-    """What the first line of a dump says about it; empty for any other module."""
-    first = text.partition("\n")[0]
-    if not first.startswith(STAGE_MARK):
-        return {}
-    try:
-        stage = json.loads(first.removeprefix(STAGE_MARK))
-    except (ValueError, RecursionError):
-        return {}
-    return stage if isinstance(stage, dict) else {}
-
-
 def _edited(pipeline: Pipeline, edit: Edit) -> Pipeline:
     if edit.kind == "without":
         return pipeline.without(edit.selector)
@@ -134,7 +121,7 @@ def _edited(pipeline: Pipeline, edit: Edit) -> Pipeline:
     return pipeline.replace(edit.selector, new)
 
 
-def _emitting_ptx(pass_: Any) -> Any:
+def _emitting_ptx(pass_: ModulePass) -> ModulePass:
     if isinstance(pass_, WheelPass) and pass_.name == "cuda-compute-target":
         return pass_.with_options(representation="ptx")
     return pass_

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from cutecc import isolation
 from cutecc.errors import Error, PassError
@@ -61,9 +60,7 @@ def save(
         error.notes.append(f"the saved module does not show this failure on its own: pass {error.pass_name} {outcome}")
 
 
-def module_before(
-    request: CompileRequest, pipeline: Pipeline, index: int, *, emit: Callable[[Any], None] | None = None
-) -> str:
+def module_before(request: CompileRequest, pipeline: Pipeline, index: int) -> str:
     """The module as text, with its locations, just before the `index`-th pass of `pipeline`."""
     with fresh_context():
         module = parse(request.module, request.source)
@@ -71,7 +68,7 @@ def module_before(
         return to_text(module, locations=True)
 
 
-def run_text(module: bytes, pass_text: str, *, emit: Callable[[Any], None] | None = None) -> None:
+def run_text(module: bytes, pass_text: str) -> None:
     """Run one pass on a module, for what comes of it."""
     with fresh_context():
         manager.run(Pipeline.parse(pass_text), parse(module))

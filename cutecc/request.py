@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal
 
-from cutecc.passes.nvidia.unfold import WheelOptions
-from cutecc.passes.observers import DumpChoice
+from cutecc.passes.dumps import DumpChoice
+from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import ArtifactKind, Signature
 
@@ -42,6 +42,11 @@ class CompileOptions:
     """Record what each pass changed, and operation counts."""
     dumps: DumpChoice = field(default_factory=DumpChoice)
     verify_each: bool = False
+
+    @property
+    def trace_options(self) -> str:
+        """Options that the DSL has to know while it traces, as it takes them."""
+        return "--enable-assertions" if self.wheel.enable_assertions else ""
 
     def changed(self) -> dict[str, str | int | bool]:
         """The settings that decide about the code and differ from their defaults, by command line name."""

@@ -42,7 +42,9 @@ class _NotUnderstood(Exception):
 
 def _shared_bytes(launch: ir.Operation) -> int | None:
     try:
-        holder = _defining(_defining(launch.operands[0], "builtin.unrealized_conversion_cast").operands[0], "llvm.alloca")
+        holder = _defining(
+            _defining(launch.operands[0], "builtin.unrealized_conversion_cast").operands[0], "llvm.alloca"
+        )
         stores = {store for pointer in _configuration(holder) for store in _field_stores(pointer)}
         if len(stores) != 1:
             return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from cutecc import __version__
 from cutecc.errors import ToolError
 from cutecc.ir.bindings import load
 from cutecc.ir.mlir import ir
@@ -17,20 +18,20 @@ _TRIPLE = 'target triple = "nvptx64-nvidia-cuda"'
 _SOURCE_FILENAME = re.compile(r'^source_filename = ".*"\n', re.MULTILINE)
 
 
-def translate(module: ir.Module, target: Target, *, version: str) -> dict[str, str]:
+def translate(module: ir.Module, target: Target) -> dict[str, str]:
     """The LLVM IR of each `gpu.module` in `module`, by its name; nearly always it is one.
 
-    `module` is the lowered module before code generation, and is left as it was. `version` is cutecc's, for the header.
-    Raises `ToolError` when an operation has no LLVM IR.
+    `module` is the lowered module before code generation, and is left as it was. Raises `ToolError` when an operation
+    has no LLVM IR.
     """
     return {
-        operation.attributes["sym_name"].value: _translate(operation, target, version)
+        operation.attributes["sym_name"].value: _translate(operation, target)
         for operation in (view.operation for view in module.body.operations)
         if operation.name == "gpu.module"
     }
 
 
-def _translate(device: ir.Operation, target: Target, version: str) -> str:
+def _translate(device: ir.Operation, target: Target) -> str:
     # The translation rewrites what it is given: it makes the successors of a branch distinct.
     copy = device.clone(ip=False).operation
     name = device.attributes["sym_name"].value
@@ -41,12 +42,14 @@ def _translate(device: ir.Operation, target: Target, version: str) -> str:
     text, mended = mend_tensor_core_calls(text)
     text = _SOURCE_FILENAME.sub(f'source_filename = "{name}"\n{_TRIPLE}\n', text, count=1)
     header = [
-        f"The device code of gpu.module @{name} for {target}, translated by cutecc {version}.",
+        f"The device code of gpu.module @{name} for {target}, translated by cutecc {__version__}.",
         "This is for reading, with LLVM 22 or newer: libNVVM was given the MLIR module, not this text.",
         "An intrinsic that your LLVM does not know stays a call of an external function.",
     ]
     if mended:
-        header.append(f"To suit LLVM 22, {mended} calls of tcgen05.mma lost their argument collector_b = discard.")
+        header.append(
+            f"For LLVM 22, calls of tcgen05.mma lost their last argument, collector_b = discard ({mended} of them)."
+        )
     return "".join(f"; {line}\n" for line in header) + text
 
 

@@ -39,7 +39,7 @@ def named_fields(annotation: Any) -> dict[str, Any] | None:
     """The annotations of a `NamedTuple`'s fields; `None` for anything else."""
     if isinstance(annotation, type) and issubclass(annotation, tuple) and hasattr(annotation, "_fields"):
         hints = typing.get_type_hints(annotation)
-        return {name: hints.get(name, inspect.Parameter.empty) for name in getattr(annotation, "_fields")}
+        return {name: hints.get(name, inspect.Parameter.empty) for name in annotation._fields}
     return None
 
 

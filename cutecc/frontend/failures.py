@@ -22,9 +22,11 @@ ENTRY_FRAME = "__cutecc_entry__"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _PICTURES = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\uFE0F]+")
 _MLIR_LOCATION = re.compile(r'"(?P<file>[^"]+\.py)":(?P<line>\d+):(?P<column>\d+)')
+_MLIR_PREFIX = re.compile(r'(?<=:)\n?error: (?:"[^\n]*"\()?"[^"\n]+":\d+:\d+\)?(?=: )')
+"""The severity and place at the head of a diagnostic; `SourceLocation` says the place."""
 _ARCH_ADVICE = re.compile(r"Ensure env CUTE_DSL_ARCH matches your GPU architecture|Set env CUTE_DSL_ARCH.*")
 _RENAMED = {"make_fragment": "make_rmem_tensor", "range_dynamic": "range", "make_fragment_like": "make_rmem_tensor_like"}
-_NO_GPU = re.compile(r"CUDA_ERROR_(NO_DEVICE|NOT_INITIALIZED|UNKNOWN)|libcuda|no CUDA-capable device", re.IGNORECASE)
+_NO_GPU = re.compile(r"CUDA_ERROR_(NO_DEVICE|NOT_INITIALIZED|UNKNOWN)|NVIDIA driver library|no CUDA-capable device")
 
 
 def trace_error(error: BaseException, context: str, user_file: str | None) -> TraceError:
@@ -34,13 +36,19 @@ def trace_error(error: BaseException, context: str, user_file: str | None) -> Tr
     the user's, with the columns of the expression.
     """
     chain = list(_causes(error))
-    location = (
-        _syntax_location(error)
-        or next(filter(None, (_frame_location(each, user_file) for each in chain)), None)
-        or next(filter(None, (_reported_location(each, user_file) for each in chain)), None)
-        or next(filter(None, (_frame_location(each, user_file, ENTRY_FRAME) for each in chain)), None)
-    )
+    location = _syntax_location(error)
+    if location is None:
+        frame = _first(_frame_location(each, user_file) for each in chain)
+        reported = _first(_reported_location(each, user_file) for each in chain)
+        # The DSL names the line when it rewrites a function, before that runs. Python's traceback knows the columns.
+        same = frame and reported and (frame.file, frame.line) == (reported.file, reported.line)
+        location = frame if same or reported is None else reported
+    location = location or _first(_frame_location(each, user_file, ENTRY_FRAME) for each in chain)
     return TraceError(f"{context}: {_message(chain)}", location, list(_notes(chain)), list(_hints(chain)))
+
+
+def _first(locations: Iterator[SourceLocation | None]) -> SourceLocation | None:
+    return next((location for location in locations if location is not None), None)
 
 
 def clean(text: str) -> str:
@@ -49,8 +57,8 @@ def clean(text: str) -> str:
 
 
 def is_dsl_error(error: BaseException) -> bool:
-    """Whether the DSL raised this error in its own words, with `message` and `suggestion`."""
-    return type(error).__module__.split(".")[0] == "cutlass" and isinstance(getattr(error, "message", None), str)
+    """Whether the DSL raised this error in its own words, with a `message` and a `suggestion`."""
+    return type(error).__module__.split(".")[0] == "cutlass" and hasattr(error, "suggestion")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -62,12 +70,14 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _message(chain: list[BaseException]) -> str:
-    error = chain[-1]
+    # What the DSL says about an unknown name is about another cause than the usual one, a misspelling.
+    error = chain[0] if isinstance(chain[0], NameError) else chain[-1]
     if is_dsl_error(error):
-        return clean(getattr(error, "message"))  # noqa: B009 - untyped
+        return clean(str(getattr(error, "message")))  # noqa: B009 - an attribute of an untyped class
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg}"
-    return ": ".join(filter(None, (type(error).__name__, clean(str(error)))))
+    text = _MLIR_PREFIX.sub("", clean(str(error)))
+    return text if type(error).__name__ == "MLIRError" else ": ".join(filter(None, (type(error).__name__, text)))
 
 
 def _notes(chain: list[BaseException]) -> Iterator[str]:
@@ -96,7 +106,7 @@ def _hints(chain: list[BaseException]) -> Iterator[str]:
         if isinstance(error, ModuleNotFoundError):
             yield f"install what the file needs: pip install {error.name}"
         if _NO_GPU.search(str(error)):
-            yield "the kernel asks a GPU while it is traced, and this machine has none: pass what it asks for as a constant"
+            yield "the kernel asks a GPU while it is traced; where there is none, pass the answer as a constant"
 
 
 def _syntax_location(error: BaseException) -> SourceLocation | None:
@@ -160,7 +170,7 @@ def is_users(file: str, user_file: str | None) -> bool:
     """Whether `file` is the user's: not of the DSL, the standard library, an installed package or cutecc."""
     if file == user_file:
         return True
-    return not file.startswith("<") and not os.path.abspath(file).startswith(_library_folders())
+    return os.path.isfile(file) and not os.path.abspath(file).startswith(_library_folders())
 
 
 @functools.cache

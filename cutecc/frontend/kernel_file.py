@@ -11,8 +11,6 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 

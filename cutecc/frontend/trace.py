@@ -15,6 +15,7 @@ from cutecc.frontend.arguments import Arguments, bind_specs, bind_values
 from cutecc.frontend.callee import Callee
 from cutecc.frontend.failures import ENTRY_FRAME, clean, is_users, trace_error
 from cutecc.frontend.kernel_file import find_callee
+from cutecc.frontend.positions import fast_positions
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.record.compilation import Remark
 from cutecc.target import Target
@@ -23,18 +24,21 @@ _lock = threading.RLock()
 """The DSL traces one kernel at a time."""
 
 
-def trace(fn: Any, /, *args: Any, target: Target, options: str = "", **kwargs: Any) -> TracedModule:
+def trace(
+    fn: Any, /, *args: Any, target: Target, options: str = "", locations: bool = True, **kwargs: Any
+) -> TracedModule:
     """Trace a `@cute.jit` function, a bound method or an object with such a `__call__`, for `target`.
 
     `args` and `kwargs` are its arguments: arrays of torch, numpy or cupy, CuTe tensors and fakes, numbers, or specs, as
-    strings too. `options` are compile options of the DSL that change the trace. Everything that this changes in the
-    process it puts back. Raises `SpecError` for an argument that does not fit, `UsageError` for something that is not a
+    strings too. `options` are compile options of the DSL that change the trace. `locations` keeps the user's lines in the
+    module: they cost time here, and nothing later, as the same PTX comes out without `preserve-line-info`. Everything
+    that tracing changes in the process is put back. Raises `SpecError` for an argument that does not fit, `UsageError` for something that is not a
     kernel, `TraceError` at the user's line when the kernel does not trace.
     """
     with _lock, _recorded_warnings() as caught:
         dsl.cutlass()
         callee = Callee.of(fn)
-        return _trace(callee, bind_values(callee, args, kwargs), target, options, caught)
+        return _trace(callee, bind_values(callee, args, kwargs), target, options, locations, caught)
 
 
 def trace_file(request: TraceRequest) -> TracedModule:
@@ -43,15 +47,21 @@ def trace_file(request: TraceRequest) -> TracedModule:
     with _lock, _recorded_warnings() as caught, dsl.environment(target):
         dsl.cutlass()
         callee = Callee.of(find_callee(request.path, request.function, request.entry, request.sources.get("entry")))
-        return _trace(callee, bind_specs(callee, request.args, request.sources), target, request.options, caught)
+        return _trace(callee, bind_specs(callee, request.args, request.sources), target, request.options, request.locations, caught)
 
 
 def _trace(
-    callee: Callee, arguments: Arguments, target: Target, options: str, caught: list[warnings.WarningMessage]
+    callee: Callee,
+    arguments: Arguments,
+    target: Target,
+    options: str,
+    locations: bool,
+    caught: list[warnings.WarningMessage],
 ) -> TracedModule:
-    with dsl.targeting(target):
-        # The locations of the user's lines cost nothing later on: without `preserve-line-info`, the same PTX comes out.
-        bytecode = _bytecode(callee, arguments, f"--generate-line-info {options}".strip())
+    if locations:
+        options = f"--generate-line-info {options}".strip()
+    with dsl.targeting(target), fast_positions():
+        bytecode = _bytecode(callee, arguments, options)
     remarks = dict.fromkeys(_remark(each, callee) for each in caught)
     return TracedModule(
         bytecode, arguments.signature, callee.name, callee.source_file, callee.source_line, tuple(remarks)
@@ -69,7 +79,8 @@ def _bytecode(callee: Callee, arguments: Arguments, options: str) -> bytes:
     cutlass = dsl.cutlass()
     modules: list[Any] = []
     try:
-        artifact = _entry(callee)(
+        artifact = _call_from(
+            callee,
             cutlass.cute.compile_to,
             cutlass.compiler.ArtifactType.PreCompiledMlir,
             callee.value,
@@ -88,16 +99,15 @@ def _bytecode(callee: Callee, arguments: Arguments, options: str) -> bytes:
     return artifact.get_bitcode()
 
 
-def _entry(callee: Callee) -> Any:
-    """A function that calls the DSL from the user's file, as it were.
+def _call_from(callee: Callee, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call `function` from the user's file, as it were: from a frame at the `def` of `callee`.
 
-    The DSL looks for the nearest caller outside itself, to which it ascribes the operations that take in the arguments.
+    The DSL looks for the nearest caller outside itself, and ascribes to it the operations that take in the arguments.
     """
-    line = callee.source_line or 1
-    source = f"{chr(10) * (line - 1)}def {ENTRY_FRAME}(call, *args, **kwargs): return call(*args, **kwargs)"
-    namespace: dict[str, Any] = {"__name__": callee.function.__module__}
-    exec(compile(source, callee.source_file or "<kernel>", "exec"), namespace)
-    return namespace[ENTRY_FRAME]
+    lines_before = "\n" * ((callee.source_line or 1) - 1)
+    code = compile(f"{lines_before}function(*args, **kwargs)", callee.source_file or "<kernel>", "eval")
+    namespace = {"__name__": callee.function.__module__, "function": function, "args": args, "kwargs": kwargs}
+    return eval(code.replace(co_name=ENTRY_FRAME), namespace)
 
 
 def _verifies(module: Any) -> bool:

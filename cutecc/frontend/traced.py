@@ -25,6 +25,8 @@ class TraceRequest:
     """Where each spec, and under the key `entry` the entry, was written, for messages."""
     options: str = ""
     """Further compile options of the DSL, those that change the trace, such as `--enable-assertions`."""
+    locations: bool = True
+    """Keep the user's lines in the module."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class TracedModule:
     """A kernel as the DSL traced it: the cute MLIR before any pass."""
 
     bytecode: bytes
-    """MLIR bytecode, with the locations of the user's Python lines."""
+    """MLIR bytecode."""
     signature: Signature
     name: str
     """The short name of the function or class, safe in file names."""

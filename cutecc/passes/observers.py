@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutecc.errors import PassError
+from cutecc.events import PassFinished, PassStarted
 from cutecc.ir.modules import content_hash, to_bytecode
 from cutecc.ir.snapshots import Reading, Request, SnapshotReader
+from cutecc.passes.dumps import STAGE_MARK, DumpChoice
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Step
@@ -27,9 +28,13 @@ TRACED = "traced"
 class StepRecorder(Observer):
     """Adds a step to the record for every pass that ran or failed. Comes first among observers."""
 
-    def __init__(self, compilation: Compilation, on_step: Callable[[Step], None] | None = None) -> None:
+    def __init__(self, compilation: Compilation, emit: Callable[[PassStarted | PassFinished], None] | None = None) -> None:
         self._compilation = compilation
-        self._on_step = on_step
+        self._emit = emit
+
+    def before(self, position: Position, module: ir.Module) -> None:
+        if self._emit:
+            self._emit(PassStarted(position.index, position.pass_.name))
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
         self._add(position, seconds)
@@ -44,8 +49,8 @@ class StepRecorder(Observer):
         pass_ = position.pass_
         step = Step(position.index, pass_.name, str(pass_), pass_.provider, seconds=seconds)
         self._compilation.steps.append(step)
-        if self._on_step:
-            self._on_step(step)
+        if self._emit:
+            self._emit(PassFinished(step))
 
 
 class VerifyEach(Observer):
@@ -65,22 +70,6 @@ class VerifyEach(Observer):
                 notes=[note.message for note in first.notes] if first else [],
                 pass_name=position.pass_.name,
             ) from None
-
-
-@dataclass(frozen=True)
-class DumpChoice:
-    """Which modules to write as text."""
-
-    after: Sequence[str] = ()
-    """Pass selectors, or `all`."""
-    before: Sequence[str] = ()
-    unchanged: bool = False
-    """Also write dumps after passes that changed nothing."""
-    locations: bool = False
-    """Print source locations into dumps."""
-
-    def __bool__(self) -> bool:
-        return bool(self.after or self.before)
 
 
 class SnapshotRecorder(Observer):
@@ -196,9 +185,3 @@ class SnapshotRecorder(Observer):
 
     def _name(self, index: int, name: str, suffix: str) -> str:
         return f"{index:0{self._digits}d}-{file_name(name)}{suffix}.mlir"
-
-
-STAGE_MARK = "// cutecc-stage: "
-"""Begins the first line of a dump; the rest of the line is JSON: `after` (a pass selector, null for the traced module),
-`target`, `kernel`, `pipeline` and `options`."""
-

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cutecc.errors import UsageError
-from cutecc.passes.nvidia.unfold import WheelOptions, nvidia_pipeline
+from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.target import Target
 

@@ -54,6 +54,20 @@ class RecordFolder:
             ) from None
         self._remove_earlier()
 
+    @classmethod
+    def reopen(cls, path: Path) -> RecordFolder:
+        """The folder of a run that died, to complete its record."""
+        folder = cls.__new__(cls)
+        folder.path = path
+        folder._lock = FileLock(path / _LOCK, timeout=10)
+        folder._lock.acquire()
+        return folder
+
+    def existing_dump(self, index: int, name: str) -> str | None:
+        """The dump after a pass that is there, whether or not the run lived to record it."""
+        pattern = re.compile(rf"0*{index}-{re.escape(file_name(name))}\.mlir")
+        return next((entry.name for entry in self.path.iterdir() if pattern.fullmatch(entry.name)), None)
+
     def write(self, name: str, data: bytes) -> Path:
         """Write the file called `name`, whole or not at all."""
         target = self.reserve(name)

@@ -1,0 +1,102 @@
+"""What each kernel of a cubin takes of an SM: registers, stack, spills, memory, and the occupancy that follows."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from cutecc.backend.occupancy import RESERVED_SHARED_BYTES, occupancy
+from cutecc.backend.ptxas_log import parse_log
+from cutecc.backend.tools import find_tool, run_tool
+from cutecc.errors import ToolError
+from cutecc.record.compilation import KernelResources
+from cutecc.target import Target
+
+_FUNCTION = re.compile(r"^\s*Function (?P<name>\S+):\s*\n(?P<usage>.*)$", re.MULTILINE)
+_USAGE = re.compile(r"(\w+(?:\[\d+\])?):(\d+)")
+# PTX ISA, "Kernel and Function Directives": the parameters in parentheses, then directives, then the body.
+_ENTRY = re.compile(r"\.entry\s+(?P<name>[\w$%]+)\s*(?:\([^)]*\))?(?P<directives>[^{;]*)")
+_BLOCK = re.compile(r"\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
+_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def kernel_resources(
+    cubin: bytes,
+    ptx: str,
+    target: Target,
+    *,
+    log: str | None = None,
+    dynamic_shared: Mapping[str, int | None] | None = None,
+) -> list[KernelResources]:
+    """The resources of each kernel, in the order of the PTX.
+
+    `ptx` is what `cubin` was assembled from: it names the kernels and their block sizes. `log` is the assembler's with
+    `-v`; without it spills and barriers are `None`. `dynamic_shared` is by kernel, in bytes per block, `None` where the
+    launch computes it; a kernel that is absent is not launched by the host function, and its dynamic shared memory is
+    `None` too.
+
+    Raises `ToolError` when cuobjdump is missing or fails, or the cubin is of other kernels.
+    """
+    used = _usage(cubin)
+    statistics = parse_log(log).entries if log else {}
+    found: list[KernelResources] = []
+    for kernel, threads in block_threads(ptx).items():
+        if kernel not in used:
+            raise ToolError(f"cuobjdump tells no resources of kernel '{kernel}'")
+        usage = used[kernel]
+        entry = statistics.get(kernel)
+        static = usage["SHARED"]
+        if target.major >= 9 and static >= RESERVED_SHARED_BYTES:
+            # From here on the cubin declares the system's part of shared memory with the kernel's own.
+            static -= RESERVED_SHARED_BYTES
+        dynamic = dynamic_shared.get(kernel) if dynamic_shared else None
+        barriers = entry.barriers if entry else None
+        fits = None
+        if threads is not None and dynamic is not None:
+            fits = occupancy(
+                target,
+                registers=usage["REG"],
+                threads=threads,
+                shared_bytes=static + dynamic,
+                barriers=barriers,
+            )
+        found.append(
+            KernelResources(
+                kernel=kernel,
+                registers=usage["REG"],
+                stack_bytes=usage["STACK"],
+                spill_store_bytes=entry.spill_store_bytes if entry else None,
+                spill_load_bytes=entry.spill_load_bytes if entry else None,
+                shared_static_bytes=static,
+                shared_dynamic_bytes=dynamic,
+                constant_bytes=usage.get("CONSTANT[0]", 0),
+                barriers=barriers,
+                occupancy=fits,
+            )
+        )
+    return found
+
+
+def block_threads(ptx: str) -> dict[str, int | None]:
+    """The threads of a block for each kernel of `ptx`: exact by `.reqntid`, else at most, by `.maxntid`, else `None`."""
+    found: dict[str, int | None] = {}
+    for entry in _ENTRY.finditer(_STRING_OR_COMMENT.sub(" ", ptx)):
+        extents = _BLOCK.search(entry["directives"])
+        found[entry["name"]] = (
+            int(extents[1]) * int(extents[2] or 1) * int(extents[3] or 1) if extents is not None else None
+        )
+    return found
+
+
+def _usage(cubin: bytes) -> dict[str, dict[str, int]]:
+    """What `cuobjdump -res-usage` says of each function: REG, STACK, SHARED, LOCAL, CONSTANT[0] and more."""
+    with tempfile.TemporaryDirectory(prefix="cutecc-") as folder:
+        (Path(folder) / "kernel.cubin").write_bytes(cubin)
+        output = run_tool(find_tool("cuobjdump"), ["-res-usage", "kernel.cubin"], folder=Path(folder))
+    text = output.stdout.decode(errors="replace")
+    return {
+        match["name"]: {key: int(value) for key, value in _USAGE.findall(match["usage"])}
+        for match in _FUNCTION.finditer(text)
+    }

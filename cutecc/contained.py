@@ -1,0 +1,100 @@
+"""Lowering in a worker process that never imports the DSL: an abort there is an error here, with a pass's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cutecc import isolation
+from cutecc.errors import Error, ParseError, PassError
+from cutecc.events import ArtifactsStarted, Event, PassFinished, PassStarted, Planned
+from cutecc.isolation import ProcessDied
+from cutecc.passes.pipeline import Pipeline
+from cutecc.record import Compilation, Failure, Step
+from cutecc.record.folder import RecordFolder
+from cutecc.request import CompileRequest
+
+
+def lower_in_worker(request: CompileRequest, on_event: Callable[[Event], None] | None = None) -> Compilation:
+    """`driver.lower` in a fresh process, with the same result and errors.
+
+    When the process dies, the record keeps what was written before, names the pass, and gets a reproducer; the same
+    when this call is interrupted, but for the reproducer.
+    """
+    follower = _Follower(on_event)
+    try:
+        return isolation.call("cutecc.driver:lower", request, on_event=follower)
+    except ProcessDied as death:
+        error = follower.error(request, death)
+        if isinstance(error, PassError) and follower.compilation:
+            follower.save_reproducer(request, error)
+        raise error from None
+    except KeyboardInterrupt:
+        follower.close(request, "interrupted")
+        raise
+
+
+class _Follower:
+    """Follows a worker's events, so that this side knows how far it came."""
+
+    def __init__(self, on_event: Callable[[Event], None] | None) -> None:
+        self._on_event = on_event
+        self._running: PassStarted | None = None
+        self._first = 1
+        self._parsed = False
+        self._passes_done = False
+        self.compilation: Compilation | None = None
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case Planned():
+                self.compilation = event.compilation
+                self._first = event.first
+            case PassStarted():
+                self._running = event
+            case PassFinished() if self.compilation:
+                self._running = None
+                self.compilation.steps.append(event.step)
+            case ArtifactsStarted():
+                self._passes_done = True
+            case _:
+                pass
+        if self._on_event:
+            self._on_event(event)
+
+    def error(self, request: CompileRequest, death: ProcessDied) -> Error:
+        """What the death of the worker means."""
+        if self._running:
+            name = self._running.name
+            return PassError(f"pass {name} aborted: {death.message}", notes=death.notes, pass_name=name)
+        if self.compilation is None:
+            return ParseError(f"{request.source}: reading the module aborted: {death.message}", notes=death.notes)
+        stage = "making the artifacts" if self._passes_done else "the step between two passes"
+        return Error(f"{stage} aborted: {death.message}", notes=death.notes)
+
+    def save_reproducer(self, request: CompileRequest, error: PassError) -> None:
+        """Complete the record of a worker that died in a pass."""
+        from cutecc import reproducing
+
+        assert self.compilation and self._running
+        compilation, running = self.compilation, self._running
+        pipeline = Pipeline.parse(compilation.pipeline)
+        local_index = running.index - self._first + 1
+        pass_ = pipeline.passes[local_index - 1]
+        compilation.steps.append(Step(running.index, pass_.name, str(pass_), pass_.provider, status="failed"))
+        compilation.failure = Failure(running.name, error.message)
+        folder = RecordFolder.reopen(request.output) if request.output else None
+        reproducing.save(request, pipeline, local_index, error, compilation, folder, expected="aborted")
+        if folder:
+            folder.close()
+        self.close(request, "failed")
+
+    def close(self, request: CompileRequest, status: str) -> None:
+        """Save what is known, under the final `status`."""
+        if self.compilation is None or request.output is None:
+            return
+        self.compilation.status = status  # pyright: ignore[reportAttributeAccessIssue]
+        folder = RecordFolder.reopen(request.output)
+        for step in self.compilation.steps:
+            step.dump = folder.existing_dump(step.index, step.name)
+        folder.save(self.compilation)
+        folder.close()

@@ -1,0 +1,40 @@
+"""What a running compilation tells those who watch it from outside its process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cutecc.record import Compilation, Step
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The pipeline is chosen; `compilation` is the record so far."""
+
+    compilation: Compilation
+    first: int
+    """The position of the first pass to run."""
+    total: int
+
+
+@dataclass(frozen=True)
+class PassStarted:
+    """A pass is about to run."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True)
+class PassFinished:
+    """A pass has run, or failed."""
+
+    step: Step
+
+
+@dataclass(frozen=True)
+class ArtifactsStarted:
+    """The passes are done; assembling, disassembling and printing go on."""
+
+
+Event = Planned | PassStarted | PassFinished | ArtifactsStarted
