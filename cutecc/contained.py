@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from cutecc import isolation
 from cutecc.errors import Error, ParseError, PassError
-from cutecc.events import ArtifactsStarted, Event, PassFinished, PassStarted, Planned
+from cutecc.events import ArtifactsStarted, Event, Parsed, PassFinished, PassStarted, Planned
 from cutecc.isolation import ProcessDied
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure, Step
 from cutecc.record.folder import RecordFolder
 from cutecc.request import CompileRequest
+from cutecc.target import Target
 
 
 def lower_in_worker(request: CompileRequest, on_event: Callable[[Event], None] | None = None) -> Compilation:
@@ -24,13 +25,26 @@ def lower_in_worker(request: CompileRequest, on_event: Callable[[Event], None] |
     try:
         return isolation.call("cutecc.driver:lower", request, on_event=follower)
     except ProcessDied as death:
-        error = follower.error(request, death)
+        error = follower.error(request.source, death)
         if isinstance(error, PassError) and follower.compilation:
             follower.save_reproducer(request, error)
         raise error from None
     except KeyboardInterrupt:
         follower.close(request, "interrupted")
         raise
+
+
+def rewrite_in_worker(
+    data: bytes, source: str, pipeline: str, target: Target, *, verify_each: bool = False, locations: bool = False
+) -> str:
+    """`driver.rewrite` in a fresh process: the module that `pipeline` makes of `data`, as text."""
+    follower = _Follower(None)
+    try:
+        return isolation.call(
+            "cutecc.driver:rewrite", data, source, pipeline, target, verify_each, locations, on_event=follower
+        )
+    except ProcessDied as death:
+        raise follower.error(source, death) from None
 
 
 class _Follower:
@@ -46,14 +60,17 @@ class _Follower:
 
     def __call__(self, event: Event) -> None:
         match event:
+            case Parsed():
+                self._parsed = True
             case Planned():
                 self.compilation = event.compilation
                 self._first = event.first
             case PassStarted():
                 self._running = event
-            case PassFinished() if self.compilation:
+            case PassFinished():
                 self._running = None
-                self.compilation.steps.append(event.step)
+                if self.compilation:
+                    self.compilation.steps.append(event.step)
             case ArtifactsStarted():
                 self._passes_done = True
             case _:
@@ -61,13 +78,13 @@ class _Follower:
         if self._on_event:
             self._on_event(event)
 
-    def error(self, request: CompileRequest, death: ProcessDied) -> Error:
+    def error(self, source: str, death: ProcessDied) -> Error:
         """What the death of the worker means."""
         if self._running:
             name = self._running.name
             return PassError(f"pass {name} aborted: {death.message}", notes=death.notes, pass_name=name)
-        if self.compilation is None:
-            return ParseError(f"{request.source}: reading the module aborted: {death.message}", notes=death.notes)
+        if not self._parsed:
+            return ParseError(f"{source}: reading the module aborted: {death.message}", notes=death.notes)
         stage = "making the artifacts" if self._passes_done else "the step between two passes"
         return Error(f"{stage} aborted: {death.message}", notes=death.notes)
 

@@ -18,12 +18,12 @@ from cutecc import planning, reproducing
 from cutecc.artifacts import ArtifactCollector
 from cutecc.config import Settings
 from cutecc.errors import Error, PassError, UsageError
-from cutecc.events import ArtifactsStarted, Event, Planned
-from cutecc.ir.modules import fresh_context, parse, to_bytecode
+from cutecc.events import ArtifactsStarted, Event, Parsed, Planned
+from cutecc.ir.modules import fresh_context, parse, to_bytecode, to_text
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.passes import manager
 from cutecc.passes.manager import Observer
-from cutecc.passes.observers import SnapshotRecorder, StepRecorder, VerifyEach
+from cutecc.passes.observers import Announcer, SnapshotRecorder, StepRecorder, VerifyEach
 from cutecc.passes.pipeline import Pipeline
 from cutecc.planning import Plan
 from cutecc.record import Compilation, Failure, Signature
@@ -159,30 +159,35 @@ def lower(
     says so too.
     """
     with _in_process, ExitStack() as stack:
+        clock = _Clock()
         stack.enter_context(fresh_context())
         module = parse(request.module, request.source)
+        if emit:
+            emit(Parsed())
         plan = planning.plan(request, module)
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cutecc-")))
         compilation = plan.compilation
+        compilation.seconds = {"trace": request.trace_seconds, "parse": clock.lap()}
         folder = RecordFolder(request.output) if request.output else None
         if folder:
             stack.callback(folder.close)
             folder.save(compilation)
 
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cutecc-")))
         collector = ArtifactCollector(request, scratch)
         snapshots = _snapshot_recorder(request, plan, folder)
         watchers: list[Observer] = [
             *([VerifyEach()] if request.options.verify_each else []),
             StepRecorder(compilation, emit),
+            *([Announcer(emit)] if emit else []),
             *([snapshots] if snapshots else []),
             collector,
             *observers,
         ]
         if emit:
             emit(Planned(compilation, plan.offset + 1, plan.offset + len(plan.pipeline)))
-        start = time.perf_counter()
         try:
             manager.run(collector.armed(plan.pipeline), module, watchers, offset=plan.offset)
+            compilation.seconds["passes"] = clock.lap()
             if emit:
                 emit(ArtifactsStarted())
             collector.finish(compilation, folder)
@@ -190,17 +195,54 @@ def lower(
         except Error as error:
             compilation.status = "failed"
             compilation.failure = Failure(_stage(error), error.message)
-            if isinstance(error, PassError):
+            if isinstance(error, PassError) and request.options.reproduce:
                 index = compilation.steps[-1].index - plan.offset
                 reproducing.save(request, plan.pipeline, index, error, compilation, folder)
             raise
         finally:
             if snapshots:
                 snapshots.finish()
-            compilation.seconds = time.perf_counter() - start
+            compilation.seconds["artifacts"] = clock.lap()
             if folder:
                 folder.save(compilation)
         return compilation
+
+
+def rewrite(
+    data: bytes,
+    source: str,
+    pipeline: str,
+    target: Target,
+    verify_each: bool = False,
+    locations: bool = False,
+    *,
+    emit: Callable[[Event], None] | None = None,
+) -> str:
+    """What `pipeline` makes of the module in `data`, as text; nothing else is made. Errors as `lower`."""
+    with _in_process, fresh_context():
+        module = parse(data, source)
+        if emit:
+            emit(Parsed())
+        options = CompileOptions(pipeline=pipeline)
+        passes = planning.checked_pipeline(options, target, module) if pipeline else Pipeline()
+        observers: list[Observer] = [
+            *([VerifyEach()] if verify_each else []),
+            *([Announcer(emit)] if emit else []),
+        ]
+        manager.run(passes, module, observers)
+        return to_text(module, locations=locations)
+
+
+class _Clock:
+    """Wall time since the last lap, in seconds."""
+
+    def __init__(self) -> None:
+        self._last = time.perf_counter()
+
+    def lap(self) -> float:
+        now = time.perf_counter()
+        lap, self._last = now - self._last, now
+        return lap
 
 
 def _snapshot_recorder(request: CompileRequest, plan: Plan, folder: RecordFolder | None) -> SnapshotRecorder | None:

@@ -8,6 +8,11 @@ from cutecc.record import Compilation, Step
 
 
 @dataclass(frozen=True)
+class Parsed:
+    """The module is read."""
+
+
+@dataclass(frozen=True)
 class Planned:
     """The pipeline is chosen; `compilation` is the record so far."""
 
@@ -37,4 +42,4 @@ class ArtifactsStarted:
     """The passes are done; assembling, disassembling and printing go on."""
 
 
-Event = Planned | PassStarted | PassFinished | ArtifactsStarted
+Event = Parsed | Planned | PassStarted | PassFinished | ArtifactsStarted

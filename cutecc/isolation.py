@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
@@ -24,6 +25,20 @@ _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {module}
 
 class ProcessDied(Error):
     """The child ended without an answer: a native abort, a signal, or `os._exit`."""
+
+
+_running: set[Call] = set()
+_interrupted = threading.Event()
+
+
+def interrupt() -> None:
+    """End all children of this process; whoever waits for one gets a `KeyboardInterrupt`.
+
+    Python delivers Ctrl-C to the main thread alone, and other threads may be waiting for children.
+    """
+    _interrupted.set()
+    for running in list(_running):
+        running.kill()
 
 
 class Call:
@@ -56,6 +71,7 @@ class Call:
         os.close(child_receiver)
         os.close(child_sender)
         self._connection = Connection(receiver, writable=False)
+        _running.add(self)
         with Connection(sender, readable=False) as requests:
             requests.send((function, arguments, events))
 
@@ -78,8 +94,11 @@ class Call:
             self.kill()
             raise
         finally:
+            _running.discard(self)
             self._connection.close()
         log = self._take_log()
+        if _interrupted.is_set():
+            raise KeyboardInterrupt
         if answer is None:
             raise ProcessDied(_description(status), notes=[log] if log else [])
         kind, value = answer

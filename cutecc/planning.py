@@ -13,7 +13,8 @@ from cutecc.ir.modules import body_of
 from cutecc.ir.version import installed_version
 from cutecc.passes.base import ModulePass
 from cutecc.passes.pipeline import Pipeline, parse_pass
-from cutecc.passes.pipelines import NAMED, choose_pipeline
+from cutecc.passes.named import NAMED
+from cutecc.passes.pipelines import choose_pipeline
 from cutecc.passes.wheel import WheelPass, check_registered
 from cutecc.record import Compilation, Versions
 from cutecc.request import CompileOptions, CompileRequest, Edit
@@ -47,12 +48,9 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
     """
     target = Target.parse(request.target)
     options = request.options
-    whole = planned_pipeline(options, target, lir=uses_lir(module))
+    whole = checked_pipeline(options, target, module)
     start, stop = _bounds(whole, options)
     pipeline = Pipeline(whole.passes[start:stop])
-    for pass_ in pipeline:
-        if isinstance(pass_, WheelPass):
-            _check_once(pass_)
     compilation = Compilation(
         name=request.name,
         target=target.name,
@@ -73,8 +71,16 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
     return Plan(pipeline, start, whole.selectors()[start:stop], stage, compilation)
 
 
-def planned_pipeline(options: CompileOptions, target: Target, *, lir: bool) -> Pipeline:
-    """The whole pipeline that `options` ask for, edited."""
+def checked_pipeline(options: CompileOptions, target: Target, module: ir.Module) -> Pipeline:
+    """The whole pipeline that `options` ask for, edited, each of its passes known to its provider."""
+    pipeline = _edited_pipeline(options, target, lir=uses_lir(module))
+    for pass_ in pipeline:
+        if isinstance(pass_, WheelPass):
+            _check_once(pass_)
+    return pipeline
+
+
+def _edited_pipeline(options: CompileOptions, target: Target, *, lir: bool) -> Pipeline:
     if isinstance(options.pipeline, Pipeline):
         pipeline = options.pipeline
     else:

@@ -42,6 +42,8 @@ class CompileOptions:
     """Record what each pass changed, and operation counts."""
     dumps: DumpChoice = field(default_factory=DumpChoice)
     verify_each: bool = False
+    reproduce: bool = True
+    """Save a reproducer when a pass fails."""
 
     @property
     def trace_options(self) -> str:
@@ -77,3 +79,5 @@ class CompileRequest:
     output: Path | None = None
     """The folder to write the record into as it grows."""
     command: Sequence[str] = ()
+    trace_seconds: float = 0.0
+    """How long tracing took."""

@@ -11,6 +11,8 @@ import re
 from cutecc import __version__
 from cutecc.errors import ToolError
 from cutecc.ir.bindings import load
+from cutecc.ir.casters import plain_values
+from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 from cutecc.target import Target
 
@@ -22,7 +24,7 @@ def translate(module: ir.Module, target: Target) -> dict[str, str]:
     """The LLVM IR of each `gpu.module` in `module`, by its name; nearly always it is one.
 
     `module` is the lowered module before code generation, and is left as it was. Raises `ToolError` when an operation
-    has no LLVM IR.
+    of another dialect than LLVM's is left.
     """
     return {
         operation.attributes["sym_name"].value: _translate(operation, target)
@@ -32,13 +34,11 @@ def translate(module: ir.Module, target: Target) -> dict[str, str]:
 
 
 def _translate(device: ir.Operation, target: Target) -> str:
+    name = device.attributes["sym_name"].value
+    _check_lowered(device, name)
     # The translation rewrites what it is given: it makes the successors of a branch distinct.
     copy = device.clone(ip=False).operation
-    name = device.attributes["sym_name"].value
-    try:
-        text: str = load()._mlirDialectsLLVM.translate_module_to_llvmir(copy)
-    except (RuntimeError, ValueError, ir.MLIRError) as failure:
-        raise ToolError(f"gpu.module @{name} cannot be translated to LLVM IR: {failure}") from None
+    text: str = load()._mlirDialectsLLVM.translate_module_to_llvmir(copy)
     text, mended = mend_tensor_core_calls(text)
     text = _SOURCE_FILENAME.sub(f'source_filename = "{name}"\n{_TRIPLE}\n', text, count=1)
     header = [
@@ -51,6 +51,25 @@ def _translate(device: ir.Operation, target: Target) -> str:
             f"For LLVM 22, calls of tcgen05.mma lost their last argument, collector_b = discard ({mended} of them)."
         )
     return "".join(f"; {line}\n" for line in header) + text
+
+
+def _check_lowered(device: ir.Operation, name: str) -> None:
+    """Raise `ToolError` at the first operation that is not LLVM's: the translation would end the process over it."""
+
+    def check(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name.partition(".")[0] in ("llvm", "nvvm") or operation.name == "gpu.module":
+            return ir.WalkResult.ADVANCE
+        strangers.append(operation)
+        return ir.WalkResult.INTERRUPT
+
+    strangers: list[ir.Operation] = []
+    with plain_values():
+        device.walk(check)
+    if strangers:
+        raise ToolError(
+            f"gpu.module @{name} cannot be translated to LLVM IR: {strangers[0].name} is left in it",
+            location=user_location(strangers[0].location),
+        )
 
 
 _MMA_NAME = r"@(?P<name>llvm\.nvvm\.tcgen05\.mma\.(?!ws)[\w.]+)"

@@ -21,6 +21,7 @@ _PROPERTIES = re.compile(
     r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads"
 )
 _USED = re.compile(r"Used (?P<registers>\d+) registers")
+_SEVERITIES: dict[str, Severity] = {"info": "info", "warning": "warning", "error": "error", "fatal": "error"}
 _CODE = re.compile(r"\((?P<code>C\d+)\)\s*")
 _STATISTICS = re.compile(r"\d+ bytes gmem|Compile time = |Processing |Overriding |For profile ")
 
@@ -111,9 +112,8 @@ def _read_used(entry: EntryStatistics, content: str) -> None:
 def _complaint(message: re.Match[str]) -> Complaint:
     content = message["text"]
     code = _CODE.match(content)
-    severity: Severity = "error" if message["severity"] in ("error", "fatal") else message["severity"]
     return Complaint(
-        severity=severity,
+        severity=_SEVERITIES[message["severity"]],
         message=content[code.end() :] if code else content,
         line=int(message["line"]) if message["line"] else None,
         code=code["code"] if code else None,

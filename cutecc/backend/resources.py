@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from cutecc.backend.cubin import block_threads
 from cutecc.backend.occupancy import RESERVED_SHARED_BYTES, occupancy
 from cutecc.backend.ptxas_log import parse_log
 from cutecc.backend.tools import find_tool, run_tool
@@ -16,33 +17,28 @@ from cutecc.target import Target
 
 _FUNCTION = re.compile(r"^\s*Function (?P<name>\S+):\s*\n(?P<usage>.*)$", re.MULTILINE)
 _USAGE = re.compile(r"(\w+(?:\[\d+\])?):(\d+)")
-# PTX ISA, "Kernel and Function Directives": the parameters in parentheses, then directives, then the body.
-_ENTRY = re.compile(r"\.entry\s+(?P<name>[\w$%]+)\s*(?:\([^)]*\))?(?P<directives>[^{;]*)")
-_BLOCK = re.compile(r"\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
-_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
 def kernel_resources(
     cubin: bytes,
-    ptx: str,
     target: Target,
     *,
     log: str | None = None,
     dynamic_shared: Mapping[str, int | None] | None = None,
 ) -> list[KernelResources]:
-    """The resources of each kernel, in the order of the PTX.
+    """The resources of each kernel in `cubin`.
 
-    `ptx` is what `cubin` was assembled from: it names the kernels and their block sizes. `log` is the assembler's with
-    `-v`; without it spills and barriers are `None`. `dynamic_shared` is by kernel, in bytes per block, `None` where the
-    launch computes it; a kernel that is absent is not launched by the host function, and its dynamic shared memory is
-    `None` too.
+    `log` is the assembler's with `-v`; without it spills and barriers are `None`. `dynamic_shared` is by kernel, in
+    bytes per block, `None` where the launch computes it; a kernel that is absent there is not launched by the host
+    function, and its dynamic shared memory is `None` too. The occupancy is `None` when the block size or the dynamic
+    shared memory is not known.
 
-    Raises `ToolError` when cuobjdump is missing or fails, or the cubin is of other kernels.
+    Raises `ToolError` when cuobjdump is missing or fails, or `cubin` is not a cubin.
     """
     used = _usage(cubin)
     statistics = parse_log(log).entries if log else {}
     found: list[KernelResources] = []
-    for kernel, threads in block_threads(ptx).items():
+    for kernel, threads in block_threads(cubin).items():
         if kernel not in used:
             raise ToolError(f"cuobjdump tells no resources of kernel '{kernel}'")
         usage = used[kernel]
@@ -75,17 +71,6 @@ def kernel_resources(
                 barriers=barriers,
                 occupancy=fits,
             )
-        )
-    return found
-
-
-def block_threads(ptx: str) -> dict[str, int | None]:
-    """The threads of a block for each kernel of `ptx`: exact by `.reqntid`, else at most, by `.maxntid`, else `None`."""
-    found: dict[str, int | None] = {}
-    for entry in _ENTRY.finditer(_STRING_OR_COMMENT.sub(" ", ptx)):
-        extents = _BLOCK.search(entry["directives"])
-        found[entry["name"]] = (
-            int(extents[1]) * int(extents[2] or 1) * int(extents[3] or 1) if extents is not None else None
         )
     return found
 

@@ -37,10 +37,11 @@ def is_array_view(annotation: Any) -> bool:
 
 def named_fields(annotation: Any) -> dict[str, Any] | None:
     """The annotations of a `NamedTuple`'s fields; `None` for anything else."""
-    if isinstance(annotation, type) and issubclass(annotation, tuple) and hasattr(annotation, "_fields"):
-        hints = typing.get_type_hints(annotation)
-        return {name: hints.get(name, inspect.Parameter.empty) for name in annotation._fields}
-    return None
+    fields: tuple[str, ...] | None = getattr(annotation, "_fields", None)
+    if fields is None or not _is_class(annotation, tuple):
+        return None
+    hints = typing.get_type_hints(annotation)
+    return {name: hints.get(name, inspect.Parameter.empty) for name in fields}
 
 
 def item_annotations(annotation: Any, count: int) -> list[Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast, get_origin
 
@@ -54,7 +55,8 @@ def bind_values(callee: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     """The arguments of a library call: real arrays and numbers, DSL objects, specs and spec strings, in any mixture.
 
     Arrays are replaced by fakes in global memory, so that a kernel for a GPU can be traced with arrays on the CPU.
-    Raises `UsageError` when they do not match the function's parameters, `SpecError` for a spec that is wrong or missing.
+    Raises `UsageError` when they do not match the function's parameters, `SpecError` for a spec that is wrong or
+    missing.
     """
     try:
         bound = callee.signature.bind_partial(*args, **kwargs)
@@ -107,12 +109,12 @@ class _Binder:
         values = {key: value for name in given for key, value in self._parts(name, given[name])}
         specs = {key: spec for key, value in values.items() if (spec := self._spec(key, value)) is not None}
         specs = unify_sizes(specs, self._sources)
-        built = {
-            key: self._build(specs[key], self._annotation(key), value) if key in specs else value
-            for key, value in values.items()
-        }
-        for name in given:
-            parts = [key for key, _ in self._parts(name, given[name])]
+        built: dict[str, Any] = {}
+        for key, value in values.items():
+            with self._blame(key):
+                built[key] = self._build(specs[key], self._annotation(key), value) if key in specs else value
+        for name, value in given.items():
+            parts = [key for key, _ in self._parts(name, value)]
             match self._callee.signature.parameters[name].kind:
                 case inspect.Parameter.VAR_POSITIONAL:
                     self._bound.arguments[name] = tuple(built[key] for key in parts)
@@ -138,7 +140,7 @@ class _Binder:
     def _spec(self, key: str, value: Any) -> Spec | None:
         """The spec of an argument; `None` for a value that is passed on as it is."""
         annotation = self._annotation(key)
-        try:
+        with self._blame(key):
             if is_constexpr(annotation):
                 # Any value can be a constant; a string is one too, unless it spells a constant.
                 is_text = isinstance(value, str) and value.lstrip().startswith("const(")
@@ -147,13 +149,19 @@ class _Binder:
                 spec = ScalarSpec(dtype, value)
             else:
                 spec = describe_known(value)
+        if spec is not None and not is_placeholder(value) and not fits(spec, annotation):
+            raise self._misfit(key, spec)
+        return spec
+
+    @contextmanager
+    def _blame(self, key: str) -> Generator[None]:
+        """Says of an error which argument it is about."""
+        try:
+            yield
         except SpecError as error:
             error.message = f"argument '{key}': {error.message}"
             error.location = error.location or self._sources.get(key) or self._callee.location(key)
             raise
-        if spec is not None and not is_placeholder(value) and not fits(spec, annotation):
-            raise self._misfit(key, spec)
-        return spec
 
     def _misfit(self, key: str, spec: Spec) -> SpecError:
         text = self._callee.annotation_text(key)
@@ -188,7 +196,7 @@ class _Binder:
                 return None
             case TupleSpec(items=items):
                 inner = item_annotations(annotation, len(items))
-                values = cast("list[Any]", list(value) if isinstance(value, tuple | list) else [None] * len(items))
+                values = list(cast("tuple[Any]", value)) if isinstance(value, tuple | list) else [None] * len(items)
                 built = [self._build(*each) for each in zip(items, inner, values, strict=True)]
                 return _container(annotation, value, built)
 
@@ -243,8 +251,10 @@ def _container(annotation: Any, value: Any, items: list[Any]) -> Any:
     """`items` in a container like `value`, or as the annotation asks for."""
     if isinstance(value, list) or get_origin(annotation) is list or annotation is list:
         return items
-    named = type(value) if hasattr(type(value), "_fields") and isinstance(value, tuple) else annotation
-    return named(*items) if named_fields(named) is not None else tuple(items)
+    for kind in (cast(Any, type(value)), annotation):
+        if named_fields(kind) is not None:
+            return kind(*items)
+    return tuple(items)
 
 
 def _with_dsl_types(value: Any) -> Any:
@@ -263,14 +273,16 @@ def _with_dsl_types(value: Any) -> Any:
 
 def _with_own_types(value: Any) -> Any:
     """The reverse of `_with_dsl_types`."""
-    if isinstance(value, type) and (dtype := find_numeric_type(value.__name__)):
-        return dtype
-    if type(value) in (tuple, list):
-        return type(value)(map(_with_own_types, value))
-    if type(value) is dict:
-        pairs = cast("dict[Any, Any]", value).items()
-        return {_with_own_types(key): _with_own_types(item) for key, item in pairs}
-    return value
+    if isinstance(value, type) and issubclass(value, dsl.cutlass().Numeric):
+        return find_numeric_type(value.__name__)
+    match value:
+        case tuple() | list() if type(cast(Any, value)) in (tuple, list):
+            return type(cast("tuple[Any]", value))(map(_with_own_types, cast("tuple[Any]", value)))
+        case dict():
+            pairs = cast("dict[Any, Any]", value).items()
+            return {_with_own_types(key): _with_own_types(item) for key, item in pairs}
+        case _:
+            return value
 
 
 def _missing_specs(callee: Callee, missing: list[str]) -> SpecError:
@@ -281,7 +293,8 @@ def _missing_specs(callee: Callee, missing: list[str]) -> SpecError:
         place = callee.location(name)
         declared = f"'{name}' is declared as {text}" if text else f"'{name}' is declared without a type"
         notes.append(f"{declared} at {place}" if place else declared)
-        hints.append(f"a spec that fits '{name}': --arg {name}=\"{suggest(callee.signature.parameters[name].annotation)}\"")
+        fitting = suggest(callee.signature.parameters[name].annotation)
+        hints.append(f"a spec that fits '{name}': --arg {name}=\"{fitting}\"")
     names = ", ".join(f"'{name}'" for name in missing)
     return SpecError(
         f"{callee.qualified_name}: no spec for parameter{'s' if len(missing) > 1 else ''} {names}",

@@ -7,7 +7,7 @@ import functools
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from cutecc.frontend.dtypes import NumericType
@@ -44,13 +44,8 @@ def numeric_class(dtype: NumericType) -> Any:
     return getattr(package, dtype.dsl_name, None) or getattr(package.cute.typing, dtype.dsl_name)
 
 
-def package_folder() -> str:
-    """The folder that holds the DSL's Python files."""
-    return os.path.dirname(os.path.abspath(cutlass().__file__))
-
-
 @contextlib.contextmanager
-def keep_excepthook() -> Iterator[None]:
+def keep_excepthook() -> Generator[None]:
     """Importing the DSL replaces `sys.excepthook`, which prints uncaught errors: put it back."""
     hook = sys.excepthook
     try:
@@ -60,32 +55,30 @@ def keep_excepthook() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def targeting(target: Target) -> Iterator[None]:
+def targeting(target: Target) -> Generator[None]:
     """Makes the DSL trace for `target`, and puts everything back.
 
-    The DSL reads an environment variable when it is first used and keeps the answer in each of its singletons, so both
-    have to change.
+    Each singleton of the DSL reads an environment variable when it is made and keeps the answer, so both change.
     """
-    singletons: dict[Any, Any] = importlib.import_module("cutlass.base_dsl.dsl").DSLSingletonMeta._instances
-    before = {key: dsl.envar._arch for key, dsl in singletons.items()}
-    with environment(target):
-        for dsl in singletons.values():
-            dsl.envar.arch = target.name
+    singletons = _singletons()
+    before = {key: singleton.envar._arch for key, singleton in singletons.items()}
+    with _environment(dict.fromkeys(_ARCH_VARIABLES, target.name)):
+        for singleton in singletons.values():
+            singleton.envar.arch = target.name
         try:
             yield
         finally:
-            created = [dsl for key, dsl in singletons.items() if key not in before]
             for key, arch in before.items():
                 singletons[key].envar._arch = arch
-    for dsl in created:
-        del dsl.envar.arch  # reads the environment again
+    for key, singleton in singletons.items():
+        if key not in before:
+            del singleton.envar.arch  # reads the environment again
 
 
 @contextlib.contextmanager
-def environment(target: Target) -> Iterator[None]:
-    """Names `target` in the environment variables that the DSL reads at its first use."""
-    before = {name: os.environ.get(name) for name in _ARCH_VARIABLES}
-    os.environ.update(dict.fromkeys(_ARCH_VARIABLES, target.name))
+def _environment(variables: dict[str, str]) -> Generator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
@@ -98,5 +91,10 @@ def environment(target: Target) -> Iterator[None]:
 
 def reset_after_failure() -> None:
     """Clears what a trace that failed early leaves in the DSL: compile options and the decorator's location."""
-    for dsl in importlib.import_module("cutlass.base_dsl.dsl").DSLSingletonMeta._instances.values():
-        dsl.post_compilation_cleanup()
+    for singleton in _singletons().values():
+        singleton.post_compilation_cleanup()
+
+
+def _singletons() -> dict[Any, Any]:
+    """The DSL's compilers made so far, `CuTeDSL` and the experimental one."""
+    return importlib.import_module("cutlass.base_dsl.dsl").DSLSingletonMeta._instances

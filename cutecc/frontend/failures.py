@@ -22,18 +22,18 @@ ENTRY_FRAME = "__cutecc_entry__"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _PICTURES = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\uFE0F]+")
 _MLIR_LOCATION = re.compile(r'"(?P<file>[^"]+\.py)":(?P<line>\d+):(?P<column>\d+)')
-_MLIR_PREFIX = re.compile(r'(?<=:)\n?error: (?:"[^\n]*"\()?"[^"\n]+":\d+:\d+\)?(?=: )')
+_MLIR_PREFIX = re.compile(r'\s*error: (?:"[^\n]*"\()?"[^"\n]+":\d+:\d+\)?: ')
 """The severity and place at the head of a diagnostic; `SourceLocation` says the place."""
 _ARCH_ADVICE = re.compile(r"Ensure env CUTE_DSL_ARCH matches your GPU architecture|Set env CUTE_DSL_ARCH.*")
-_RENAMED = {"make_fragment": "make_rmem_tensor", "range_dynamic": "range", "make_fragment_like": "make_rmem_tensor_like"}
+_RENAMED = {"make_fragment": "make_rmem_tensor", "range_dynamic": "range"}
 _NO_GPU = re.compile(r"CUDA_ERROR_(NO_DEVICE|NOT_INITIALIZED|UNKNOWN)|NVIDIA driver library|no CUDA-capable device")
 
 
 def trace_error(error: BaseException, context: str, user_file: str | None) -> TraceError:
     """The `TraceError` for an exception that came out of the user's file or the DSL.
 
-    `context` says what failed; `user_file` counts as the user's wherever it lies. The location is the innermost frame of
-    the user's, with the columns of the expression.
+    `context` says what failed; `user_file` counts as the user's wherever it lies. The location is the innermost frame
+    of the user's, with the columns of the expression.
     """
     chain = list(_causes(error))
     location = _syntax_location(error)
@@ -76,7 +76,7 @@ def _message(chain: list[BaseException]) -> str:
         return clean(str(getattr(error, "message")))  # noqa: B009 - an attribute of an untyped class
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg}"
-    text = _MLIR_PREFIX.sub("", clean(str(error)))
+    text = _MLIR_PREFIX.sub(" ", clean(str(error)))
     return text if type(error).__name__ == "MLIRError" else ": ".join(filter(None, (type(error).__name__, text)))
 
 
@@ -99,7 +99,7 @@ def _hints(chain: list[BaseException]) -> Iterator[str]:
         suggestion: Any = getattr(error, "suggestion", None) if is_dsl_error(error) else None
         for text in [suggestion] if isinstance(suggestion, str) else suggestion or ():
             yield _ARCH_ADVICE.sub("choose a target that has it, with --target", clean(str(text)))
-        if isinstance(error, AttributeError) and isinstance(error.obj, types.ModuleType):
+        if isinstance(error, AttributeError) and isinstance(error.obj, types.ModuleType) and error.name:
             close = difflib.get_close_matches(error.name, dir(error.obj), n=1)
             if new := _RENAMED.get(error.name) or (close[0] if close else None):
                 yield f"did you mean {error.obj.__name__}.{new}?"
@@ -116,9 +116,7 @@ def _syntax_location(error: BaseException) -> SourceLocation | None:
     return SourceLocation(error.filename, error.lineno, error.offset, error.text, max(1, length))
 
 
-def _frame_location(
-    error: BaseException, user_file: str | None, function: str | None = None
-) -> SourceLocation | None:
+def _frame_location(error: BaseException, user_file: str | None, function: str | None = None) -> SourceLocation | None:
     """The innermost frame of the user's in the error's traceback; with `function`, that of this function."""
     found: SourceLocation | None = None
     for frame, line in traceback.walk_tb(error.__traceback__):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
@@ -252,7 +252,7 @@ class Grammar:
         return match[0]
 
     @contextmanager
-    def _blame(self, start: int) -> Iterator[None]:
+    def _blame(self, start: int) -> Generator[None]:
         """Places an error of the value read from `start` on at its text."""
         try:
             yield

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -205,7 +205,7 @@ class _Reader:
 
 
 @contextmanager
-def _located(source: SourceLocation | None) -> Iterator[None]:
+def _located(source: SourceLocation | None) -> Generator[None]:
     """Moves the location of an error in arithmetic to where the arithmetic is written."""
     try:
         yield

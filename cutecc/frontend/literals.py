@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from typing import cast
 
 from cutecc.errors import SourceLocation, SpecError
 from cutecc.frontend.dtypes import NumericType, close_type_names, find_numeric_type
@@ -28,14 +29,16 @@ def literal_of(value: object) -> str:
     if isinstance(value, NumericType):
         return value.name
     if isinstance(value, bool | int | float | str | bytes) or value is None:
-        return canonical_literal(repr(value))
-    if type(value) is tuple:
-        items = [literal_of(item) for item in value]
+        # Python has no literal for infinity but a number too large.
+        return canonical_literal(repr(value).replace("inf", "1e309") if isinstance(value, float) else repr(value))
+    if type(value) in (tuple, list):
+        items = [literal_of(item) for item in cast("tuple[object, ...]", value)]
+        if type(value) is list:
+            return f"[{', '.join(items)}]"
         return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
-    if type(value) is list:
-        return f"[{', '.join(map(literal_of, value))}]"
     if type(value) is dict:
-        return f"{{{', '.join(f'{literal_of(key)}: {literal_of(item)}' for key, item in value.items())}}}"
+        pairs = cast("dict[object, object]", value).items()
+        return f"{{{', '.join(f'{literal_of(key)}: {literal_of(item)}' for key, item in pairs)}}}"
     raise SpecError(f"a {type(value).__name__} has no literal", hints=[_EXAMPLES])
 
 
@@ -93,11 +96,13 @@ def _not_a_literal(node: ast.expr, text: str) -> SpecError:
             hints.insert(0, f"did you mean {close[0]}?")
         hints.insert(0, f"a string is quoted: '{node.id}'")
     # Columns of `ast` count bytes of the line, here of the first one.
-    before = text.strip().encode()[: node.col_offset].decode(errors="replace") if node.lineno == 1 else ""
-    column = len(text) - len(text.lstrip()) + len(before) + 1
+    line = text.strip().encode()
+    start = len(line[: node.col_offset].decode(errors="replace")) if node.lineno == 1 else 0
+    stop = len(line[: node.end_col_offset].decode(errors="replace")) if node.end_lineno == 1 else start + 1
+    column = len(text) - len(text.lstrip()) + start + 1
     return SpecError(
         f"'{source}' is not a literal",
-        SourceLocation("constant", text=text, column=column, length=len(source)),
+        SourceLocation("constant", text=text, column=column, length=max(1, stop - start)),
         hints=hints,
     )
 

@@ -11,22 +11,26 @@ import functools
 import importlib
 import itertools
 import types
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
-Position = tuple[int | None, int | None, int | None, int | None]
+
+class _Table:
+    """The positions of a function's instructions."""
+
+    def __init__(self, code: types.CodeType) -> None:
+        self.positions = list(code.co_positions())
 
 
 @contextlib.contextmanager
-def fast_positions() -> Iterator[None]:
+def fast_positions() -> Generator[None]:
     """Lets the DSL look positions up in a table that is made once per function, and puts everything back."""
     module: Any = importlib.import_module("cutlass._mlir_helpers.op")
     if getattr(module, "_CO_POSITIONS", None) is None or getattr(module, "itertools", None) is not itertools:
         yield  # another version of the DSL, which looks positions up in its own way
         return
-    table = functools.cache(_table)
     before = module._CO_POSITIONS
-    module._CO_POSITIONS = table
+    module._CO_POSITIONS = functools.cache(_Table)
     module.itertools = types.SimpleNamespace(**vars(itertools) | {"islice": _islice})
     try:
         yield
@@ -35,11 +39,7 @@ def fast_positions() -> Iterator[None]:
         module.itertools = itertools
 
 
-def _table(code: types.CodeType) -> list[Position]:
-    return list(code.co_positions())
-
-
-def _islice(iterable: Any, start: int, *rest: int | None) -> Iterator[Any]:
-    if isinstance(iterable, list) and rest == (None,):
-        return iter(iterable[start : start + 1])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+def _islice(iterable: _Table | Iterable[Any], start: int, *rest: int | None) -> Iterator[Any]:
+    if isinstance(iterable, _Table):
+        return iter(iterable.positions[start : start + 1])
     return itertools.islice(iterable, start, *rest)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 from cutecc.errors import SourceLocation, SpecError
 from cutecc.frontend.dtypes import NumericType
@@ -246,7 +246,7 @@ def _scalar_value(dtype: NumericType, value: object) -> int | float | bool:
     low, high = (0, 1 << dtype.width) if dtype.kind == "unsigned" else (-(1 << dtype.width - 1), 1 << dtype.width - 1)
     if not low <= value < high:
         raise SpecError(f"{value} does not fit {dtype}: {low} to {high - 1}")
-    return cast(int, value)
+    return value
 
 
 def _finite_float(value: int | float) -> float:

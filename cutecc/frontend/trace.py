@@ -1,4 +1,4 @@
-"""Tracing: from a kernel's host function to the cute MLIR that the DSL makes of it, for a GPU that need not be there."""
+"""Tracing: from a kernel's host function to the cute MLIR that the DSL makes of it. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import io
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from cutecc.errors import Error
@@ -14,6 +14,7 @@ from cutecc.frontend import dsl
 from cutecc.frontend.arguments import Arguments, bind_specs, bind_values
 from cutecc.frontend.callee import Callee
 from cutecc.frontend.failures import ENTRY_FRAME, clean, is_users, trace_error
+from cutecc.frontend.host_functions import check_host_function
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.positions import fast_positions
 from cutecc.frontend.traced import TracedModule, TraceRequest
@@ -30,37 +31,38 @@ def trace(
     """Trace a `@cute.jit` function, a bound method or an object with such a `__call__`, for `target`.
 
     `args` and `kwargs` are its arguments: arrays of torch, numpy or cupy, CuTe tensors and fakes, numbers, or specs, as
-    strings too. `options` are compile options of the DSL that change the trace. `locations` keeps the user's lines in the
-    module: they cost time here, and nothing later, as the same PTX comes out without `preserve-line-info`. Everything
-    that tracing changes in the process is put back. Raises `SpecError` for an argument that does not fit, `UsageError` for something that is not a
-    kernel, `TraceError` at the user's line when the kernel does not trace.
+    strings too. `options` are compile options of the DSL that change the trace. `locations` keeps the user's lines in
+    the module: that takes time here and none later, and without `preserve-line-info` the same PTX comes out. Everything
+    that tracing changes in the process is put back.
+
+    Raises `UsageError` for something that is no host function, `SpecError` for an argument that does not fit, and
+    `TraceError`, at the user's line, when the kernel does not trace.
     """
     with _lock, _recorded_warnings() as caught:
         dsl.cutlass()
-        callee = Callee.of(fn)
-        return _trace(callee, bind_values(callee, args, kwargs), target, options, locations, caught)
+        callee = Callee.of(check_host_function(fn, getattr(fn, "__qualname__", repr(fn))))
+        with dsl.targeting(target):
+            return _trace(callee, bind_values(callee, args, kwargs), options, locations, caught)
 
 
 def trace_file(request: TraceRequest) -> TracedModule:
     """Trace a kernel of a file, which runs the file. Meant for a process of its own. Raises as `trace` does."""
     target = Target.parse(request.target)
-    with _lock, _recorded_warnings() as caught, dsl.environment(target):
+    with _lock, _recorded_warnings() as caught:
         dsl.cutlass()
-        callee = Callee.of(find_callee(request.path, request.function, request.entry, request.sources.get("entry")))
-        return _trace(callee, bind_specs(callee, request.args, request.sources), target, request.options, request.locations, caught)
+        with dsl.targeting(target):
+            found = find_callee(request.path, request.function, request.entry, request.sources.get("entry"))
+            callee = Callee.of(found)
+            arguments = bind_specs(callee, request.args, request.sources)
+            return _trace(callee, arguments, request.options, request.locations, caught)
 
 
 def _trace(
-    callee: Callee,
-    arguments: Arguments,
-    target: Target,
-    options: str,
-    locations: bool,
-    caught: list[warnings.WarningMessage],
+    callee: Callee, arguments: Arguments, options: str, locations: bool, caught: list[warnings.WarningMessage]
 ) -> TracedModule:
     if locations:
         options = f"--generate-line-info {options}".strip()
-    with dsl.targeting(target), fast_positions():
+    with fast_positions():
         bytecode = _bytecode(callee, arguments, options)
     remarks = dict.fromkeys(_remark(each, callee) for each in caught)
     return TracedModule(
@@ -69,7 +71,7 @@ def _trace(
 
 
 @contextlib.contextmanager
-def _recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
+def _recorded_warnings() -> Generator[list[warnings.WarningMessage]]:
     """Collects the warnings that Python would print."""
     with warnings.catch_warnings(record=True) as caught:
         yield caught
@@ -78,6 +80,10 @@ def _recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
 def _bytecode(callee: Callee, arguments: Arguments, options: str) -> bytes:
     cutlass = dsl.cutlass()
     modules: list[Any] = []
+
+    def keep(_owner: Any, module: Any, _name: str) -> None:
+        modules.append(module)
+
     try:
         artifact = _call_from(
             callee,
@@ -87,9 +93,9 @@ def _bytecode(callee: Callee, arguments: Arguments, options: str) -> bytes:
             *arguments.args,
             **arguments.kwargs,
             options=options,
-            trace_finalize_hooks=lambda owner, module, name: modules.append(module),
+            trace_finalize_hooks=keep,
         )
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # What is left to do after the trace is verifying the module and describing its parameters, and the DSL cannot
         # describe all that it can trace. We describe them ourselves.
         if modules and _verifies(modules[0]):
@@ -123,7 +129,7 @@ def _write(module: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _failure(error: Exception, callee: Callee) -> Error:
+def _failure(error: BaseException, callee: Callee) -> Error:
     if isinstance(error, Error):
         return error
     return trace_error(error, f"{callee.qualified_name} does not trace", callee.source_file)

@@ -28,13 +28,9 @@ TRACED = "traced"
 class StepRecorder(Observer):
     """Adds a step to the record for every pass that ran or failed. Comes first among observers."""
 
-    def __init__(self, compilation: Compilation, emit: Callable[[PassStarted | PassFinished], None] | None = None) -> None:
+    def __init__(self, compilation: Compilation, emit: Callable[[PassFinished], None] | None = None) -> None:
         self._compilation = compilation
         self._emit = emit
-
-    def before(self, position: Position, module: ir.Module) -> None:
-        if self._emit:
-            self._emit(PassStarted(position.index, position.pass_.name))
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
         self._add(position, seconds)
@@ -51,6 +47,16 @@ class StepRecorder(Observer):
         self._compilation.steps.append(step)
         if self._emit:
             self._emit(PassFinished(step))
+
+
+class Announcer(Observer):
+    """Says which pass is about to run, so that another process knows it if this one dies."""
+
+    def __init__(self, emit: Callable[[PassStarted], None]) -> None:
+        self._emit = emit
+
+    def before(self, position: Position, module: ir.Module) -> None:
+        self._emit(PassStarted(position.index, position.pass_.name))
 
 
 class VerifyEach(Observer):

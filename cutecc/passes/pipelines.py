@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from cutecc.errors import UsageError
+from cutecc.passes.named import NAMED
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.target import Target
-
-NAMED = {"nvidia": "the installed wheel's own pipeline, each pass on its own"}
-"""Each named pipeline and what it is."""
-
 
 def named_pipeline(name: str, target: Target, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
     """The pipeline called `name`, for `target`; `UsageError` when there is none.
@@ -24,7 +21,14 @@ def named_pipeline(name: str, target: Target, options: WheelOptions = WheelOptio
     return nvidia_pipeline(target.name, options, lir=lir)
 
 
-def choose_pipeline(choice: str, target: Target, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
+def pipeline_texts(name: str, target: Target, options: WheelOptions, lir: bool) -> list[str]:
+    """The passes of a named pipeline, as text."""
+    return [str(pass_) for pass_ in named_pipeline(name, target, options, lir=lir)]
+
+
+def choose_pipeline(
+    choice: str, target: Target, options: WheelOptions = WheelOptions(), *, lir: bool = False
+) -> Pipeline:
     """The pipeline that `choice` means: a name, a file that holds pipeline text, or the text itself.
 
     In a file, line breaks count as spaces and `#` or `//` begins a comment. Raises `UsageError`.

@@ -169,8 +169,8 @@ class Compilation:
     artifacts: list[Artifact] = field(default_factory=list[Artifact])
     resources: list[KernelResources] = field(default_factory=list[KernelResources])
     failure: Failure | None = None
-    seconds: float = 0.0
-    """Wall time of the passes and the backend together."""
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    """Wall time by stage: `trace`, `parse`, `passes` (observers included), `artifacts`."""
 
     def __post_init__(self) -> None:
         self.files: MutableMapping[str, bytes] = {}

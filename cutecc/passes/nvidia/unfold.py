@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import fields
+import types
+from collections.abc import Mapping
 
 from cutecc.errors import UnsupportedVersionError
 from cutecc.ir.bindings import load
@@ -22,21 +23,7 @@ def nvidia_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir:
     """
     from cutecc.ir.mlir import ir, passmanager
 
-    load()
-    settings = {"cubin-chip": target, "cubin-format": "bin"}
-    for field in fields(options):
-        value = getattr(options, field.name)
-        if field.name not in ("fast_math", "link_libraries") and value != field.default:
-            settings[field.name.replace("_", "-")] = str(value).lower() if isinstance(value, bool) else str(value)
-    settings |= {
-        "opt-level": str(options.opt_level),
-        "check-inline-asm": str(options.check_inline_asm).lower(),
-        # With these two the host function launches through the `cuda` dialect, and the cubin is embedded beside it.
-        "enable-cuda-dialect": "true",
-        "cuda-dialect-external-module": "true",
-    }
-    prelude = "lir-to-cute-dsl," if lir else ""
-    text = f"builtin.module({prelude}cute-to-nvvm{print_options(settings.items())})"
+    text = single_run_text(target, options, lir=lir)
     with ir.Context():
         try:
             unfolded = str(passmanager.PassManager.parse(text))
@@ -45,6 +32,28 @@ def nvidia_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir:
                 f"the installed nvidia-cutlass-dsl has no pipeline '{text}': {failure}"
             ) from None
     return Pipeline.parse(unfolded).map(functools.partial(_finished, options=options))
+
+
+def single_run_text(
+    target: str, options: WheelOptions, *, lir: bool, extra: Mapping[str, str] = types.MappingProxyType({})
+) -> str:
+    """The one string that the stock compiler hands to MLIR's pass manager, with `extra` options."""
+    settings = {
+        "check-inline-asm": str(options.check_inline_asm).lower(),
+        "cubin-format": "bin",
+        "cubin-chip": target,
+        "opt-level": str(options.opt_level),
+        "preserve-line-info": str(options.preserve_line_info).lower(),
+        "enable-assertions": str(options.enable_assertions).lower(),
+        # With these two the host function launches through the `cuda` dialect, and the cubin is embedded beside it.
+        "enable-cuda-dialect": "true",
+        "cuda-dialect-external-module": "true",
+        **({"ptx-options": options.ptx_options} if options.ptx_options else {}),
+        **({"nvvm-options": options.nvvm_options} if options.nvvm_options else {}),
+        **extra,
+    }
+    prelude = "lir-to-cute-dsl," if lir else ""
+    return f"builtin.module({prelude}cute-to-nvvm{print_options(settings.items())})"
 
 
 def _finished(pass_: ModulePass, options: WheelOptions) -> ModulePass:

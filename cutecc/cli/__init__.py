@@ -1,0 +1,1 @@
+"""The command line: one file per subcommand, each a thin wrapper over the library call of the same name."""

@@ -1,0 +1,159 @@
+"""`cutecc compile`: a kernel to the IR after every pass, PTX, cubin and SASS."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from cutecc import isolation
+from cutecc.cli.inputs import choose
+from cutecc.cli.main import report
+from cutecc.cli.options import edits, make_wheel_options, pipeline_options, split_names, wheel_options
+from cutecc.cli.reporter import Outcome, Reporter
+from cutecc.config import Settings
+from cutecc.contained import lower_in_worker
+from cutecc.errors import Error, UsageError
+from cutecc.passes.dumps import DumpChoice
+from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
+from cutecc.target import Target
+
+_EPILOG = """\b
+Examples:
+  cutecc compile examples/elementwise_add.py --dump-after=all
+  cutecc compile kernel.py:launch --arg a='f16[?,?{div=8}]' --target sm_90a
+  cutecc compile gemm.py --entry 'Gemm(tile=(128, 128))' --target sm_90a,sm_100a
+  cutecc compile cutecc-out/add-sm_90a/14-cse.mlir --start-after=cse#1
+
+Compiling a .py file runs it. A .mlir file is only parsed.
+"""
+
+
+@click.command(name="compile", epilog=_EPILOG)
+@click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.mlir")
+@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec, such as a='f16[?,?{div=8}]'.")
+@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
+@click.option("--target", metavar="NAME,…", help="GPU targets, such as sm_90a; 'native' for this machine's GPUs.")
+@pipeline_options
+@wheel_options
+@click.option("--ptxas", type=click.Path(path_type=Path), help="Assemble with this ptxas instead of the wheel's own.")
+@click.option("--dump-after", multiple=True, metavar="all|PASS,…", help="Write the IR after passes that changed it.")
+@click.option("--dump-before", multiple=True, metavar="all|PASS,…", help="Write the IR before passes.")
+@click.option("--dump-unchanged", is_flag=True, help="Write dumps also where a pass changed nothing.")
+@click.option("--dump-locations", is_flag=True, help="Print source locations in dumps (on with --line-info).")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The folder to write; default cutecc-out/KERNEL-TARGET.")
+@click.option("--verify-each", is_flag=True, help="Have MLIR verify the module after each pass.")
+@click.option("--timing", is_flag=True, help="Show where the time went, longest first.")
+@click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON (a list for several targets).")
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the table also into a pipe, with every unchanged pass.")
+@click.pass_context
+def compile(context: click.Context, input_: str, **values: Any) -> None:
+    """Compile a kernel for one or several targets, without a GPU.
+
+    Writes every artifact and a manifest into a folder, and shows what each pass did.
+    """
+    settings = Settings.from_environment()
+    chosen = choose(input_, values["args"], values["entry"], values["target"], settings)
+    _go_on_from_stage(context, values, chosen.stage)
+    options = _options(values, settings)
+    reporter = Reporter(
+        as_json=values["as_json"], quiet=values["quiet"], verbose=values["verbose"], timing=values["timing"]
+    )
+
+    def one(target: Target) -> Outcome:
+        reporter.tracing(target)
+        traced = chosen.trace(target, options)
+        output = _output(values["output"], traced.name, target, several=len(chosen.targets) > 1)
+        request = CompileRequest(
+            traced.module,
+            target.name,
+            traced.name,
+            source=chosen.source,
+            signature=traced.signature,
+            options=options,
+            output=output,
+            command=["cutecc", *sys.argv[1:]],
+            trace_seconds=traced.seconds,
+        )
+        return Outcome(lower_in_worker(request, reporter.follow(target)), output, traced.warnings)
+
+    failures: list[Error] = []
+    with reporter, ThreadPoolExecutor(len(chosen.targets)) as pool:
+        jobs = [pool.submit(one, target) for target in chosen.targets]
+        try:
+            for job in jobs:
+                try:
+                    reporter.outcomes.append(job.result())
+                except Error as error:
+                    failures.append(error)
+        except KeyboardInterrupt:
+            isolation.interrupt()
+            raise
+    reporter.show()
+    for failure in failures[1:]:
+        report(failure)
+    if failures:
+        raise failures[0]
+
+
+def _go_on_from_stage(context: click.Context, values: dict[str, Any], stage: dict[str, Any]) -> None:
+    """Take from a dump's first line what the command line leaves open: position, pipeline and options."""
+    if not stage or values["pipeline"]:
+        return
+    values["pipeline"] = stage.get("pipeline")
+    if values["start_after"] is None and stage.get("after"):
+        values["start_after"] = stage["after"]
+        if not values["quiet"]:
+            click.echo(f"note: going on after {stage['after']}, as the first line of the file says", err=True)
+    recorded = stage.get("options")
+    for name, value in recorded.items() if isinstance(recorded, dict) else ():
+        key = str(name).replace("-", "_")
+        # Tools and libraries come from the command line alone.
+        if key in _RESUMABLE and context.get_parameter_source(_RESUMABLE[key]) is ParameterSource.DEFAULT:
+            values[_RESUMABLE[key]] = value
+
+
+_RESUMABLE = {
+    **{
+        name: name
+        for name in ("opt_level", "preserve_line_info", "enable_assertions", "check_inline_asm", "fast_math")
+    },
+    "ptx_options": "ptxas_options",
+    "nvvm_options": "nvvm_options",
+}
+
+
+def _output(choice: Path | None, kernel: str, target: Target, *, several: bool) -> Path:
+    if choice is None:
+        return Path("cutecc-out") / f"{kernel}-{target.name}"
+    return choice / target.name if several else choice
+
+
+def _options(values: dict[str, Any], settings: Settings) -> CompileOptions:
+    wheel = make_wheel_options(values)
+    dumps = DumpChoice(
+        split_names(values["dump_after"]),
+        split_names(values["dump_before"]),
+        values["dump_unchanged"],
+        values["dump_locations"] or wheel.preserve_line_info,
+    )
+    ptxas: Path | None = values["ptxas"] or settings.ptxas
+    if ptxas and not ptxas.is_file():
+        raise UsageError(f"--ptxas: there is no program {ptxas}")
+    return CompileOptions(
+        pipeline=values["pipeline"] or "nvidia",
+        edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
+        start_after=values["start_after"],
+        stop_after=values["stop_after"],
+        wheel=wheel,
+        ptxas=ptxas,
+        artifacts=ALL_ARTIFACTS,
+        observe=True,
+        dumps=dumps,
+        verify_each=values["verify_each"],
+    )

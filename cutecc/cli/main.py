@@ -1,0 +1,110 @@
+"""`cutecc`: the group of subcommands, and what happens to errors."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from typing import Any
+
+import click
+
+from cutecc import __version__
+from cutecc.config import Settings
+from cutecc.errors import Error, UsageError
+
+EXIT_FAILED = 1
+"""The kernel does not trace, a pass or tool failed, or a comparison found a difference."""
+EXIT_USAGE = 2
+"""The request is wrong: an option, file, function, spec, pass, pipeline or target."""
+EXIT_INTERRUPTED = 130
+"""Interrupted (Ctrl-C); what was written stays."""
+
+# Subcommands load when they are called, so that `cutecc --help` shows at once: name to (module, summary).
+_COMMANDS = {
+    "compile": ("cutecc.cli.compile", "Compile a kernel: every pass, LLVM IR, PTX, cubin, SASS."),
+    "opt": ("cutecc.cli.opt", "Run a pipeline on an MLIR module and print the result."),
+    "passes": ("cutecc.cli.passes", "List the passes, or describe one."),
+    "pipelines": ("cutecc.cli.pipelines", "Print the named pipelines in full."),
+    "parity": ("cutecc.cli.parity", "Compare the nvidia pipeline with the wheel's single run."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        return getattr(importlib.import_module(_COMMANDS[cmd_name][0]), cmd_name)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        import difflib
+
+        if args and args[0] not in _COMMANDS and (close := difflib.get_close_matches(args[0], _COMMANDS, n=1)):
+            ctx.fail(f"no command '{args[0]}'; did you mean '{close[0]}'?")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    epilog="Example: cutecc compile examples/elementwise_add.py --dump-after=all",
+)
+@click.version_option(__version__, prog_name="cutecc")
+@click.option("--debug", is_flag=True, help="Show where in cutecc an error comes from.")
+@click.pass_context
+def cutecc(context: click.Context, debug: bool) -> None:
+    """Open compiler driver and pass inspector for CuTe DSL kernels."""
+    context.obj = debug
+
+
+def main() -> None:
+    """The entry point of the `cutecc` command."""
+    debug = Settings.from_environment().debug or "--debug" in sys.argv
+    try:
+        cutecc.main(args=[argument for argument in sys.argv[1:] if argument != "--debug"], standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        sys.exit(leave.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_USAGE)
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        click.echo("interrupted; what was written stays", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output has gone, as in `cutecc passes | head`.
+        sys.stderr.close()
+        sys.exit(0)
+    except Error as error:
+        if debug:
+            traceback.print_exc()
+        report(error)
+        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILED)
+    except Exception as failure:
+        if debug:
+            raise
+        click.echo(
+            f"error: internal error: {type(failure).__name__}: {failure}\n"
+            "hint: this is a bug in cutecc; run again with --debug to see where",
+            err=True,
+        )
+        sys.exit(EXIT_FAILED)
+
+
+def report(error: Error) -> None:
+    """Print an error as compilers do: where, `error:`, what; then the source line, notes and hints."""
+    place = f"{error.location}: " if error.location else ""
+    lines = str(error).splitlines()
+    click.echo(place + click.style("error: ", fg="red", bold=True) + error.message, err=True)
+    message_lines = error.message.count("\n") + 1
+    for line in lines[message_lines:]:
+        label, colon, rest = line.partition(": ")
+        if colon and label in ("note", "hint", "reproducer"):
+            line = click.style(f"{label}: ", fg="cyan", bold=True) + rest
+        click.echo(line, err=True)

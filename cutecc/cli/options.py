@@ -1,0 +1,96 @@
+"""Options that several subcommands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from cutecc.errors import UsageError
+from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.request import Edit
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def apply_all(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """One decorator of several."""
+
+    def decorate(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+pipeline_options = apply_all(
+    click.option("--pipeline", metavar="NAME|TEXT|FILE", help="A named pipeline, its text, or a file that holds it."),
+    click.option("--insert-after", multiple=True, metavar="PASS=NEW", help="Run NEW after PASS (cse#2: the second cse)."),
+    click.option("--insert-before", multiple=True, metavar="PASS=NEW", help="Run NEW before PASS."),
+    click.option("--replace", multiple=True, metavar="PASS=NEW", help="Run NEW in the place of PASS."),
+    click.option("--without", multiple=True, metavar="PASS", help="Leave PASS out."),
+    click.option("--start-after", metavar="PASS", help="The input is a dump made after PASS: run the rest."),
+    click.option("--stop-after", metavar="PASS", help="Stop after PASS."),
+)
+
+wheel_options = apply_all(
+    click.option("--opt-level", type=click.IntRange(0, 3), default=3, show_default=True, help="For libNVVM and ptxas."),
+    click.option(
+        "--line-info",
+        "--preserve-line-info",
+        "preserve_line_info",
+        is_flag=True,
+        help="Keep the source lines in PTX, cubin and SASS.",
+    ),
+    click.option("--enable-assertions", is_flag=True, help="Keep device asserts."),
+    click.option("--check-inline-asm", is_flag=True, help="Check inline PTX before code generation."),
+    click.option("--fast-math", is_flag=True, help="Let libNVVM approximate, and flush denormals."),
+    click.option("--ptxas-options", metavar="TEXT", default="", help="Options for the assembler."),
+    click.option("--nvvm-options", metavar="TEXT", default="", help="Options for libNVVM."),
+    click.option("--link-libraries", metavar="FILES", default="", help="Bitcode libraries to link, comma-separated."),
+)
+
+
+def edits(insert_after: tuple[str, ...], insert_before: tuple[str, ...], replace: tuple[str, ...], without: tuple[str, ...]) -> tuple[Edit, ...]:
+    """The edits that the options of these names ask for, in that order."""
+    return (
+        *(Edit("insert-after", *_pair("--insert-after", text)) for text in insert_after),
+        *(Edit("insert-before", *_pair("--insert-before", text)) for text in insert_before),
+        *(Edit("replace", *_pair("--replace", text)) for text in replace),
+        *(Edit("without", selector) for text in without for selector in text.split(",")),
+    )
+
+
+def make_wheel_options(values: dict[str, Any]) -> WheelOptions:
+    """The wheel's options from the values of `wheel_options`; checks those that could name files."""
+    from cutecc.backend.ptxas_options import checked_options
+
+    checked_options(values["ptxas_options"])
+    for library in filter(None, values["link_libraries"].split(",")):
+        if not Path(library).is_file():
+            raise UsageError(f"--link-libraries: there is no file {library}")
+    return WheelOptions(
+        opt_level=values["opt_level"],
+        preserve_line_info=values["preserve_line_info"],
+        enable_assertions=values["enable_assertions"],
+        check_inline_asm=values["check_inline_asm"],
+        fast_math=values["fast_math"],
+        ptx_options=values["ptxas_options"],
+        nvvm_options=values["nvvm_options"],
+        link_libraries=values["link_libraries"],
+    )
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    selector, equals, new = text.partition("=")
+    if not equals or not selector or not new:
+        raise UsageError(f"{option} takes PASS=NEW, not '{text}'")
+    return selector.strip(), new.strip()
+
+
+def split_names(values: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of an option that takes a comma-separated list and may be given several times."""
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())

@@ -1,0 +1,29 @@
+"""`cutecc pipelines`: the named pipelines in full."""
+
+from __future__ import annotations
+
+import click
+
+from cutecc import isolation
+from cutecc.cli.options import make_wheel_options, wheel_options
+from cutecc.errors import UsageError
+from cutecc.passes.named import NAMED
+from cutecc.target import Target
+
+
+@click.command(epilog="Example: cutecc pipelines nvidia --target sm_90a > mine.pipeline")
+@click.argument("name", required=False)
+@click.option("--target", default="sm_90a", show_default=True, help="The target that the pipeline is for.")
+@click.option("--lir", is_flag=True, help="The variant for modules of the experimental API.")
+@wheel_options
+def pipelines(name: str | None, target: str, lir: bool, **values: object) -> None:
+    """Print the named pipelines, or the one called NAME, one pass a line, as --pipeline reads them."""
+    if name and name not in NAMED:
+        raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(NAMED)}"])
+    options = make_wheel_options(values)
+    for each in [name] if name else NAMED:
+        passes: list[str] = isolation.call(
+            "cutecc.passes.pipelines:pipeline_texts", each, Target.parse(target), options, lir
+        )
+        click.echo(f"# {each}: {NAMED[each]}; {len(passes)} passes for {target}")
+        click.echo(",\n".join(passes))

@@ -1,0 +1,251 @@
+"""What `cutecc compile` shows: progress while it works, then tables of passes and resources."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from cutecc.events import ArtifactsStarted, Event, PassStarted, Planned
+from cutecc.record import Compilation, KernelResources, Remark, Step, manifest
+from cutecc.target import Target
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A compilation that succeeded."""
+
+    compilation: Compilation
+    output: Path
+    warnings: tuple[Remark, ...]
+
+
+class Reporter:
+    """The terminal, for one command.
+
+    Progress goes to standard error when that is a terminal. Results go to standard output: tables on a terminal, only
+    the folder's name into a pipe, so that scripts can use it; `verbose` prints tables anyway.
+    """
+
+    def __init__(self, *, as_json: bool, quiet: bool, verbose: bool, timing: bool) -> None:
+        self.outcomes: list[Outcome] = []
+        self._as_json = as_json
+        self._quiet = quiet
+        self._verbose = verbose
+        self._timing = timing
+        self._console = Console()
+        errors = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("[bold]{task.fields[target]}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+            console=errors,
+            transient=True,
+            disable=quiet or not errors.is_terminal,
+        )
+        self._tasks: dict[Target, TaskID] = {}
+
+    def __enter__(self) -> Reporter:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def tracing(self, target: Target) -> None:
+        """Tracing for `target` begins."""
+        self._tasks[target] = self._progress.add_task("tracing", total=None, target=target.name)
+
+    def follow(self, target: Target) -> Callable[[Event], None]:
+        """A function that shows the events of the compilation for `target`."""
+        task = self._tasks[target]
+
+        def on_event(event: Event) -> None:
+            match event:
+                case Planned():
+                    self._progress.update(task, total=event.total, completed=event.first - 1)
+                case PassStarted():
+                    self._progress.update(task, completed=event.index - 1, description=event.name)
+                case ArtifactsStarted():
+                    self._progress.update(task, description="artifacts")
+                case _:
+                    self._progress.advance(task)
+
+        return on_event
+
+    def show(self) -> None:
+        """Show the outcomes, in order."""
+        for outcome in self.outcomes:
+            for remark in () if self._quiet else outcome.warnings:
+                place = f"{remark.location}: " if remark.location else ""
+                print(f"{place}warning: {remark.message}", file=sys.stderr)
+        if self._as_json:
+            self._show_json()
+        elif self._quiet:
+            pass
+        elif self._console.is_terminal or self._verbose:
+            for outcome in self.outcomes:
+                self._show_tables(outcome)
+        else:
+            for outcome in self.outcomes:
+                print(outcome.output)
+        if self._timing and not self._as_json:
+            for outcome in self.outcomes:
+                self._console.print(timing_table(outcome.compilation))
+
+    def _show_json(self) -> None:
+        manifests = [json.loads(manifest.encode(outcome.compilation)) for outcome in self.outcomes]
+        print(json.dumps(manifests[0] if len(manifests) == 1 else manifests, indent=2))
+
+    def _show_tables(self, outcome: Outcome) -> None:
+        compilation = outcome.compilation
+        total = sum(compilation.seconds.values())
+        self._console.print(
+            f"[bold]{escape(compilation.name)}[/] for [bold]{compilation.target}[/]: "
+            f"{len(compilation.steps)} passes, {sum(bool(step.changed) for step in compilation.steps)} changed the IR, "
+            f"{total:.2f} s",
+            highlight=False,
+        )
+        self._console.print(pass_table(compilation, verbose=self._verbose))
+        if compilation.resources:
+            self._console.print(resource_table(compilation.resources))
+        files = [artifact.file for artifact in compilation.artifacts]
+        dumps = sum(step.dump is not None for step in compilation.steps) + (compilation.traced is not None)
+        what = ", ".join([*([f"{dumps} dumps"] if dumps else []), *files, "manifest.json"])
+        self._console.print(Text.assemble("wrote ", (f"{outcome.output}/", "bold"), f": {what}"), soft_wrap=True)
+
+
+def pass_table(compilation: Compilation, *, verbose: bool) -> Table:
+    """What each pass did; runs of passes that changed nothing are one row, unless `verbose`."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("#", justify="right", style="dim", no_wrap=True)
+    table.add_column("pass", overflow="fold", min_width=24)
+    table.add_column("ms", justify="right", no_wrap=True)
+    table.add_column("changed", no_wrap=True)
+    table.add_column("operations by dialect", overflow="fold", ratio=1)
+    if compilation.traced_operations is not None:
+        table.add_row("0", "traced", "", "", dialects(compilation.traced_operations), style="dim")
+    idle: list[Step] = []
+    for step in [*compilation.steps, None]:
+        if step and not step.changed and step.status == "ok" and not verbose:
+            idle.append(step)
+            continue
+        if idle:
+            _add_idle(table, idle)
+            idle = []
+        if step:
+            _add_step(table, step)
+    return table
+
+
+def _add_step(table: Table, step: Step) -> None:
+    if step.status == "failed":
+        mark = Text("failed", style="bold red")
+    elif step.changed is None:
+        mark = Text("?")
+    else:
+        mark = Text("● yes", style="green") if step.changed else Text("· no", style="dim")
+    name = Text(step.name)
+    if step.provider != "wheel":
+        name.append(f" ({step.provider})", style="dim")
+    table.add_row(
+        str(step.index),
+        name,
+        f"{step.seconds * 1e3:.1f}",
+        mark,
+        changes(step.operations_before or {}, step.operations_after or {}),
+        style=None if step.changed else "dim",
+    )
+
+
+def _add_idle(table: Table, steps: list[Step]) -> None:
+    if len(steps) == 1:
+        _add_step(table, steps[0])
+        return
+    numbers = f"{steps[0].index}-{steps[-1].index}"
+    seconds = sum(step.seconds for step in steps)
+    table.add_row(numbers, f"{len(steps)} passes", f"{seconds * 1e3:.1f}", "· no", "", style="dim")
+
+
+def dialects(operations: dict[str, int]) -> str:
+    """`cute 44  arith 11 …`, most first."""
+    return "  ".join(f"{name} {count}" for name, count in sorted(operations.items(), key=lambda item: -item[1]))
+
+
+def changes(before: dict[str, int], after: dict[str, int]) -> str:
+    """`cute 44→12  arith 11→20`: the dialects whose number of operations differs; `same numbers` when none does."""
+    if not after:
+        return ""
+    names = [name for name in dict.fromkeys([*before, *after]) if before.get(name, 0) != after.get(name, 0)]
+    names.sort(key=lambda name: -abs(after.get(name, 0) - before.get(name, 0)))
+    return "  ".join(f"{name} {before.get(name, 0)}→{after.get(name, 0)}" for name in names)
+
+
+def resource_table(resources: list[KernelResources]) -> Table:
+    """What each kernel takes of an SM."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("kernel", overflow="ellipsis", no_wrap=True, min_width=12)
+    for heading in ("registers", "spills", "stack", "shared", "constant"):
+        table.add_column(heading, justify="right", overflow="fold")
+    table.add_column("occupancy", overflow="fold")
+    for entry in resources:
+        spills = (entry.spill_store_bytes or 0) + (entry.spill_load_bytes or 0)
+        dynamic = "?" if entry.shared_dynamic_bytes is None else str(entry.shared_dynamic_bytes)
+        table.add_row(
+            short_kernel_name(entry.kernel),
+            str(entry.registers),
+            "?" if entry.spill_store_bytes is None else f"{spills} B",
+            f"{entry.stack_bytes} B",
+            f"{entry.shared_static_bytes}+{dynamic} B",
+            f"{entry.constant_bytes} B",
+            _occupancy(entry),
+        )
+    return table
+
+
+def _occupancy(entry: KernelResources) -> str:
+    occupancy = entry.occupancy
+    if occupancy is None:
+        return "block size known at launch"
+    blocks = f"{occupancy.blocks_per_sm} × {occupancy.block_threads} threads an SM"
+    return f"{occupancy.fraction:.0%} ({blocks}, limited by {', '.join(occupancy.limited_by)})"
+
+
+def short_kernel_name(symbol: str) -> str:
+    """The Python name inside the DSL's symbol `kernel_cutlass_NAME_ARGUMENTS…_0`, as far as it can be told."""
+    name = symbol.removeprefix("kernel_cutlass_")
+    for mark in ("_tensorptr", "_Tensor", "_FakeTensor", "_TiledMMA", "_TiledCopy", "_ptr"):
+        name = name.partition(mark)[0]
+    return name
+
+
+def timing_table(compilation: Compilation) -> Table:
+    """Where the time went: stages and passes, longest first."""
+    rows: list[tuple[str, float]] = [(step.name, step.seconds) for step in compilation.steps]
+    observers = compilation.seconds.get("passes", 0.0) - sum(seconds for _, seconds in rows)
+    rows += [(f"({stage})", compilation.seconds.get(stage, 0.0)) for stage in ("trace", "parse", "artifacts")]
+    rows.append(("(observing passes)", max(0.0, observers)))
+    total = sum(seconds for _, seconds in rows) or 1.0
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("time by pass and stage")
+    table.add_column("ms", justify="right")
+    table.add_column("share", justify="right")
+    for name, seconds in sorted(rows, key=lambda row: -row[1]):
+        table.add_row(name, f"{seconds * 1e3:.1f}", f"{seconds / total:.1%}")
+    table.add_row("total", f"{total * 1e3:.1f}", "100.0%", style="bold")
+    return table

@@ -1,0 +1,284 @@
+"""What one operation makes of the ranges of its operands: upstream's arith, vector and nvvm, and the wheel's cute.
+
+Operations outside the tables make no statement: an integer result of theirs can be anything. For cute's tuples, shapes,
+coordinates, strides and layouts the wheel keeps one range of 64 bits per value, the hull over all their leaves (observed
+by asking the wheel's `int-range-optimizations` which comparisons it decides, nvidia-cutlass-dsl 4.8.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from cutecc.ir.mlir import ir
+from cutecc.passes.nvidia.standins import int_ranges as r
+
+Range = r.Range
+Ranges = list[Range | None]
+Transfer = Callable[[Any, Ranges], list[Range] | None]
+"""From the operation's record and its operands' ranges to its results' ranges; `None` leaves them as they are."""
+
+TUPLE_WIDTH = 64
+
+_TUPLE_TYPES = ("!cute.int_tuple<", "!cute.coord<", "!cute.shape<", "!cute.stride<", "!cute.layout<", "!cute.i")
+_NON_NEGATIVE_TYPES = ("!cute.coord<", "!cute.shape<")
+
+
+def integer_width(value_type: Any) -> int:
+    """The bits of an integer, of an index, or of such elements; 0 for other types."""
+    element = value_type.element_type if isinstance(value_type, ir.ShapedType) else value_type
+    if isinstance(element, ir.IndexType):
+        return 64
+    return element.width if isinstance(element, ir.IntegerType) else 0
+
+
+def is_tuple(type_text: str) -> bool:
+    """Whether the wheel keeps a range for values of this cute type."""
+    return type_text.startswith(_TUPLE_TYPES)
+
+
+def static_leaves(type_text: str) -> list[int]:
+    """The numbers a tuple's type spells out, without divisibilities and modes: `(?{div=4},3,1@0)` gives 3 and 1."""
+    quoted = type_text.partition('"')[2].rpartition('"')[0]
+    return [int(leaf) for leaf in re.findall(r"(?<![\w@-])-?\d+", re.sub(r"\{[^}]*\}", "", quoted))]
+
+
+def as_tuple(known: Range, type_text: str) -> Range:
+    """Bring a range into the form the wheel keeps for a value of cute type.
+
+    Coordinates and shapes are clamped at zero. A single value becomes two, `[n, n + 1]`: upstream's analysis cannot
+    represent a constant of a type that is no integer.
+    """
+    if type_text.startswith(_NON_NEGATIVE_TYPES) and known[3] < 0:
+        highest = known[4] if known[4] >= 0 else r.signed_limits(TUPLE_WIDTH)[1]
+        known = r.from_signed(0, highest, TUPLE_WIDTH)
+    if r.constant_value(known) is not None:
+        known = (known[0], known[1], known[1] + 1, known[3], known[3] + 1) if known[1] == known[2] else _widened(known)
+    return known
+
+
+def _widened(known: Range) -> Range:
+    return (known[0], known[1], known[2], known[3], known[3] + 1)
+
+
+def _all_known(operands: Ranges) -> bool:
+    return None not in operands
+
+
+def _binary(function: Callable[[Range, Range], Range]) -> Transfer:
+    def transfer(_: Any, operands: Ranges) -> list[Range] | None:
+        left, right = operands
+        return None if left is None or right is None else [function(left, right)]
+
+    return transfer
+
+
+def _flagged(function: Callable[[Range, Range, int], Range]) -> Transfer:
+    def transfer(record: Any, operands: Ranges) -> list[Range] | None:
+        left, right = operands
+        if left is None or right is None:
+            return None
+        if record.cache is None:
+            flags = str(record.operation.attributes["overflowFlags"])
+            record.cache = (r.NSW if "nsw" in flags else 0) | (r.NUW if "nuw" in flags else 0)
+        return [function(left, right, record.cache)]
+
+    return transfer
+
+
+def _constant(record: Any, _: Ranges) -> list[Range] | None:
+    if record.cache is None:
+        record.cache = _constant_range(record.operation.attributes["value"], record.widths[0])
+    return [record.cache] if record.cache else None
+
+
+def _constant_range(attribute: Any, width: int) -> Range | tuple[()]:
+    if not width:
+        return ()
+    if isinstance(attribute, (ir.IntegerAttr, ir.BoolAttr)):
+        return r.constant(int(attribute.value), width)
+    if not isinstance(attribute, ir.DenseElementsAttr):
+        return ()
+    if attribute.is_splat:
+        return r.constant(int(attribute.get_splat_value().value), width)
+    hull: Range | None = None
+    for element in ir.DenseIntElementsAttr(attribute):
+        known = r.constant(int(element), width)
+        hull = known if hull is None else r.union(hull, known)
+    return hull or ()
+
+
+def _compare(record: Any, operands: Ranges) -> list[Range] | None:
+    left, right = operands
+    if left is None or right is None:
+        return None
+    if record.cache is None:
+        record.cache = ir.IntegerAttr(record.operation.attributes["predicate"]).value
+    return [r.compare(record.cache, left, right)]
+
+
+def _select(record: Any, operands: Ranges) -> list[Range] | None:
+    condition, on_true, on_false = operands
+    decided = r.constant_value(condition) if condition is not None else None
+    if decided is not None:
+        chosen = on_true if decided else on_false
+        return None if chosen is None else [chosen]
+    if on_true is None or on_false is None:
+        return [r.full(record.widths[0])] if record.integers[0] else None
+    return [r.union(on_true, on_false)]
+
+
+def _extend(function: Callable[[Range, int], Range]) -> Transfer:
+    def transfer(record: Any, operands: Ranges) -> list[Range] | None:
+        known, width = operands[0], record.widths[0]
+        if known is None:
+            return None
+        if known[0] == width:
+            return [known]
+        return [function(known, width) if known[0] < width else r.truncate(known, width)]
+
+    return transfer
+
+
+def _special_register(record: Any, _: Ranges) -> list[Range] | None:
+    if record.cache is None:
+        width = record.widths[0]
+        attributes = record.operation.attributes
+        record.cache = r.full(width)
+        if "range" in attributes:
+            # The attribute's upper end is exclusive; upstream takes it for inclusive, and so does the wheel.
+            low, high = (int(end) for end in re.findall(r"-?\d+", str(attributes["range"]).partition(",")[2]))
+            mask = (1 << width) - 1
+            record.cache = (width, low & mask, high & mask, r.to_signed(low, width), r.to_signed(high, width))
+    return [record.cache]
+
+
+def _hull(record: Any, operands: Ranges) -> list[Range] | None:
+    """A vector whose elements are elements of the operands; positions are no elements."""
+    hull: Range | None = None
+    for known, width in zip(operands, record.operand_widths, strict=True):
+        if known is None:
+            return None
+        if width == record.widths[0]:
+            hull = known if hull is None else r.union(hull, known)
+    return None if hull is None else [hull]
+
+
+def _first_operand(_: Any, operands: Ranges) -> list[Range] | None:
+    return None if operands[0] is None else [operands[0]]
+
+
+def _make_tuple(record: Any, operands: Ranges) -> list[Range] | None:
+    """The hull of the operands and of the numbers in the result's type, for every result."""
+    hull: Range | None = None
+    for known in operands:
+        if known is None:
+            return None
+        known = r.extend(known, TUPLE_WIDTH)
+        hull = known if hull is None else r.union(hull, known)
+    if record.cache is None:
+        record.cache = [static_leaves(text) for text in record.type_texts]
+    results: list[Range] = []
+    for text, leaves in zip(record.type_texts, record.cache, strict=True):
+        result = hull
+        for leaf in leaves:
+            known = r.constant(leaf, TUPLE_WIDTH)
+            result = known if result is None else r.union(result, known)
+        if result is None:
+            return None
+        results.append(as_tuple(result, text))
+    return results
+
+
+def _pass_tuple(record: Any, operands: Ranges) -> list[Range] | None:
+    known = operands[0]
+    if known is None:
+        return None
+    return [as_tuple(r.extend(known, TUPLE_WIDTH), text) for text in record.type_texts]
+
+
+def _tuple_arithmetic(function: Callable[[Range, Range], Range]) -> Transfer:
+    def transfer(record: Any, operands: Ranges) -> list[Range] | None:
+        left, right = operands
+        if left is None or right is None:
+            return None
+        result = function(r.extend(left, TUPLE_WIDTH), r.extend(right, TUPLE_WIDTH))
+        return [as_tuple(result, record.type_texts[0])]
+
+    return transfer
+
+
+def _get_scalars(record: Any, operands: Ranges) -> list[Range] | None:
+    known = operands[0]
+    if record.cache is None:
+        text = str(record.operation.operands[0].type)
+        whole = "only_dynamic" in record.operation.attributes or not static_leaves(text)
+        record.cache = (text.startswith(_NON_NEGATIVE_TYPES), whole)
+    non_negative, whole = record.cache
+    if known is not None and whole:
+        return [r.truncate(known, width) if width < known[0] else known for width in record.widths]
+    if non_negative:
+        return [r.from_signed(0, r.signed_limits(width)[1], width) for width in record.widths]
+    return [r.full(width) for width in record.widths]
+
+
+TRANSFERS: dict[str, Transfer] = {
+    "arith.constant": _constant,
+    "arith.addi": _flagged(r.add),
+    "arith.subi": _flagged(r.sub),
+    "arith.muli": _flagged(r.mul),
+    "arith.shli": _flagged(r.shift_left),
+    "arith.divui": _binary(r.div_unsigned),
+    "arith.divsi": _binary(r.div_signed),
+    "arith.ceildivui": _binary(r.ceildiv_unsigned),
+    "arith.ceildivsi": _binary(r.ceildiv_signed),
+    "arith.floordivsi": _binary(r.floordiv_signed),
+    "arith.remui": _binary(r.rem_unsigned),
+    "arith.remsi": _binary(r.rem_signed),
+    "arith.andi": _binary(r.bit_and),
+    "arith.ori": _binary(r.bit_or),
+    "arith.xori": _binary(r.bit_xor),
+    "arith.shrui": _binary(r.shift_right_unsigned),
+    "arith.shrsi": _binary(r.shift_right_signed),
+    "arith.maxsi": _binary(r.max_signed),
+    "arith.minsi": _binary(r.min_signed),
+    "arith.maxui": _binary(r.max_unsigned),
+    "arith.minui": _binary(r.min_unsigned),
+    "arith.cmpi": _compare,
+    "arith.select": _select,
+    "arith.extui": _extend(r.extend_unsigned),
+    "arith.extsi": _extend(r.extend_signed),
+    "arith.trunci": _extend(r.extend),
+    "arith.index_cast": _extend(r.extend_signed),
+    "arith.index_castui": _extend(r.extend_unsigned),
+    "vector.broadcast": _hull,
+    "vector.shape_cast": _hull,
+    "vector.extract": _first_operand,
+    "vector.insert": _hull,
+    "vector.transpose": _hull,
+    "cute.assume": _pass_tuple,
+    "cute.static": _make_tuple,
+    "cute.make_int_tuple": _make_tuple,
+    "cute.make_coord": _make_tuple,
+    "cute.make_shape": _make_tuple,
+    "cute.make_stride": _make_tuple,
+    "cute.make_layout": _make_tuple,
+    "cute.get_leaves": _pass_tuple,
+    "cute.get_shape": _pass_tuple,
+    "cute.get_stride": _pass_tuple,
+    "cute.to_int_tuple": _pass_tuple,
+    "cute.get_scalars": _get_scalars,
+    "cute.tuple_add": _tuple_arithmetic(r.add),
+    "cute.tuple_sub": _tuple_arithmetic(r.sub),
+    "cute.tuple_mul": _tuple_arithmetic(r.mul),
+    "cute.tuple_div": _tuple_arithmetic(r.div_signed),
+    "cute.tuple_mod": _tuple_arithmetic(r.rem_signed),
+}
+
+_SPECIAL_REGISTER = "nvvm.read.ptx.sreg."
+
+
+def transfer_of(name: str) -> Transfer | None:
+    """The transfer function of an operation by its name."""
+    return _special_register if name.startswith(_SPECIAL_REGISTER) else TRANSFERS.get(name)

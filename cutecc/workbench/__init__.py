@@ -1,0 +1,1 @@
+"""Tools for compiler engineers, on top of the driver: one file each."""

@@ -1,0 +1,182 @@
+"""Parity: does the `nvidia` pipeline give the same PTX, byte for byte, as the wheel's single run?"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cutecc import isolation
+from cutecc.errors import Error, UsageError
+from cutecc.isolation import ProcessDied
+from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.target import Target, known_targets
+
+Result = Literal["identical", "composite", "different", "failed"]
+RESULTS: tuple[Result, ...] = ("identical", "composite", "different", "failed")
+
+
+@dataclass(frozen=True)
+class ParityTask:
+    """One comparison: a module, a target, with or without line info."""
+
+    file: str
+    target: str
+    line_info: bool
+
+
+@dataclass(frozen=True)
+class ParityRow:
+    """What came of a comparison.
+
+    `identical`: the same bytes, every pass on its own. `composite`: the same bytes, with a composite step. `different`:
+    other bytes. `failed`: one of the two did not come to PTX.
+    """
+
+    file: str
+    target: str
+    line_info: bool
+    result: Result
+    function: str | None = None
+    """The first function that differs."""
+    diff: str | None = None
+    """The first lines that differ, the single run's first."""
+    message: str | None = None
+    """Why it failed."""
+
+
+def find_modules(paths: Sequence[str]) -> list[str]:
+    """The `.mlir` files among and under `paths`, sorted; `UsageError` when there are none."""
+    found: list[str] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            found += sorted(str(file) for file in path.rglob("*.mlir"))
+        elif path.is_file():
+            found.append(str(path))
+        else:
+            raise UsageError(f"there is no file or folder {path}")
+    if not found:
+        raise UsageError(f"no .mlir files in {', '.join(paths)}")
+    return found
+
+
+def target_of(file: str, default: Target | None) -> Target:
+    """The target that a module is for: the one in its file name (`gemm-sm_90a.mlir`), else `default`.
+
+    Raises `UsageError` without either.
+    """
+    names = {target.name: target for target in known_targets()}
+    for word in re.findall(r"sm_\d+[af]?", os.path.basename(file))[::-1]:
+        if word in names:
+            return names[word]
+    if default is None:
+        raise UsageError(f"{file}: which target is it for?", hints=["name it in the file name, or with --target"])
+    return default
+
+
+def compare_all(
+    tasks: Sequence[ParityTask], *, jobs: int, on_row: Callable[[ParityRow], None] = lambda row: None
+) -> list[ParityRow]:
+    """Run `tasks` in `jobs` worker processes; rows in the order of the tasks. An abort is a failed row."""
+    rows: dict[ParityTask, ParityRow] = {}
+    waiting = list(reversed(tasks))
+    lock = threading.Lock()
+
+    def take() -> list[ParityTask]:
+        # Few at a time, so that workers end together and their memory stays small.
+        with lock:
+            chunk = waiting[-8:][::-1]
+            del waiting[-8:]
+            return chunk
+
+    def finished(row: ParityRow) -> None:
+        with lock:
+            rows[ParityTask(row.file, row.target, row.line_info)] = row
+            on_row(row)
+
+    def work() -> None:
+        while chunk := take():
+            while chunk := [task for task in chunk if task not in rows]:
+                try:
+                    isolation.call("cutecc.workbench.parity:compare_chunk", chunk, on_event=finished)
+                except ProcessDied as death:
+                    culprit = next(task for task in chunk if task not in rows)
+                    finished(_failed(culprit, death.message))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(work) for _ in range(jobs)]
+        try:
+            for future in futures:
+                future.result()
+        except KeyboardInterrupt:
+            waiting.clear()
+            isolation.interrupt()
+            raise
+    return [rows[task] for task in tasks]
+
+
+def compare_chunk(tasks: Sequence[ParityTask], *, emit: Callable[[ParityRow], None]) -> None:
+    """Compare in this process, one task after the other."""
+    for task in tasks:
+        try:
+            emit(compare(task))
+        except Error as failure:
+            emit(_failed(task, str(failure)))
+
+
+def compare(task: ParityTask) -> ParityRow:
+    """Compare one module in this process."""
+    from cutecc.driver import lower
+    from cutecc.ir.modules import fresh_context, parse
+    from cutecc.passes.nvidia.single_run import single_run_ptx
+    from cutecc.planning import uses_lir
+    from cutecc.request import CompileOptions, CompileRequest
+
+    data = Path(task.file).read_bytes()
+    wheel = WheelOptions(preserve_line_info=task.line_info)
+    with fresh_context(), tempfile.TemporaryDirectory(prefix="cutecc-") as scratch:
+        module = parse(data, task.file)
+        expected = single_run_ptx(module, task.target, wheel, Path(scratch), lir=uses_lir(module))
+    options = CompileOptions(wheel=wheel, artifacts=("ptx",), reproduce=False)
+    compilation = lower(CompileRequest(data, task.target, "kernel", task.file, options=options))
+    found = [compilation.files[artifact.file].decode() for artifact in compilation.artifacts]
+    if found != expected:
+        function, diff = first_difference("\n".join(expected), "\n".join(found))
+        return ParityRow(task.file, task.target, task.line_info, "different", function, diff)
+    composite = any(step.provider == "composite" for step in compilation.steps)
+    return ParityRow(task.file, task.target, task.line_info, "composite" if composite else "identical")
+
+
+def first_difference(expected: str, found: str, *, lines: int = 12) -> tuple[str | None, str]:
+    """The first function of two PTX texts that differs, and the beginning of its diff."""
+    first, second = _functions(expected), _functions(found)
+    for name in dict.fromkeys([*first, *second]):
+        old, new = first.get(name, []), second.get(name, [])
+        if old != new:
+            changes = difflib.unified_diff(old, new, "single run", "pass by pass", n=1, lineterm="")
+            return name or None, "\n".join(list(changes)[: lines + 2])
+    return None, ""
+
+
+def _functions(ptx: str) -> dict[str, list[str]]:
+    """The lines of each function; those outside of any are under the empty name."""
+    functions: dict[str, list[str]] = {"": []}
+    current = ""
+    for line in ptx.splitlines():
+        if start := re.search(r"\.(?:entry|func)\b(?:\s*\([^)]*\))?\s+([\w$.]+)", line):
+            current = start[1]
+        functions.setdefault(current, []).append(line)
+        if line.startswith("}"):
+            current = ""
+    return functions
+
+
+def _failed(task: ParityTask, message: str) -> ParityRow:
+    return ParityRow(task.file, task.target, task.line_info, "failed", message=message)

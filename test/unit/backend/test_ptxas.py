@@ -1,0 +1,120 @@
+import sys
+from pathlib import Path
+
+import pytest
+from ptx_samples import THREE_KERNELS, WITH_LINES
+
+from cutecc.backend.nvdisasm import disassemble
+from cutecc.backend.ptx_lines import python_line
+from cutecc.backend.ptxas import assemble
+from cutecc.errors import SourceLocation, ToolError, UsageError
+from cutecc.target import Target
+
+SM_80 = Target.parse("sm_80")
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a", "sm_120a"])
+def test_sass_of_what_was_assembled(target: str):
+    result = assemble(THREE_KERNELS.format(target=target), Target.parse(target))
+    assert result.cubin.startswith(b"\x7fELF")
+    assert result.tool.origin == "package"
+    sass = disassemble(result.cubin)
+    assert sass == disassemble(result.cubin), "the text depends on the run"
+    assert ".text.shared" in sass
+    assert "STS" in sass
+    assert "EXIT" in sass
+    assert "cutecc-" not in sass
+    assert "//## File" not in sass
+
+
+def test_sass_tells_source_lines():
+    cubin = assemble(WITH_LINES, SM_80, line_info=True).cubin
+    sass = disassemble(cubin)
+    assert 'File "kernel.py", line 7' in sass
+    assert 'File "kernel.py", line 2 inlined at "kernel.py", line 8' in sass
+
+
+def test_options_and_level_reach_ptxas(tmp_path: Path):
+    ptxas = tmp_path / "ptxas"
+    ptxas.write_text(f"#!{sys.executable}\nimport sys; open('kernel.cubin', 'w').write(' '.join(sys.argv[1:]))")
+    ptxas.chmod(0o755)
+
+    def command(**settings: object) -> str:
+        return assemble("", SM_80, ptxas=ptxas, **settings).cubin.decode()  # pyright: ignore[reportArgumentType]
+
+    assert command() == "-arch sm_80 -v -O3 kernel.ptx --output-file kernel.cubin"
+    assert "-O1 " in command(opt_level=1)
+    assert "--generate-line-info" in command(line_info=True)
+    assert "-v -maxrregcount 64 --opt-level=2 kernel.ptx" in command(options=["-maxrregcount", "64", "--opt-level=2"])
+
+
+def test_an_error_points_at_the_ptx_and_the_python_line(tmp_path: Path):
+    source = tmp_path / "kernel.py"
+    source.write_text("".join(f"line {number}\n" for number in range(1, 12)))
+    broken = WITH_LINES.replace("kernel.py", str(source)).replace("st.global.u32 [%d1], %r1", "add.f32 %r1, %d1, 3")
+    with pytest.raises(ToolError, match="Arguments mismatch for instruction 'add'") as caught:
+        assemble(broken, SM_80, name="out/kernel.ptx")
+    error = caught.value
+    assert error.location == SourceLocation("out/kernel.ptx", 12, text="  add.f32 %r1, %d1, 3;")
+    assert f"this PTX was made from {source}:8:9\n  line 8\n" in str(error)
+    assert "ptxas -arch sm_80 -v -O3 kernel.ptx" in str(error)
+
+
+def test_all_errors_are_told():
+    broken = WITH_LINES.replace("ret;", "ret.x;\n  nonsense;")
+    with pytest.raises(ToolError) as caught:
+        assemble(broken, SM_80)
+    assert caught.value.location
+    assert caught.value.location.line == 13
+    assert "note: kernel.ptx:14: Not a name of any known instruction: 'nonsense'" in str(caught.value)
+
+
+def test_an_error_without_a_line_is_told_whole():
+    with pytest.raises(ToolError, match="failed with exit status") as caught:
+        assemble(WITH_LINES, SM_80, options=["--no-such-option"])
+    assert "Unknown option" in str(caught.value)
+
+
+def test_success_without_a_cubin_is_an_error():
+    with pytest.raises(ToolError, match="made no cubin"):
+        assemble(WITH_LINES, SM_80, options=["--version"])
+
+
+def test_a_wrong_path_is_a_usage_error(tmp_path: Path):
+    with pytest.raises(UsageError, match="nothere"):
+        assemble(WITH_LINES, SM_80, ptxas=tmp_path / "nothere")
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        (6, None),
+        (8, ("kernel.py", 7, 3)),
+        (10, ("kernel.py", 8, 9)),
+        (12, ("kernel.py", 8, 9)),
+        (13, ("kernel.py", 8, 9)),
+    ],
+)
+def test_the_python_line_of_a_ptx_line(line: int, place: tuple[str, int, int] | None):
+    assert python_line(WITH_LINES, line) == (SourceLocation(*place) if place else None)
+
+
+def test_inlining_is_followed_to_the_outermost_call():
+    ptx = "\n".join(
+        [
+            '.file 1 "a.py"',
+            ".loc 1 7 3",
+            ".loc 1 6 2, function_name $g, inlined_at 1 7 3",
+            ".loc 1 5 1, function_name $f, inlined_at 1 6 2",
+            "mov.u32 %r1, %r2;",
+            ".loc 1 0 0",
+            "ret;",
+        ]
+    )
+    assert python_line(ptx, 5) == SourceLocation("a.py", 7, 3)
+    assert python_line(ptx, 7) is None
+
+
+def test_a_place_ends_with_its_function():
+    other = WITH_LINES + ".visible .entry other()\n{\n ret;\n}\n"
+    assert python_line(other, other.count("\n") - 1) is None
