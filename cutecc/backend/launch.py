@@ -1,4 +1,4 @@
-"""What the host function asks for when it launches: the dynamic shared memory of each kernel, where it is a constant."""
+"""What the host function asks for when it launches a kernel: dynamic shared memory, where it is a constant."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _check_lowered(device: ir.Operation, name: str) -> None:
 
     strangers: list[ir.Operation] = []
     with plain_values():
-        device.walk(check)
+        device.walk(check, ir.WalkOrder.PRE_ORDER)
     if strangers:
         raise ToolError(
             f"gpu.module @{name} cannot be translated to LLVM IR: {strangers[0].name} is left in it",

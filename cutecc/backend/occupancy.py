@@ -52,9 +52,6 @@ def _blocks_by_registers(target: Target, registers: int, warps: int) -> int:
     if registers > limits.registers_per_thread:
         return 0
     per_warp = _round_up(max(registers, 1) * _WARP_THREADS, _REGISTERS_UNIT)
-    if per_warp * _round_up(warps, _PARTITIONS) > limits.registers_per_sm:
-        # The hardware checks a launch as if every partition got the same number of the block's warps.
-        return 0
     return limits.registers_per_sm // _PARTITIONS // per_warp * _PARTITIONS // warps
 
 

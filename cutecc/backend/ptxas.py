@@ -58,25 +58,32 @@ def assemble(
         try:
             output = run_tool(tool, arguments, folder=folder)
         except ToolFailure as failure:
-            raise located_error(failure, ptx, name) from None
+            located = located_error(failure.stderr, ptx, name)
+            if located is None:
+                raise
+            located.notes.append(f"the command was: {failure.command}")
+            raise located from None
         cubin = folder / "kernel.cubin"
         if not cubin.exists():
             raise ToolError("ptxas made no cubin", notes=[f"the options were: {' '.join(arguments)}"])
         return Assembled(cubin.read_bytes(), output.stdout.decode(errors="replace") + output.stderr, tool)
 
 
-def located_error(failure: ToolFailure, ptx: str, name: str) -> ToolError:
-    """`failure` of ptxas on `ptx`, at the PTX line of its first error; `failure` itself when it names none."""
-    located = [error for error in parse_log(failure.stderr).errors if error.line is not None]
+def located_error(log: str, ptx: str, name: str) -> ToolError | None:
+    """The error that ptxas, or the assembler inside the wheel, tells of in `log`, at its line of `ptx`.
+
+    `name` is what the error calls the PTX file. The user's Python line is in a note where the PTX tells it. `None` when
+    no error in `log` names a line.
+    """
+    located = [error for error in parse_log(log).errors if error.line is not None]
     if not located:
-        return failure
+        return None
     first, *others = located
-    notes = [f"{name}:{other.line}: {other.message}" for other in others]
     assert first.line is not None
+    notes = [f"{name}:{other.line}: {other.message}" for other in others]
     if (place := python_line(ptx, first.line)) is not None:
         excerpt = place.excerpt()
         notes.append(f"this PTX was made from {place}" + (f"\n{excerpt}" if excerpt else ""))
-    notes.append(f"the command was: {failure.command}")
     lines = ptx.split("\n")
     text = lines[first.line - 1] if first.line <= len(lines) else None
     return ToolError(f"ptxas: {first.message}", location=SourceLocation(name, first.line, text=text), notes=notes)

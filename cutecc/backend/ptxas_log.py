@@ -1,7 +1,7 @@
 """Reading what ptxas prints: complaints with their PTX lines, and with `-v` what each kernel takes.
 
-Two writers are read: the ptxas program, and the assembler inside the nvidia-cutlass-dsl wheel, whose log is the attribute
-`cutlass.ptxas_logs` and differs in how lines of properties begin.
+Two writers are read: the ptxas program, and the assembler inside the nvidia-cutlass-dsl wheel, whose log is the
+attribute `cutlass.ptxas_logs` and differs in how lines of properties begin.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def parse_log(text: str) -> PtxasLog:
                 owner.spill_store_bytes = int(match["stores"])
                 owner.spill_load_bytes = int(match["loads"])
             continue
-        message = _MESSAGE.match(line)
+        message = _MESSAGE.search(line)
         if message is None:
             continue
         content = message["text"]

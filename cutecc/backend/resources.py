@@ -62,7 +62,8 @@ def kernel_resources(
             KernelResources(
                 kernel=kernel,
                 registers=usage["REG"],
-                stack_bytes=usage["STACK"],
+                # UNKNOWN for a kernel that calls a recursive function; then its own frame is all there is to tell.
+                stack_bytes=usage.get("STACK", (entry and entry.stack_bytes) or 0),
                 spill_store_bytes=entry.spill_store_bytes if entry else None,
                 spill_load_bytes=entry.spill_load_bytes if entry else None,
                 shared_static_bytes=static,

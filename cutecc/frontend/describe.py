@@ -114,7 +114,8 @@ def _describe_tensor(tensor: Any) -> TensorSpec:
     if match is None:
         raise SpecError(f"no argument spec describes a tensor of type {text}")
     spec = parse_spec(f"{dtype}[{match['shape']}]:({match['stride']})")
-    assert isinstance(spec, TensorSpec) and spec.stride is not None
+    assert isinstance(spec, TensorSpec)
+    assert spec.stride is not None
     return TensorSpec(
         dtype,
         _with_values(spec.shape, tensor.shape),

@@ -8,6 +8,7 @@ import linecache
 import os
 import re
 import site
+import sys
 import sysconfig
 import traceback
 import types
@@ -22,8 +23,9 @@ ENTRY_FRAME = "__cutecc_entry__"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _PICTURES = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\uFE0F]+")
 _MLIR_LOCATION = re.compile(r'"(?P<file>[^"]+\.py)":(?P<line>\d+):(?P<column>\d+)')
-_MLIR_PREFIX = re.compile(r'\s*error: (?:"[^\n]*"\()?"[^"\n]+":\d+:\d+\)?: ')
-"""The severity and place at the head of a diagnostic; `SourceLocation` says the place."""
+_MLIR_PLACE = re.compile(r'^\s*(?:"[^\n]*"\()?"[^"\n]+":\d+:\d+\)?: ')
+_MLIR_ERROR = re.compile(r'\s*\berror: (?:"[^\n]*"\()?"[^"\n]+":\d+:\d+\)?: ')
+_MLIR_NOTE = re.compile(r"\n\s*note: ")
 _ARCH_ADVICE = re.compile(r"Ensure env CUTE_DSL_ARCH matches your GPU architecture|Set env CUTE_DSL_ARCH.*")
 _RENAMED = {"make_fragment": "make_rmem_tensor", "range_dynamic": "range"}
 _NO_GPU = re.compile(r"CUDA_ERROR_(NO_DEVICE|NOT_INITIALIZED|UNKNOWN)|NVIDIA driver library|no CUDA-capable device")
@@ -73,11 +75,18 @@ def _message(chain: list[BaseException]) -> str:
     # What the DSL says about an unknown name is about another cause than the usual one, a misspelling.
     error = chain[0] if isinstance(chain[0], NameError) else chain[-1]
     if is_dsl_error(error):
-        return clean(str(getattr(error, "message")))  # noqa: B009 - an attribute of an untyped class
+        text = clean(str(getattr(error, "message")))  # noqa: B009 - an attribute of an untyped class
+        return _message(chain[:-1]) if "IR Verification Failed" in text and len(chain) > 1 else text
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg}"
-    text = _MLIR_PREFIX.sub(" ", clean(str(error)))
-    return text if type(error).__name__ == "MLIRError" else ": ".join(filter(None, (type(error).__name__, text)))
+    if type(error).__name__ == "MLIRError":
+        return _diagnostics(error)[0]
+    return ": ".join(filter(None, (type(error).__name__, clean(str(error)))))
+
+
+def _diagnostics(error: BaseException) -> list[str]:
+    """What MLIR says, first the error and then its notes, without the places, which `SourceLocation` says."""
+    return [_MLIR_PLACE.sub("", part).strip() for part in _MLIR_NOTE.split(_MLIR_ERROR.sub(" ", clean(str(error))))]
 
 
 def _notes(chain: list[BaseException]) -> Iterator[str]:
@@ -87,6 +96,9 @@ def _notes(chain: list[BaseException]) -> Iterator[str]:
         if text not in said:
             said += text
             yield f"caused by {text}"
+    for error in chain:
+        if type(error).__name__ == "MLIRError":
+            yield from _diagnostics(error)[1:]
     context: object = getattr(chain[-1], "context", None) if is_dsl_error(chain[-1]) else None
     if isinstance(context, dict):
         yield from (clean(f"{key}: {value}") for key, value in context.items())  # pyright: ignore
@@ -131,7 +143,8 @@ def _frame_location(error: BaseException, user_file: str | None, function: str |
     # The traceback entry of that frame knows the columns.
     for summary in reversed(traceback.extract_tb(error.__traceback__)):
         if summary.filename == found.file and summary.lineno == found.line and summary.colno is not None:
-            return _with_columns(found, summary.colno, summary.end_colno if summary.end_lineno == found.line else None)
+            one_line = summary.end_lineno == found.line
+            return _with_columns(found, summary.colno, summary.end_colno if one_line else sys.maxsize)
     return found
 
 
@@ -160,7 +173,7 @@ def _with_columns(location: SourceLocation, start: int, end: int | None) -> Sour
         return location
     encoded = line.encode()
     column = len(encoded[:start].decode(errors="replace"))
-    stop = len(line) if end is None else len(encoded[:end].decode(errors="replace"))
+    stop = column + 1 if end is None else len(encoded[:end].decode(errors="replace"))
     return SourceLocation(location.file, location.line, column + 1, line, max(1, stop - column))
 
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, cast
 
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.frontend.arithmetic import check, evaluate
+from cutecc.frontend.files import check_file
 from cutecc.frontend.sizes import named_values, size_names, unify_sizes
 from cutecc.frontend.specs import Spec, parse_spec
 
@@ -93,6 +94,7 @@ def read_header(path: str | Path) -> Header:
     Raises `UsageError` at the file's own line for TOML that does not parse, unknown keys and wrong types, `SpecError`
     for wrong argument specs, and `UsageError` when the file cannot be read.
     """
+    check_file(str(path))
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -19,6 +19,7 @@ from typing import Any
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.frontend.dsl import keep_excepthook
 from cutecc.frontend.failures import trace_error
+from cutecc.frontend.files import check_file
 from cutecc.frontend.host_functions import check_host_function, host_functions
 
 
@@ -58,12 +59,7 @@ def find_callee(
 
 def _run(path: str) -> ModuleType:
     """Run the file as a module of its own, its folder on the path as Python has it for a script."""
-    if not os.path.isfile(path):
-        folder, base = os.path.split(path)
-        names = sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []
-        close = difflib.get_close_matches(base, names, n=1)
-        hints = [f"did you mean {os.path.join(folder, close[0])}?"] if close else []
-        raise UsageError(f"there is no file {path}", hints=hints)
+    check_file(path)
     full = os.path.abspath(path)
     if os.path.dirname(full) not in sys.path:
         sys.path.insert(0, os.path.dirname(full))
@@ -77,7 +73,8 @@ def _run(path: str) -> ModuleType:
 def _module(path: str) -> ModuleType:
     name = _module_name(path)
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -1,22 +1,25 @@
 """Modules as they are just before code generation, small enough to read."""
 
-_DEVICE = """
-  gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-    llvm.func @first(%a: !llvm.struct<(ptr<1>, struct<(i32, struct<()>)>)>) attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
+_TENSOR = "!llvm.struct<(ptr<1>, struct<(i32, struct<()>)>)>"
+
+_DEVICE = f"""
+  gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {{
+    llvm.func @first(%a: {_TENSOR})
+        attributes {{gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>}} {{
       %i = nvvm.read.ptx.sreg.tid.x range <i32, 0, 1024> : i32
-      %n = llvm.extractvalue %a[1, 0] : !llvm.struct<(ptr<1>, struct<(i32, struct<()>)>)>
+      %n = llvm.extractvalue %a[1, 0] : {_TENSOR}
       %in = llvm.icmp "slt" %i, %n : i32
       llvm.cond_br %in, ^store(%i : i32), ^store(%n : i32)
     ^store(%v: i32):
-      %p = llvm.extractvalue %a[0] : !llvm.struct<(ptr<1>, struct<(i32, struct<()>)>)>
+      %p = llvm.extractvalue %a[0] : {_TENSOR}
       %q = llvm.getelementptr %p[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
-      llvm.store %v, %q {alignment = 4 : i64} : i32, !llvm.ptr<1>
+      llvm.store %v, %q {{alignment = 4 : i64}} : i32, !llvm.ptr<1>
       llvm.return
-    }
-    llvm.func @second() attributes {gpu.kernel, nvvm.kernel} {
+    }}
+    llvm.func @second() attributes {{gpu.kernel, nvvm.kernel}} {{
       llvm.return
-    }
-  }
+    }}
+  }}
 """
 
 _CONFIGURATION = "!llvm.struct<(array<3 x i32>, array<3 x i32>, i64, ptr, ptr, i32)>"
@@ -39,7 +42,9 @@ def launch(kernel: str, arguments: str, types: str, shared: str, number: int, al
     {c}n = llvm.getelementptr {c}r[0, 5] : (!llvm.ptr) -> !llvm.ptr, {_CONFIGURATION}
     {c}m = llvm.load {c}n : !llvm.ptr -> i32
     {also.format(c=c, configuration=_CONFIGURATION)}
-    {c}e = cuda.launch_ex @kernels::@{kernel}<{c}x> ({arguments}) {{assume_kernel_attr = #cuda.assume_kernel_attr<true>}} : !cuda.launch_cfg<max_attrs = 17>, ({types}) -> !cuda.result
+    {c}e = cuda.launch_ex @kernels::@{kernel}<{c}x> ({arguments})
+        {{assume_kernel_attr = #cuda.assume_kernel_attr<true>}}
+        : !cuda.launch_cfg<max_attrs = 17>, ({types}) -> !cuda.result
 """
 
 
@@ -48,7 +53,7 @@ def host(*launches: str) -> str:
     return f"""
 module attributes {{gpu.container_module}} {{
 {_DEVICE}
-  llvm.func @host(%a: !llvm.struct<(ptr<1>, struct<(i32, struct<()>)>)>, %argument: i64) {{
+  llvm.func @host(%a: {_TENSOR}, %argument: i64) {{
     %one = llvm.mlir.constant(1 : i32) : i32
     %block = llvm.mlir.constant(128 : i32) : i32
     %zero = llvm.mlir.constant(0 : i64) : i64
@@ -60,5 +65,5 @@ module attributes {{gpu.container_module}} {{
 """
 
 
-FIRST = ("first", "%a", "!llvm.struct<(ptr<1>, struct<(i32, struct<()>)>)>")
+FIRST = ("first", "%a", _TENSOR)
 SECOND = ("second", "", "")

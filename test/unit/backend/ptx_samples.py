@@ -50,6 +50,28 @@ $name:
 """
 """Lines 7 and 8 of kernel.py; the store is in a function that line 8 calls."""
 
+RECURSIVE = """\
+.version 8.0
+.target sm_80
+.address_size 64
+.func (.param .b32 result) factorial(.param .b32 x)
+{
+  .reg .b32 %r<4>; .reg .pred %p<2>; .param .b32 argument; .param .b32 returned;
+  ld.param.b32 %r1, [x]; setp.lt.s32 %p1, %r1, 2; @%p1 bra done;
+  sub.s32 %r2, %r1, 1; st.param.b32 [argument], %r2; call (returned), factorial, (argument);
+  ld.param.b32 %r3, [returned]; mul.lo.s32 %r1, %r3, %r1;
+done:
+  st.param.b32 [result], %r1; ret;
+}
+.visible .entry kernel(.param .u64 out) .maxntid 32
+{
+  .reg .b64 %d<2>; .reg .b32 %r<3>; .param .b32 argument; .param .b32 returned;
+  ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x;
+  st.param.b32 [argument], %r1; call (returned), factorial, (argument); ld.param.b32 %r2, [returned];
+  st.global.u32 [%d1], %r2; ret;
+}
+"""
+
 
 def spilling(registers: int = 24, values: int = 64) -> str:
     """A kernel that keeps more values than it may have registers."""

@@ -34,6 +34,9 @@ def test_launches_that_differ_are_unknown():
         # A second store, through the pointer that was loaded back.
         """{c}q = llvm.getelementptr {c}r[0, 2] : (!llvm.ptr) -> !llvm.ptr, {configuration}
            llvm.store %argument, {c}q : i64, !llvm.ptr""",
+        # The same with another constant.
+        """{c}q = llvm.getelementptr {c}r[0, 2] : (!llvm.ptr) -> !llvm.ptr, {configuration}
+           llvm.store %zero, {c}q : i64, !llvm.ptr""",
         # An index that nobody knows.
         """{c}q = llvm.getelementptr {c}[0, 0, %block] : (!llvm.ptr, i32) -> !llvm.ptr, {configuration}
            llvm.store %block, {c}q : i32, !llvm.ptr""",

@@ -65,7 +65,11 @@ def translated(operation: str) -> str:
         return translate(parse(device.encode()), Target.parse("sm_100a"))["kernels"]
 
 
-MMA = "nvvm.tcgen05.mma{sparse} %d, {a}, %b, %i, %e{meta}{mask} {{kind = #nvvm.tcgen05_mma_kind<f16>, ctaGroup = #nvvm.cta_group<cta_1>, collectorOp = #nvvm.tcgen05_mma_collectorop<{use}>}} : (!llvm.ptr<6>, {a_type}, i64, i32, i1{meta_type}{mask_type})"
+MMA = (
+    "nvvm.tcgen05.mma{sparse} %d, {a}, %b, %i, %e{meta}{mask} {{kind = #nvvm.tcgen05_mma_kind<f16>, "
+    "ctaGroup = #nvvm.cta_group<cta_1>, collectorOp = #nvvm.tcgen05_mma_collectorop<{use}>}} "
+    ": (!llvm.ptr<6>, {a_type}, i64, i32, i1{meta_type}{mask_type})"
+)
 
 
 @pytest.mark.parametrize("use", ["discard", "use"])

@@ -13,13 +13,14 @@ SHARED = st.integers(0, 240 << 10)
 BARRIERS = st.integers(0, 16)
 
 
-# Computed with cuda_occupancy.h of CUDA 13.5 (cudaOccMaxActiveBlocksPerMultiprocessor, CACHE_PREFER_NONE, carve-out 100 %,
-# 1024 bytes reserved per block).
+# Computed with cuda_occupancy.h of CUDA 13.5: cudaOccMaxActiveBlocksPerMultiprocessor with CACHE_PREFER_NONE, a
+# carve-out of 100 %, and 1024 bytes of shared memory reserved per block.
 @pytest.mark.parametrize(
     ("target", "registers", "threads", "shared", "barriers", "blocks", "limited_by"),
     [
         ("sm_80", 32, 256, 0, 0, 8, ["registers", "threads"]),
         ("sm_80", 33, 256, 0, 0, 6, ["registers"]),
+        ("sm_80", 33, 544, 0, 0, 2, ["registers"]),
         ("sm_80", 16, 32, 0, 0, 32, ["blocks"]),
         ("sm_80", 255, 256, 0, 1, 1, ["registers"]),
         ("sm_80", 255, 288, 0, 1, 0, ["registers"]),

@@ -6,7 +6,7 @@ from ptx_samples import THREE_KERNELS, WITH_LINES
 
 from cutecc.backend.nvdisasm import disassemble
 from cutecc.backend.ptx_lines import python_line
-from cutecc.backend.ptxas import assemble
+from cutecc.backend.ptxas import assemble, located_error
 from cutecc.errors import SourceLocation, ToolError, UsageError
 from cutecc.target import Target
 
@@ -58,6 +58,20 @@ def test_an_error_points_at_the_ptx_and_the_python_line(tmp_path: Path):
     assert error.location == SourceLocation("out/kernel.ptx", 12, text="  add.f32 %r1, %d1, 3;")
     assert f"this PTX was made from {source}:8:9\n  line 8\n" in str(error)
     assert "ptxas -arch sm_80 -v -O3 kernel.ptx" in str(error)
+
+
+def test_an_error_of_the_wheels_assembler_is_located():
+    log = (
+        'error: "<module>"("kernel.py":1:0): PTXAS_ERROR_COMPILATION, ptxas log: '
+        "ptxas application ptx input, line 12; fatal   : Parsing error near '.global': syntax error\n"
+        "  ptxas fatal   : Ptx assembly aborted due to errors\n"
+    )
+    error = located_error(log, WITH_LINES, "kernel.ptx")
+    assert error
+    assert error.location == SourceLocation("kernel.ptx", 12, text="  st.global.u32 [%d1], %r1;")
+    assert error.message == "ptxas: Parsing error near '.global': syntax error"
+    assert error.notes == ["this PTX was made from kernel.py:8:9"]
+    assert located_error("ptxas fatal   : Unknown option '-bogus'", WITH_LINES, "kernel.ptx") is None
 
 
 def test_all_errors_are_told():

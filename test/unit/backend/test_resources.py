@@ -1,5 +1,5 @@
 import pytest
-from ptx_samples import THREE_KERNELS, spilling
+from ptx_samples import RECURSIVE, THREE_KERNELS, spilling
 
 from cutecc.backend.cubin import block_threads
 from cutecc.backend.ptxas import assemble
@@ -61,6 +61,16 @@ def test_spills_and_stack():
     assert kernel.spill_store_bytes
     assert kernel.spill_load_bytes
     assert kernel.stack_bytes
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_functions_that_a_kernel_calls_are_no_kernels(log: bool):
+    chip = Target.parse("sm_80")
+    assembled = assemble(RECURSIVE, chip)
+    assert block_threads(assembled.cubin) == {"kernel": 32}
+    # Recursion: nobody knows how deep the stack gets.
+    (kernel,) = kernel_resources(assembled.cubin, chip, log=assembled.log if log else None)
+    assert (kernel.kernel, kernel.stack_bytes) == ("kernel", 0)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -54,16 +54,9 @@ def as_tuple(known: Range, type_text: str) -> Range:
         highest = known[4] if known[4] >= 0 else r.signed_limits(TUPLE_WIDTH)[1]
         known = r.from_signed(0, highest, TUPLE_WIDTH)
     if r.constant_value(known) is not None:
-        known = (known[0], known[1], known[1] + 1, known[3], known[3] + 1) if known[1] == known[2] else _widened(known)
+        width, low, high, signed_low, _ = known
+        known = (width, low, low + 1 if low == high else high, signed_low, signed_low + 1)
     return known
-
-
-def _widened(known: Range) -> Range:
-    return (known[0], known[1], known[2], known[3], known[3] + 1)
-
-
-def _all_known(operands: Ranges) -> bool:
-    return None not in operands
 
 
 def _binary(function: Callable[[Range, Range], Range]) -> Transfer:
@@ -191,6 +184,13 @@ def _make_tuple(record: Any, operands: Ranges) -> list[Range] | None:
     return results
 
 
+def _make_layout(record: Any, operands: Ranges) -> list[Range] | None:
+    """Like other tuples, but strides that come from products of the shape are unknown."""
+    if len(operands) == 1 and "?" in record.type_texts[0].partition(":")[2]:
+        return None
+    return _make_tuple(record, operands)
+
+
 def _pass_tuple(record: Any, operands: Ranges) -> list[Range] | None:
     known = operands[0]
     if known is None:
@@ -263,7 +263,7 @@ TRANSFERS: dict[str, Transfer] = {
     "cute.make_coord": _make_tuple,
     "cute.make_shape": _make_tuple,
     "cute.make_stride": _make_tuple,
-    "cute.make_layout": _make_tuple,
+    "cute.make_layout": _make_layout,
     "cute.get_leaves": _pass_tuple,
     "cute.get_shape": _pass_tuple,
     "cute.get_stride": _pass_tuple,

@@ -1,0 +1,52 @@
+# Two commands set up everything they need in .venv: `make demo` and `make test`.
+# They need Python 3.11 or newer, make, and a Python package index; no GPU, no CUDA toolkit, no root.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+.PHONY: help demo test unit lit lint format bench clean
+
+help:
+	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
+	@echo "make test    lint, types, import directions, unit and lit tests"
+	@echo "make bench   compile time and memory against the stock compiler"
+	@echo "make clean   remove .venv and cutecc-out"
+
+$(BIN)/.base: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cutecc needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(BIN)/.dev: $(BIN)/.base
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: $(BIN)/.base
+	$(BIN)/cutecc compile examples/elementwise_add.py --dump-after=all --verbose
+
+test: lint unit lit
+
+lint: $(BIN)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+unit: $(BIN)/.dev
+	$(BIN)/python -m pytest -n $(JOBS)
+
+lit: $(BIN)/.dev
+	$(BIN)/lit -j $(JOBS) test/lit
+
+format: $(BIN)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(BIN)/.dev
+	$(BIN)/python tools/bench.py $(ARGS)
+
+clean:
+	rm -rf $(VENV) cutecc-out

@@ -1,0 +1,99 @@
+"""Everything there is to say about the passes that can be run here."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+import textwrap
+from dataclasses import dataclass
+
+from cutecc.passes.base import ModulePass
+from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OPTION_DOCS, OTHER_REGISTERED
+from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.options import option_text
+from cutecc.passes.registry import registered_passes
+from cutecc.passes.wheel import WheelPass
+from cutecc.record import Provider
+
+
+@dataclass(frozen=True)
+class OptionEntry:
+    """One option of a pass."""
+
+    name: str
+    default: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class PassEntry:
+    """One pass."""
+
+    name: str
+    provider: Provider
+    summary: str
+    options: tuple[OptionEntry, ...]
+    anchors: tuple[str, ...] = ()
+    pipelines: tuple[str, ...] = ()
+    """The named pipelines that run it."""
+
+
+def catalog() -> list[PassEntry]:
+    """All passes, by name. Needs the wheel, for the passes of its pipeline and their options."""
+    entries: dict[str, PassEntry] = {
+        name: PassEntry(name, "wheel", summary, ()) for name, summary in OTHER_REGISTERED.items()
+    }
+    for pass_ in _pipeline_passes():
+        if isinstance(pass_, WheelPass) and not entries.get(pass_.name, PassEntry("", "wheel", "", ())).pipelines:
+            docs = OPTION_DOCS.get(pass_.name, {})
+            options = tuple(OptionEntry(name, value, docs.get(name, "")) for name, value in pass_.options)
+            summary = DESCRIPTIONS.get(pass_.name, "")
+            entries[pass_.name] = PassEntry(pass_.name, "wheel", summary, options, pass_.anchors, ("nvidia",))
+    in_pipeline = {pass_.name for pass_ in _pipeline_passes()}
+    for name, pass_class in registered_passes().items():
+        pipelines = ("nvidia",) if name in in_pipeline else ()
+        entries[name] = PassEntry(
+            name, pass_class.provider, pass_class.summary(), _options(pass_class), pass_class.anchors, pipelines
+        )
+    return [entries[name] for name in sorted(entries)]
+
+
+@functools.cache
+def _pipeline_passes() -> tuple[ModulePass, ...]:
+    options = WheelOptions(preserve_line_info=True, check_inline_asm=True)
+    return nvidia_pipeline("sm_90a", options, lir=True).passes
+
+
+def _options(pass_class: type[ModulePass]) -> tuple[OptionEntry, ...]:
+    summaries = _field_docstrings(pass_class)
+    return tuple(
+        OptionEntry(
+            field.name.replace("_", "-"),
+            "" if field.default is dataclasses.MISSING else option_text(field.default),
+            summaries.get(field.name, ""),
+        )
+        for field in dataclasses.fields(pass_class)
+    )
+
+
+def _field_docstrings(pass_class: type[ModulePass]) -> dict[str, str]:
+    """The docstring below each field, which Python itself throws away."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(pass_class)))
+    except (OSError, TypeError, SyntaxError):
+        return {}
+    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+    found: dict[str, str] = {}
+    for field, after in zip(body, body[1:], strict=False):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+            and isinstance(after.value.value, str)
+        ):
+            found[field.target.id] = " ".join(after.value.value.split())
+    return found

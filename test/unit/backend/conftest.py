@@ -1,5 +1,0 @@
-import sys
-from pathlib import Path
-
-# The samples are a module beside the tests.
-sys.path.insert(0, str(Path(__file__).parent))

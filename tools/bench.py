@@ -1,0 +1,206 @@
+"""Compile time and memory of cutecc against the stock compiler, on the same kernels in the same run.
+
+    make bench                      # prints the tables
+    make bench ARGS=--write         # also replaces them in docs/benchmarks.md
+
+Each measurement is a process of its own; those of the two compilers alternate. Times are medians in milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENT = ROOT / "docs" / "benchmarks.md"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel to compile."""
+
+    file: str
+    target: str
+
+    @property
+    def name(self) -> str:
+        """The kernel's file and target, as tables show them."""
+        return f"{Path(self.file).stem}, {self.target}"
+
+
+CASES = (
+    Case("examples/elementwise_add.py", "sm_90a"),
+    Case("examples/softmax.py", "sm_90a"),
+    Case("examples/gemm.py", "sm_90a"),
+    Case("test/kernels/large_unrolled.py", "sm_90a"),
+)
+VARIANTS = ("stock", "cutecc", "cutecc, all dumps")
+
+
+def measure(case: Case, variant: str, repeats: int) -> dict[str, Any]:
+    """Compile `case` in this process `repeats` times after one warm-up; seconds each, and the peak memory in MiB."""
+    os.environ["CUTE_DSL_ARCH"] = case.target
+    from cutlass import cute
+
+    from cutecc.frontend.arguments import bind_specs
+    from cutecc.frontend.callee import Callee
+    from cutecc.frontend.header import read_header
+    from cutecc.frontend.kernel_file import find_callee
+
+    path = str(ROOT / case.file)
+    header = read_header(path)
+    function = find_callee(path, None, header.entry)
+
+    def stock() -> None:
+        arguments = bind_specs(Callee.of(function), header.args, {})
+        cute.compile(function, *arguments.args, **arguments.kwargs)
+
+    def ours() -> None:
+        compile_with(function, header.args, case.target, None)
+
+    def dumping() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            compile_with(function, header.args, case.target, Path(folder))
+
+    run: Callable[[], None] = {"stock": stock, "cutecc": ours, "cutecc, all dumps": dumping}[variant]
+    run()
+    times: list[float] = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    # The largest child at its peak beside this process at its peak: no less than what they took together.
+    return {"seconds": times, "mebibytes": (own.ru_maxrss + children.ru_maxrss) / 1024}
+
+
+def compile_with(function: Any, specs: dict[str, Any], target: str, output: Path | None) -> None:
+    """What a library user does."""
+    import cutecc
+    from cutecc.passes.dumps import DumpChoice
+    from cutecc.request import ALL_ARTIFACTS, CompileOptions
+
+    options = CompileOptions()
+    if output:
+        options = CompileOptions(observe=True, dumps=DumpChoice(after=("all",)), artifacts=ALL_ARTIFACTS)
+    cutecc.compile(function, **specs, target=target, options=options, output=output)
+
+
+def compile_table(repeats: int) -> list[str]:
+    """Rows of the compile table."""
+    rows = [
+        "| kernel | traced lines | stock | cutecc | ratio | all dumps | ratio | memory: stock | cutecc | all dumps |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for case in CASES:
+        times: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
+        memory: dict[str, float] = dict.fromkeys(VARIANTS, 0.0)
+        for _ in range(3):
+            for variant in VARIANTS:
+                found = in_process(["--measure", case.file, case.target, variant, str(repeats)])
+                times[variant] += found["seconds"]
+                memory[variant] = max(memory[variant], found["mebibytes"])
+        stock, ours, dumps = (statistics.median(times[variant]) for variant in VARIANTS)
+        rows.append(
+            f"| {case.name} | {traced_lines(case)} | {stock * 1e3:.0f} | {ours * 1e3:.0f} | {ours / stock:.2f} | "
+            f"{dumps * 1e3:.0f} | {dumps / stock:.2f} | "
+            + " | ".join(f"{memory[variant]:.0f} MiB" for variant in VARIANTS)
+            + " |"
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+def in_process(arguments: list[str]) -> dict[str, Any]:
+    """This script in a process of its own; its JSON answer."""
+    done = subprocess.run(
+        [sys.executable, __file__, *arguments], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def traced_lines(case: Case) -> int:
+    """Lines of the traced module, as text."""
+    return in_process(["--lines", case.file, case.target])["lines"]
+
+
+def count_lines(case: Case) -> int:
+    """Lines of the traced module, in this process."""
+    from cutecc.frontend.header import read_header
+    from cutecc.frontend.trace import trace_file
+    from cutecc.frontend.traced import TraceRequest
+    from cutecc.ir.modules import fresh_context, parse, to_text
+
+    path = str(ROOT / case.file)
+    header = read_header(path)
+    traced = trace_file(TraceRequest(path, entry=header.entry, args=header.args, target=case.target))
+    with fresh_context():
+        return to_text(parse(traced.bytecode)).count("\n")
+
+
+def startup_table() -> list[str]:
+    """Rows of the start-up table: whole processes on the host's clock."""
+    module = ROOT / "test" / "lit" / "cli" / "opt-pipeline.mlir"
+    script = str(Path(sys.executable).with_name("cutecc"))
+    commands = {
+        "`python -c pass`": [sys.executable, "-c", "pass"],
+        "`python -c 'import cutecc'`": [sys.executable, "-c", "import cutecc"],
+        "`cutecc --help`": [script, "--help"],
+        "`cutecc opt small.mlir --pipeline=cse`": [script, "opt", str(module), "--pipeline=cse"],
+    }
+    rows = ["| command | median | ", "|---|---|"]
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(20):
+        for name, command in commands.items():
+            start = time.perf_counter()
+            subprocess.run(command, capture_output=True, check=True)
+            times[name].append(time.perf_counter() - start)
+    return [*rows, *(f"| {name} | {statistics.median(found) * 1e3:.0f} ms |" for name, found in times.items())]
+
+
+def write(section: str, rows: list[str]) -> None:
+    """Replace the table between the markers of `section` in the document."""
+    stamp = f"{datetime.date.today().isoformat()}, {platform.machine()}, {os.cpu_count()} cores, no GPU."
+    body = f"<!-- {section}: begin -->\n{stamp}\n\n" + "\n".join(rows) + f"\n<!-- {section}: end -->"
+    pattern = re.compile(rf"<!-- {section}: begin -->.*?<!-- {section}: end -->", re.DOTALL)
+    DOCUMENT.write_text(pattern.sub(lambda _: body, DOCUMENT.read_text()))
+
+
+def main() -> None:
+    """Run the benchmark, or one measurement of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="replace the tables in docs/benchmarks.md")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--measure", nargs=4, metavar=("FILE", "TARGET", "VARIANT", "REPEATS"), help=argparse.SUPPRESS)
+    parser.add_argument("--lines", nargs=2, metavar=("FILE", "TARGET"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        file, target, variant, repeats = arguments.measure
+        print(json.dumps(measure(Case(file, target), variant, int(repeats))))
+    elif arguments.lines:
+        print(json.dumps({"lines": count_lines(Case(*arguments.lines))}))
+    else:
+        startup = startup_table()
+        print("\n".join(startup), flush=True)
+        compiling = compile_table(arguments.repeats)
+        if arguments.write:
+            write("startup", startup)
+            write("compile", compiling)
+
+
+if __name__ == "__main__":
+    main()
