@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 import threading
 import time
@@ -65,25 +66,47 @@ def compile(
 
     Returns a `Kernel`, or for several targets a `KernelSet`. Raises `cutecc.Error` for everything that goes wrong.
     """
-    from cutecc.frontend.trace import trace as trace_kernel
-
     targets = _targets(target)
     options = _with_pipeline(options, pipeline)
     kernels: dict[str, Kernel] = {}
     for each in targets:
-        traced = trace_kernel(fn, *args, target=each, options=options.trace_options, **kwargs)
         folder = Path(output) / each.name if output and len(targets) > 1 else output
-        request = CompileRequest(
-            traced.bytecode,
-            each.name,
-            traced.name,
-            source=traced.source_file or "-",
-            signature=traced.signature,
-            options=options,
-            output=Path(folder) if folder else None,
-        )
-        kernels[each.name] = Kernel(_lowered(request, observers, isolation))
+        request = functools.partial(_traced_request, fn, args, kwargs, each, options, Path(folder) if folder else None)
+        try:
+            compilation = _lowered(request(options.wants_locations), observers, isolation)
+        except PassError as error:
+            if error.location or options.wants_locations or options.locations is False:
+                raise
+            # Once more, so that the error can name the user's line.
+            compilation = _lowered(request(True), observers, isolation)
+        kernels[each.name] = Kernel(compilation)
     return KernelSet(kernels) if len(kernels) > 1 else kernels[targets[0].name]
+
+
+def _traced_request(
+    fn: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    target: Target,
+    options: CompileOptions,
+    output: Path | None,
+    locations: bool,
+) -> CompileRequest:
+    from cutecc.frontend.trace import trace as trace_kernel
+
+    clock = _Clock()
+    traced = trace_kernel(fn, *args, target=target, options=options.trace_options, locations=locations, **kwargs)
+    return CompileRequest(
+        traced.bytecode,
+        target.name,
+        traced.name,
+        source=traced.source_file or "-",
+        signature=traced.signature,
+        options=options,
+        output=output,
+        trace_seconds=clock.lap(),
+        warnings=traced.warnings,
+    )
 
 
 def trace(fn: Any, /, *args: Any, target: str | Target | None = None, **kwargs: Any) -> TracedModule:

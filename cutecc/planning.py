@@ -60,6 +60,7 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         source=request.source,
         options=options.changed(),
         signature=request.signature,
+        warnings=list(request.warnings),
     )
     named = isinstance(options.pipeline, str) and options.pipeline in NAMED and not options.edits
     stage: dict[str, object] = {

@@ -10,7 +10,7 @@ from typing import Literal
 from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
-from cutecc.record import ArtifactKind, Signature
+from cutecc.record import ArtifactKind, Remark, Signature
 
 ALL_ARTIFACTS: tuple[ArtifactKind, ...] = ("llvm-ir", "ptx", "cubin", "sass")
 
@@ -44,6 +44,16 @@ class CompileOptions:
     verify_each: bool = False
     reproduce: bool = True
     """Save a reproducer when a pass fails."""
+    locations: bool | None = None
+    """Trace with the user's source lines, which takes up to twice as long and changes no code. `None`: when something
+    kept of the run can show them, or a pass has failed without."""
+
+    @property
+    def wants_locations(self) -> bool:
+        """Whether to trace with source lines from the start."""
+        if self.locations is not None:
+            return self.locations
+        return self.observe or bool(self.dumps) or self.wheel.preserve_line_info
 
     @property
     def trace_options(self) -> str:
@@ -81,3 +91,5 @@ class CompileRequest:
     command: Sequence[str] = ()
     trace_seconds: float = 0.0
     """How long tracing took."""
+    warnings: Sequence[Remark] = ()
+    """What the DSL warned of while it traced."""

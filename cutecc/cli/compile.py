@@ -79,8 +79,9 @@ def compile(context: click.Context, input_: str, **values: Any) -> None:
             output=output,
             command=["cutecc", *sys.argv[1:]],
             trace_seconds=traced.seconds,
+            warnings=traced.warnings,
         )
-        return Outcome(lower_in_worker(request, reporter.follow(target)), output, traced.warnings)
+        return Outcome(lower_in_worker(request, reporter.follow(target)), output)
 
     failures: list[Error] = []
     with reporter, ThreadPoolExecutor(len(chosen.targets)) as pool:

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cutecc.events import ArtifactsStarted, Event, PassStarted, Planned
-from cutecc.record import Compilation, KernelResources, Remark, Step, manifest
+from cutecc.record import Compilation, KernelResources, Step, manifest
 from cutecc.target import Target
 
 
@@ -28,7 +28,6 @@ class Outcome:
 
     compilation: Compilation
     output: Path
-    warnings: tuple[Remark, ...]
 
 
 class Reporter:
@@ -91,7 +90,7 @@ class Reporter:
     def show(self) -> None:
         """Show the outcomes, in order."""
         for outcome in self.outcomes:
-            for remark in () if self._quiet else outcome.warnings:
+            for remark in () if self._quiet else outcome.compilation.warnings:
                 place = f"{remark.location}: " if remark.location else ""
                 print(f"{place}warning: {remark.message}", file=sys.stderr)
         if self._as_json:

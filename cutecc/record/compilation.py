@@ -161,6 +161,8 @@ class Compilation:
     """Settings that differ from their defaults, by their command line names."""
     signature: Signature | None = None
     """`None` for an input that was MLIR already."""
+    warnings: list[Remark] = field(default_factory=list[Remark])
+    """What the DSL warned of while it traced."""
     traced: str | None = None
     """The file that holds the module before the first pass, as text."""
     traced_snapshot: str | None = None

@@ -74,10 +74,16 @@ def test_commands_do_what_the_document_shows(document: Path, tmp_path: Path) -> 
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "120"}
     for command in commands(document):
         done = subprocess.run(
-            ["bash", "-c", command.line], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+            ["bash", "-c", command.line],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
         )
-        output = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
-        assert matches([line.rstrip() for line in command.excerpt], output), f"{command.line}\n" + "\n".join(output)
+        output = done.stdout.splitlines()
+        assert matches(command.excerpt, output), f"{command.line}\n" + "\n".join(output)
 
 
 def test_an_excerpt_that_is_not_there_is_found_out() -> None:

@@ -1,0 +1,153 @@
+"""Running pipelines: the order of things, and what becomes of failures."""
+
+from __future__ import annotations
+
+import pytest
+from sample_passes import ADD, Broken, Rename
+
+from cutecc.errors import PassError, UsageError
+from cutecc.ir.modules import fresh_context, parse, to_text
+from cutecc.passes import manager
+from cutecc.passes.manager import Observer
+from cutecc.passes.observers import VerifyEach
+from cutecc.passes.pipeline import Pipeline, parse_pass
+from cutecc.passes.wheel import check_registered
+
+
+class Diary(Observer):
+    """Writes down what it is told."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.entries: list[str] = []
+
+    def started(self, pipeline, module):
+        self.entries.append(f"started {pipeline}")
+
+    def before(self, position, module):
+        self.entries.append(f"before {position.index}/{position.total} {position.pass_.name}")
+
+    def after(self, position, module, seconds):
+        assert seconds > 0
+        self.entries.append(f"after {position.index} {'@twice(' in to_text(module)}")
+
+    def failed(self, position, error, seconds):
+        self.entries.append(f"failed {position.index} {error.message}")
+
+
+@pytest.fixture
+def module():
+    with fresh_context():
+        yield parse(ADD)
+
+
+def test_passes_run_in_order_and_observers_are_told(module) -> None:
+    diary = Diary()
+    manager.run(Pipeline((*Pipeline.parse("cse").passes, Rename())), module, [diary])
+    assert diary.entries == [
+        "started cse,test-rename",
+        "before 1/2 cse",
+        "after 1 True",
+        "before 2/2 test-rename",
+        "after 2 False",
+    ]
+    assert "@twice_renamed" in to_text(module)
+    assert to_text(module).count("arith.addi") == 1
+
+
+def test_positions_count_from_the_whole_pipeline(module) -> None:
+    diary = Diary()
+    manager.run(Pipeline((Rename(),)), module, [diary], offset=41)
+    assert diary.entries[1:] == ["before 42/42 test-rename", "after 42 False"]
+
+
+def test_without_observers(module) -> None:
+    manager.run(Pipeline((Rename(suffix="_x"),)), module)
+    assert "@twice_x" in to_text(module)
+
+
+@pytest.mark.parametrize("how", ["pass-error", "usage-error", "exception"])
+def test_a_failing_pass_ends_the_run_with_its_name(module, how) -> None:
+    diary = Diary()
+    with pytest.raises(PassError) as caught:
+        manager.run(Pipeline((Rename(), Broken(how), Rename())), module, [diary])
+    assert caught.value.pass_name == "test-broken"
+    assert diary.entries[-2] == "before 2/3 test-broken"
+    assert diary.entries[-1] == f"failed 2 {caught.value.message}"
+
+
+def test_what_a_pass_says_is_kept(module) -> None:
+    with pytest.raises(PassError, match="cannot rewrite this") as caught:
+        manager.run_pass(Broken("pass-error"), module)
+    assert str(caught.value.location) == "kernel.py:7:3"
+
+    with pytest.raises(PassError) as caught:
+        manager.run_pass(Broken("usage-error"), module)
+    error = caught.value
+    assert (error.message, error.notes, error.hints) == ("no such thing", ["a note"], ["a hint"])
+    assert isinstance(error.__cause__, UsageError)
+
+    with pytest.raises(PassError, match="internal error: ZeroDivisionError: division by zero") as caught:
+        manager.run_pass(Broken("exception"), module)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_failing_pass_of_the_wheels(module) -> None:
+    diary = Diary()
+    # The pass insists on a target's features, and ours has none.
+    pipeline = Pipeline.parse("cse,cuda-compute-target{chip=sm_9999},canonicalize")
+    with pytest.raises(PassError) as caught:
+        manager.run(pipeline, module, [diary])
+    assert caught.value.pass_name == "cuda-compute-target"
+    assert caught.value.message.startswith("pass cuda-compute-target failed: ")
+    assert diary.entries[-1].startswith("failed 2 ")
+
+
+def test_verification_between_passes_is_an_observers_business(module) -> None:
+    manager.run(Pipeline((Broken("invalid-module"),)), module)
+
+
+def test_verify_each_blames_the_pass_that_left_the_module_invalid(module) -> None:
+    diary = Diary()
+    with pytest.raises(PassError) as caught:
+        manager.run(Pipeline((Rename(), Broken("invalid-module"), Rename())), module, [VerifyEach(), diary])
+    assert caught.value.message.startswith("pass test-broken left an invalid module: ")
+    assert diary.entries[-1].startswith("failed 2 pass test-broken left an invalid module")
+
+
+def test_verify_each_accepts_what_is_valid(module) -> None:
+    manager.run(Pipeline.parse("cse,canonicalize"), module, [VerifyEach()])
+
+
+def test_an_observers_own_failure_is_not_blamed_on_the_pass(module) -> None:
+    class Full(Observer):
+        def after(self, position, module, seconds):
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        manager.run(Pipeline((Rename(),)), module, [Full()])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no-such-pass", "no pass is called 'no-such-pass'"),
+        ("cse{speed=3}", "pass cse does not take the options '{speed=3}'"),
+        ("canonicalize{max-iterations=many}", "pass canonicalize does not take the options"),
+    ],
+)
+def test_what_the_wheel_does_not_know(text: str, message: str) -> None:
+    with fresh_context(), pytest.raises(UsageError) as caught:
+        check_registered(parse_pass(text))
+    assert caught.value.message.startswith(message)
+
+
+def test_a_pass_in_the_wrong_place() -> None:
+    with fresh_context(), pytest.raises(UsageError) as caught:
+        check_registered(parse_pass("gpu.module(cuda-to-binary)"))
+    assert caught.value.message == "pass cuda-to-binary does not run on gpu.module"
+
+
+def test_what_the_wheel_knows() -> None:
+    with fresh_context():
+        check_registered(parse_pass("canonicalize{max-iterations=3}"))
