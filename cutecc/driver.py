@@ -1,6 +1,6 @@
 """The driver: the one place that strings the stages together, from a kernel to its record.
 
-    compile():  trace ─▶ lower():  parse ─▶ plan the pipeline ─▶ passes ─▶ artifacts ─▶ Compilation
+compile():  trace ─▶ lower():  parse ─▶ plan the pipeline ─▶ passes ─▶ artifacts ─▶ Compilation
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from cutecc.errors import Error
 
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {module} import {name}; {name}()"
 
+
 class ProcessDied(Error):
     """The child ended without an answer: a native abort, a signal, or `os._exit`."""
 
@@ -61,7 +62,7 @@ class Call:
         child_receiver, sender = os.pipe()
         self._log = tempfile.TemporaryFile() if quiet else None
         self._process = start_python(
-            "cutecc.isolation:_serve",
+            "cutecc.isolation:serve",
             child_receiver,
             child_sender,
             stdout=self._log or sys.stderr.fileno(),
@@ -135,7 +136,10 @@ def start_python(entry: str, *descriptors: int, **settings: Any) -> subprocess.P
     code = _START.format(module=module, name=name)
     # -P: the current folder must not shadow modules of the standard library.
     command = [sys.executable, "-P", "-c", code, json.dumps(sys.path), *map(str, descriptors)]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=descriptors + _reply_descriptors, **settings)
+    process: subprocess.Popen[bytes] = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, pass_fds=descriptors + _reply_descriptors, **settings
+    )
+    return process
 
 
 _reply_descriptors: tuple[int, ...] = ()
@@ -157,7 +161,8 @@ def _description(status: int) -> str:
     return f"the compiler process ended with status {status} and no answer"
 
 
-def _serve() -> None:
+def serve() -> None:
+    """The child process: one call in, events and an answer out."""
     # The parent decides what an interrupt means, and kills this process when it has to.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     receiver, sender = (int(argument) for argument in sys.argv[2:4])
@@ -169,7 +174,11 @@ def _serve() -> None:
     module_name, _, name = function_name.partition(":")
     try:
         function = getattr(importlib.import_module(module_name), name)
-        keywords: dict[str, Any] = {"emit": lambda event: replies.send(("event", event))} if events else {}
+
+        def emit(event: Any) -> None:
+            replies.send(("event", event))
+
+        keywords: dict[str, Any] = {"emit": emit} if events else {}
         result = function(*arguments, **keywords)
         replies.send(("result", result))
     except Error as error:
@@ -180,7 +189,8 @@ def _serve() -> None:
         pass
     except Exception as failure:
         internal = Error(
-            f"internal error: {type(failure).__name__}: {failure}", hints=["this is a bug in cutecc; --debug shows where"]
+            f"internal error: {type(failure).__name__}: {failure}",
+            hints=["this is a bug in cutecc; --debug shows where"],
         )
         internal.add_note(traceback.format_exc())
         replies.send(("error", internal))

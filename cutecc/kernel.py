@@ -43,7 +43,9 @@ class Kernel:
     def _artifact(self, kind: ArtifactKind) -> bytes:
         data = self.compilation.artifact(kind)
         if data is None:
-            raise Error(f"kernel {self.compilation.name} has no {kind}", hints=[f"compile with artifacts=('{kind}', …)"])
+            raise Error(
+                f"kernel {self.compilation.name} has no {kind}", hints=[f"compile with artifacts=('{kind}', …)"]
+            )
         return data
 
 

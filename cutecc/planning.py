@@ -12,8 +12,8 @@ from cutecc.errors import UsageError
 from cutecc.ir.modules import body_of
 from cutecc.ir.version import installed_version
 from cutecc.passes.base import ModulePass
-from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.named import NAMED
+from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.pipelines import choose_pipeline
 from cutecc.passes.wheel import WheelPass, check_registered
 from cutecc.record import Compilation, Versions

@@ -42,7 +42,12 @@ def save(
         return
     pass_text = str(pipeline.passes[index - 1])
     reproducer = Reproducer(
-        "opt", {"pipeline": pass_text}, expected, error.pass_name, error.message.partition("\n")[0], compilation.versions
+        "opt",
+        {"pipeline": pass_text},
+        expected,
+        error.pass_name,
+        error.message.partition("\n")[0],
+        compilation.versions,
     )
     name = f"reproducer-{index:02d}-{file_name(error.pass_name)}.mlir"
     directory = folder.path if folder else Path(tempfile.mkdtemp(prefix="cutecc-"))

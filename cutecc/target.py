@@ -118,7 +118,9 @@ def native_targets() -> list[Target]:
 
     Raises `UsageError` where the CUDA driver finds no GPU.
     """
-    from cuda.bindings import driver
+    import importlib
+
+    driver: Any = importlib.import_module("cuda.bindings.driver")
 
     def checked(result: tuple[Any, Any]) -> Any:
         if result[0] != driver.CUresult.CUDA_SUCCESS:

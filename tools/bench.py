@@ -127,9 +127,7 @@ def compile_table(repeats: int) -> list[str]:
 
 def in_process(arguments: list[str]) -> dict[str, Any]:
     """This script in a process of its own; its JSON answer."""
-    done = subprocess.run(
-        [sys.executable, __file__, *arguments], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=True, cwd=ROOT)
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 from click.core import ParameterSource
@@ -35,7 +35,9 @@ Compiling a .py file runs it. A .mlir file is only parsed.
 
 @click.command(name="compile", epilog=_EPILOG)
 @click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.mlir")
-@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec, such as a='f16[?,?{div=8}]'.")
+@click.option(
+    "--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec, such as a='f16[?,?{div=8}]'."
+)
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
 @click.option("--target", metavar="NAME,…", help="GPU targets, such as sm_90a; 'native' for this machine's GPUs.")
 @pipeline_options
@@ -45,7 +47,9 @@ Compiling a .py file runs it. A .mlir file is only parsed.
 @click.option("--dump-before", multiple=True, metavar="all|PASS,…", help="Write the IR before passes.")
 @click.option("--dump-unchanged", is_flag=True, help="Write dumps also where a pass changed nothing.")
 @click.option("--dump-locations", is_flag=True, help="Print source locations in dumps (on with --line-info).")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The folder to write; default cutecc-out/KERNEL-TARGET.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="The folder to write; default cutecc-out/KERNEL-TARGET."
+)
 @click.option("--verify-each", is_flag=True, help="Have MLIR verify the module after each pass.")
 @click.option("--timing", is_flag=True, help="Show where the time went, longest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON (a list for several targets).")
@@ -111,9 +115,9 @@ def _go_on_from_stage(context: click.Context, values: dict[str, Any], stage: dic
         values["start_after"] = stage["after"]
         if not values["quiet"]:
             click.echo(f"note: going on after {stage['after']}, as the first line of the file says", err=True)
-    recorded = stage.get("options")
-    for name, value in recorded.items() if isinstance(recorded, dict) else ():
-        key = str(name).replace("-", "_")
+    recorded: Any = stage.get("options")
+    for name, value in cast(dict[str, Any], recorded).items() if isinstance(recorded, dict) else ():
+        key = name.replace("-", "_")
         # Tools and libraries come from the command line alone.
         if key in _RESUMABLE and context.get_parameter_source(_RESUMABLE[key]) is ParameterSource.DEFAULT:
             values[_RESUMABLE[key]] = value
@@ -121,8 +125,7 @@ def _go_on_from_stage(context: click.Context, values: dict[str, Any], stage: dic
 
 _RESUMABLE = {
     **{
-        name: name
-        for name in ("opt_level", "preserve_line_info", "enable_assertions", "check_inline_asm", "fast_math")
+        name: name for name in ("opt_level", "preserve_line_info", "enable_assertions", "check_inline_asm", "fast_math")
     },
     "ptx_options": "ptxas_options",
     "nvvm_options": "nvvm_options",

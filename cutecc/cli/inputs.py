@@ -127,5 +127,5 @@ def _targets(choice: str | None, settings: Settings) -> list[Target]:
     except Error:
         raise UsageError(
             "no target: none is given, and this machine has no GPU to compile for",
-            hints=["name one, for example --target sm_90a, or put it into the file: # cutecc: target = \"sm_90a\""],
+            hints=['name one, for example --target sm_90a, or put it into the file: # cutecc: target = "sm_90a"'],
         ) from None

@@ -26,15 +26,11 @@ Examples:
 @click.option("--verify-each", is_flag=True, help="Have MLIR verify the module after each pass.")
 @click.option("--locations", is_flag=True, help="Print source locations.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the module here instead.")
-def opt(
-    file: str, pipeline: str, target: str | None, verify_each: bool, locations: bool, output: Path | None
-) -> None:
+def opt(file: str, pipeline: str, target: str | None, verify_each: bool, locations: bool, output: Path | None) -> None:
     """Run a pipeline on the module in FILE (text or bytecode; - is standard input) and print the result."""
     data = sys.stdin.buffer.read() if file == "-" else read_input(Path(file))
     chosen = Target.parse(target or Settings.from_environment().target or "sm_90a")
-    text = rewrite_in_worker(
-        data, file, pipeline, chosen, verify_each=verify_each, locations=locations
-    )
+    text = rewrite_in_worker(data, file, pipeline, chosen, verify_each=verify_each, locations=locations)
     if output:
         output.write_text(text)
     else:

@@ -28,7 +28,9 @@ def apply_all(*options: Callable[[Function], Function]) -> Callable[[Function], 
 
 pipeline_options = apply_all(
     click.option("--pipeline", metavar="NAME|TEXT|FILE", help="A named pipeline, its text, or a file that holds it."),
-    click.option("--insert-after", multiple=True, metavar="PASS=NEW", help="Run NEW after PASS (cse#2: the second cse)."),
+    click.option(
+        "--insert-after", multiple=True, metavar="PASS=NEW", help="Run NEW after PASS (cse#2: the second cse)."
+    ),
     click.option("--insert-before", multiple=True, metavar="PASS=NEW", help="Run NEW before PASS."),
     click.option("--replace", multiple=True, metavar="PASS=NEW", help="Run NEW in the place of PASS."),
     click.option("--without", multiple=True, metavar="PASS", help="Leave PASS out."),
@@ -54,7 +56,9 @@ wheel_options = apply_all(
 )
 
 
-def edits(insert_after: tuple[str, ...], insert_before: tuple[str, ...], replace: tuple[str, ...], without: tuple[str, ...]) -> tuple[Edit, ...]:
+def edits(
+    insert_after: tuple[str, ...], insert_before: tuple[str, ...], replace: tuple[str, ...], without: tuple[str, ...]
+) -> tuple[Edit, ...]:
     """The edits that the options of these names ask for, in that order."""
     return (
         *(Edit("insert-after", *_pair("--insert-after", text)) for text in insert_after),

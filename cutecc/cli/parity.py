@@ -58,7 +58,9 @@ def parity(
         rows = compare_all(tasks, jobs=jobs, on_row=on_row)
     totals = Counter(row.result for row in rows)
     if as_json:
-        json.dump({**{name: totals[name] for name in RESULTS}, "modules": [asdict(row) for row in rows]}, sys.stdout, indent=2)
+        json.dump(
+            {**{name: totals[name] for name in RESULTS}, "modules": [asdict(row) for row in rows]}, sys.stdout, indent=2
+        )
         click.echo()
     else:
         click.echo("  ".join(f"{name} {totals[name]}" for name in RESULTS) + f"  of {len(rows)}")

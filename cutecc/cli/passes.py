@@ -58,4 +58,6 @@ def _show_one(entry: PassEntry) -> None:
     console.print("  options:")
     for option in entry.options:
         default = f" = {option.default}" if option.default else ""
-        console.print(f"    [bold]{option.name}[/]{default}", f"      {option.summary}" if option.summary else "", sep="\n")
+        console.print(
+            f"    [bold]{option.name}[/]{default}", f"      {option.summary}" if option.summary else "", sep="\n"
+        )

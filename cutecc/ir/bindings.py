@@ -79,7 +79,7 @@ class _DeferredPackage(types.ModuleType):
                 spec = self.__spec__
                 assert spec is not None and spec.loader is not None
                 real = importlib.util.module_from_spec(spec)
-                self.__class__ = types.ModuleType
+                self.__class__ = types.ModuleType  # pyright: ignore[reportAttributeAccessIssue]
                 self.__dict__.update(real.__dict__)
                 try:
                     spec.loader.exec_module(self)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from cutecc.ir import bindings
@@ -42,7 +42,7 @@ _CASTERS: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
 
 
 @contextlib.contextmanager
-def plain_values() -> Iterator[None]:
+def plain_values() -> Generator[None]:
     """Inside, results, operands and block arguments are plain values; afterwards the DSL's casters are back."""
     if not bindings.dsl_is_imported():
         yield

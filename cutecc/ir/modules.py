@@ -7,7 +7,7 @@ import hashlib
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from cutecc.errors import ParseError, SourceLocation
 from cutecc.ir.mlir import ir
@@ -16,7 +16,7 @@ BYTECODE_MAGIC = b"ML\xefR"
 
 
 @contextlib.contextmanager
-def fresh_context(*, multithreading: bool = True) -> Iterator[ir.Context]:
+def fresh_context(*, multithreading: bool = True) -> Generator[ir.Context]:
     """A context with the wheel's dialects, current inside the block together with an unknown location."""
     context = ir.Context()
     if not multithreading:
@@ -74,9 +74,28 @@ def to_bytecode(module: ir.Module) -> bytes:
 
 
 def to_text(module: ir.Module, *, locations: bool = False, generic: bool = False) -> str:
-    """The module as MLIR prints it, ending in a newline."""
+    """The module as MLIR prints it, ending in a newline; `parse` reads it back."""
     text = module.operation.get_asm(enable_debug_info=locations, print_generic_op_form=generic)
+    if locations:
+        text = _BARRIER.sub(_generic_barrier, text)
     return text if text.endswith("\n") else text + "\n"
+
+
+# MLIR's parser takes a location right behind `nvvm.barrier` for the attribute that may stand there, and fails.
+_BARRIER = re.compile(
+    r"^(?P<indent> *)nvvm\.barrier(?: id = (?P<id>%[\w#]+))?(?: number_of_threads = (?P<threads>%[\w#]+))?"
+    r"(?P<location> loc\(.*\))$",
+    re.MULTILINE,
+)
+
+
+def _generic_barrier(match: re.Match[str]) -> str:
+    operands = [match[name] for name in ("id", "threads") if match[name]]
+    segments = f"{int(bool(match['id']))}, {int(bool(match['threads']))}, 0"
+    return (
+        f'{match["indent"]}"nvvm.barrier"({", ".join(operands)}) <{{operandSegmentSizes = array<i32: {segments}>}}> : '
+        f"({', '.join(['i32'] * len(operands))}) -> (){match['location']}"
+    )
 
 
 def content_hash(data: bytes) -> str:

@@ -53,7 +53,7 @@ class SnapshotReader:
         child_receiver, sender = os.pipe()
         receiver, child_sender = os.pipe()
         self._process = isolation.start_python(
-            "cutecc.ir.snapshots:_serve", child_receiver, child_sender, stdout=subprocess.DEVNULL
+            "cutecc.ir.snapshots:serve", child_receiver, child_sender, stdout=subprocess.DEVNULL
         )
         os.close(child_receiver)
         os.close(child_sender)
@@ -97,7 +97,8 @@ class SnapshotReader:
         return reading
 
 
-def _serve() -> None:
+def serve() -> None:
+    """The reader process: requests in, readings out, until the requests end."""
     # An interrupt ends the compiling process; what it handed over is still worth printing.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     receiver, sender = (int(argument) for argument in sys.argv[2:4])

@@ -171,10 +171,11 @@ class SnapshotRecorder(Observer):
                 step.operations_after = reading.operations
                 step.dump = file
 
-    def _stage_before(self, local_index: int) -> object:
+    def _stage_before(self, local_index: int) -> str | None:
         """What a module is called that `local_index` of the passes of this run have rewritten."""
         if local_index == 0:
-            return self._stage.get("after")
+            after = self._stage.get("after")
+            return str(after) if after else None
         return self._selectors[local_index - 1] if self._selectors else None
 
     def _chosen(self, pipeline: Pipeline, selectors: Sequence[str]) -> set[int]:

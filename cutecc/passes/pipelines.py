@@ -11,6 +11,7 @@ from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.target import Target
 
+
 def named_pipeline(name: str, target: Target, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
     """The pipeline called `name`, for `target`; `UsageError` when there is none.
 

@@ -1,6 +1,6 @@
 """Trace kernel files into `FOLDER/NAME-TARGET.mlirbc`, all in one process that pays the DSL's import once.
 
-    python trace_kernels.py FOLDER FILE.py…
+python trace_kernels.py FOLDER FILE.py…
 """
 
 import sys

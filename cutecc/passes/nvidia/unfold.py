@@ -7,7 +7,6 @@ import types
 from collections.abc import Mapping
 
 from cutecc.errors import UnsupportedVersionError
-from cutecc.ir.bindings import load
 from cutecc.passes.base import ModulePass
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.options import print_options

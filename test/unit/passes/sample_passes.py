@@ -16,6 +16,7 @@ func.func @twice(%arg0: i32) -> (i32, i32) {
 }
 """
 
+
 @dataclass(frozen=True)
 class Everything(ModulePass):
     """One option of each kind."""
@@ -36,6 +37,7 @@ class Everything(ModulePass):
     def run(self, module):
         pass
 
+
 @dataclass(frozen=True)
 class Rename(ModulePass):
     """Give every function a name with a suffix."""
@@ -54,6 +56,7 @@ class Rename(ModulePass):
                 name = operation.attributes["sym_name"].value
                 operation.attributes["sym_name"] = ir.StringAttr.get(name + self.suffix)
 
+
 @dataclass(frozen=True)
 class Nested(ModulePass):
     """Runs on GPU modules."""
@@ -63,6 +66,7 @@ class Nested(ModulePass):
 
     def run(self, module):
         pass
+
 
 @dataclass(frozen=True)
 class Broken(ModulePass):
@@ -82,6 +86,7 @@ class Broken(ModulePass):
             raise ZeroDivisionError("division by zero")
         drop_terminators(module)
 
+
 def drop_terminators(module) -> None:
     """Make `module` invalid: functions without a return."""
     from cutecc.ir.modules import body_of
@@ -90,4 +95,3 @@ def drop_terminators(module) -> None:
         if operation.name == "func.func":
             block = operation.regions[0].blocks[0]
             block.operations[len(block.operations) - 1].operation.erase()
-

@@ -43,7 +43,13 @@ def test_parse_and_print() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["builtin.module(cse,canonicalize)", " cse , canonicalize ", "cse,builtin.module(canonicalize)", "cse,canonicalize,"]
+    "text",
+    [
+        "builtin.module(cse,canonicalize)",
+        " cse , canonicalize ",
+        "cse,builtin.module(canonicalize)",
+        "cse,canonicalize,",
+    ],
 )
 def test_the_module_around_is_optional(text: str) -> None:
     assert Pipeline.parse(text) == Pipeline.parse("cse,canonicalize")
@@ -62,25 +68,41 @@ def test_anchors_nest() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["cse{", "cse}", "cse)", "gpu.module(cse", "gpu.module(cse)x", "cse{a=1}x", "{a=1}", "a b", "cse{a=1", "cse,(cse", "cse{=1}"],
+    [
+        "cse{",
+        "cse}",
+        "cse)",
+        "gpu.module(cse",
+        "gpu.module(cse)x",
+        "cse{a=1}x",
+        "{a=1}",
+        "a b",
+        "cse{a=1",
+        "cse,(cse",
+        "cse{=1}",
+    ],
 )
 def test_wrong_syntax(text: str) -> None:
     with pytest.raises(UsageError):
         Pipeline.parse(text)
 
 
-pass_names = st.from_regex(r"[a-z][a-z0-9-]{0,10}", fullmatch=True).filter(lambda name: registry.find_pass(name) is None)
+pass_names = st.from_regex(r"[a-z][a-z0-9-]{0,10}", fullmatch=True).filter(
+    lambda name: registry.find_pass(name) is None
+)
 values = st.text("abc019_-+.:= ,;", max_size=8)
 option_lists = st.lists(st.tuples(pass_names.filter(lambda name: not name.endswith("-path")), values), max_size=2)
 wheel_passes = st.builds(
     lambda name, options, anchors: WheelPass(name=name, wheel_options=tuple(options), anchors=tuple(anchors)),
     pass_names,
-    option_lists.filter(lambda options: not {name for name, _ in options} & {"toolkit", "l", "link-libraries", "module"}),
+    option_lists.filter(
+        lambda options: not {name for name, _ in options} & {"toolkit", "l", "link-libraries", "module"}
+    ),
     st.lists(st.sampled_from(["gpu.module", "func.func", "llvm.func"]), max_size=2),
 )
-pipelines = st.lists(wheel_passes | st.builds(Rename, suffix=st.text("ab_", min_size=1)) | st.just(Nested()), max_size=6).map(
-    lambda passes: Pipeline(tuple(passes))
-)
+pipelines = st.lists(
+    wheel_passes | st.builds(Rename, suffix=st.text("ab_", min_size=1)) | st.just(Nested()), max_size=6
+).map(lambda passes: Pipeline(tuple(passes)))
 
 
 @given(pipelines)
@@ -218,5 +240,7 @@ def test_the_experimental_api_has_a_prelude() -> None:
 
 
 def test_fast_math_is_an_option_of_code_generation() -> None:
-    (generation,) = (p for p in choose_pipeline("nvidia", H100, WheelOptions(fast_math=True)) if p.name == "cuda-to-binary")
+    (generation,) = (
+        p for p in choose_pipeline("nvidia", H100, WheelOptions(fast_math=True)) if p.name == "cuda-to-binary"
+    )
     assert dict(generation.options)["fast"] == dict(generation.options)["ftz"] == "true"

@@ -115,9 +115,16 @@ def test_dumps_of_chosen_passes(tmp_path: Path, after, expected) -> None:
 
 
 def test_dumps_before(tmp_path: Path) -> None:
-    compilation = observe(CSE_TWICE, tmp_path, DumpChoice(before=("cse#1", "test-rename")), selectors=CSE_TWICE.selectors())
+    compilation = observe(
+        CSE_TWICE, tmp_path, DumpChoice(before=("cse#1", "test-rename")), selectors=CSE_TWICE.selectors()
+    )
     assert dumps_in(tmp_path) == ["00-traced.mlir", "01-cse.before.mlir", "04-test-rename.before.mlir"]
-    assert [step.dump_before for step in compilation.steps] == ["01-cse.before.mlir", None, None, "04-test-rename.before.mlir"]
+    assert [step.dump_before for step in compilation.steps] == [
+        "01-cse.before.mlir",
+        None,
+        None,
+        "04-test-rename.before.mlir",
+    ]
     assert (tmp_path / "01-cse.before.mlir").read_text().count("arith.addi") == 2
     assert "@twice(" in (tmp_path / "04-test-rename.before.mlir").read_text()
 
@@ -138,7 +145,9 @@ def test_numbers_have_as_many_digits_as_the_last(tmp_path: Path) -> None:
 
 def test_the_first_line_says_how_to_go_on(tmp_path: Path) -> None:
     stage = {"after": "symbol-dce", "kernel": "twice", "pipeline": "x,y", "options": {"opt-level": 2}}
-    observe(CSE_TWICE, tmp_path, DumpChoice(after=("all",), before=("cse#2",)), selectors=CSE_TWICE.selectors(), stage=stage)
+    observe(
+        CSE_TWICE, tmp_path, DumpChoice(after=("all",), before=("cse#2",)), selectors=CSE_TWICE.selectors(), stage=stage
+    )
     after = {name: read_stage((tmp_path / name).read_text())["after"] for name in dumps_in(tmp_path)}
     assert after == {
         "00-traced.mlir": "symbol-dce",
@@ -150,7 +159,16 @@ def test_the_first_line_says_how_to_go_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "module {}", STAGE_MARK, f"{STAGE_MARK}[1]", f"{STAGE_MARK}{{", f"\n{STAGE_MARK}{{}}", STAGE_MARK + "[" * 100_000]
+    "text",
+    [
+        "",
+        "module {}",
+        STAGE_MARK,
+        f"{STAGE_MARK}[1]",
+        f"{STAGE_MARK}{{",
+        f"\n{STAGE_MARK}{{}}",
+        STAGE_MARK + "[" * 100_000,
+    ],
 )
 def test_other_first_lines_say_nothing(text: str) -> None:
     assert read_stage(text) == {}
