@@ -92,8 +92,9 @@ class _Follower:
         """Complete the record of a worker that died in a pass."""
         from cutecc import reproducing
 
-        assert self.compilation and self._running
         compilation, running = self.compilation, self._running
+        assert compilation is not None
+        assert running is not None
         pipeline = Pipeline.parse(compilation.pipeline)
         local_index = running.index - self._first + 1
         pass_ = pipeline.passes[local_index - 1]

@@ -58,11 +58,11 @@ def compile(
 
     `args` and `kwargs` are its arguments: tensors of torch, numpy or cupy, CuTe tensors and fakes, numbers, or argument
     specs as strings (`docs/arguments.md`). `target` names a target, several (a list, or separated by commas), or
-    `native`; by default `CUTECC_TARGET`, else the GPU of this machine. `pipeline` is a named pipeline, pipeline text or a
-    `Pipeline`; `options` say everything else about lowering and what to keep. `observers` watch the passes; they and passes
-    given as values need `isolation="none"`. With `isolation="worker"` the passes run in a process of their own, so that
-    an abort of the MLIR bindings is an error. `output` is a folder for the record, with one below it for each of several
-    targets.
+    `native`; by default `CUTECC_TARGET`, else the GPU of this machine. `pipeline` is a named pipeline, pipeline text or
+    a `Pipeline`; `options` say everything else about lowering and what to keep. `observers` watch the passes; they and
+    passes given as values need `isolation="none"`. With `isolation="worker"` the passes run in a process of their own,
+    so that an abort of the MLIR bindings is an error. `output` is a folder for the record, with one below it for each
+    of several targets.
 
     Returns a `Kernel`, or for several targets a `KernelSet`. Raises `cutecc.Error` for everything that goes wrong.
     """

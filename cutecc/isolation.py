@@ -45,9 +45,10 @@ def interrupt() -> None:
 class Call:
     """A function that runs in a child process.
 
-    `function` is `module:name`; it is called with the picklable `arguments`, and with `events` also with a keyword `emit`,
-    a function whose arguments arrive here as events. The child's standard output goes to this process's standard error, so that ours stays clean; its standard
-    error too, unless `quiet`, which keeps it for the message of a `ProcessDied`.
+    `function` is `module:name`; it is called with the picklable `arguments`, and with `events` also with a keyword
+    `emit`, a function whose arguments arrive here as events. The child's standard output goes to this process's
+    standard error, so that ours stays clean; its standard error too, unless `quiet`, which keeps both for the message
+    of a `ProcessDied`.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Call:
     ) -> None:
         receiver, child_sender = os.pipe()
         child_receiver, sender = os.pipe()
-        self._log = tempfile.TemporaryFile() if quiet else None
+        self._log = tempfile.TemporaryFile() if quiet else None  # noqa: SIM115 - closed when the answer is there
         self._process = start_python(
             "cutecc.isolation:serve",
             child_receiver,
@@ -136,10 +137,8 @@ def start_python(entry: str, *descriptors: int, **settings: Any) -> subprocess.P
     code = _START.format(module=module, name=name)
     # -P: the current folder must not shadow modules of the standard library.
     command = [sys.executable, "-P", "-c", code, json.dumps(sys.path), *map(str, descriptors)]
-    process: subprocess.Popen[bytes] = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, pass_fds=descriptors + _reply_descriptors, **settings
-    )
-    return process
+    inherited = descriptors + _reply_descriptors
+    return subprocess.Popen[bytes](command, stdin=subprocess.DEVNULL, pass_fds=inherited, **settings)
 
 
 _reply_descriptors: tuple[int, ...] = ()

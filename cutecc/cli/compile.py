@@ -35,9 +35,7 @@ Compiling a .py file runs it. A .mlir file is only parsed.
 
 @click.command(name="compile", epilog=_EPILOG)
 @click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.mlir")
-@click.option(
-    "--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec, such as a='f16[?,?{div=8}]'."
-)
+@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: a='f16[?,?{div=8}]'.")
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
 @click.option("--target", metavar="NAME,…", help="GPU targets, such as sm_90a; 'native' for this machine's GPUs.")
 @pipeline_options

@@ -28,9 +28,7 @@ def apply_all(*options: Callable[[Function], Function]) -> Callable[[Function], 
 
 pipeline_options = apply_all(
     click.option("--pipeline", metavar="NAME|TEXT|FILE", help="A named pipeline, its text, or a file that holds it."),
-    click.option(
-        "--insert-after", multiple=True, metavar="PASS=NEW", help="Run NEW after PASS (cse#2: the second cse)."
-    ),
+    click.option("--insert-after", multiple=True, metavar="PASS=NEW", help="Run NEW after PASS (cse#2: the second)."),
     click.option("--insert-before", multiple=True, metavar="PASS=NEW", help="Run NEW before PASS."),
     click.option("--replace", multiple=True, metavar="PASS=NEW", help="Run NEW in the place of PASS."),
     click.option("--without", multiple=True, metavar="PASS", help="Leave PASS out."),

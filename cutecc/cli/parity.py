@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections import Counter
 from dataclasses import asdict
 
@@ -58,10 +57,8 @@ def parity(
         rows = compare_all(tasks, jobs=jobs, on_row=on_row)
     totals = Counter(row.result for row in rows)
     if as_json:
-        json.dump(
-            {**{name: totals[name] for name in RESULTS}, "modules": [asdict(row) for row in rows]}, sys.stdout, indent=2
-        )
-        click.echo()
+        counts = {name: totals[name] for name in RESULTS}
+        click.echo(json.dumps({**counts, "modules": [asdict(row) for row in rows]}, indent=2))
     else:
         click.echo("  ".join(f"{name} {totals[name]}" for name in RESULTS) + f"  of {len(rows)}")
     if totals["different"] or totals["failed"]:

@@ -1,9 +1,9 @@
 """Loading the MLIR bindings that ship in the nvidia-cutlass-dsl wheel, without the DSL around them.
 
 The whole DSL takes a second to import; the bindings alone, `cutlass._mlir`, a tenth. They live inside the package
-`cutlass`, whose import is the import of the DSL, and the native code looks up `cutlass._mlir` modules by name as it goes.
-So a deferred package stands in for `cutlass`: it lets the bindings find each other, and becomes the real package, in
-place, the moment anybody asks it for something of its own.
+`cutlass`, whose import is the import of the DSL, and the native code looks up `cutlass._mlir` modules by name as it
+goes. So a deferred package stands in for `cutlass`: it lets the bindings find each other, and becomes the real package,
+in place, the moment anybody asks it for something of its own.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class _DeferredPackage(types.ModuleType):
         with _lock:
             if type(self) is _DeferredPackage:
                 spec = self.__spec__
-                assert spec is not None and spec.loader is not None
+                assert spec is not None
+                assert spec.loader is not None
                 real = importlib.util.module_from_spec(spec)
                 self.__class__ = types.ModuleType  # pyright: ignore[reportAttributeAccessIssue]
                 self.__dict__.update(real.__dict__)

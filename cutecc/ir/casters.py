@@ -1,7 +1,7 @@
 """Keeping the DSL's value casters away from passes.
 
 Once the DSL is imported, the bindings wrap each value they hand out in an object of the DSL (`ArithValue`, `_Layout`,
-`_Tensor` …), and building some of these inserts operations into the module. A pass that walks IR has to see plain values.
+`_Tensor` …), and building some of these inserts operations into the module. A pass that walks IR needs plain values.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def count_operations(module: ir.Module) -> dict[str, int]:
 def body_of(operation: ir.Operation) -> Iterator[ir.Operation]:
     """The operations directly inside `operation`, over all its regions and blocks.
 
-    Plain operations, where the bindings' own iteration gives views: a view of a function has a `name` that is its symbol.
+    Plain operations, where the bindings' own iteration gives views, and a function's view has its symbol as `name`.
     """
     for region in operation.regions:
         for block in region.blocks:

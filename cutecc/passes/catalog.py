@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import functools
 import inspect
+import itertools
 import textwrap
 from dataclasses import dataclass
 
@@ -87,7 +88,7 @@ def _field_docstrings(pass_class: type[ModulePass]) -> dict[str, str]:
         return {}
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     found: dict[str, str] = {}
-    for field, after in zip(body, body[1:], strict=False):
+    for field, after in itertools.pairwise(body):
         if (
             isinstance(field, ast.AnnAssign)
             and isinstance(field.target, ast.Name)

@@ -25,7 +25,7 @@ class Pipeline:
 
     @classmethod
     def parse(cls, text: str) -> Pipeline:
-        """The pipeline that `text` spells, as MLIR does: `cse,gpu.module(convert-fastmath-ops),canonicalize{max-iterations=3}`.
+        """The pipeline that `text` spells, as MLIR does: `cse,gpu.module(convert-fastmath-ops),canonicalize{a=1}`.
 
         An enclosing `builtin.module(…)` may be left out. Raises `UsageError` for wrong syntax, an unknown option of a
         Python pass, or an option that names a path. Whether the wheel knows a pass is found out by `check`.

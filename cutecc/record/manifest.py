@@ -24,7 +24,7 @@ def encode(compilation: Compilation) -> bytes:
 def decode(data: bytes, *, where: str = "manifest.json") -> Compilation:
     """The compilation that a manifest describes, without its files.
 
-    Raises `RecordError`, which names `where`, when the data is not a manifest, is damaged, or has a newer major version.
+    Raises `RecordError`, which names `where`, for data that is no manifest, is damaged, or has a newer major version.
     """
     try:
         body = json.loads(data)

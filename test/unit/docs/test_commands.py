@@ -1,8 +1,8 @@
 """Every console block in the README and the docs is run, and its output excerpt has to be what comes out.
 
 In a block, a line that begins with `$ ` is a command; the lines below it are its output. `…` stands for any text within
-a line, and alone on a line for any number of lines; spaces count as one. Python blocks that begin with `# name.py` are files that the commands
-find; the others have to compile.
+a line, and alone on a line for any number of lines; spaces count as one. Python blocks that begin with `# name.py` are
+files that the commands find; the others have to compile.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ SAMPLES = {
     "Float8E4M3FNType": "f8E4M3FN",
     "Float8E4M3B11FNUZType": "f8E4M3B11FNUZ",
     "Float8E8M0FNUType": "f8E8M0FNU",
-    "FloatNV8E5M3FNUType": "nvf8E5M3FNU",
+    "FloatNV8E5M3FNUType": "fnv8E5M3FNU",
     "Float6E2M3FNType": "f6E2M3FN",
     "Float6E3M2FNType": "f6E3M2FN",
     "Float4E2M1FNType": "f4E2M1FN",
@@ -39,32 +39,29 @@ SAMPLES = {
     "ComposedLayoutType": '!cute.composed_layout<"S<1,2,3> o 0 o (4,8):(8,1)">',
     "SwizzleType": '!cute.swizzle<"S<1,2,3>">',
     "PtrType": "!cute.ptr<f32, gmem>",
-    "SparseElemType": "!cute.sparse_elem<2 : f16>",
+    "SparseElemType": "!cute.sparse_elem<2, f16>",
     "MemRefType": '!cute.memref<f32, gmem, "(4,8):(8,1)">',
     "CoordTensorType": '!cute.coord_tensor<"(0,0)", "(4,8):(1@0,1@1)">',
     "SmemDescViewType": '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(4,8):(8,1)">',
-    "PipelineStateType": "!lir.pipeline_state",
-    "CircularBufferPipelineStateType": "!lir.circular_buffer_pipeline_state",
+    "PipelineStateType": "!lir.pipeline_state<2>",
+    "CircularBufferPipelineStateType": "!lir.circular_buffer_pipeline_state<2, 2>",
 }
 
 
-def registered() -> dict[str, str]:
+def registered() -> list[str]:
     """The types that have a caster. Registering a second one without `replace` is refused, which tells."""
-    found: dict[str, str] = {}
+    found: list[str] = []
+    upstream = set(map(id, vars(ir).values()))
     for place in ("ir", *(f"dialects.{name}" for name in DIALECTS)):
-        namespace = bindings.load_submodule(place)
-        for name, kind in vars(namespace).items():
-            if not (isinstance(kind, type) and issubclass(kind, ir.Type)) or (place != "ir" and hasattr(ir, name)):
-                if place == "ir" or getattr(ir, name, None) is kind or not isinstance(kind, type):
-                    continue
-                if not issubclass(kind, ir.Type):
-                    continue
-            if not hasattr(kind, "static_typeid") and not hasattr(kind, "get_static_typeid"):
+        for name, kind in vars(bindings.load_submodule(place)).items():
+            if not isinstance(kind, type) or not issubclass(kind, ir.Type) or (place != "ir" and id(kind) in upstream):
                 continue
+            if not hasattr(kind, "static_typeid") and not hasattr(kind, "get_static_typeid"):
+                continue  # an abstract class, of which there are no values
             try:
                 ir.register_value_caster(casters._type_id(kind))(lambda value: value)
             except RuntimeError:
-                found[f"{place}.{name}"] = name
+                found.append(f"{place}.{name}")
     return found
 
 
@@ -78,13 +75,7 @@ def class_of_argument(type_text: str) -> str:
 
 
 def classes() -> dict[str, str]:
-    found = {}
-    for name, text in SAMPLES.items():
-        try:
-            found[name] = class_of_argument(text)
-        except Exception as failure:
-            found[name] = f"error: {failure}"
-    return found
+    return {name: class_of_argument(text) for name, text in SAMPLES.items()}
 
 
 @dataclass(frozen=True)
