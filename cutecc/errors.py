@@ -104,10 +104,12 @@ class PassError(Error):
     pass_name: str = ""
     reproducer: str | None = None
     """Path of the saved module that reproduces the failure, its command in the header."""
+    command: str = ""
+    """The command line that makes the saved module fail again."""
 
     def __str__(self) -> str:
         text = super().__str__()
-        return f"{text}\nreproducer: {self.reproducer}" if self.reproducer else text
+        return f"{text}\nreproducer: {self.reproducer}\nreproduce: {self.command}" if self.reproducer else text
 
 
 class ToolError(Error):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import platform
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cutecc import __version__
+from cutecc.backend.ptxas_options import checked_options
 from cutecc.errors import UsageError
 from cutecc.ir.modules import body_of
 from cutecc.ir.version import installed_version
@@ -48,6 +50,8 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
     """
     target = Target.parse(request.target)
     options = request.options
+    checked_options(options.wheel.ptx_options)
+    _check_nvvm_options(options.wheel.nvvm_options)
     whole = checked_pipeline(options, target, module)
     start, stop = _bounds(whole, options)
     pipeline = Pipeline(whole.passes[start:stop])
@@ -92,6 +96,13 @@ def _edited_pipeline(options: CompileOptions, target: Target, *, lir: bool) -> P
         # The wheel's code generator then stops at PTX; the assembler of the user's choice goes on from there.
         pipeline = pipeline.map(_emitting_ptx)
     return pipeline
+
+
+def _check_nvvm_options(text: str) -> None:
+    # Braces and quotes would end the option inside the pass's text.
+    for word in text.split():
+        if not re.fullmatch(r"-[\w.,=+:-]+", word):
+            raise UsageError(f"libNVVM option '{word}': options begin with '-', of letters, digits and _ . , = + : -")
 
 
 def _bounds(pipeline: Pipeline, options: CompileOptions) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -61,6 +62,7 @@ def save(
     else:
         path.write_bytes(data)
     error.reproducer = os.path.relpath(path) if folder else str(path)
+    error.command = shlex.join(reproducer.command(error.reproducer))
     if (outcome := _outcome(data, pass_text)) != expected:
         error.notes.append(f"the saved module does not show this failure on its own: pass {error.pass_name} {outcome}")
 

@@ -105,6 +105,6 @@ def report(error: Error) -> None:
     message_lines = error.message.count("\n") + 1
     for line in lines[message_lines:]:
         label, colon, rest = line.partition(": ")
-        if colon and label in ("note", "hint", "reproducer"):
+        if colon and label in ("note", "hint", "reproducer", "reproduce"):
             line = click.style(f"{label}: ", fg="cyan", bold=True) + rest
         click.echo(line, err=True)

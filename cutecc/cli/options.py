@@ -67,10 +67,7 @@ def edits(
 
 
 def make_wheel_options(values: dict[str, Any]) -> WheelOptions:
-    """The wheel's options from the values of `wheel_options`; checks those that could name files."""
-    from cutecc.backend.ptxas_options import checked_options
-
-    checked_options(values["ptxas_options"])
+    """The wheel's options from the values of `wheel_options`; `UsageError` for a library that is not there."""
     for library in filter(None, values["link_libraries"].split(",")):
         if not Path(library).is_file():
             raise UsageError(f"--link-libraries: there is no file {library}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from rich.text import Text
 from cutecc.events import ArtifactsStarted, Event, PassStarted, Planned
 from cutecc.record import Compilation, KernelResources, Step, manifest
 from cutecc.target import Target
+
+_NAME_WIDTH = 27
+"""Columns for the name of a pass: longer ones take two lines."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ def pass_table(compilation: Compilation, *, verbose: bool) -> Table:
     """What each pass did; runs of passes that changed nothing are one row, unless `verbose`."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("#", justify="right", style="dim", no_wrap=True)
-    table.add_column("pass", overflow="fold", min_width=24)
+    table.add_column("pass", no_wrap=True, min_width=_NAME_WIDTH)
     table.add_column("ms", justify="right", no_wrap=True)
     table.add_column("changed", no_wrap=True)
     table.add_column("operations by dialect", overflow="fold", ratio=1)
@@ -158,12 +162,11 @@ def _add_step(table: Table, step: Step) -> None:
         mark = Text("?")
     else:
         mark = Text("● yes", style="green") if step.changed else Text("· no", style="dim")
-    name = Text(step.name)
-    if step.provider != "wheel":
-        name.append(f" ({step.provider})", style="dim")
+    name = step.name if step.provider == "wheel" else f"{step.name} ({step.provider})"
     table.add_row(
         str(step.index),
-        name,
+        # Long names break at hyphens, where rich would break them anywhere.
+        "\n".join(textwrap.wrap(name, _NAME_WIDTH)),
         f"{step.seconds * 1e3:.1f}",
         mark,
         changes(step.operations_before or {}, step.operations_after or {}),

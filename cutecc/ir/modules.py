@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 
 from cutecc.errors import ParseError, SourceLocation
+from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 
 BYTECODE_MAGIC = b"ML\xefR"
@@ -57,9 +58,10 @@ def _parse_error(failure: ir.MLIRError, source: str | bytes, name: str) -> Parse
     notes = [note.message for note in first.notes] + [other.message for other in diagnostics[1:]]
     if isinstance(source, bytes):
         return ParseError(f"{name}: not readable as MLIR bytecode: {first.message}", notes=notes)
-    position = re.search(r":(\d+):(\d+)\)?$", str(first.location))
+    position = re.fullmatch(r'loc\("-":(\d+):(\d+)\)', str(first.location))
     if position is None:
-        return ParseError(f"{name}: {first.message}", notes=notes)
+        # The verifier names the place that the module itself gives for an operation, in a file of the user's.
+        return ParseError(f"{name}: {first.message}", user_location(first.location), notes)
     line, column = int(position[1]), int(position[2])
     lines = source.splitlines()
     text = lines[line - 1] if 1 <= line <= len(lines) else None

@@ -75,7 +75,7 @@ DESCRIPTIONS: dict[str, str] = {
     # Binary and host.
     "ensure-debug-info-scope-on-llvm-func": "gives each function the debug scope that line numbers need",
     "cuda-to-binary": "runs libNVVM and ptxas on the device module, which the cubin replaces",
-    "cuda-to-llvm": "host functions call the CUDA runtime: load, launch, unload",
+    "cuda-to-llvm": "host functions call the CUDA runtime: load the cubin, launch the kernel",
     "cuda-error-handling": "`cuda.return_if_error` becomes a branch that returns the error code",
 }
 """By name, every pass of the two unfolded pipelines. `canonicalize`, `cse`, … run several times."""

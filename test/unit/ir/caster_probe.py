@@ -44,7 +44,7 @@ SAMPLES = {
     "CoordTensorType": '!cute.coord_tensor<"(0,0)", "(4,8):(1@0,1@1)">',
     "SmemDescViewType": '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(4,8):(8,1)">',
     "PipelineStateType": "!lir.pipeline_state<2>",
-    "CircularBufferPipelineStateType": "!lir.circular_buffer_pipeline_state<2, 2>",
+    "CircularBufferPipelineStateType": "!lir.circular_buffer_pipeline_state<2, 2, 2>",
 }
 
 

@@ -94,12 +94,13 @@ def test_what_a_pass_says_is_kept(module) -> None:
 
 def test_a_failing_pass_of_the_wheels(module) -> None:
     diary = Diary()
-    # The pass insists on a target's features, and ours has none.
-    pipeline = Pipeline.parse("cse,cuda-compute-target{chip=sm_9999},canonicalize")
+    module = parse(b"gpu.module @m { gpu.func @k() kernel { gpu.return } }")
+    pipeline = Pipeline.parse("cse,gpu.module(cuda-compute-target{chip=sm_9999}),canonicalize")
     with pytest.raises(PassError) as caught:
         manager.run(pipeline, module, [diary])
     assert caught.value.pass_name == "cuda-compute-target"
     assert caught.value.message.startswith("pass cuda-compute-target failed: ")
+    assert "sm_9999" in caught.value.message
     assert diary.entries[-1].startswith("failed 2 ")
 
 
@@ -144,8 +145,8 @@ def test_what_the_wheel_does_not_know(text: str, message: str) -> None:
 
 def test_a_pass_in_the_wrong_place() -> None:
     with fresh_context(), pytest.raises(UsageError) as caught:
-        check_registered(parse_pass("gpu.module(cuda-to-binary)"))
-    assert caught.value.message == "pass cuda-to-binary does not run on gpu.module"
+        check_registered(parse_pass("cuda-compute-target"))
+    assert caught.value.message == "pass cuda-compute-target does not run on a module"
 
 
 def test_what_the_wheel_knows() -> None:

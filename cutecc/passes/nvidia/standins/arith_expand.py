@@ -10,6 +10,7 @@ from cutecc.errors import PassError
 from cutecc.ir.mlir import ir, rewrite
 from cutecc.passes.base import ModulePass
 from cutecc.passes.registry import register
+from cutecc.record import Provider
 
 Expansion = Callable[[Any, Any, Any], Any]
 """From the operation and its two operands to the value that replaces its result; inserts before the operation."""
@@ -28,6 +29,7 @@ class ArithExpand(ModulePass):
     """
 
     name: ClassVar[str] = "arith-expand"
+    provider: ClassVar[Provider] = "stand-in"
 
     include_bf16: bool = False
     """Expand `extf` and `truncf` of bf16 too. The wheel never asks for it; this pass then refuses."""

@@ -9,6 +9,7 @@ from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
 from cutecc.passes.nvidia.standins.unmodelled import refuse
 from cutecc.passes.registry import register
+from cutecc.record import Provider
 
 
 @register
@@ -21,6 +22,7 @@ class ConvertMathToFuncs(ModulePass):
     """
 
     name: ClassVar[str] = "convert-math-to-funcs"
+    provider: ClassVar[Provider] = "stand-in"
 
     convert_ctlz: bool = False
     """Convert `math.ctlz` too."""

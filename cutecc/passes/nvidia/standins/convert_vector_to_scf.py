@@ -9,6 +9,7 @@ from cutecc.ir.mlir import ir, rewrite
 from cutecc.passes.base import ModulePass
 from cutecc.passes.nvidia.standins.unmodelled import refuse
 from cutecc.passes.registry import register
+from cutecc.record import Provider
 
 
 @register
@@ -21,6 +22,7 @@ class ConvertVectorToScf(ModulePass):
     """
 
     name: ClassVar[str] = "convert-vector-to-scf"
+    provider: ClassVar[Provider] = "stand-in"
 
     full_unroll: bool = False
     """Unroll the loops over transfers; without transfers there are none."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
 from cutecc.passes.registry import register
+from cutecc.record import Provider
 
 _SUBROUTINE_TYPE = "#llvm.di_subroutine_type<callingConvention = DW_CC_normal>"
 
@@ -23,6 +24,7 @@ class EnsureDebugInfoScopeOnLlvmFunc(ModulePass):
     """
 
     name: ClassVar[str] = "ensure-debug-info-scope-on-llvm-func"
+    provider: ClassVar[Provider] = "stand-in"
 
     emission_kind: str = "LineTablesOnly"
     """How much the compile unit promises: `None`, `Full`, `LineTablesOnly` or `DebugDirectivesOnly`."""

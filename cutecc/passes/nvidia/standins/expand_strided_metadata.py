@@ -8,6 +8,7 @@ from typing import ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
 from cutecc.passes.registry import register
+from cutecc.record import Provider
 
 
 @register
@@ -16,6 +17,7 @@ class ExpandStridedMetadata(ModulePass):
     """Leave the module alone: upstream's pass rewrites operations on memrefs, a dialect that the wheel does not have."""
 
     name: ClassVar[str] = "expand-strided-metadata"
+    provider: ClassVar[Provider] = "stand-in"
 
     def run(self, module: ir.Module) -> None:
         del module

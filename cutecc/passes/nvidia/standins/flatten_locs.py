@@ -9,6 +9,7 @@ from cutecc.errors import PassError
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
 from cutecc.passes.registry import register
+from cutecc.record import Provider
 
 
 @register
@@ -20,6 +21,7 @@ class FlattenLocs(ModulePass):
     """
 
     name: ClassVar[str] = "flatten-locs"
+    provider: ClassVar[Provider] = "stand-in"
 
     output_json_path: str = ""
     """Where the wheel would write the call stacks; this pass writes no file and refuses a path."""

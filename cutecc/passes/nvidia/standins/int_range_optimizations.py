@@ -11,6 +11,7 @@ from cutecc.passes.nvidia.standins import int_ranges as r
 from cutecc.passes.nvidia.standins.range_analysis import RangeAnalysis, Record
 from cutecc.passes.nvidia.standins.range_transfer import integer_width
 from cutecc.passes.registry import register
+from cutecc.record import Provider
 
 _CONSTANTS = {"arith.constant", "llvm.mlir.constant", "cute.static", "ub.poison"}
 _REMAINDERS = ("arith.remsi", "arith.remui")
@@ -29,6 +30,7 @@ class IntRangeOptimizations(ModulePass):
     """
 
     name: ClassVar[str] = "int-range-optimizations"
+    provider: ClassVar[Provider] = "stand-in"
 
     def run(self, module: ir.Module) -> None:
         analysis = RangeAnalysis(module)

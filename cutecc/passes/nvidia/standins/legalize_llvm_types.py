@@ -8,6 +8,7 @@ from typing import ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
 from cutecc.passes.registry import register
+from cutecc.record import Provider
 
 
 @register
@@ -20,6 +21,7 @@ class LegalizeLlvmTypes(ModulePass):
     """
 
     name: ClassVar[str] = "legalize-llvm-types"
+    provider: ClassVar[Provider] = "stand-in"
 
     def run(self, module: ir.Module) -> None:
         del module

@@ -8,6 +8,7 @@ from typing import ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
 from cutecc.passes.registry import register
+from cutecc.record import Provider
 
 
 @register
@@ -19,6 +20,7 @@ class OptimizeLlvmForBackend(ModulePass):
     """
 
     name: ClassVar[str] = "optimize-llvm-for-backend"
+    provider: ClassVar[Provider] = "stand-in"
     anchors: ClassVar[tuple[str, ...]] = ("gpu.module",)
 
     def run(self, module: ir.Module) -> None:

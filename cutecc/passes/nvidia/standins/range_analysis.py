@@ -7,8 +7,11 @@ the three analyses (mlir/lib/Analysis/DataFlow/{DeadCode,ConstantPropagation,Int
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import gc
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from cutecc.ir.mlir import ir
@@ -83,6 +86,18 @@ class Record:
         self.cache: Any = None
 
 
+@contextlib.contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Hundreds of thousands of records that all live on would be traversed over and over: half of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class RangeAnalysis:
     """The ranges of all values of a module; `exact` is false where control flow was met that is not modelled."""
 
@@ -103,6 +118,10 @@ class RangeAnalysis:
         self._pending: set[tuple[_Visit, Any]] = set()
         self._type_info: dict[Any, tuple[int, bool, str]] = {}
         self._forward: list[tuple[Record, int, Any]] = []
+        with _without_garbage_collection():
+            self._run(module)
+
+    def _run(self, module: ir.Module) -> None:
         top = Record(module.operation, "builtin.module", None)
         self._top = Block(module.body, top, entry=True)
         self._top.live = True
@@ -230,9 +249,9 @@ class RangeAnalysis:
         self.ranges[number] = new
         for target in self._dependents.get(number, ()):
             self._enqueue(_Visit.RANGES if isinstance(target, Record) else _Visit.RANGES_BLOCK, target)
-        users = self._users[number]
-        for user in users:
-            self._enqueue(_Visit.RANGES, user)
+        for user in self._users[number]:
+            if user.tracked:
+                self._enqueue(_Visit.RANGES, user)
         # Both analyses feed one constant: what ranges cannot prove constant is none, and the other way round.
         constant = r.constant_value(new) if self._integer[number] else None
         self._join_constant(number, _UNKNOWN if constant is None else constant)
@@ -247,7 +266,8 @@ class RangeAnalysis:
             self._enqueue(_Visit.CONSTANTS if isinstance(target, Record) else _Visit.CONSTANTS_BLOCK, target)
         users = self._users[number]
         for user in users:
-            self._enqueue(_Visit.CONSTANTS, user)
+            if user.results:
+                self._enqueue(_Visit.CONSTANTS, user)
         for user in users:
             if user.branches:
                 self._enqueue(_Visit.DEAD_CODE, user)
@@ -263,10 +283,12 @@ class RangeAnalysis:
         for record in block.operations:
             if record.branches:
                 self._enqueue(_Visit.DEAD_CODE, record)
-        for visit in (_Visit.CONSTANTS, _Visit.RANGES):
-            for record in block.operations:
-                if record.results:
-                    self._enqueue(visit, record)
+        for record in block.operations:
+            if record.results:
+                self._enqueue(_Visit.CONSTANTS, record)
+        for record in block.operations:
+            if record.tracked:
+                self._enqueue(_Visit.RANGES, record)
 
     def _add_edge(self, source: Record, operands: list[int], target: Record | Block) -> None:
         """Control passes from `source` to a region's entry, or with an operation's results back to its block."""

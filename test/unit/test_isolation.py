@@ -1,0 +1,241 @@
+"""Calling functions in a fresh process: results, errors, aborts, interrupts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from cutecc import isolation
+from cutecc.errors import Error, PassError, SourceLocation, UsageError
+from cutecc.isolation import Call, ProcessDied, call
+
+HERE = os.path.dirname(__file__)
+
+
+@pytest.fixture(autouse=True)
+def _children_find_this_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(HERE)
+    isolation._interrupted.clear()
+    yield
+    isolation._interrupted.clear()
+    assert not isolation._running, "a child was forgotten"
+
+
+# What runs in the child.
+
+
+def add(a, b):
+    return a + b
+
+
+def blob(size):
+    return b"x" * size
+
+
+def count_to(number, *, emit):
+    for value in range(number):
+        emit(value)
+    return "done"
+
+
+def fail_with_ours():
+    raise PassError("broken", SourceLocation("k.py", 1, 2, "x"), ["n"], ["h"], pass_name="p", reproducer="r")
+
+
+def fail_with_pythons():
+    return {}["missing"]
+
+
+def abort(text):
+    os.write(2, text.encode())
+    os.abort()
+
+
+def leave(status):
+    os._exit(status)
+
+
+def emit_then_abort(*, emit):
+    emit("first")
+    emit("second")
+    os.abort()
+
+
+def emit_big_then_die(size, *, emit):
+    emit(b"x" * size)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def unpicklable():
+    return lambda: None
+
+
+def sleep(seconds, *, emit):
+    emit(os.getpid())
+    time.sleep(seconds)
+
+
+def report_environment():
+    return os.environ.get("CUTE_DSL_ARCH"), os.getcwd(), sys.path[0], signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+
+
+def print_noise():
+    print("noise on standard output")
+    os.write(1, b"more noise\n")
+    return sys.stdin.read()
+
+
+def test_a_result_comes_back() -> None:
+    assert call("test_isolation:add", 1, 2) == 3
+    assert call("test_isolation:add", "a", "b") == "ab"
+
+
+@pytest.mark.parametrize("size", [0, 1, 70_000, 30_000_000])
+def test_messages_of_any_size_both_ways(size: int) -> None:
+    assert call("test_isolation:blob", size) == b"x" * size
+    assert call("test_isolation:add", b"x" * size, b"y") == b"x" * size + b"y"
+
+
+def test_events_arrive_in_order_before_the_result() -> None:
+    events: list[int] = []
+    assert call("test_isolation:count_to", 1000, on_event=events.append) == "done"
+    assert events == list(range(1000))
+
+
+def test_an_error_of_ours_comes_back_whole() -> None:
+    with pytest.raises(PassError) as caught:
+        call("test_isolation:fail_with_ours")
+    error = caught.value
+    assert (error.message, error.notes, error.hints) == ("broken", ["n"], ["h"])
+    assert (error.pass_name, error.reproducer, str(error.location)) == ("p", "r", "k.py:1:2")
+    assert any("fail_with_ours" in note for note in error.__notes__), "where it was raised, for --debug"
+
+
+def test_any_other_exception_is_an_internal_error_with_its_traceback() -> None:
+    with pytest.raises(Error, match="internal error: KeyError: 'missing'") as caught:
+        call("test_isolation:fail_with_pythons")
+    assert not isinstance(caught.value, UsageError)
+    assert any("fail_with_pythons" in note for note in caught.value.__notes__)
+    assert "--debug" in caught.value.hints[0]
+
+
+def test_a_function_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(Error, match="internal error: ModuleNotFoundError"):
+        call("no_such_module:f")
+    with pytest.raises(Error, match="internal error: AttributeError"):
+        call("test_isolation:no_such_function")
+
+
+def test_a_result_that_does_not_cross_is_an_error() -> None:
+    with pytest.raises(Error, match="internal error"):
+        call("test_isolation:unpicklable")
+
+
+def test_an_abort_is_an_error_with_what_was_printed() -> None:
+    with pytest.raises(ProcessDied) as caught:
+        call("test_isolation:abort", "terminate called\n")
+    assert caught.value.message == "the compiler process was ended by SIGABRT"
+    assert "terminate called" in caught.value.notes[0]
+
+
+@pytest.mark.parametrize("status", [0, 1, 77])
+def test_leaving_without_an_answer_is_an_error(status: int) -> None:
+    with pytest.raises(ProcessDied, match=f"ended with status {status} and no answer"):
+        call("test_isolation:leave", status)
+
+
+def test_events_before_an_abort_are_not_lost() -> None:
+    events: list[str] = []
+    with pytest.raises(ProcessDied, match="SIGABRT"):
+        call("test_isolation:emit_then_abort", on_event=events.append)
+    assert events == ["first", "second"]
+
+
+def test_dying_after_a_big_event() -> None:
+    events: list[bytes] = []
+    with pytest.raises(ProcessDied, match="SIGKILL"):
+        call("test_isolation:emit_big_then_die", 5_000_000, on_event=events.append)
+    assert len(events[0]) == 5_000_000
+
+
+def test_a_child_that_is_killed_from_outside() -> None:
+    with pytest.raises(ProcessDied, match="SIGKILL"):
+        call("test_isolation:sleep", 100, on_event=lambda pid: os.kill(pid, signal.SIGKILL))
+
+
+def test_environment_folder_and_module_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTE_DSL_ARCH", "sm_80")
+    arch, folder, first, ignores_interrupts = call("test_isolation:report_environment", environment={"CUTE_DSL_ARCH": "sm_90a"})
+    assert (arch, folder, first, ignores_interrupts) == ("sm_90a", os.getcwd(), sys.path[0], True)
+    assert os.environ["CUTE_DSL_ARCH"] == "sm_80"
+
+
+def test_a_file_in_the_working_folder_shadows_nothing(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pickle.py").write_text("raise SystemExit('shadowed')")
+    (tmp_path / "json.py").write_text("raise SystemExit('shadowed')")
+    monkeypatch.chdir(tmp_path)
+    assert call("test_isolation:add", 1, 2) == 3
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_standard_output_stays_clean(capfd: pytest.CaptureFixture[str], quiet: bool) -> None:
+    assert call("test_isolation:print_noise", quiet=quiet) == ""
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert ("noise on standard output" in err) == (not quiet)
+
+
+def test_an_exception_in_the_listener_ends_the_child() -> None:
+    pids: list[int] = []
+
+    def listener(pid: int) -> None:
+        pids.append(pid)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        call("test_isolation:sleep", 100, on_event=listener)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids[0], 0)
+
+
+def test_interrupt_ends_the_children_of_all_threads() -> None:
+    started = threading.Semaphore(0)
+    outcomes: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            call("test_isolation:sleep", 100, on_event=lambda pid: started.release())
+        except BaseException as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        assert started.acquire(timeout=60)
+    isolation.interrupt()
+    for thread in threads:
+        thread.join(60)
+    assert [type(error) for error in outcomes] == [KeyboardInterrupt] * 2
+
+
+def test_a_call_can_be_killed_before_its_result_is_asked_for() -> None:
+    running = Call("test_isolation:sleep", 100, events=True)
+    running.kill()
+    with pytest.raises(ProcessDied, match="SIGKILL"):
+        running.result()
+
+
+def test_no_descriptors_are_left_open() -> None:
+    call("test_isolation:add", 1, 2)
+    before = sorted(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        call("test_isolation:add", 1, 2)
+        with pytest.raises(ProcessDied):
+            call("test_isolation:leave", 3)
+    assert len(os.listdir("/proc/self/fd")) == len(before)
