@@ -123,7 +123,7 @@ def _go_on_from_stage(context: click.Context, values: dict[str, Any], stage: dic
 
 _RESUMABLE = {
     **{
-        name: name for name in ("opt_level", "preserve_line_info", "enable_assertions", "check_inline_asm", "fast_math")
+        name: name for name in ("opt_level", "preserve_line_info", "enable_assertions", "fast_math")
     },
     "ptx_options": "ptxas_options",
     "nvvm_options": "nvvm_options",

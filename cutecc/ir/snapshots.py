@@ -135,8 +135,10 @@ def _read(request: Request, previous: str | None) -> tuple[Reading, str]:
         if request.text and (changed or not request.only_if_changed):
             if request.locations:
                 text = to_text(module, locations=True)
-            partial = Path(f"{request.text}.partial")
+            # Named as `RecordFolder.write` does, so that the next run takes away what a killed one left.
+            target = Path(request.text)
+            partial = target.with_name(f".{target.name}.partial")
             partial.write_text(request.header + text)
-            os.replace(partial, request.text)
+            os.replace(partial, target)
             written = request.text
     return Reading(request.key, operations, changed, written), digest

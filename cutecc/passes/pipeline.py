@@ -138,11 +138,10 @@ def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
     if not name or any(character.isspace() for character in name):
         raise UsageError(f"pipeline: '{text}' is not a pass")
     options = parse_options(options_text.rstrip()[:-1] if brace else "")
+    check_paths(name, options)
     pass_class = registry.find_pass(name)
     if pass_class is None:
-        wheel_pass = WheelPass(name=name, wheel_options=tuple(options), anchors=anchors)
-        check_paths(wheel_pass)
-        return wheel_pass
+        return WheelPass(name=name, wheel_options=tuple(options), anchors=anchors)
     if anchors not in ((), pass_class.anchors):
         raise UsageError(f"pass {name} does not run on {' in '.join(anchors)}")
     return pass_class(**convert_options(pass_class, options))

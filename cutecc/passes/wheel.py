@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +15,11 @@ from cutecc.passes.options import Option, print_options
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
 
-# Options that name a file to write, a program to run or a library to link. Only cutecc sets them, to paths of its own.
-_PATH_OPTIONS = {"toolkit", "l", "link-libraries", "module"}
+# Options that name a file to write, a program to run, a library to link, or options of a tool; also inside an option that
+# holds a pipeline. Only cutecc sets them, to paths of its own.
+_PATH_OPTION = re.compile(
+    r"(?:^|[\s{(,])(?P<name>[\w-]*(?:path|file|filename)|toolkit|opts|l|link-libraries|module)=[^\s})]"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +56,14 @@ class WheelPass(ModulePass):
             raise _pass_error(self.name, failure) from None
 
 
-def check_paths(pass_: WheelPass) -> None:
+def check_paths(pass_name: str, options: Iterable[Option]) -> None:
     """Refuse an option by which pipeline text would choose a path; `UsageError`."""
-    for name, value in pass_.wheel_options:
-        if value and (name.endswith("-path") or name in _PATH_OPTIONS):
-            raise UsageError(
-                f"pass {pass_.name}: option '{name}' names a path, which pipeline text may not",
-                hints=["cutecc writes dumps and artifacts into --output; see --dump-after, --ptxas"],
-            )
+    match = _PATH_OPTION.search(print_options(options))
+    if match:
+        raise UsageError(
+            f"pass {pass_name}: option '{match['name']}' names a path or a tool's options, which pipeline text may not",
+            hints=["cutecc writes dumps and artifacts into --output; see --dump-after, --ptxas, --ptxas-options"],
+        )
 
 
 def check_registered(pass_: WheelPass) -> None:

@@ -71,7 +71,6 @@ DESCRIPTIONS: dict[str, str] = {
     "store-gpu-launch-attribute": "carries `use_pdl` of `gpu.launch_func` over the conversion to LLVM",
     "one-shot-convert-to-llvm": "converts everything else to the LLVM and NVVM dialects, host and device",
     "optimize-llvm-for-backend": "last rewrites for the code generator (by its name); not seen to change a module",
-    "check-inline-asm": "checks inline assembly (by its name); not seen to change a module",
     # Binary and host.
     "ensure-debug-info-scope-on-llvm-func": "gives each function the debug scope that line numbers need",
     "cuda-to-binary": "runs libNVVM and ptxas on the device module, which the cubin replaces",

@@ -15,8 +15,6 @@ class WheelOptions:
     """Keep source lines in PTX and cubin (`-lineinfo`)."""
     enable_assertions: bool = False
     """Keep device asserts."""
-    check_inline_asm: bool = False
-    """Check inline PTX before code generation."""
     ptx_options: str = ""
     """Options for the assembler, as ptxas takes them."""
     nvvm_options: str = ""

@@ -72,14 +72,8 @@ def _binary(name: str, left: Any, right: Any) -> Any:
 
 
 def _with_element(like: Any, element: Any) -> Any:
-    """`like`, a scalar, vector or tensor type, with other elements."""
-    if isinstance(like, ir.VectorType):
-        return ir.VectorType.get(like.shape, element, scalable=like.scalable_dims if like.scalable else None)
-    if isinstance(like, ir.RankedTensorType):
-        return ir.RankedTensorType.get(like.shape, element)
-    if isinstance(like, ir.UnrankedTensorType):
-        return ir.UnrankedTensorType.get(element)
-    return element
+    """`like`, a scalar or vector type, with other elements."""
+    return ir.VectorType.get(like.shape, element) if isinstance(like, ir.VectorType) else element
 
 
 def _element(of: Any) -> Any:
@@ -156,7 +150,7 @@ def _float_extremum(predicate: str, keeps_nan: bool) -> Expansion:
 
 def _scale(scale: Any) -> Any:
     """The scale as an f8E8M0FNU; wider ones are reduced to their exponent. `None` for other narrow types."""
-    element, exponent = _element(scale.type), ir.Float8E8M0FNUType.get()
+    element, exponent = _element(scale.type), ir.Type.parse("f8E8M0FNU")
     if element == exponent:
         return scale
     return _create("arith.truncf", _with_element(scale.type, exponent), scale) if element.width >= 16 else None

@@ -14,7 +14,7 @@ from cutecc.record import Provider
 @register
 @dataclass(frozen=True)
 class ExpandStridedMetadata(ModulePass):
-    """Leave the module alone: upstream's pass rewrites operations on memrefs, a dialect that the wheel does not have."""
+    """Leave the module alone: upstream's pass rewrites operations on memrefs, a dialect that the wheel lacks."""
 
     name: ClassVar[str] = "expand-strided-metadata"
     provider: ClassVar[Provider] = "stand-in"

@@ -1,8 +1,8 @@
 """Arithmetic on ranges of integers, as upstream MLIR's `ConstantIntRanges` and `intrange::infer…` define it.
 
-A range of a value of `width` bits is a tuple `(width, umin, umax, smin, smax)`: its unsigned and its signed bounds, both
-inclusive. Either pair may be looser than the other. Source: MLIR's mlir/lib/Interfaces/Utils/InferIntRangeCommon.cpp
-and InferIntRangeInterface.cpp; results have to equal theirs, also where a tighter bound is easy.
+A range of a value of `width` bits is a tuple `(width, umin, umax, smin, smax)`: its unsigned and its signed bounds,
+both inclusive. Either pair may be looser than the other. Source: MLIR's InferIntRangeCommon.cpp and
+InferIntRangeInterface.cpp below mlir/lib/Interfaces; results have to equal theirs, also where a tighter bound is easy.
 """
 
 from __future__ import annotations
@@ -317,17 +317,17 @@ def extend_signed(a: Range, width: int) -> Range:
 
 def extend(a: Range, width: int) -> Range:
     """Each pair of bounds by its own rule."""
-    return (width, *a[1:])
+    return (width, a[1], a[2], a[3], a[4])
 
 
 def truncate(a: Range, width: int) -> Range:
     mask = (1 << width) - 1
     wraps = a[1] >> width != a[2] >> width
-    unsigned = (0, mask) if wraps else (a[1] & mask, a[2] & mask)
+    low_unsigned, high_unsigned = (0, mask) if wraps else (a[1] & mask, a[2] & mask)
     low, high = a[3] >> (width - 1), a[4] >> (width - 1)
     keeps_sign = low == high or (low == -1 and high in (-1, 0)) or (low == 0 and high == 0)
     signed = (to_signed(a[3], width), to_signed(a[4], width)) if keeps_sign else signed_limits(width)
-    return (width, *unsigned, *signed)
+    return (width, low_unsigned, high_unsigned, *signed)
 
 
 # In the order of arith.cmpi's predicate attribute: eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge.

@@ -15,12 +15,12 @@ from cutecc.record import Provider
 @register
 @dataclass(frozen=True)
 class LirPipelineToNvvm(ModulePass):
-    """Lower `lir.func` from its pipelines on: a composite of this pass through `lir-normalize-finalized-kernel-to-cuda`.
+    """Lower `lir.func` from its pipelines on: a composite of all passes from this one to the end of `lir-to-cute-dsl`.
 
     The wheel registers only `lir-to-cute-dsl`, which enters with the twelve passes that have run already and change
-    nothing any more, and cannot be stopped cleanly on the way: `lir-to-cute-conversion` edits operations in place before
-    it fails. The passes that follow in the pipeline find no `lir` operation left and change nothing. Observed: the
-    module is that of the uninterrupted run (nvidia-cutlass-dsl 4.8.1).
+    nothing any more, and cannot be stopped cleanly on the way: `lir-to-cute-conversion` edits operations in place
+    before it fails. The passes that follow in the pipeline find no `lir` operation left and change nothing. Observed:
+    the module is that of the uninterrupted run (nvidia-cutlass-dsl 4.8.1).
     """
 
     name: ClassVar[str] = "lir-pipeline-to-nvvm"

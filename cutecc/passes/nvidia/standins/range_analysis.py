@@ -11,7 +11,7 @@ import contextlib
 import enum
 import gc
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from cutecc.ir.mlir import ir
@@ -87,7 +87,7 @@ class Record:
 
 
 @contextlib.contextmanager
-def _without_garbage_collection() -> Iterator[None]:
+def _without_garbage_collection() -> Generator[None]:
     """Hundreds of thousands of records that all live on would be traversed over and over: half of the time."""
     enabled = gc.isenabled()
     gc.disable()

@@ -1,8 +1,8 @@
 """What one operation makes of the ranges of its operands: upstream's arith, vector and nvvm, and the wheel's cute.
 
-Operations outside the tables make no statement: an integer result of theirs can be anything. For cute's tuples, shapes,
-coordinates, strides and layouts the wheel keeps one range of 64 bits per value, the hull over all their leaves (observed
-by asking the wheel's `int-range-optimizations` which comparisons it decides, nvidia-cutlass-dsl 4.8.1).
+Operations outside the tables make no statement: an integer result of theirs can be anything. For cute's tuples,
+shapes, coordinates, strides and layouts the wheel keeps one range of 64 bits per value, the hull over all their leaves
+(observed by asking the wheel's `int-range-optimizations` which comparisons it decides, nvidia-cutlass-dsl 4.8.1).
 """
 
 from __future__ import annotations

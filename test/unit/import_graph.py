@@ -1,0 +1,79 @@
+"""Who imports what in `cutecc/`, read from the source without running it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "cutecc"
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import of one module, by a line of another."""
+
+    importer: str
+    imported: str
+    file: str
+    line: int
+    typing_only: bool
+    """Inside `if TYPE_CHECKING`."""
+    late: bool
+    """Inside a function, so that it happens when that is called."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.importer} imports {self.imported}"
+
+
+def modules(package: Path = PACKAGE) -> dict[str, Path]:
+    """All modules of the package by dotted name."""
+    found: dict[str, Path] = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(package: Path = PACKAGE) -> list[Import]:
+    """Every import of every module of the package, wherever it stands; `import_module("…")` counts too."""
+    known = modules(package)
+    found: list[Import] = []
+    for name, path in known.items():
+        tree = ast.parse(path.read_text(), str(path))
+        file = str(path.relative_to(package.parent))
+        for node, typing_only, late in _walk(tree, False, False):
+            for imported in _imported(node, name, path.name == "__init__.py", known):
+                found.append(Import(name, imported, file, node.lineno, typing_only, late))
+    return found
+
+
+def _walk(node: ast.AST, typing_only: bool, late: bool) -> Iterator[tuple[ast.AST, bool, bool]]:
+    yield node, typing_only, late
+    late = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+        for child in node.body:
+            yield from _walk(child, True, late)
+        for child in node.orelse:
+            yield from _walk(child, typing_only, late)
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _walk(child, typing_only, late)
+
+
+def _imported(node: ast.AST, importer: str, is_package: bool, known: dict[str, Path]) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            above = importer.split(".")[: len(importer.split(".")) - node.level + is_package]
+            base = ".".join([*above, base] if base else above)
+        # `from cutecc.passes import manager` imports the module, not a name of the package.
+        return [f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base for alias in node.names]
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("importlib.import_module", "import_module", "__import__"):
+        argument = node.args[0] if node.args else None
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            return [argument.value]
+    return []

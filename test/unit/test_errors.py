@@ -1,0 +1,81 @@
+"""Errors: their text, and their way through a pickle."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from cutecc import errors
+from cutecc.errors import Error, PassError, SourceLocation, UsageError
+
+CLASSES = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Error)]
+
+
+def test_all_derive_from_one() -> None:
+    assert len(CLASSES) >= 9
+    assert all(issubclass(kind, Error) for kind in CLASSES)
+    import cutecc
+
+    assert cutecc.Error is Error
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_they_survive_pickling_with_notes_and_changes(kind: type[Error]) -> None:
+    error = kind("what", SourceLocation("k.py", 3, 4, "text", 2), ["n"], ["h"])
+    error.notes.append("added later")
+    error.add_note("traceback")
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is kind
+    assert str(copy) == str(error)
+    assert copy.__dict__ == error.__dict__
+    assert copy.args == ("what",)
+
+
+def test_text() -> None:
+    error = PassError("cannot", SourceLocation("k.py", 3, 5, "    x = y\n"), ["a note"], ["try this"], pass_name="p")
+    lines = ["k.py:3:5: cannot", "      x = y", "      ^", "note: a note", "hint: try this"]
+    assert str(error).splitlines() == lines
+    error.reproducer, error.command = "out/r.mlir", "cutecc opt out/r.mlir"
+    assert str(error).splitlines() == [*lines, "reproducer: out/r.mlir", "reproduce: cutecc opt out/r.mlir"]
+
+
+@pytest.mark.parametrize(
+    ("location", "text"),
+    [
+        (SourceLocation("k.py"), "k.py"),
+        (SourceLocation("k.py", 3), "k.py:3"),
+        (SourceLocation("k.py", 3, 4), "k.py:3:4"),
+    ],
+)
+def test_location(location: SourceLocation, text: str) -> None:
+    assert str(location) == text
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "length", "caret"),
+    [
+        ("abc", 1, 1, "  abc\n  ^"),
+        ("abc", 3, 1, "  abc\n    ^"),
+        ("abc", 2, 2, "  abc\n   ^^"),
+        ("\tabc", 2, 1, "      abc\n      ^"),
+        ("a\tb", 3, 1, "  a   b\n      ^"),
+        ("abc", None, 1, "  abc"),
+        ("äöü", 2, 1, "  äöü\n   ^"),
+    ],
+)
+def test_carets_stand_below_their_column(line: str, column: int | None, length: int, caret: str) -> None:
+    assert SourceLocation("k.py", 1, column, line, length).excerpt() == caret
+
+
+def test_the_line_is_read_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "k.py"
+    file.write_text("first\nsecond\n")
+    assert SourceLocation(str(file), 2, 1).excerpt() == "  second\n  ^"
+    assert SourceLocation(str(file), 9, 1).excerpt() == ""
+    assert SourceLocation(str(tmp_path / "missing"), 1, 1).excerpt() == ""
+
+
+def test_usage_errors_are_told_apart() -> None:
+    assert [kind.__name__ for kind in CLASSES if issubclass(kind, UsageError)] == ["UsageError", "SpecError"]

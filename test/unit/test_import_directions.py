@@ -1,0 +1,206 @@
+"""Imports point one way: the table of the design, enforced over the source of `cutecc/`."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from import_graph import PACKAGE, Import, imports, modules
+
+# The top-level modules that drive everything, in their order: each may import those above it.
+DRIVER_ORDER = ["events", "kernel", "isolation", "request", "planning", "artifacts", "reproducing", "driver", "contained"]
+FOUNDATIONS = {"target", "config", "errors"}
+
+# Each place and what it may import besides itself and the foundations: the design's column "may import". A place that the
+# table does not split further (`passes.nvidia`) is part of the one above it.
+MAY_IMPORT: dict[str, set[str]] = {
+    **{name: set() for name in FOUNDATIONS},
+    "record": set(),
+    "isolation": set(),
+    "ir": {"isolation"},
+    "layout": set(),
+    "passes": {"ir", "layout", "record", "events"},
+    "frontend": {"ir", "record"},
+    "backend": {"ir", "record"},
+    "cache": {"record"},
+    "runtime": {"record"},
+    "emulator": {"record"},
+    "report": {"record", "layout"},
+    "events": {"record"},
+    "kernel": {"record", "backend"},
+    "request": {"passes", "record"},
+    "planning": {"ir", "passes", "backend", "record", "request"},
+    "artifacts": {"ir", "passes", "backend", "record", "request"},
+    "reproducing": {"ir", "passes", "record", "request", "isolation"},
+    "driver": {
+        *("ir", "passes", "frontend", "backend", "record", "layout", "cache"),
+        *("events", "kernel", "isolation", "request", "planning", "artifacts", "reproducing", "contained"),
+    },
+    "contained": {"passes", "record", "request", "events", "isolation", "reproducing"},
+    "operations": {"driver", "runtime", "kernel", "request", "record"},
+    "workbench": {"driver", "isolation", "request", "planning", "ir", "passes", "record", "contained"},
+}
+DSL = "cutlass"
+
+
+def place(module: str) -> str:
+    """Where a module stands in the table: `cutecc.passes.nvidia.unfold` in `passes`, `cutecc` itself in the empty name."""
+    return module.removeprefix("cutecc").lstrip(".").partition(".")[0]
+
+
+def is_ours(module: str) -> bool:
+    return module == "cutecc" or module.startswith("cutecc.")
+
+
+def violations(found: list[Import]) -> list[str]:
+    """What breaks the table, one line each; imports for type checking alone count as the others do."""
+    wrong: list[str] = []
+    for each in found:
+        source, target = place(each.importer), place(each.imported)
+        if not is_ours(each.imported) or source == target or target in FOUNDATIONS or target == "":
+            continue
+        if source in ("", "cli"):
+            continue  # the package's front door, and the command line, may use everything
+        if source not in MAY_IMPORT:
+            wrong.append(f"{each.file}: cutecc/{source} is not in the design's table")
+        elif target not in MAY_IMPORT[source]:
+            allowed = ", ".join(sorted(MAY_IMPORT[source])) or "nothing of ours"
+            wrong.append(f"{each}; cutecc/{source} may import: {allowed} (and the foundations)")
+    return wrong
+
+
+def dsl_violations(found: list[Import]) -> list[str]:
+    """Imports of the DSL outside of the frontend; the bindings are `cutlass._mlir`."""
+    wrong: list[str] = []
+    for each in found:
+        is_dsl = each.imported == DSL or each.imported.startswith(f"{DSL}.")
+        is_bindings = each.imported.startswith(f"{DSL}._mlir")
+        if is_dsl and not is_bindings and place(each.importer) != "frontend":
+            wrong.append(f"{each}; only cutecc/frontend imports the DSL")
+        if is_bindings and place(each.importer) not in ("ir", "frontend"):
+            wrong.append(f"{each}; the bindings come from cutecc.ir")
+    return wrong
+
+
+def test_imports_point_one_way() -> None:
+    wrong = violations(imports())
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_only_the_frontend_imports_the_dsl() -> None:
+    wrong = dsl_violations(imports())
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_the_frontend_imports_the_dsl_late() -> None:
+    early = [str(each) for each in imports() if each.imported.startswith(DSL) and not each.late and not each.typing_only]
+    assert not early, "\n" + "\n".join(early)
+
+
+def test_command_line_modules_are_for_the_command_line() -> None:
+    wrong = [str(each) for each in imports() if place(each.imported) == "cli" and place(each.importer) not in ("cli", "")]
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_the_drivers_modules_are_in_their_order() -> None:
+    rank = {name: index for index, name in enumerate(DRIVER_ORDER)}
+    wrong = [
+        f"{each}; the order is {' < '.join(DRIVER_ORDER)}"
+        for each in imports()
+        if place(each.importer) in rank
+        and place(each.imported) in rank
+        and rank[place(each.imported)] > rank[place(each.importer)]
+        # The library's way into a worker: `driver.compile(isolation="worker")` calls it, late.
+        and not (each.importer == "cutecc.driver" and each.imported == "cutecc.contained" and each.late)
+    ]
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_there_are_no_cycles_at_import_time() -> None:
+    graph: dict[str, set[str]] = {name: set() for name in modules()}
+    for each in imports():
+        if each.imported in graph and not each.late and not each.typing_only:
+            graph[each.importer].add(each.imported)
+
+    finished: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " → ".join([*path[path.index(module) :], module])
+        if module not in finished:
+            for imported in graph[module] - {module}:
+                visit(imported, (*path, module))
+            finished.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+def test_no_file_is_called_utils_or_helpers() -> None:
+    wrong = [name for name in modules() if name.rpartition(".")[2].strip("_") in ("utils", "util", "helpers", "helper", "common", "misc")]
+    assert not wrong
+
+
+def test_every_place_of_the_table_that_exists_is_known() -> None:
+    places = {place(name) for name in modules()} - {"", "cli"}
+    assert places <= set(MAY_IMPORT), f"add to the table: {sorted(places - set(MAY_IMPORT))}"
+
+
+# The checks themselves: a package that breaks each rule is found out.
+
+
+def package(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / "cutecc" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        (path.parent / "__init__.py").touch()
+    (root / "cutecc" / "__init__.py").touch()
+    return root / "cutecc"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        ("record/x.py", "import cutecc.passes.base", "cutecc/record/x.py:1: cutecc.record.x imports cutecc.passes.base"),
+        ("passes/x.py", "from cutecc import driver", "cutecc.passes.x imports cutecc.driver"),
+        ("passes/x.py", "def f():\n    from cutecc.frontend.trace import trace", "cutecc/passes/x.py:2:"),
+        ("ir/x.py", "import importlib\nimportlib.import_module('cutecc.backend.ptxas')", "cutecc.ir.x imports cutecc.backend.ptxas"),
+        ("target.py", "import cutecc.ir.modules", "cutecc/target may import: nothing of ours"),
+        ("layout/x.py", "from ..record import folder", "cutecc.layout.x imports cutecc.record"),
+        ("novelty/x.py", "import cutecc.ir.modules", "cutecc/novelty is not in the design's table"),
+    ],
+)
+def test_a_wrong_direction_is_found(tmp_path: Path, file: str, text: str, expected: str) -> None:
+    root = package(tmp_path, {"driver.py": "", "record/folder.py": "", file: text})
+    (message,) = violations(imports(root))
+    assert expected in message
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("passes/x.py", "import cutlass.cute"),
+        ("ir/x.py", "def f():\n    from cutlass import cute"),
+        ("passes/x.py", "import cutlass._mlir.ir"),
+    ],
+)
+def test_the_dsl_in_the_wrong_place_is_found(tmp_path: Path, file: str, text: str) -> None:
+    (message,) = dsl_violations(imports(package(tmp_path, {file: text})))
+    assert message.startswith(f"cutecc/{file}:")
+
+
+def test_right_directions_are_not_complained_about(tmp_path: Path) -> None:
+    files = {
+        "passes/x.py": "from cutecc.ir.modules import parse\nfrom cutecc.errors import Error\nfrom cutecc.passes.y import z\nimport os",
+        "cli/x.py": "import cutecc.driver",
+        "frontend/dsl.py": "def f():\n    import cutlass",
+        "driver.py": "import cutecc.planning",
+    }
+    root = package(tmp_path, files)
+    assert violations(imports(root)) == dsl_violations(imports(root)) == []
+
+
+def test_the_source_is_where_it_should_be() -> None:
+    assert len(modules()) > 50
+    assert (PACKAGE / "driver.py").is_file()
