@@ -21,8 +21,8 @@ from cutecc.events import ArtifactsStarted, Event, PassStarted, Planned
 from cutecc.record import Compilation, KernelResources, Step, manifest
 from cutecc.target import Target
 
-_NAME_WIDTH = 27
-"""Columns for the name of a pass: longer ones take two lines."""
+_NAME_WIDTH = {False: 27, True: 48}
+"""Columns for the name of a pass, on a narrow and a wide terminal; longer ones take two lines."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Reporter:
             f"{total:.2f} s",
             highlight=False,
         )
-        self._console.print(pass_table(compilation, verbose=self._verbose))
+        self._console.print(pass_table(compilation, verbose=self._verbose, wide=self._console.width >= 110))
         if compilation.resources:
             self._console.print(resource_table(compilation.resources))
         files = [artifact.file for artifact in compilation.artifacts]
@@ -132,11 +132,11 @@ class Reporter:
         self._console.print(Text.assemble("wrote ", (f"{outcome.output}/", "bold"), f": {what}"), soft_wrap=True)
 
 
-def pass_table(compilation: Compilation, *, verbose: bool) -> Table:
+def pass_table(compilation: Compilation, *, verbose: bool, wide: bool) -> Table:
     """What each pass did; runs of passes that changed nothing are one row, unless `verbose`."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("#", justify="right", style="dim", no_wrap=True)
-    table.add_column("pass", no_wrap=True, min_width=_NAME_WIDTH)
+    table.add_column("pass", no_wrap=True, min_width=27)
     table.add_column("ms", justify="right", no_wrap=True)
     table.add_column("changed", no_wrap=True)
     table.add_column("operations by dialect", overflow="fold", ratio=1)
@@ -148,14 +148,14 @@ def pass_table(compilation: Compilation, *, verbose: bool) -> Table:
             idle.append(step)
             continue
         if idle:
-            _add_idle(table, idle)
+            _add_idle(table, idle, wide)
             idle = []
         if step:
-            _add_step(table, step)
+            _add_step(table, step, wide)
     return table
 
 
-def _add_step(table: Table, step: Step) -> None:
+def _add_step(table: Table, step: Step, wide: bool) -> None:
     if step.status == "failed":
         mark = Text("failed", style="bold red")
     elif step.changed is None:
@@ -166,7 +166,7 @@ def _add_step(table: Table, step: Step) -> None:
     table.add_row(
         str(step.index),
         # Long names break at hyphens, where rich would break them anywhere.
-        "\n".join(textwrap.wrap(name, _NAME_WIDTH)),
+        "\n".join(textwrap.wrap(name, _NAME_WIDTH[wide])),
         f"{step.seconds * 1e3:.1f}",
         mark,
         changes(step.operations_before or {}, step.operations_after or {}),
@@ -174,9 +174,9 @@ def _add_step(table: Table, step: Step) -> None:
     )
 
 
-def _add_idle(table: Table, steps: list[Step]) -> None:
+def _add_idle(table: Table, steps: list[Step], wide: bool) -> None:
     if len(steps) == 1:
-        _add_step(table, steps[0])
+        _add_step(table, steps[0], wide)
         return
     numbers = f"{steps[0].index}-{steps[-1].index}"
     seconds = sum(step.seconds for step in steps)

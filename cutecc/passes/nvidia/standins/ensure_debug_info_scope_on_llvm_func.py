@@ -21,6 +21,9 @@ class EnsureDebugInfoScopeOnLlvmFunc(ModulePass):
     Without it the translation to LLVM IR drops locations, and PTX has no `.loc` lines. Where a location ends up is
     upstream's choice; observed: the wheel spells it `#llvm.di_location<file location in scope>`, and a function whose
     location names no file gets `"-":1:0`.
+
+    In one thing this differs: the wheel leaves the host's C wrapper with a call without a location, which MLIR's verifier
+    rejects, so that the module cannot be read back. Here a call of the host's gets its function's location.
     """
 
     name: ClassVar[str] = "ensure-debug-info-scope-on-llvm-func"
@@ -47,6 +50,8 @@ class _Scopes:
     definitions: list[str] = field(default_factory=list[str])
     names: dict[str, str] = field(default_factory=dict[str, str])
     uses: list[tuple[Any, str]] = field(default_factory=list[tuple[Any, str]])
+    functions: dict[Any, str] = field(default_factory=dict[Any, str])
+    """The new location of each function."""
     decided: dict[tuple[str, Any], str | None] = field(default_factory=dict[tuple[str, Any], "str | None"])
 
     def __post_init__(self) -> None:
@@ -70,6 +75,7 @@ class _Scopes:
                         continue
                     if scope is not None:
                         self._operation(nested, scope, filename)
+                        self._host_call(nested)
                     if len(nested.regions):
                         self.visit(nested, scope, filename)
 
@@ -94,8 +100,15 @@ class _Scopes:
             f"type = {self.subroutine}>",
         )
         location = str(found) if found else 'loc("-":1:0)'
-        self.uses.append((function, self._located(location, scope)))
+        self.functions[function] = self._located(location, scope)
+        self.uses.append((function, self.functions[function]))
         return scope, found.filename if found else "-"
+
+    def _host_call(self, call: Any) -> None:
+        function = call.parent.operation
+        is_host = function.name == "llvm.func" and function.parent.operation.name == "builtin.module"
+        if call.name == "llvm.call" and is_host and _file_location(call.location) is None:
+            self.uses.append((call, self.functions[function]))
 
     def _operation(self, operation: Any, scope: str, filename: str) -> None:
         location = operation.location
