@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cutecc.errors import PassError
 from cutecc.passes.base import ModulePass
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.nvidia import codegen
@@ -58,6 +59,19 @@ class ArtifactCollector(Observer):
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
         if position.pass_ is self._generation:
             self._log = codegen.assembler_log(module)
+
+    def failed(self, position: Position, error: PassError, seconds: float) -> None:
+        """When the assembler rejected the PTX, say where in the PTX, and on which line of the user's."""
+        if self._generation is None or position.pass_ is not self._generation:
+            return
+        from cutecc.backend.ptxas import located_error
+
+        for text in self._generation.ptx():
+            if located := located_error(error.message, text, f"{file_name(self._request.name)}.ptx"):
+                error.message = f"pass {error.pass_name} failed: {located.message}"
+                error.location = located.location
+                error.notes = located.notes + error.notes
+                return
 
     def finish(self, compilation: Compilation, folder: RecordFolder | None) -> None:
         """Put the artifacts into the record, each as soon as it is made. Raises `ToolError`."""

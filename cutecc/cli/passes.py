@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import click
 from rich import box
 from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from cutecc import isolation
 from cutecc.errors import UsageError
@@ -36,28 +41,30 @@ def passes(name: str | None) -> None:
 
 def _show_list(entries: list[PassEntry]) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("pass", overflow="fold", min_width=24)
+    table.add_column("pass", no_wrap=True)
     table.add_column("by", no_wrap=True)
-    table.add_column("what it does", overflow="fold", ratio=1)
-    table.add_column("options", overflow="fold", style="dim", max_width=40)
+    table.add_column("what it does, and its options", overflow="fold", ratio=1)
     for entry in entries:
-        table.add_row(entry.name, entry.provider, entry.summary, " ".join(option.name for option in entry.options))
+        what = Text(entry.summary)
+        if entry.options:
+            what.append("\n{" + " ".join(option.name for option in entry.options) + "}", style="dim")
+        table.add_row("\n".join(textwrap.wrap(entry.name, 27)), entry.provider, what)
     Console().print(table)
 
 
 def _show_one(entry: PassEntry) -> None:
     console = Console(highlight=False)
-    console.print(f"[bold]{entry.name}[/] ({entry.provider})\n  {entry.summary}")
+
+    def show(indentation: int, text: str) -> None:
+        console.print(Padding(text, (0, 0, 0, indentation)))
+
+    show(0, f"[bold]{entry.name}[/] ({entry.provider})")
+    show(2, escape(entry.summary))
     if entry.anchors:
-        console.print(f"  runs on: {' in '.join(reversed(entry.anchors))}")
+        show(2, f"runs on: {' in '.join(reversed(entry.anchors))}")
     if entry.pipelines:
-        console.print(f"  in pipelines: {', '.join(entry.pipelines)}")
-    if not entry.options:
-        console.print("  no options")
-        return
-    console.print("  options:")
+        show(2, f"in pipelines: {', '.join(entry.pipelines)}")
+    show(2, "options:" if entry.options else "no options")
     for option in entry.options:
-        default = f" = {option.default}" if option.default else ""
-        console.print(
-            f"    [bold]{option.name}[/]{default}", f"      {option.summary}" if option.summary else "", sep="\n"
-        )
+        show(4, f"[bold]{option.name}[/]" + (f" = {escape(option.default)}" if option.default else ""))
+        show(6, escape(option.summary))

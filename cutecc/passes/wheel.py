@@ -15,8 +15,8 @@ from cutecc.passes.options import Option, print_options
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
 
-# Options that name a file to write, a program to run, a library to link, or options of a tool; also inside an option that
-# holds a pipeline. Only cutecc sets them, to paths of its own.
+# Options that name a file to write, a program to run, a library to link, or options of a tool; also inside an option
+# that holds a pipeline. Only cutecc sets them, to paths of its own.
 _PATH_OPTION = re.compile(
     r"(?:^|[\s{(,])(?P<name>[\w-]*(?:path|file|filename)|toolkit|opts|l|link-libraries|module)=[^\s})]"
 )

@@ -92,7 +92,7 @@ class Occupancy:
     fraction: float
     """Resident warps over the most that the SM holds."""
     limited_by: list[str]
-    """Every resource that allows no further block: `registers`, `shared memory`, `threads`, `blocks`."""
+    """Every resource that allows no further block: `registers`, `shared memory`, `threads`, `blocks`, `barriers`."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class KernelResources:
     """Constant bank 0: the parameters and what the driver adds."""
     barriers: int | None
     occupancy: Occupancy | None
-    """`None` when the block size is not known before the launch."""
+    """`None` when the block size or the dynamic shared memory is not known before the launch."""
 
 
 @dataclass(frozen=True)

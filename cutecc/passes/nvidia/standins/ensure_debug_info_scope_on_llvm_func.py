@@ -22,8 +22,8 @@ class EnsureDebugInfoScopeOnLlvmFunc(ModulePass):
     upstream's choice; observed: the wheel spells it `#llvm.di_location<file location in scope>`, and a function whose
     location names no file gets `"-":1:0`.
 
-    In one thing this differs: the wheel leaves the host's C wrapper with a call without a location, which MLIR's verifier
-    rejects, so that the module cannot be read back. Here a call of the host's gets its function's location.
+    In one thing this differs: the wheel leaves the host's C wrapper with a call without a location, which MLIR's
+    verifier rejects, so that the module cannot be read back. Here a call of the host's gets its function's location.
     """
 
     name: ClassVar[str] = "ensure-debug-info-scope-on-llvm-func"

@@ -1,0 +1,198 @@
+"""`cutecc compile`: what it prints, where, and how it looks at several widths."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from conftest import CUTECC
+
+from cutecc.record import manifest
+
+ESCAPE = "\x1b["
+
+
+@pytest.fixture
+def arguments(small_kernel) -> list[object]:
+    return ["compile", small_kernel.module, "--target=sm_80", "-o", "out"]
+
+
+@pytest.mark.parametrize("flag", ["-q", "--quiet"])
+def test_quiet_says_nothing(cutecc, arguments, flag: str) -> None:
+    done = cutecc(*arguments, flag)
+    assert done.stdout == done.stderr == ""
+
+
+def test_quiet_still_says_errors(cutecc) -> None:
+    done = cutecc("compile", "missing.mlir", "--target=sm_80", "-q", status=2)
+    assert done.stdout == ""
+    assert done.stderr == "error: cannot read missing.mlir: No such file or directory\n"
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_the_tables(cutecc, arguments, columns: int) -> None:
+    lines = cutecc(*arguments, "-v", env={"COLUMNS": str(columns)}).stdout.splitlines()
+    assert all(len(line) <= columns for line in lines if not line.startswith("wrote "))
+    assert re.fullmatch(r"vector_copy-sm_80 for sm_80: \d+ passes, \d+ changed the IR, \d+\.\d\d s", lines[0])
+    assert re.fullmatch(r" *# +pass +ms +changed +operations by dialect *", lines[1])
+    assert re.match(r" *0 +traced +cute \d+  arith \d+", lines[3])
+    rows = [line for line in lines if re.match(r" *\d+ +\S", line)]
+    assert re.fullmatch(r" *1 +cute-remove-static-args +\d+\.\d +● yes +cute \d+→\d+ *", rows[1])
+    text = " ".join(" ".join(lines).split())
+    assert "● yes" in text
+    assert "· no" in text
+    # Every pass has its row, and passes of ours say so.
+    assert [int(row.split()[0]) for row in rows] == list(range(len(rows)))
+    assert re.search(r"arith-expand \(stand-in\)", text)
+    (heading,) = [line for line in lines if line.startswith("kernel ")]
+    assert heading.split() == ["kernel", "registers", "spills", "stack", "shared", "constant", "occupancy"]
+    assert re.search(r"copy_kernel +\d+ +0 B +0 B +0\+0 B +\d+ B +\d+% \(\d+ × 128 ", text)
+    assert lines[-1] == (
+        "wrote out/: vector_copy-sm_80.ll, vector_copy-sm_80.ptx, vector_copy-sm_80.cubin, vector_copy-sm_80.sass, manifest.json"
+    )
+
+
+def test_the_tables_are_the_manifests(cutecc, arguments, tmp_path: Path) -> None:
+    lines = cutecc(*arguments, "-v", env={"COLUMNS": "200"}).stdout.splitlines()
+    body = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    for step in body["steps"]:
+        (row,) = [line for line in lines if re.match(rf" *{step['index']} +{re.escape(step['name'])}\b", line)]
+        assert ("● yes" in row) == step["changed"]
+        assert f"{step['seconds'] * 1e3:.1f}" in row
+        before, after = step["operations_before"], step["operations_after"]
+        for dialect in {*before, *after}:
+            change = f"{dialect} {before.get(dialect, 0)}→{after.get(dialect, 0)}"
+            assert (change in row) == (before.get(dialect, 0) != after.get(dialect, 0)), row
+
+
+def test_pipes_get_no_colour_and_terminals_do(cutecc, arguments) -> None:
+    assert ESCAPE not in cutecc(*arguments, "-v").stdout
+    assert ESCAPE in cutecc(*arguments, "-v", env={"FORCE_COLOR": "1"}).stdout
+
+
+def test_json_is_the_manifest_alone(cutecc, arguments, tmp_path: Path) -> None:
+    done = cutecc(*arguments, "--json", "-v", "--timing")
+    body = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert body == json.loads((tmp_path / "out" / "manifest.json").read_text())
+    jsonschema.validate(body, manifest.json_schema())
+
+
+def test_timing_is_longest_first_and_adds_up(cutecc, arguments) -> None:
+    lines = cutecc(*arguments, "--timing").stdout.splitlines()
+    rows = [match.groups() for line in lines if (match := re.match(r"(\S.*?) +(\d+\.\d) +(\d+\.\d)% *$", line))]
+    names = [name for name, _, _ in rows]
+    assert names[-1] == "total"
+    assert {"cuda-to-binary", "(parse)", "(artifacts)", "(observing passes)"} <= set(names)
+    times = [float(milliseconds) for _, milliseconds, _ in rows[:-1]]
+    assert times == sorted(times, reverse=True)
+    assert abs(sum(times) - float(rows[-1][1])) < 0.06 * len(rows), "rounding aside"
+
+
+def on_a_terminal(arguments: list[object], cwd: Path, **environment: str) -> tuple[int, str]:
+    """Run with standard output and error on a pseudo terminal, and give all that appears on it."""
+    master, slave = os.openpty()
+    settings = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    process = subprocess.Popen(
+        [CUTECC, *map(str, arguments)],
+        stdout=slave,
+        stderr=slave,
+        cwd=cwd,
+        env={**settings, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "50", **environment},
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(master)
+    return process.wait(), shown.decode(errors="replace")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pseudo terminals as Linux has them")
+def test_a_terminal_gets_progress_tables_and_colour(arguments, tmp_path: Path) -> None:
+    status, shown = on_a_terminal(arguments, tmp_path)
+    assert status == 0
+    assert "operations by dialect" in shown
+    assert "copy_kernel" in shown
+    assert "━" in shown, "the progress bar"
+    assert "\x1b[32m" in shown, "green for passes that changed the IR"
+    # Passes that changed nothing stand together, as nobody asked for all.
+    assert re.search(r"\d+-\d+ +.*\d+ passes", shown)
+
+
+def test_a_terminal_without_colour(arguments, tmp_path: Path) -> None:
+    status, shown = on_a_terminal(arguments, tmp_path, NO_COLOR="1")
+    assert status == 0
+    assert "operations by dialect" in shown
+    assert not re.search(r"\x1b\[(3|9)\d", shown)
+
+
+def test_a_terminal_and_quiet(arguments, tmp_path: Path) -> None:
+    assert on_a_terminal([*arguments, "-q"], tmp_path) == (0, "")
+
+
+def test_progress_never_goes_into_a_pipe(cutecc, arguments) -> None:
+    done = cutecc(*arguments)
+    assert done.stdout == "out\n"
+    assert done.stderr == ""
+
+
+def test_a_reader_that_leaves_early_is_no_error(arguments, tmp_path: Path) -> None:
+    command = f"{CUTECC} passes | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_warnings_of_the_trace_are_shown_where_they_belong(cutecc, tmp_path: Path) -> None:
+    kernel = tmp_path / "noisy.py"
+    kernel.write_text(
+        "import warnings\n"
+        "from cutlass import cute\n"
+        "@cute.kernel\n"
+        "def kernel(a: cute.Tensor):\n"
+        "    a[0] = a[1]\n"
+        "@cute.jit\n"
+        "def launch(a: cute.Tensor):\n"
+        "    warnings.warn('look here')\n"
+        "    kernel(a).launch(grid=[1, 1, 1], block=[1, 1, 1])\n"
+    )
+    run = ("compile", "noisy.py", "--arg", "a=f32[?]", "--target=sm_80", "--stop-after=cse#1")
+    done = cutecc(*run)
+    assert re.search(r"noisy\.py:8(:\d+)?: warning: look here", done.stderr)
+    assert done.stdout == "cutecc-out/launch-sm_80\n"
+    assert cutecc(*run, "-q").stderr == ""
+
+
+def test_help_shows_an_example_for_every_command(cutecc) -> None:
+    top = cutecc("--help").stdout
+    commands = re.findall(r"^  ([a-z]+) +[A-Z]", top.partition("Commands:")[2], re.MULTILINE)
+    assert {"compile", "opt", "passes", "pipelines", "parity"} <= set(commands)
+    for command in commands:
+        text = cutecc(command, "--help").stdout
+        assert re.search(rf"Examples?:\s+cutecc {command}", text), command
+        assert cutecc(command, "-h").stdout == text
+
+
+def test_version(cutecc) -> None:
+    import cutecc as package
+
+    assert package.__version__ in cutecc("--version").stdout
+
+
+def test_a_command_that_is_not_there(cutecc) -> None:
+    done = cutecc("complie", status=2)
+    assert "no command 'complie'; did you mean 'compile'?" in done.stderr
+    assert "No such command" in cutecc("frobnicate", status=2).stderr
