@@ -1,0 +1,347 @@
+"""Every option of `cutecc compile` that changes what is compiled, on the real command line."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.pipelines import choose_pipeline
+from cutecc.record.folder import read_folder
+from cutecc.target import Target
+
+SM80 = Target.parse("sm_80")
+
+
+@pytest.fixture
+def compile(cutecc, small_kernel, tmp_path: Path):
+    """Compiles a traced kernel with options, and gives its record."""
+
+    def run(*options: object, module: Path = small_kernel.module, target: str = "sm_80", name: str = "out"):
+        cutecc("compile", module, f"--target={target}", "-q", "-o", name, *options)
+        return read_folder(tmp_path / name)
+
+    return run
+
+
+def steps(record) -> list[str]:
+    return [step.name for step in record.steps]
+
+
+def wheel_ptxas() -> Path:
+    """The ptxas of the `nvidia-cuda-nvcc` package."""
+    for file in importlib.metadata.files("nvidia-cuda-nvcc") or []:
+        if file.name == "ptxas":
+            return Path(str(file.locate()))
+    raise AssertionError("nvidia-cuda-nvcc has no ptxas")
+
+
+# Choosing and editing the pipeline.
+
+
+def test_stop_after(compile) -> None:
+    record = compile("--stop-after=convert-cute-to-core", "--dump-after=convert-cute-to-core")
+    assert record.status == "stopped"
+    assert steps(record)[-1] == "convert-cute-to-core"
+    assert record.artifacts == []
+    assert [step.dump for step in record.steps if step.dump] == [f"{len(record.steps)}-convert-cute-to-core.mlir"]
+
+
+def test_insert_after(compile) -> None:
+    record = compile("--insert-after", "cse#1=symbol-dce", "--insert-after", "convert-scf-to-cf=canonicalize{max-iterations=1}")
+    plain = [p.name for p in choose_pipeline("nvidia", SM80)]
+    at = plain.index("cse") + 1
+    cf = plain.index("convert-scf-to-cf") + 1
+    assert steps(record) == [*plain[:at], "symbol-dce", *plain[at:cf], "canonicalize", *plain[cf:]]
+    assert "convert-scf-to-cf,canonicalize{max-iterations=1}," in record.pipeline
+    assert record.artifact("ptx")
+
+
+def test_insert_before_replace_and_without(compile) -> None:
+    record = compile(
+        *("--insert-before", "cse=symbol-dce", "--replace", "loop-invariant-code-motion=cse", "--without", "software-pipeline"),
+        "--without=convert-fastmath-ops,dump-iket-cfg",
+    )
+    plain = [p.name for p in choose_pipeline("nvidia", SM80)]
+    expected: list[str] = []
+    for name in plain:
+        if name in ("software-pipeline", "convert-fastmath-ops", "dump-iket-cfg"):
+            continue
+        expected += ["symbol-dce", "cse"] if name == "cse" else [name]
+    assert steps(record) == [name if name != "loop-invariant-code-motion" else "cse" for name in expected]
+
+
+def test_without_is_a_different_compilation(compile) -> None:
+    """An edit is run, not only recorded."""
+    text = compile("--dump-after=all", "--stop-after=convert-cute-to-core", "--without=canonicalize#1,cse#1")
+    assert not any("canonicalize" in (step.dump or "") for step in text.steps)
+    counts = text.steps[-1].operations_after
+    plain = compile("--stop-after=convert-cute-to-core").steps[-1].operations_after
+    assert counts != plain
+
+
+@pytest.mark.parametrize("form", ["text", "file", "name"])
+def test_pipeline_by_name_text_or_file(compile, tmp_path: Path, form: str) -> None:
+    passes = choose_pipeline("nvidia", SM80)
+    choice = {"name": "nvidia", "text": str(passes), "file": str(tmp_path / "mine.pipeline")}[form]
+    (tmp_path / "mine.pipeline").write_text("# mine\n" + ",\n".join(map(str, passes)) + "\n")
+    record = compile("--pipeline", choice)
+    assert record.pipeline == str(passes)
+    assert record.artifact("ptx") == compile(name="plain").artifact("ptx")
+
+
+def test_a_pipeline_of_two_passes(compile) -> None:
+    record = compile("--pipeline=cse,canonicalize{max-iterations=2}", "--dump-after=all")
+    assert steps(record) == ["cse", "canonicalize"]
+    assert record.status == "ok"
+    assert record.artifacts == []
+
+
+def test_what_pipelines_prints_is_what_pipeline_reads(cutecc, compile, tmp_path: Path) -> None:
+    text = cutecc("pipelines", "nvidia", "--target=sm_80").stdout
+    (tmp_path / "printed.pipeline").write_text(text)
+    assert compile("--pipeline=printed.pipeline").pipeline == str(choose_pipeline("nvidia", SM80))
+
+
+# Dumps.
+
+
+def dumps(tmp_path: Path) -> list[str]:
+    return sorted(path.name for path in (tmp_path / "out").glob("*.mlir"))
+
+
+def test_dump_before_and_after_chosen_passes(compile, tmp_path: Path) -> None:
+    compile("--dump-before=cute-desugar,cse#2", "--dump-after=cute-fold-static", "--dump-after=canonicalize#1")
+    numbers = {name: index for index, name in enumerate(choose_pipeline("nvidia", SM80).selectors(), start=1)}
+    assert dumps(tmp_path) == [
+        "00-traced.mlir",
+        f"{numbers['cute-desugar']:02d}-cute-desugar.before.mlir",
+        f"{numbers['cute-fold-static']:02d}-cute-fold-static.mlir",
+        f"{numbers['canonicalize#1']}-canonicalize.mlir",
+        f"{numbers['cse#2']}-cse.before.mlir",
+    ]
+
+
+def test_dump_unchanged(compile, tmp_path: Path) -> None:
+    record = compile("--dump-after=all", "--dump-unchanged", "--stop-after=cute-desugar")
+    assert len(dumps(tmp_path)) == len(record.steps) + 1
+    assert not all(step.changed for step in record.steps)
+
+
+def test_dump_locations(compile, tmp_path: Path) -> None:
+    compile("--dump-after=cute-desugar", "--stop-after=cute-desugar")
+    assert not [name for name in dumps(tmp_path) if "vector_copy.py" in (tmp_path / "out" / name).read_text()]
+    compile("--dump-after=cute-desugar", "--stop-after=cute-desugar", "--dump-locations")
+    assert all("vector_copy.py" in (tmp_path / "out" / name).read_text() for name in dumps(tmp_path))
+
+
+# The wheel's options.
+
+
+def test_options_are_recorded_when_they_differ(compile) -> None:
+    assert compile("--stop-after=cse#1").options == {}
+    record = compile("--stop-after=cse#1", "--opt-level=1", "--line-info", "--fast-math", "--enable-assertions", "--ptxas-options=-v")
+    assert record.options == {
+        "opt-level": 1,
+        "preserve-line-info": True,
+        "fast-math": True,
+        "enable-assertions": True,
+        "ptx-options": "-v",
+    }
+
+
+def test_opt_level(compile) -> None:
+    record = compile("--opt-level=0")
+    assert record.options == {"opt-level": 0}
+    assert str(choose_pipeline("nvidia", SM80, WheelOptions(opt_level=0))) == record.pipeline
+    assert record.artifact("ptx") != compile(name="o3").artifact("ptx")
+
+
+def test_line_info_gives_lines_of_the_users_file(compile, small_kernel) -> None:
+    record = compile("--line-info")
+    ptx = record.artifact("ptx").decode()
+    source = str(small_kernel.source)
+    (number,) = re.findall(rf'^\s*\.file\s+(\d+)\s+"{re.escape(source)}"', ptx, re.MULTILINE)
+    lines = {int(line) for line in re.findall(rf"^\s*\.loc\s+{number}\s+(\d+)\s", ptx, re.MULTILINE)}
+    text = small_kernel.source.read_text().splitlines()
+    body = range(1, len(text) + 1)
+    assert lines
+    assert lines <= set(body)
+    assert any("cute.copy(" in text[line - 1] for line in lines)
+    sass = record.artifact("sass").decode()
+    assert re.search(rf'//## File "{re.escape(source)}", line \d+', sass)
+    plain = compile(name="plain")
+    assert ".loc" not in plain.artifact("ptx").decode()
+    assert "vector_copy.py" not in plain.artifact("sass").decode()
+
+
+def test_line_info_by_the_wheels_own_name(compile) -> None:
+    assert compile("--preserve-line-info", "--stop-after=cse#1").options == {"preserve-line-info": True}
+
+
+def test_fast_math_changes_a_kernel_with_math(compile, traced_kernels) -> None:
+    softmax = traced_kernels["softmax"]
+    plain = compile(module=softmax.module, name="plain").artifact("ptx").decode()
+    fast = compile("--fast-math", module=softmax.module, name="fast").artifact("ptx").decode()
+    assert plain != fast
+    assert "div.rn.f32" in plain or "sqrt.rn" in plain or "fma.rn.f32" in plain
+    assert ".ftz.f32" in fast
+    assert ".ftz.f32" not in plain
+
+
+def test_device_asserts_are_kept_on_demand(cutecc, traced_kernels, tmp_path: Path) -> None:
+    source = traced_kernels["device_assert"].source
+    cutecc("compile", source, "-q", "-o", "on", "--enable-assertions")
+    cutecc("compile", source, "-q", "-o", "off")
+    on, off = (read_folder(tmp_path / name).artifact("ptx").decode() for name in ("on", "off"))
+    assert "trap" in on or "__assertfail" in on
+    assert "trap" not in off
+    assert "__assertfail" not in off
+
+
+def test_ptxas_options_reach_the_assembler(compile) -> None:
+    (plain,) = compile().resources
+    (limited,) = compile("--ptxas-options=--maxrregcount=16").resources
+    assert plain.registers > limited.registers == 16
+
+
+def test_nvvm_options_reach_libnvvm(compile) -> None:
+    plain = compile().artifact("ptx")
+    assert compile("--nvvm-options=-opt=0").artifact("ptx") != plain
+
+
+def test_a_ptxas_of_ones_own(compile) -> None:
+    ptxas = wheel_ptxas()
+    own = compile(name="own")
+    other = compile("--ptxas", ptxas, name="other")
+    assert other.artifact("ptx") == own.artifact("ptx")
+    assert other.artifact("cubin")[:4] == b"\x7fELF"
+    assert other.options == {"ptxas": str(ptxas)}
+    assert own.resources[0].registers > 0
+    assert other.resources[0].kernel == own.resources[0].kernel
+    assert other.resources[0].spill_store_bytes == 0, "the log of this ptxas is read too"
+    assert re.search(r"\d+\.\d+", other.versions.ptxas)
+    assert other.versions.ptxas != own.versions.ptxas
+    limited = compile("--ptxas", ptxas, "--ptxas-options=--maxrregcount=16", name="limited")
+    assert limited.resources[0].registers == 16
+
+
+def test_a_ptxas_from_the_environment(cutecc, small_kernel, tmp_path: Path) -> None:
+    body = json.loads(cutecc("compile", small_kernel.module, "--target=sm_80", "--json", env={"CUTECC_PTXAS": str(wheel_ptxas())}).stdout)
+    assert body["options"] == {"ptxas": str(wheel_ptxas())}
+
+
+def test_verify_each_passes_on_what_is_valid(compile) -> None:
+    record = compile("--verify-each")
+    assert record.status == "ok"
+    assert record.artifact("ptx") == compile(name="plain").artifact("ptx")
+
+
+def test_check_inline_asm_is_a_pass(compile, traced_kernels) -> None:
+    module = traced_kernels["inline_ptx"].module
+    checked = compile("--check-inline-asm", module=module)
+    assert str(choose_pipeline("nvidia", SM80, WheelOptions(check_inline_asm=True))) == checked.pipeline
+    assert checked.artifact("ptx")
+
+
+# Going on from a dump.
+
+
+def test_resume_from_the_header_alone(cutecc, small_kernel, tmp_path: Path) -> None:
+    cutecc("compile", small_kernel.module, "--target=sm_80", "--line-info", "--opt-level=2", "--dump-after=all", "-o", "whole", "-q")
+    whole = read_folder(tmp_path / "whole")
+    step = whole.step("convert-scf-to-cf")
+    done = cutecc("compile", Path("whole") / step.dump, "-o", "rest")
+    assert done.stderr == "note: going on after convert-scf-to-cf, as the first line of the file says\n"
+    rest = read_folder(tmp_path / "rest")
+    assert rest.artifact("ptx") == whole.artifact("ptx")
+    assert [step.index for step in rest.steps] == list(range(step.index + 1, len(whole.steps) + 1))
+    assert rest.options == whole.options == {"opt-level": 2, "preserve-line-info": True}
+    assert rest.target == "sm_80"
+    assert rest.name == whole.name
+    assert cutecc("compile", Path("whole") / step.dump, "-o", "rest", "-q").stderr == ""
+
+
+def test_the_command_line_goes_before_the_header(cutecc, small_kernel, tmp_path: Path) -> None:
+    cutecc("compile", small_kernel.module, "--target=sm_80", "--opt-level=2", "--dump-after=all", "-o", "whole", "-q")
+    cutecc("compile", "whole/14-cse.mlir", "--opt-level=3", "-o", "rest", "-q")
+    assert read_folder(tmp_path / "rest").options == {}
+    body = json.loads(cutecc("compile", "whole/14-cse.mlir", "--start-after=convert-cute-types-in-scf-ops", "--json").stdout)
+    first = choose_pipeline("nvidia", SM80).position("convert-cute-types-in-scf-ops") + 2
+    assert body["steps"][0]["index"] == first
+    body = json.loads(cutecc("compile", "whole/14-cse.mlir", "--pipeline=cse", "--json").stdout)
+    assert [step["name"] for step in body["steps"]] == ["cse"]
+
+
+def test_a_resumed_run_has_its_edited_pipeline(cutecc, small_kernel, tmp_path: Path) -> None:
+    edit = ("--without=loop-invariant-code-motion", "--insert-after=convert-scf-to-cf=symbol-dce")
+    cutecc("compile", small_kernel.module, "--target=sm_80", *edit, "--dump-after=all", "-o", "whole", "-q")
+    whole = read_folder(tmp_path / "whole")
+    cutecc("compile", "whole/14-cse.mlir", "-o", "rest", "-q")
+    rest = read_folder(tmp_path / "rest")
+    assert rest.artifact("ptx") == whole.artifact("ptx")
+    assert [step.pass_text for step in rest.steps] == [step.pass_text for step in whole.steps[14:]]
+
+
+def test_a_header_gives_no_tools_or_libraries(cutecc, small_kernel, tmp_path: Path) -> None:
+    """A dump from elsewhere must not choose programs to run or files to link."""
+    cutecc("compile", small_kernel.module, "--target=sm_80", "--dump-after=cse#1", "-o", "whole", "-q")
+    head, _, rest = (tmp_path / "whole" / "14-cse.mlir").read_text().partition("\n")
+    stage = json.loads(head.removeprefix("// cutecc-stage: "))
+    stage["options"] = {"ptxas": "/bin/false", "link-libraries": "/etc/passwd", "output": "/tmp/x", "nonsense": 1}
+    (tmp_path / "hostile.mlir").write_text(f"// cutecc-stage: {json.dumps(stage)}\n{rest}")
+    body = json.loads(cutecc("compile", "hostile.mlir", "--json").stdout)
+    assert body["options"] == {}
+    assert body["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"options": {"opt-level": "high"}},
+        {"options": {"opt-level": 17}},
+        {"options": {"fast-math": "perhaps"}},
+        {"options": {"ptx-options": "--output-file=/tmp/x"}},
+        {"options": {"ptx-options": 3}},
+        {"options": 3},
+        {"pipeline": 3},
+        {"pipeline": "cuda-to-binary{dump-ptx-path=/tmp/x}"},
+        {"after": 3},
+        {"after": "no-such-pass"},
+        {"target": 3},
+        {"target": "sm_1"},
+    ],
+)
+def test_a_damaged_header_is_an_ordinary_error_or_ignored(cutecc, small_kernel, tmp_path: Path, change) -> None:
+    stage = {"after": "cse#1", "kernel": "k", "target": "sm_80", "pipeline": "nvidia", "options": {}, **change}
+    text = cutecc("opt", small_kernel.module).stdout
+    (tmp_path / "k.mlir").write_text(f"// cutecc-stage: {json.dumps(stage)}\n{text}")
+    from conftest import CUTECC
+    import subprocess
+
+    done = subprocess.run([CUTECC, "compile", "k.mlir", "--stop-after=cse#2", "-q"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode in (0, 1, 2)
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr
+    assert not Path("/tmp/x").exists()
+
+
+def test_start_after_and_stop_after_together(compile, tmp_path: Path) -> None:
+    compile("--dump-after=cse#1", "--stop-after=cse#1", name="first")
+    record = compile("--start-after=cse#1", "--stop-after=convert-cute-to-core", "--dump-after=all", module=tmp_path / "first" / "14-cse.mlir")
+    assert record.steps[0].index == 15
+    assert record.steps[-1].name == "convert-cute-to-core"
+    assert dumps(tmp_path)[0] == "14-input.mlir"
+
+
+# Passes given on a command line are passes of a `Pipeline`.
+
+
+def test_the_recorded_pipeline_reads_back(compile) -> None:
+    record = compile("--stop-after=convert-scf-to-cf")
+    assert str(Pipeline.parse(record.pipeline)) == record.pipeline
