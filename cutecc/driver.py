@@ -272,14 +272,13 @@ def _snapshot_recorder(request: CompileRequest, plan: Plan, folder: RecordFolder
     options = request.options
     if not options.observe and not options.dumps:
         return None
-    stage = {"after": options.start_after, **plan.stage}
     return SnapshotRecorder(
         plan.compilation,
         dumps=options.dumps,
         folder=folder,
         selectors=plan.selectors,
         offset=plan.offset,
-        stage=stage,
+        stage=plan.stage,
     )
 
 

@@ -6,14 +6,17 @@ import functools
 import platform
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutecc import __version__
 from cutecc.backend.ptxas_options import checked_options
+from cutecc.backend.tools import find_tool, tool_version
 from cutecc.errors import UsageError
 from cutecc.ir.modules import body_of
 from cutecc.ir.version import installed_version
 from cutecc.passes.base import ModulePass
+from cutecc.passes.dumps import Stage
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.pipelines import choose_pipeline
@@ -38,8 +41,8 @@ class Plan:
     """How many passes of the whole pipeline come before them."""
     selectors: list[str]
     """What each pass to run is called in the whole pipeline."""
-    stage: dict[str, object]
-    """What a dump has to say for a later run to go on from it, but for the position."""
+    stage: Stage
+    """What a dump of the module before the first pass to run says."""
     compilation: Compilation
 
 
@@ -59,7 +62,7 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         name=request.name,
         target=target.name,
         pipeline=str(pipeline),
-        versions=current_versions(),
+        versions=current_versions(options.ptxas),
         command=list(request.command),
         source=request.source,
         options=options.changed(),
@@ -67,12 +70,13 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         warnings=list(request.warnings),
     )
     named = isinstance(options.pipeline, str) and options.pipeline in NAMED and not options.edits
-    stage: dict[str, object] = {
-        "kernel": request.name,
-        "target": target.name,
-        "pipeline": options.pipeline if named else str(whole),
-        "options": options.changed(),
-    }
+    stage = Stage(
+        target=target.name,
+        kernel=request.name,
+        pipeline=str(options.pipeline) if named else str(whole),
+        after=options.start_after,
+        options=options.changed(),
+    )
     return Plan(pipeline, start, whole.selectors()[start:stop], stage, compilation)
 
 
@@ -123,9 +127,10 @@ def uses_lir(module: ir.Module) -> bool:
     return False
 
 
-def current_versions() -> Versions:
-    """The versions of this process's tools."""
-    return Versions(__version__, platform.python_version(), installed_version(), WHEEL_ASSEMBLER)
+def current_versions(ptxas: Path | None = None) -> Versions:
+    """The versions of this process's tools; `ptxas` is the assembler of the user's choice."""
+    assembler = WHEEL_ASSEMBLER if ptxas is None else tool_version(find_tool("ptxas", ptxas))
+    return Versions(__version__, platform.python_version(), installed_version(), assembler)
 
 
 def _edited(pipeline: Pipeline, edit: Edit) -> Pipeline:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -18,7 +18,9 @@ from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.config import Settings
 from cutecc.contained import lower_in_worker
 from cutecc.errors import Error, UsageError
-from cutecc.passes.dumps import DumpChoice
+from cutecc.passes.dumps import DumpChoice, Stage
+from cutecc.passes.named import NAMED
+from cutecc.passes.pipeline import Pipeline
 from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
 from cutecc.target import Target
 
@@ -104,27 +106,26 @@ def compile(context: click.Context, input_: str, **values: Any) -> None:
         raise failures[0]
 
 
-def _go_on_from_stage(context: click.Context, values: dict[str, Any], stage: dict[str, Any]) -> None:
+def _go_on_from_stage(context: click.Context, values: dict[str, Any], stage: Stage | None) -> None:
     """Take from a dump's first line what the command line leaves open: position, pipeline and options."""
-    if not stage or values["pipeline"]:
+    if stage is None or values["pipeline"]:
         return
-    values["pipeline"] = stage.get("pipeline")
-    if values["start_after"] is None and stage.get("after"):
-        values["start_after"] = stage["after"]
+    # The header is the file's word, not the user's: it may name a pipeline or spell one, but no file to read.
+    values["pipeline"] = stage.pipeline if stage.pipeline in NAMED else Pipeline.parse(stage.pipeline)
+    if values["start_after"] is None and stage.after:
+        values["start_after"] = stage.after
         if not values["quiet"]:
-            click.echo(f"note: going on after {stage['after']}, as the first line of the file says", err=True)
-    recorded: Any = stage.get("options")
-    for name, value in cast(dict[str, Any], recorded).items() if isinstance(recorded, dict) else ():
+            click.echo(f"note: going on after {stage.after}, as the first line of the file says", err=True)
+    for name, value in stage.options.items():
         key = name.replace("-", "_")
         # Tools and libraries come from the command line alone.
         if key in _RESUMABLE and context.get_parameter_source(_RESUMABLE[key]) is ParameterSource.DEFAULT:
-            values[_RESUMABLE[key]] = value
+            option = next(each for each in context.command.params if each.name == _RESUMABLE[key])
+            values[_RESUMABLE[key]] = option.type_cast_value(context, value)
 
 
 _RESUMABLE = {
-    **{
-        name: name for name in ("opt_level", "preserve_line_info", "enable_assertions", "fast_math")
-    },
+    **{name: name for name in ("opt_level", "preserve_line_info", "enable_assertions", "fast_math")},
     "ptx_options": "ptxas_options",
     "nvvm_options": "nvvm_options",
 }

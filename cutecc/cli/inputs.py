@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from cutecc import isolation
 from cutecc.config import Settings
@@ -13,7 +12,7 @@ from cutecc.errors import Error, TraceError, UsageError
 from cutecc.frontend.header import read_header
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.traced import TracedModule, TraceRequest
-from cutecc.passes.dumps import read_stage
+from cutecc.passes.dumps import Stage, read_stage
 from cutecc.record import Remark, Signature
 from cutecc.record.folder import file_name
 from cutecc.request import CompileOptions
@@ -38,7 +37,7 @@ class ModuleFile:
     path: Path
     data: bytes
     targets: list[Target]
-    stage: dict[str, Any] = field(default_factory=dict[str, Any])
+    stage: Stage | None = None
     """What the first line says, when it is a dump of cutecc's."""
 
     @property
@@ -48,7 +47,7 @@ class ModuleFile:
 
     def trace(self, target: Target, options: CompileOptions) -> TracedInput:
         """The module itself; there is nothing to trace."""
-        return TracedInput(self.data, file_name(str(self.stage.get("kernel") or self.path.stem)))
+        return TracedInput(self.data, file_name(self.stage.kernel if self.stage else self.path.stem))
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class KernelFile:
     path: str
     request: TraceRequest
     targets: list[Target]
-    stage: dict[str, Any] = field(default_factory=dict[str, Any])
+    stage: None = None
 
     @property
     def source(self) -> str:
@@ -89,7 +88,7 @@ def choose(
         path = Path(text)
         data = read_input(path)
         stage = read_stage(data[:65536].decode(errors="replace"))
-        return ModuleFile(path, data, _targets(target or stage.get("target"), settings), stage)
+        return ModuleFile(path, data, _targets(target or (stage.target if stage else None), settings), stage)
     path, function = split_path(text)
     if not path.endswith(".py"):
         raise UsageError(f"'{text}' is neither a Python file nor a .mlir file")

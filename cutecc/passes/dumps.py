@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, field
+
+import msgspec
 
 STAGE_MARK = "// cutecc-stage: "
-"""Begins the first line of a dump; the rest of the line is JSON: `after` (a pass selector, null for the traced module),
-`target`, `kernel`, `pipeline` and `options`."""
+"""Begins the first line of a dump; the rest of the line is a `Stage` as JSON."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where in which run a dump was made: all that a later run needs to go on from it."""
+
+    target: str
+    kernel: str
+    pipeline: str = "nvidia"
+    """The whole pipeline: its name, or its text."""
+    after: str | None = None
+    """The selector of the last pass that ran, `None` for the traced module."""
+    options: dict[str, str | int | bool] = field(default_factory=dict[str, "str | int | bool"])
+    """Settings that differ from their defaults, by command line name."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +41,17 @@ class DumpChoice:
         return bool(self.after or self.before)
 
 
-def read_stage(text: str) -> dict[str, Any]:
-    """What the first line of a dump says about it; empty for any other module."""
+def stage_line(stage: Stage) -> str:
+    """The first line of a dump."""
+    return f"{STAGE_MARK}{msgspec.json.encode(stage).decode()}\n"
+
+
+def read_stage(text: str) -> Stage | None:
+    """What the first line of a dump says about it; `None` for any other module, and for a line that is damaged."""
     first = text.partition("\n")[0]
     if not first.startswith(STAGE_MARK):
-        return {}
+        return None
     try:
-        stage = json.loads(first.removeprefix(STAGE_MARK))
-    except (ValueError, RecursionError):
-        return {}
-    return cast(dict[str, Any], stage) if isinstance(stage, dict) else {}
+        return msgspec.json.decode(first.removeprefix(STAGE_MARK), type=Stage)
+    except (msgspec.DecodeError, RecursionError):
+        return None

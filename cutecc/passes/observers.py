@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from cutecc.errors import PassError
 from cutecc.events import PassFinished, PassStarted
 from cutecc.ir.modules import content_hash, to_bytecode
 from cutecc.ir.snapshots import Reading, Request, SnapshotReader
-from cutecc.passes.dumps import STAGE_MARK, DumpChoice
+from cutecc.passes.dumps import DumpChoice, Stage, stage_line
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Step
@@ -92,7 +92,7 @@ class SnapshotRecorder(Observer):
         folder: RecordFolder | None = None,
         selectors: Sequence[str] = (),
         offset: int = 0,
-        stage: Mapping[str, object] | None = None,
+        stage: Stage | None = None,
     ) -> None:
         """`selectors` name the passes in the whole pipeline, `offset` of which come before them; `stage` is what the
         header of a dump says beside the position, so that a run can go on from it."""
@@ -101,7 +101,7 @@ class SnapshotRecorder(Observer):
         self._folder = folder
         self._selectors = selectors
         self._offset = offset
-        self._stage = stage or {}
+        self._stage = stage
         self._reader = SnapshotReader()
         self._scratch = tempfile.TemporaryDirectory(prefix="cutecc-")
         self._hash = ""
@@ -153,7 +153,7 @@ class SnapshotRecorder(Observer):
         path = Path(self._scratch.name) / f"{key}.mlirbc"
         path.write_bytes(bytecode)
         text = str(self._folder.reserve(name)) if name and self._folder else None
-        header = f"{STAGE_MARK}{json.dumps({**self._stage, 'after': after})}\n"
+        header = stage_line(replace(self._stage, after=after)) if self._stage else ""
         self._reader.submit(Request(key, str(path), text, only_if_changed, header, self._dumps.locations))
 
     def _take(self, readings: list[Reading]) -> None:
@@ -174,8 +174,7 @@ class SnapshotRecorder(Observer):
     def _stage_before(self, local_index: int) -> str | None:
         """What a module is called that `local_index` of the passes of this run have rewritten."""
         if local_index == 0:
-            after = self._stage.get("after")
-            return str(after) if after else None
+            return self._stage.after if self._stage else None
         return self._selectors[local_index - 1] if self._selectors else None
 
     def _chosen(self, pipeline: Pipeline, selectors: Sequence[str]) -> set[int]:

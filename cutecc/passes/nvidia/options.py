@@ -22,4 +22,4 @@ class WheelOptions:
     link_libraries: str = ""
     """Bitcode libraries to link, comma-separated paths."""
     fast_math: bool = False
-    """Let libNVVM use fast approximations and flush denormals (`fast` and `ftz` of `cuda-to-binary`)."""
+    """Let libNVVM approximate division and square root, and flush denormals (`-ftz=1 -prec-div=0 -prec-sqrt=0`)."""

@@ -13,6 +13,8 @@ from cutecc.passes.options import print_options
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.wheel import WheelPass
 
+_FAST_MATH = "-ftz=1 -prec-div=0 -prec-sqrt=0"
+
 
 @functools.lru_cache(maxsize=64)
 def nvidia_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
@@ -49,17 +51,19 @@ def single_run_text(
         "enable-cuda-dialect": "true",
         "cuda-dialect-external-module": "true",
         **({"ptx-options": options.ptx_options} if options.ptx_options else {}),
-        **({"nvvm-options": options.nvvm_options} if options.nvvm_options else {}),
+        **({"nvvm-options": nvvm_options} if (nvvm_options := _nvvm_options(options)) else {}),
         **extra,
     }
     prelude = "lir-to-cute-dsl," if lir else ""
     return f"builtin.module({prelude}cute-to-nvvm{print_options(settings.items())})"
 
 
+def _nvvm_options(options: WheelOptions) -> str:
+    # `cuda-to-binary` has options `fast` and `ftz` too, which change nothing.
+    return f"{_FAST_MATH} {options.nvvm_options}".strip() if options.fast_math else options.nvvm_options
+
+
 def _finished(pass_: ModulePass, options: WheelOptions) -> ModulePass:
-    if isinstance(pass_, WheelPass) and pass_.name == "cuda-to-binary":
-        if options.fast_math:
-            pass_ = pass_.with_options(fast="true", ftz="true")
-        if options.link_libraries:
-            pass_ = pass_.with_options(l=options.link_libraries)
+    if isinstance(pass_, WheelPass) and pass_.name == "cuda-to-binary" and options.link_libraries:
+        pass_ = pass_.with_options(l=options.link_libraries)
     return pass_

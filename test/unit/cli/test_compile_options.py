@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import CUTECC
 
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
@@ -58,7 +60,7 @@ def test_insert_after(compile) -> None:
     at = plain.index("cse") + 1
     cf = plain.index("convert-scf-to-cf") + 1
     assert steps(record) == [*plain[:at], "symbol-dce", *plain[at:cf], "canonicalize", *plain[cf:]]
-    assert "convert-scf-to-cf,canonicalize{max-iterations=1}," in record.pipeline
+    assert re.search(r"convert-scf-to-cf(\{[^}]*\})?,canonicalize\{max-iterations=1\},", record.pipeline)
     assert record.artifact("ptx")
 
 
@@ -159,7 +161,10 @@ def test_opt_level(compile) -> None:
     record = compile("--opt-level=0")
     assert record.options == {"opt-level": 0}
     assert str(choose_pipeline("nvidia", SM80, WheelOptions(opt_level=0))) == record.pipeline
-    assert record.artifact("ptx") != compile(name="o3").artifact("ptx")
+    # As in the wheel's single run, the level is the assembler's.
+    plain = compile(name="o3")
+    assert record.artifact("ptx") == plain.artifact("ptx")
+    assert record.artifact("sass") != plain.artifact("sass")
 
 
 def test_line_info_gives_lines_of_the_users_file(compile, small_kernel) -> None:
@@ -189,9 +194,8 @@ def test_fast_math_changes_a_kernel_with_math(compile, traced_kernels) -> None:
     plain = compile(module=softmax.module, name="plain").artifact("ptx").decode()
     fast = compile("--fast-math", module=softmax.module, name="fast").artifact("ptx").decode()
     assert plain != fast
-    assert "div.rn.f32" in plain or "sqrt.rn" in plain or "fma.rn.f32" in plain
-    assert ".ftz.f32" in fast
-    assert ".ftz.f32" not in plain
+    assert "add.ftz.f32" in fast
+    assert "add.ftz.f32" not in plain
 
 
 def test_device_asserts_are_kept_on_demand(cutecc, traced_kernels, tmp_path: Path) -> None:
@@ -205,9 +209,9 @@ def test_device_asserts_are_kept_on_demand(cutecc, traced_kernels, tmp_path: Pat
 
 
 def test_ptxas_options_reach_the_assembler(compile) -> None:
-    (plain,) = compile().resources
-    (limited,) = compile("--ptxas-options=--maxrregcount=16").resources
-    assert plain.registers > limited.registers == 16
+    plain, slow = compile(name="plain"), compile("--ptxas-options=-O0", name="slow")
+    assert slow.artifact("ptx") == plain.artifact("ptx")
+    assert slow.artifact("sass") != plain.artifact("sass")
 
 
 def test_nvvm_options_reach_libnvvm(compile) -> None:
@@ -227,8 +231,8 @@ def test_a_ptxas_of_ones_own(compile) -> None:
     assert other.resources[0].spill_store_bytes == 0, "the log of this ptxas is read too"
     assert re.search(r"\d+\.\d+", other.versions.ptxas)
     assert other.versions.ptxas != own.versions.ptxas
-    limited = compile("--ptxas", ptxas, "--ptxas-options=--maxrregcount=16", name="limited")
-    assert limited.resources[0].registers == 16
+    slow = compile("--ptxas", ptxas, "--ptxas-options=-O0", name="slow")
+    assert slow.artifact("sass") != other.artifact("sass")
 
 
 def test_a_ptxas_from_the_environment(cutecc, small_kernel, tmp_path: Path) -> None:
@@ -240,13 +244,6 @@ def test_verify_each_passes_on_what_is_valid(compile) -> None:
     record = compile("--verify-each")
     assert record.status == "ok"
     assert record.artifact("ptx") == compile(name="plain").artifact("ptx")
-
-
-def test_check_inline_asm_is_a_pass(compile, traced_kernels) -> None:
-    module = traced_kernels["inline_ptx"].module
-    checked = compile("--check-inline-asm", module=module)
-    assert str(choose_pipeline("nvidia", SM80, WheelOptions(check_inline_asm=True))) == checked.pipeline
-    assert checked.artifact("ptx")
 
 
 # Going on from a dump.
@@ -306,11 +303,11 @@ def test_a_header_gives_no_tools_or_libraries(cutecc, small_kernel, tmp_path: Pa
         {"options": {"opt-level": "high"}},
         {"options": {"opt-level": 17}},
         {"options": {"fast-math": "perhaps"}},
-        {"options": {"ptx-options": "--output-file=/tmp/x"}},
+        {"options": {"ptx-options": "--output-file=x"}},
         {"options": {"ptx-options": 3}},
         {"options": 3},
         {"pipeline": 3},
-        {"pipeline": "cuda-to-binary{dump-ptx-path=/tmp/x}"},
+        {"pipeline": "cuda-to-binary{dump-ptx-path=x}"},
         {"after": 3},
         {"after": "no-such-pass"},
         {"target": 3},
@@ -318,17 +315,17 @@ def test_a_header_gives_no_tools_or_libraries(cutecc, small_kernel, tmp_path: Pa
     ],
 )
 def test_a_damaged_header_is_an_ordinary_error_or_ignored(cutecc, small_kernel, tmp_path: Path, change) -> None:
-    stage = {"after": "cse#1", "kernel": "k", "target": "sm_80", "pipeline": "nvidia", "options": {}, **change}
+    stage = {"after": None, "kernel": "k", "target": "sm_80", "pipeline": "nvidia", "options": {}, **change}
     text = cutecc("opt", small_kernel.module).stdout
     (tmp_path / "k.mlir").write_text(f"// cutecc-stage: {json.dumps(stage)}\n{text}")
-    from conftest import CUTECC
-    import subprocess
-
-    done = subprocess.run([CUTECC, "compile", "k.mlir", "--stop-after=cse#2", "-q"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode in (0, 1, 2)
+    command = [CUTECC, "compile", "k.mlir", "--stop-after=cse#2", "-q", "-o", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode in (0, 2), done.stderr
     assert "Traceback" not in done.stderr
     assert "internal error" not in done.stderr
-    assert not Path("/tmp/x").exists()
+    if done.returncode == 0:
+        assert read_folder(tmp_path / "out").options == {}
+    assert sorted(path.name for path in tmp_path.iterdir()) in (["k.mlir"], ["k.mlir", "out"])
 
 
 def test_start_after_and_stop_after_together(compile, tmp_path: Path) -> None:

@@ -1,0 +1,445 @@
+"""What `cutecc compile` says when the request is wrong or the compilation fails: message, place, hint, exit code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import CUTECC
+
+from cutecc.record.folder import read_folder
+from cutecc.record.reproducer import read_reproducer
+
+FAILED, USAGE = 1, 2
+
+KERNEL = """\
+import cutlass
+from cutlass import cute
+
+
+@cute.kernel
+def copy_kernel(src: cute.Tensor, dst: cute.Tensor):
+    thread, _, _ = cute.arch.thread_idx()
+    dst[thread] = src[thread]
+
+
+@cute.jit
+def copy(src: cute.Tensor, dst: cute.Tensor):
+    copy_kernel(src, dst).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+
+def plain(src, dst):
+    pass
+
+
+class Copy:
+    def __init__(self, threads: int):
+        self.threads = threads
+
+    @cute.jit
+    def __call__(self, src: cute.Tensor, dst: cute.Tensor):
+        copy_kernel(src, dst).launch(grid=[1, 1, 1], block=[self.threads, 1, 1])
+"""
+ARGS = ("--arg", "src=f32[32]", "--arg", "dst=f32[32]", "--target=sm_80")
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    file = tmp_path / "kernel.py"
+    file.write_text(KERNEL)
+    return file
+
+
+@pytest.fixture
+def says(cutecc):
+    """Runs `cutecc compile` and checks each line of its message, in order, as a pattern."""
+
+    def check(*arguments: object, status: int, lines: list[str], env: dict[str, str] | None = None) -> str:
+        done = cutecc("compile", *arguments, status=status, env=env)
+        assert done.stdout == ""
+        assert "internal error" not in done.stderr
+        rest = done.stderr.splitlines()
+        for pattern in lines:
+            found = next((index for index, line in enumerate(rest) if re.fullmatch(pattern, line)), None)
+            assert found is not None, f"no line {pattern!r} (in this order) in:\n{done.stderr}"
+            rest = rest[found + 1 :]
+        return done.stderr
+
+    return check
+
+
+def write(tmp_path: Path, name: str, text: str) -> Path:
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+# Files, functions, entries.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (["missing.py"], [r"error: cannot read missing\.py: No such file or directory"]),
+        (["missing.py:copy"], [r"error: cannot read missing\.py: No such file or directory"]),
+        (["missing.mlir"], [r"error: cannot read missing\.mlir: No such file or directory"]),
+        (["kernel.cu"], [r"error: 'kernel\.cu' is neither a Python file nor a \.mlir file"]),
+        ([".", "--target=sm_80"], [r"error: '\.' is neither a Python file nor a \.mlir file"]),
+        ([], [r"Error: Missing argument '.*'\."]),
+    ],
+)
+def test_the_file(says, arguments: list[str], lines: list[str]) -> None:
+    says(*arguments, status=USAGE, lines=lines)
+
+
+def test_a_function_that_is_not_there(says, kernel) -> None:
+    says(
+        *("kernel.py:coppy", *ARGS),
+        status=USAGE,
+        lines=[
+            r"error: kernel\.py has no function 'coppy'",
+            r"hint: did you mean kernel\.py:copy\?",
+            r"hint: @cute\.jit functions in it: copy",
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("copy_kernel", [r"error: 'copy_kernel' is a @cute\.kernel, .*", r"hint: name the @cute\.jit function .*"]),
+        ("plain", [r"error: 'plain' is a function without @cute\.jit"]),
+        ("Copy", [r"error: 'Copy' is a class", r"hint: make an object of it: 'Copy\(…\)'"]),
+    ],
+)
+def test_something_else_than_a_host_function(says, kernel, name: str, lines: list[str]) -> None:
+    says(f"kernel.py:{name}", *ARGS, status=USAGE, lines=lines)
+
+
+def test_a_file_with_several_or_none(says, tmp_path: Path) -> None:
+    second = KERNEL[KERNEL.index("@cute.jit") : KERNEL.index("def plain")].replace("def copy(", "def copy_again(")
+    write(tmp_path, "two.py", KERNEL + "\n\n" + second)
+    says(
+        *("two.py", *ARGS),
+        status=USAGE,
+        lines=[r"error: two\.py has 2 @cute\.jit functions: copy \(line 12\), copy_again \(line \d+\)", r"hint: choose one: two\.py:copy"],
+    )
+    write(tmp_path, "none.py", "x = 1\n")
+    says("none.py", *ARGS, status=USAGE, lines=[r"error: none\.py has no @cute\.jit function", r"hint: .*--entry.*"])
+
+
+@pytest.mark.parametrize(
+    ("entry", "lines"),
+    [
+        ("Coppy(4)", [r".*error: entry 'Coppy\(4\)' of kernel\.py: NameError: .*", r"hint: did you mean Copy\?"]),
+        ("Copy(", [r".*error: entry 'Copy\(' of kernel\.py: .*", r" *Copy\(", r" *\^"]),
+        ("Copy()", [r".*error: entry 'Copy\(\)' of kernel\.py: TypeError: .*threads.*"]),
+        ("1 / 0", [r".*error: entry '1 / 0' of kernel\.py: ZeroDivisionError: .*"]),
+        ("Copy", [r".*error: 'Copy' is a class.*"]),
+    ],
+)
+def test_entries(says, kernel, entry: str, lines: list[str]) -> None:
+    says("kernel.py", "--entry", entry, *ARGS, status=USAGE, lines=lines)
+
+
+def test_a_good_entry(cutecc, kernel, tmp_path: Path) -> None:
+    done = cutecc("compile", "kernel.py", "--entry", "Copy(threads=64)", *ARGS)
+    (resources,) = read_folder(tmp_path / done.stdout.strip()).resources
+    assert resources.occupancy is not None
+    assert resources.occupancy.block_threads == 64
+
+
+# Argument specs.
+
+
+def test_a_parameter_without_a_spec_shows_it_and_one_that_would_fit(says, kernel) -> None:
+    text = says(*("kernel.py:copy", "--arg", "src=f32[32]", "--target=sm_80"), status=USAGE, lines=[r".*error: .*'?dst'?.*"])
+    assert "kernel.py:12" in text
+    assert "cute.Tensor" in text
+    assert re.search(r"--arg dst=", text)
+
+
+@pytest.mark.parametrize(
+    ("argument", "lines"),
+    [
+        ("src=f33[32]", [r"--arg src:1:1: error: .*f33.*", r"  f33\[32\]", r"  \^+"]),
+        ("src=f32[32", [r"--arg src:1:\d+: error: .*", r"  f32\[32"]),
+        ("src=f32[32]x", [r"--arg src:1:8: error: .*"]),
+        ("src", [r"error: --arg takes NAME=SPEC, not 'src'", r"hint: .*"]),
+        ("=f32[32]", [r"error: --arg takes NAME=SPEC, not '=f32\[32\]'"]),
+        ("sorce=f32[32]", [r".*error: .*sorce.*"]),
+        ("src=i32=3", [r".*error: .*"]),
+    ],
+)
+def test_wrong_specs(says, kernel, argument: str, lines: list[str]) -> None:
+    says("kernel.py:copy", "--arg", argument, "--arg", "dst=f32[32]", "--arg", "src2=f32" if False else "dst=f32[32]", "--target=sm_80", status=USAGE, lines=lines)
+
+
+def test_a_wrong_header_is_located_in_the_file(says, tmp_path: Path) -> None:
+    write(tmp_path, "header.py", '# cutecc: target = sm_80\n' + KERNEL)
+    says("header.py:copy", status=USAGE, lines=[r"header\.py:1:\d+: error: the header is not TOML: .*", r"  # cutecc: target = sm_80", r" +\^"])
+    write(tmp_path, "header.py", '# cutecc: traget = "sm_80"\n' + KERNEL)
+    says("header.py:copy", status=USAGE, lines=[r"header\.py:1:11: error: unknown key 'traget' in the header", r"hint: did you mean target\?"])
+
+
+def test_arg_and_entry_are_for_python(says, small_kernel) -> None:
+    lines = [r"error: --arg and --entry are for Python files", r"hint: .*"]
+    says(small_kernel.module, "--arg", "a=f32", "--target=sm_80", status=USAGE, lines=lines)
+    says(small_kernel.module, "--entry", "x", "--target=sm_80", status=USAGE, lines=lines)
+
+
+# Targets.
+
+
+@pytest.mark.parametrize("target", ["sm_42", "sm_80,sm_42", "h100"])
+def test_an_unknown_target(says, small_kernel, target: str) -> None:
+    says(small_kernel.module, "--target", target, status=USAGE, lines=[r"error: unknown target '(sm_42|h100)'", r"hint: known targets: sm_80, .*sm_121f"])
+
+
+def test_no_target(says, small_kernel, tmp_path: Path) -> None:
+    """On a machine without a GPU; the driver's library is hidden in case there is one."""
+    says(
+        small_kernel.module,
+        status=USAGE,
+        env={"CUDA_VISIBLE_DEVICES": ""},
+        lines=[r"error: no target: none is given, and this machine has no GPU to compile for", r'hint: .*--target sm_90a.*'],
+    )
+
+
+# Passes, pipelines, options.
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        (["--stop-after=no-such-pass"], [r"error: no pass 'no-such-pass' in the pipeline", r"hint: the pipeline has .*cse.*"]),
+        (["--stop-after=cute-desugra"], [r"error: no pass 'cute-desugra' in the pipeline", r"hint: did you mean cute-desugar\?"]),
+        (["--stop-after=cse"], [r"error: 'cse' runs 2 times in the pipeline", r"hint: say which: cse#1, cse#2"]),
+        (["--start-after=cse"], [r"error: 'cse' runs 2 times in the pipeline"]),
+        (["--start-after=cse#2", "--stop-after=cse#1"], [r"error: nothing to run between cse#2 and stopping after cse#1"]),
+        (["--start-after=cuda-error-handling"], [r"error: nothing to run between cuda-error-handling and the end of the pipeline"]),
+        (["--without=nothing"], [r"error: no pass 'nothing' in the pipeline"]),
+        (["--insert-after=cse"], [r"error: --insert-after takes PASS=NEW, not 'cse'"]),
+        (["--insert-before==cse"], [r"error: --insert-before takes PASS=NEW, not '=cse'"]),
+        (["--replace=cse="], [r"error: --replace takes PASS=NEW, not 'cse='"]),
+        (["--replace=cse#9=canonicalize"], [r"error: 'cse#9': cse occurs 2 times, counted from #1"]),
+        (["--insert-after=cse=nonsense"], [r"error: no pass is called 'nonsense'", r"hint: cutecc passes lists them all"]),
+        (["--insert-after=cse=canonicalize{speed=9}"], [r"error: pass canonicalize does not take the options .*"]),
+        (["--insert-after=cse=cse,cse"], [r"error: 'cse,cse' is not one pass"]),
+        (["--pipeline=cse,no-such-pass"], [r"error: no pass is called 'no-such-pass'"]),
+        (["--pipeline=cse{"], [r"error: .*'}' is missing.*"]),
+        (["--pipeline=missing.pipeline"], [r"error: pipeline file missing\.pipeline does not exist"]),
+        (["--pipeline=cuda-compute-target"], [r"error: pass cuda-compute-target does not run on a module"]),
+        (["--dump-after=no-such-pass"], [r"error: no pass 'no-such-pass' in the pipeline"]),
+        (["--dump-before=no-such-pass"], [r"error: no pass 'no-such-pass' in the pipeline"]),
+        (["--dump-after=cse#7"], [r"error: 'cse#7': cse occurs 2 times, counted from #1"]),
+        (["--ptxas=/no/such/ptxas"], [r"error: --ptxas: there is no program /no/such/ptxas"]),
+        (["--link-libraries=/no/such.bc"], [r"error: --link-libraries: there is no file /no/such\.bc"]),
+        (["--opt-level=4"], [r"Error: Invalid value for '--opt-level': 4 is not in the range 0<=x<=3\."]),
+        (["--opt-level=fast"], [r"Error: Invalid value for '--opt-level': .*"]),
+        (["--no-such-option"], [r"Error: No such option '?--no-such-option'?.*"]),
+        (["--nvvm-options=-opt=3 } canonicalize {"], [r"error: libNVVM option '}': .*"]),
+    ],
+)
+def test_passes_and_options(says, small_kernel, tmp_path: Path, options: list[str], lines: list[str]) -> None:
+    says(small_kernel.module, "--target=sm_80", *options, "-o", "out", status=USAGE, lines=lines)
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("option", ["--output-file=x", "-o x", "--options-file=x", "--input-as-string", "x.ptx"])
+def test_ptxas_options_that_name_files_are_refused(says, small_kernel, tmp_path: Path, option: str) -> None:
+    says(small_kernel.module, "--target=sm_80", f"--ptxas-options={option}", status=USAGE, lines=[r"error: .*"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["dump-ptx-path", "dump-cubin-path", "output-json-path", "toolkit", "l"])
+@pytest.mark.parametrize("way", ["pipeline", "file", "insert", "replace"])
+def test_options_that_name_a_path_are_refused(says, small_kernel, tmp_path: Path, option: str, way: str) -> None:
+    text = f"cuda-to-binary{{{option}={tmp_path}/x}}"
+    write(tmp_path, "p.pipeline", text)
+    arguments = {
+        "pipeline": f"--pipeline={text}",
+        "file": "--pipeline=p.pipeline",
+        "insert": f"--insert-after=cse={text}",
+        "replace": f"--replace=cuda-to-binary={text}",
+    }[way]
+    says(small_kernel.module, "--target=sm_80", arguments, status=USAGE, lines=[rf"error: pass cuda-to-binary: option '{option}' names a path, .*", r"hint: .*"])
+    assert [path.name for path in tmp_path.iterdir()] == ["p.pipeline"]
+
+
+# Kernels and modules that fail.
+
+
+def test_a_kernel_that_raises_while_it_is_traced(says, tmp_path: Path) -> None:
+    text = KERNEL.replace("    dst[thread] = src[thread]", "    dst[thread] = src[thread] + missing_name")
+    write(tmp_path, "kernel.py", text)
+    says(
+        *("kernel.py:copy", *ARGS),
+        status=FAILED,
+        lines=[r"kernel\.py:8(:\d+)?: error: .*missing_name.*", r" +dst\[thread\] = src\[thread\] \+ missing_name"],
+    )
+
+
+def test_a_kernel_that_misuses_the_dsl(says, tmp_path: Path) -> None:
+    text = KERNEL.replace("    dst[thread] = src[thread]", "    dst[thread, thread, thread] = src[thread]")
+    write(tmp_path, "kernel.py", text)
+    says("kernel.py:copy", *ARGS, status=FAILED, lines=[r"kernel\.py:8(:\d+)?: error: .*", r" +dst\[thread, thread, thread\] = src\[thread\]"])
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("import cutlass\nraise ValueError('at import')\n", [r"broken\.py:2(:\d+)?: error: .*at import.*", r" +raise ValueError\('at import'\)"]),
+        ("import cutlass\ndef f(:\n", [r"broken\.py:2:\d+: error: .*", r" +def f\(:", r" +\^"]),
+        ("import no_such_package\n", [r"broken\.py:1(:\d+)?: error: .*no_such_package.*"]),
+        ("import sys\nsys.exit(3)\n", [r"broken\.py:2(:\d+)?: error: .*"]),
+    ],
+)
+def test_a_file_that_fails_when_it_is_run(says, tmp_path: Path, text: str, lines: list[str]) -> None:
+    write(tmp_path, "broken.py", text)
+    says("broken.py:f", *ARGS, status=FAILED, lines=lines)
+
+
+def test_a_kernel_that_takes_its_process_down(says, tmp_path: Path) -> None:
+    text = KERNEL.replace("    copy_kernel(src, dst)", "    import os; os.abort()\n    copy_kernel(src, dst)")
+    write(tmp_path, "kernel.py", text)
+    says("kernel.py:copy", *ARGS, status=FAILED, lines=[r"error: tracing kernel\.py aborted: .*SIGABRT.*"])
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("func.func @f( {", [r"m\.mlir:1:\d+: error: .*", r"  func\.func @f\( \{", r" +\^"]),
+        ("hello", [r"m\.mlir:1:1: error: .*", r"  hello"]),
+        ('func.func @f() -> i32 { return }', [r"m\.mlir:1:\d+: error: .*"]),
+        ("\x00", [r"error: m\.mlir is neither MLIR bytecode nor text: .*"]),
+        ("ML\udcefR\x00", [r"error: m\.mlir: not readable as MLIR bytecode: .*"]),
+    ],
+)
+def test_modules_that_do_not_parse(says, tmp_path: Path, text: str, lines: list[str]) -> None:
+    (tmp_path / "m.mlir").write_bytes(text.encode(errors="surrogateescape"))
+    says("m.mlir", "--target=sm_80", status=FAILED, lines=lines)
+
+
+def test_a_module_that_aborts_the_parser(says, tmp_path: Path) -> None:
+    source = Path(__file__).parents[2] / "inputs" / "aborts-while-parsing.mlir"
+    says(source, "--target=sm_80", status=FAILED, lines=[r"error: .*aborts-while-parsing\.mlir: reading the module aborted: .*SIGABRT"])
+
+
+def test_a_failing_pass_leaves_a_reproducer_that_reproduces(says, small_kernel, tmp_path: Path) -> None:
+    # Lowering what is left of `cute` needs the passes before.
+    text = says(
+        *(small_kernel.module, "--target=sm_80", "--pipeline=canonicalize,convert-cute-to-core,cse", "--dump-after=all", "-o", "out"),
+        status=FAILED,
+        lines=[
+            r"(.*vector_copy\.py:\d+:\d+: )?error: pass convert-cute-to-core failed: failed to legalize operation 'cute\..*",
+            r"reproducer: out/reproducer-02-convert-cute-to-core\.mlir",
+            r"reproduce: cutecc opt out/reproducer-02-convert-cute-to-core\.mlir --pipeline=convert-cute-to-core",
+        ],
+    )
+    assert "does not show this failure" not in text
+    record = read_folder(tmp_path / "out")
+    assert record.status == "failed"
+    assert record.failure is not None
+    assert record.failure.stage == "convert-cute-to-core"
+    assert record.failure.reproducer == "reproducer-02-convert-cute-to-core.mlir"
+    assert [(step.name, step.status) for step in record.steps] == [("canonicalize", "ok"), ("convert-cute-to-core", "failed")]
+    assert record.traced == "00-traced.mlir"
+    assert record.steps[0].dump == "01-canonicalize.mlir"
+
+    file = tmp_path / "out" / record.failure.reproducer
+    reproducer = read_reproducer(file.read_text())
+    assert reproducer.expected == "failed"
+    command = text.splitlines()[-1].removeprefix("reproduce: ")
+    assert shlex.split(command) == reproducer.command(f"out/{file.name}")
+    again = subprocess.run([CUTECC, *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True)
+    assert again.returncode == FAILED
+    assert reproducer.message in again.stderr
+
+
+def test_the_reproducer_after_several_passes_is_the_module_before_the_failing_one(says, small_kernel, tmp_path: Path) -> None:
+    says(
+        *(small_kernel.module, "--target=sm_80", "--without=cute-expand-ops", "--dump-after=all", "-o", "out"),
+        status=FAILED,
+        lines=[r".*error: pass [\w-]+ failed: .*", r"reproducer: out/reproducer-\d\d-[\w-]+\.mlir"],
+    )
+    record = read_folder(tmp_path / "out")
+    assert record.failure is not None
+    last = [step for step in record.steps if step.dump][-1]
+    saved = (tmp_path / "out" / (record.failure.reproducer or "")).read_text()
+    from cutecc.ir.modules import fresh_context, parse, to_text
+
+    with fresh_context():
+        dump = (tmp_path / "out" / (last.dump or "")).read_text()
+        assert to_text(parse(saved.encode())) == to_text(parse(dump.encode()))
+
+
+def test_ptxas_that_fails_names_the_kernel_and_its_words(says, traced_kernels, tmp_path: Path) -> None:
+    """Inline PTX that no assembler takes."""
+    source = traced_kernels["inline_ptx"].source.read_text()
+    assert "prmt.b32" in source or "asm" in source
+    module = subprocess.run([CUTECC, "opt", traced_kernels["inline_ptx"].module], capture_output=True, text=True).stdout
+    mnemonic = re.search(r'llvm\.inline_asm[^"]*"\s*([a-z0-9.]+)', module)
+    assert mnemonic is not None
+    write(tmp_path, "bad.mlir", module.replace(mnemonic[1], "frobnicate.b32"))
+    text = says("bad.mlir", "--target=sm_80", "-o", "out", status=FAILED, lines=[r".*error: .*"])
+    assert "frobnicate" in text
+    assert "cuda-to-binary" in text or "ptxas" in text
+    assert read_folder(tmp_path / "out").status == "failed"
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        '#nvvm.target<chip = "sm_80", link = ["/etc/passwd"]>',
+        '#nvvm.target<chip = "sm_80", flags = {"ptx-cmd-options" = ["--output-file=x"]}>',
+        '#nvvm.target<chip = "sm_80", flags = {"nvvm-options" = "-x"}>',
+    ],
+)
+def test_target_attributes_with_tool_options_are_refused(says, tmp_path: Path, attribute: str) -> None:
+    write(
+        tmp_path,
+        "hostile.mlir",
+        f"gpu.module @m [{attribute}] {{\n"
+        "  llvm.func @k() attributes {gpu.kernel, nvvm.kernel} {\n    llvm.return\n  }\n}\n",
+    )
+    says(
+        *("hostile.mlir", "--target=sm_80", "--pipeline=cuda-to-binary", "-o", "out"),
+        status=FAILED,
+        lines=[r"error: the module's GPU target names link libraries or tool options, which a module may not", r"hint: .*"],
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hostile.mlir", "out"]
+
+
+def test_verify_each_names_the_pass(cutecc, tmp_path: Path, small_kernel) -> None:
+    """There is no pass of the wheel's that is known to leave an invalid module; that none here does is the test."""
+    cutecc("compile", small_kernel.module, "--target=sm_80", "--verify-each", "-o", "out", "-q")
+    assert read_folder(tmp_path / "out").status == "ok"
+
+
+# What an error looks like.
+
+
+def test_debug_shows_where_it_comes_from(cutecc) -> None:
+    for arguments, env in ((["--debug"], {}), ([], {"CUTECC_DEBUG": "1"})):
+        done = subprocess.run(
+            [CUTECC, *arguments, "compile", "missing.mlir", "--target=sm_80"], capture_output=True, text=True, env={**__import__("os").environ, **env}
+        )
+        assert done.returncode == USAGE
+        assert "Traceback (most recent call last)" in done.stderr
+        assert "error: cannot read missing.mlir" in done.stderr
+    assert "Traceback" not in cutecc("compile", "missing.mlir", "--target=sm_80", status=USAGE, env={"CUTECC_DEBUG": "0"}).stderr
+
+
+def test_debug_shows_the_workers_side_too(small_kernel, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [CUTECC, "--debug", "compile", small_kernel.module, "--target=sm_80", "--pipeline=nonsense"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == USAGE
+    assert "check_registered" in done.stderr
+
+
+def test_errors_have_colour_on_demand_only(cutecc) -> None:
+    assert "\x1b[" not in cutecc("compile", "missing.mlir", "--target=sm_80", status=USAGE).stderr
