@@ -58,6 +58,10 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
     whole = checked_pipeline(options, target, module)
     start, stop = _bounds(whole, options)
     pipeline = Pipeline(whole.passes[start:stop])
+    selectors = whole.selectors()[start:stop]
+    for selector in (*options.dumps.after, *options.dumps.before):
+        if selector not in ("all", *selectors):
+            pipeline.positions(selector)
     compilation = Compilation(
         name=request.name,
         target=target.name,
@@ -77,7 +81,7 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         after=options.start_after,
         options=options.changed(),
     )
-    return Plan(pipeline, start, whole.selectors()[start:stop], stage, compilation)
+    return Plan(pipeline, start, selectors, stage, compilation)
 
 
 def checked_pipeline(options: CompileOptions, target: Target, module: ir.Module) -> Pipeline:

@@ -1,7 +1,7 @@
 """Write docs/manifest.schema.json, the published JSON Schema of the manifest, from the record's data classes.
 
-    python tools/update_schema.py            # write it
-    python tools/update_schema.py --check    # only say, by the exit status, whether it is up to date
+python tools/update_schema.py            # write it
+python tools/update_schema.py --check    # only say, by the exit status, whether it is up to date
 """
 
 from __future__ import annotations

@@ -72,7 +72,11 @@ def _imported(node: ast.AST, importer: str, is_package: bool, known: dict[str, P
             base = ".".join([*above, base] if base else above)
         # `from cutecc.passes import manager` imports the module, not a name of the package.
         return [f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base for alias in node.names]
-    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("importlib.import_module", "import_module", "__import__"):
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+        "importlib.import_module",
+        "import_module",
+        "__import__",
+    ):
         argument = node.args[0] if node.args else None
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
             return [argument.value]

@@ -9,7 +9,17 @@ import pytest
 from import_graph import PACKAGE, Import, imports, modules
 
 # The top-level modules that drive everything, in their order: each may import those above it.
-DRIVER_ORDER = ["events", "kernel", "isolation", "request", "planning", "artifacts", "reproducing", "driver", "contained"]
+DRIVER_ORDER = [
+    "events",
+    "kernel",
+    "isolation",
+    "request",
+    "planning",
+    "artifacts",
+    "reproducing",
+    "driver",
+    "contained",
+]
 FOUNDATIONS = {"target", "config", "errors"}
 
 # Each place and what it may import besides itself and the foundations: the design's column "may import". A place that the
@@ -94,12 +104,16 @@ def test_only_the_frontend_imports_the_dsl() -> None:
 
 
 def test_the_frontend_imports_the_dsl_late() -> None:
-    early = [str(each) for each in imports() if each.imported.startswith(DSL) and not each.late and not each.typing_only]
+    early = [
+        str(each) for each in imports() if each.imported.startswith(DSL) and not each.late and not each.typing_only
+    ]
     assert not early, "\n" + "\n".join(early)
 
 
 def test_command_line_modules_are_for_the_command_line() -> None:
-    wrong = [str(each) for each in imports() if place(each.imported) == "cli" and place(each.importer) not in ("cli", "")]
+    wrong = [
+        str(each) for each in imports() if place(each.imported) == "cli" and place(each.importer) not in ("cli", "")
+    ]
     assert not wrong, "\n" + "\n".join(wrong)
 
 
@@ -137,7 +151,11 @@ def test_there_are_no_cycles_at_import_time() -> None:
 
 
 def test_no_file_is_called_utils_or_helpers() -> None:
-    wrong = [name for name in modules() if name.rpartition(".")[2].strip("_") in ("utils", "util", "helpers", "helper", "common", "misc")]
+    wrong = [
+        name
+        for name in modules()
+        if name.rpartition(".")[2].strip("_") in ("utils", "util", "helpers", "helper", "common", "misc")
+    ]
     assert not wrong
 
 
@@ -162,10 +180,18 @@ def package(root: Path, files: dict[str, str]) -> Path:
 @pytest.mark.parametrize(
     ("file", "text", "expected"),
     [
-        ("record/x.py", "import cutecc.passes.base", "cutecc/record/x.py:1: cutecc.record.x imports cutecc.passes.base"),
+        (
+            "record/x.py",
+            "import cutecc.passes.base",
+            "cutecc/record/x.py:1: cutecc.record.x imports cutecc.passes.base",
+        ),
         ("passes/x.py", "from cutecc import driver", "cutecc.passes.x imports cutecc.driver"),
         ("passes/x.py", "def f():\n    from cutecc.frontend.trace import trace", "cutecc/passes/x.py:2:"),
-        ("ir/x.py", "import importlib\nimportlib.import_module('cutecc.backend.ptxas')", "cutecc.ir.x imports cutecc.backend.ptxas"),
+        (
+            "ir/x.py",
+            "import importlib\nimportlib.import_module('cutecc.backend.ptxas')",
+            "cutecc.ir.x imports cutecc.backend.ptxas",
+        ),
         ("target.py", "import cutecc.ir.modules", "cutecc/target may import: nothing of ours"),
         ("layout/x.py", "from ..record import folder", "cutecc.layout.x imports cutecc.record"),
         ("novelty/x.py", "import cutecc.ir.modules", "cutecc/novelty is not in the design's table"),

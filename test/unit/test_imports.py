@@ -50,7 +50,9 @@ def test_help_loads_no_compiler() -> None:
     code = "import sys; sys.argv = ['cutecc', '--help']\nfrom cutecc.cli.main import main\ntry: main()\nexcept SystemExit: pass"
     loaded = loaded_by(code)
     assert heavy(loaded) == {name for name in loaded if name.partition(".")[0] == "click"}
-    assert not {name for name in loaded if name.startswith(("cutecc.passes", "cutecc.ir", "cutecc.frontend", "cutecc.driver"))}
+    assert not {
+        name for name in loaded if name.startswith(("cutecc.passes", "cutecc.ir", "cutecc.frontend", "cutecc.driver"))
+    }
 
 
 @pytest.mark.parametrize("kind", ["module", "kernel", "opt"])

@@ -170,7 +170,9 @@ def test_a_child_that_is_killed_from_outside() -> None:
 
 def test_environment_folder_and_module_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUTE_DSL_ARCH", "sm_80")
-    arch, folder, first, ignores_interrupts = call("test_isolation:report_environment", environment={"CUTE_DSL_ARCH": "sm_90a"})
+    arch, folder, first, ignores_interrupts = call(
+        "test_isolation:report_environment", environment={"CUTE_DSL_ARCH": "sm_90a"}
+    )
     assert (arch, folder, first, ignores_interrupts) == ("sm_90a", os.getcwd(), sys.path[0], True)
     assert os.environ["CUTE_DSL_ARCH"] == "sm_80"
 

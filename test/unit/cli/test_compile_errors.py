@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -82,8 +83,8 @@ def write(tmp_path: Path, name: str, text: str) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [
-        (["missing.py"], [r"error: cannot read missing\.py: No such file or directory"]),
-        (["missing.py:copy"], [r"error: cannot read missing\.py: No such file or directory"]),
+        (["missing.py"], [r"error: there is no file missing\.py"]),
+        (["missing.py:copy"], [r"error: there is no file missing\.py"]),
         (["missing.mlir"], [r"error: cannot read missing\.mlir: No such file or directory"]),
         (["kernel.cu"], [r"error: 'kernel\.cu' is neither a Python file nor a \.mlir file"]),
         ([".", "--target=sm_80"], [r"error: '\.' is neither a Python file nor a \.mlir file"]),
@@ -124,7 +125,10 @@ def test_a_file_with_several_or_none(says, tmp_path: Path) -> None:
     says(
         *("two.py", *ARGS),
         status=USAGE,
-        lines=[r"error: two\.py has 2 @cute\.jit functions: copy \(line 12\), copy_again \(line \d+\)", r"hint: choose one: two\.py:copy"],
+        lines=[
+            r"error: two\.py has 2 @cute\.jit functions: copy \(line 12\), copy_again \(line \d+\)",
+            r"hint: choose one: two\.py:copy",
+        ],
     )
     write(tmp_path, "none.py", "x = 1\n")
     says("none.py", *ARGS, status=USAGE, lines=[r"error: none\.py has no @cute\.jit function", r"hint: .*--entry.*"])
@@ -155,7 +159,9 @@ def test_a_good_entry(cutecc, kernel, tmp_path: Path) -> None:
 
 
 def test_a_parameter_without_a_spec_shows_it_and_one_that_would_fit(says, kernel) -> None:
-    text = says(*("kernel.py:copy", "--arg", "src=f32[32]", "--target=sm_80"), status=USAGE, lines=[r".*error: .*'?dst'?.*"])
+    text = says(
+        *("kernel.py:copy", "--arg", "src=f32[32]", "--target=sm_80"), status=USAGE, lines=[r".*error: .*'?dst'?.*"]
+    )
     assert "kernel.py:12" in text
     assert "cute.Tensor" in text
     assert re.search(r"--arg dst=", text)
@@ -164,9 +170,9 @@ def test_a_parameter_without_a_spec_shows_it_and_one_that_would_fit(says, kernel
 @pytest.mark.parametrize(
     ("argument", "lines"),
     [
-        ("src=f33[32]", [r"--arg src:1:1: error: .*f33.*", r"  f33\[32\]", r"  \^+"]),
-        ("src=f32[32", [r"--arg src:1:\d+: error: .*", r"  f32\[32"]),
-        ("src=f32[32]x", [r"--arg src:1:8: error: .*"]),
+        ("src=f33[32]", [r"--arg src:1: error: .*f33.*", r"  f33\[32\]", r"  \^+"]),
+        ("src=f32[32", [r"--arg src:7: error: .*", r"  f32\[32", r" {8}\^"]),
+        ("src=f32[32]x", [r"--arg src:8: error: .*"]),
         ("src", [r"error: --arg takes NAME=SPEC, not 'src'", r"hint: .*"]),
         ("=f32[32]", [r"error: --arg takes NAME=SPEC, not '=f32\[32\]'"]),
         ("sorce=f32[32]", [r".*error: .*sorce.*"]),
@@ -174,14 +180,22 @@ def test_a_parameter_without_a_spec_shows_it_and_one_that_would_fit(says, kernel
     ],
 )
 def test_wrong_specs(says, kernel, argument: str, lines: list[str]) -> None:
-    says("kernel.py:copy", "--arg", argument, "--arg", "dst=f32[32]", "--arg", "src2=f32" if False else "dst=f32[32]", "--target=sm_80", status=USAGE, lines=lines)
+    says("kernel.py:copy", "--arg", argument, "--arg", "dst=f32[32]", "--target=sm_80", status=USAGE, lines=lines)
 
 
 def test_a_wrong_header_is_located_in_the_file(says, tmp_path: Path) -> None:
-    write(tmp_path, "header.py", '# cutecc: target = sm_80\n' + KERNEL)
-    says("header.py:copy", status=USAGE, lines=[r"header\.py:1:\d+: error: the header is not TOML: .*", r"  # cutecc: target = sm_80", r" +\^"])
+    write(tmp_path, "header.py", "# cutecc: target = sm_80\n" + KERNEL)
+    says(
+        "header.py:copy",
+        status=USAGE,
+        lines=[r"header\.py:1:\d+: error: the header is not TOML: .*", r"  # cutecc: target = sm_80", r" +\^"],
+    )
     write(tmp_path, "header.py", '# cutecc: traget = "sm_80"\n' + KERNEL)
-    says("header.py:copy", status=USAGE, lines=[r"header\.py:1:11: error: unknown key 'traget' in the header", r"hint: did you mean target\?"])
+    says(
+        "header.py:copy",
+        status=USAGE,
+        lines=[r"header\.py:1:11: error: unknown key 'traget' in the header", r"hint: did you mean target\?"],
+    )
 
 
 def test_arg_and_entry_are_for_python(says, small_kernel) -> None:
@@ -195,7 +209,13 @@ def test_arg_and_entry_are_for_python(says, small_kernel) -> None:
 
 @pytest.mark.parametrize("target", ["sm_42", "sm_80,sm_42", "h100"])
 def test_an_unknown_target(says, small_kernel, target: str) -> None:
-    says(small_kernel.module, "--target", target, status=USAGE, lines=[r"error: unknown target '(sm_42|h100)'", r"hint: known targets: sm_80, .*sm_121f"])
+    says(
+        small_kernel.module,
+        "--target",
+        target,
+        status=USAGE,
+        lines=[r"error: unknown target '(sm_42|h100)'", r"hint: known targets: sm_80, .*sm_121f"],
+    )
 
 
 def test_no_target(says, small_kernel, tmp_path: Path) -> None:
@@ -204,7 +224,10 @@ def test_no_target(says, small_kernel, tmp_path: Path) -> None:
         small_kernel.module,
         status=USAGE,
         env={"CUDA_VISIBLE_DEVICES": ""},
-        lines=[r"error: no target: none is given, and this machine has no GPU to compile for", r'hint: .*--target sm_90a.*'],
+        lines=[
+            r"error: no target: none is given, and this machine has no GPU to compile for",
+            r"hint: .*--target sm_90a.*",
+        ],
     )
 
 
@@ -214,18 +237,33 @@ def test_no_target(says, small_kernel, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "lines"),
     [
-        (["--stop-after=no-such-pass"], [r"error: no pass 'no-such-pass' in the pipeline", r"hint: the pipeline has .*cse.*"]),
-        (["--stop-after=cute-desugra"], [r"error: no pass 'cute-desugra' in the pipeline", r"hint: did you mean cute-desugar\?"]),
+        (
+            ["--stop-after=no-such-pass"],
+            [r"error: no pass 'no-such-pass' in the pipeline", r"hint: the pipeline has .*cse.*"],
+        ),
+        (
+            ["--stop-after=cute-desugra"],
+            [r"error: no pass 'cute-desugra' in the pipeline", r"hint: did you mean cute-desugar\?"],
+        ),
         (["--stop-after=cse"], [r"error: 'cse' runs 2 times in the pipeline", r"hint: say which: cse#1, cse#2"]),
         (["--start-after=cse"], [r"error: 'cse' runs 2 times in the pipeline"]),
-        (["--start-after=cse#2", "--stop-after=cse#1"], [r"error: nothing to run between cse#2 and stopping after cse#1"]),
-        (["--start-after=cuda-error-handling"], [r"error: nothing to run between cuda-error-handling and the end of the pipeline"]),
+        (
+            ["--start-after=cse#2", "--stop-after=cse#1"],
+            [r"error: nothing to run between cse#2 and stopping after cse#1"],
+        ),
+        (
+            ["--start-after=cuda-error-handling"],
+            [r"error: nothing to run between cuda-error-handling and the end of the pipeline"],
+        ),
         (["--without=nothing"], [r"error: no pass 'nothing' in the pipeline"]),
         (["--insert-after=cse"], [r"error: --insert-after takes PASS=NEW, not 'cse'"]),
         (["--insert-before==cse"], [r"error: --insert-before takes PASS=NEW, not '=cse'"]),
         (["--replace=cse="], [r"error: --replace takes PASS=NEW, not 'cse='"]),
         (["--replace=cse#9=canonicalize"], [r"error: 'cse#9': cse occurs 2 times, counted from #1"]),
-        (["--insert-after=cse=nonsense"], [r"error: no pass is called 'nonsense'", r"hint: cutecc passes lists them all"]),
+        (
+            ["--insert-after=cse=nonsense"],
+            [r"error: no pass is called 'nonsense'", r"hint: cutecc passes lists them all"],
+        ),
         (["--insert-after=cse=canonicalize{speed=9}"], [r"error: pass canonicalize does not take the options .*"]),
         (["--insert-after=cse=cse,cse"], [r"error: 'cse,cse' is not one pass"]),
         (["--pipeline=cse,no-such-pass"], [r"error: no pass is called 'no-such-pass'"]),
@@ -245,7 +283,7 @@ def test_no_target(says, small_kernel, tmp_path: Path) -> None:
 )
 def test_passes_and_options(says, small_kernel, tmp_path: Path, options: list[str], lines: list[str]) -> None:
     says(small_kernel.module, "--target=sm_80", *options, "-o", "out", status=USAGE, lines=lines)
-    assert not (tmp_path / "out" / "manifest.json").exists()
+    assert not (tmp_path / "out").exists(), "a record that is there would have been lost"
 
 
 @pytest.mark.parametrize("option", ["--output-file=x", "-o x", "--options-file=x", "--input-as-string", "x.ptx"])
@@ -265,7 +303,13 @@ def test_options_that_name_a_path_are_refused(says, small_kernel, tmp_path: Path
         "insert": f"--insert-after=cse={text}",
         "replace": f"--replace=cuda-to-binary={text}",
     }[way]
-    says(small_kernel.module, "--target=sm_80", arguments, status=USAGE, lines=[rf"error: pass cuda-to-binary: option '{option}' names a path, .*", r"hint: .*"])
+    says(
+        small_kernel.module,
+        "--target=sm_80",
+        arguments,
+        status=USAGE,
+        lines=[rf"error: pass cuda-to-binary: option '{option}' names a path .*", r"hint: .*"],
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["p.pipeline"]
 
 
@@ -278,23 +322,34 @@ def test_a_kernel_that_raises_while_it_is_traced(says, tmp_path: Path) -> None:
     says(
         *("kernel.py:copy", *ARGS),
         status=FAILED,
-        lines=[r"kernel\.py:8(:\d+)?: error: .*missing_name.*", r" +dst\[thread\] = src\[thread\] \+ missing_name"],
+        lines=[
+            r"(?:.*/)?kernel\.py:8(:\d+)?: error: .*missing_name.*",
+            r" +dst\[thread\] = src\[thread\] \+ missing_name",
+        ],
     )
 
 
 def test_a_kernel_that_misuses_the_dsl(says, tmp_path: Path) -> None:
     text = KERNEL.replace("    dst[thread] = src[thread]", "    dst[thread, thread, thread] = src[thread]")
     write(tmp_path, "kernel.py", text)
-    says("kernel.py:copy", *ARGS, status=FAILED, lines=[r"kernel\.py:8(:\d+)?: error: .*", r" +dst\[thread, thread, thread\] = src\[thread\]"])
+    says(
+        "kernel.py:copy",
+        *ARGS,
+        status=FAILED,
+        lines=[r"(?:.*/)?kernel\.py:8(:\d+)?: error: .*", r" +dst\[thread, thread, thread\] = src\[thread\]"],
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        ("import cutlass\nraise ValueError('at import')\n", [r"broken\.py:2(:\d+)?: error: .*at import.*", r" +raise ValueError\('at import'\)"]),
-        ("import cutlass\ndef f(:\n", [r"broken\.py:2:\d+: error: .*", r" +def f\(:", r" +\^"]),
-        ("import no_such_package\n", [r"broken\.py:1(:\d+)?: error: .*no_such_package.*"]),
-        ("import sys\nsys.exit(3)\n", [r"broken\.py:2(:\d+)?: error: .*"]),
+        (
+            "import cutlass\nraise ValueError('at import')\n",
+            [r"(?:.*/)?broken\.py:2(:\d+)?: error: .*at import.*", r" +raise ValueError\('at import'\)"],
+        ),
+        ("import cutlass\ndef f(:\n", [r"(?:.*/)?broken\.py:2:\d+: error: .*", r" +def f\(:", r" +\^"]),
+        ("import no_such_package\n", [r"(?:.*/)?broken\.py:1(:\d+)?: error: .*no_such_package.*"]),
+        ("import sys\nsys.exit(3)\n", [r"(?:.*/)?broken\.py:2(:\d+)?: error: .*"]),
     ],
 )
 def test_a_file_that_fails_when_it_is_run(says, tmp_path: Path, text: str, lines: list[str]) -> None:
@@ -303,7 +358,7 @@ def test_a_file_that_fails_when_it_is_run(says, tmp_path: Path, text: str, lines
 
 
 def test_a_kernel_that_takes_its_process_down(says, tmp_path: Path) -> None:
-    text = KERNEL.replace("    copy_kernel(src, dst)", "    import os; os.abort()\n    copy_kernel(src, dst)")
+    text = KERNEL.replace("    copy_kernel(src, dst)", "    import os; os.abort()\n    copy_kernel(src, dst)", 1)
     write(tmp_path, "kernel.py", text)
     says("kernel.py:copy", *ARGS, status=FAILED, lines=[r"error: tracing kernel\.py aborted: .*SIGABRT.*"])
 
@@ -313,7 +368,7 @@ def test_a_kernel_that_takes_its_process_down(says, tmp_path: Path) -> None:
     [
         ("func.func @f( {", [r"m\.mlir:1:\d+: error: .*", r"  func\.func @f\( \{", r" +\^"]),
         ("hello", [r"m\.mlir:1:1: error: .*", r"  hello"]),
-        ('func.func @f() -> i32 { return }', [r"m\.mlir:1:\d+: error: .*"]),
+        ("func.func @f() -> i32 { return }", [r"m\.mlir:1:\d+: error: .*"]),
         ("\x00", [r"error: m\.mlir is neither MLIR bytecode nor text: .*"]),
         ("ML\udcefR\x00", [r"error: m\.mlir: not readable as MLIR bytecode: .*"]),
     ],
@@ -325,13 +380,25 @@ def test_modules_that_do_not_parse(says, tmp_path: Path, text: str, lines: list[
 
 def test_a_module_that_aborts_the_parser(says, tmp_path: Path) -> None:
     source = Path(__file__).parents[2] / "inputs" / "aborts-while-parsing.mlir"
-    says(source, "--target=sm_80", status=FAILED, lines=[r"error: .*aborts-while-parsing\.mlir: reading the module aborted: .*SIGABRT"])
+    says(
+        source,
+        "--target=sm_80",
+        status=FAILED,
+        lines=[r"error: .*aborts-while-parsing\.mlir: reading the module aborted: .*SIGABRT"],
+    )
 
 
 def test_a_failing_pass_leaves_a_reproducer_that_reproduces(says, small_kernel, tmp_path: Path) -> None:
     # Lowering what is left of `cute` needs the passes before.
     text = says(
-        *(small_kernel.module, "--target=sm_80", "--pipeline=canonicalize,convert-cute-to-core,cse", "--dump-after=all", "-o", "out"),
+        *(
+            small_kernel.module,
+            "--target=sm_80",
+            "--pipeline=canonicalize,convert-cute-to-core,cse",
+            "--dump-after=all",
+            "-o",
+            "out",
+        ),
         status=FAILED,
         lines=[
             r"(.*vector_copy\.py:\d+:\d+: )?error: pass convert-cute-to-core failed: failed to legalize operation 'cute\..*",
@@ -345,7 +412,10 @@ def test_a_failing_pass_leaves_a_reproducer_that_reproduces(says, small_kernel, 
     assert record.failure is not None
     assert record.failure.stage == "convert-cute-to-core"
     assert record.failure.reproducer == "reproducer-02-convert-cute-to-core.mlir"
-    assert [(step.name, step.status) for step in record.steps] == [("canonicalize", "ok"), ("convert-cute-to-core", "failed")]
+    assert [(step.name, step.status) for step in record.steps] == [
+        ("canonicalize", "ok"),
+        ("convert-cute-to-core", "failed"),
+    ]
     assert record.traced == "00-traced.mlir"
     assert record.steps[0].dump == "01-canonicalize.mlir"
 
@@ -359,7 +429,9 @@ def test_a_failing_pass_leaves_a_reproducer_that_reproduces(says, small_kernel, 
     assert reproducer.message in again.stderr
 
 
-def test_the_reproducer_after_several_passes_is_the_module_before_the_failing_one(says, small_kernel, tmp_path: Path) -> None:
+def test_the_reproducer_after_several_passes_is_the_module_before_the_failing_one(
+    says, small_kernel, tmp_path: Path
+) -> None:
     says(
         *(small_kernel.module, "--target=sm_80", "--without=cute-expand-ops", "--dump-after=all", "-o", "out"),
         status=FAILED,
@@ -408,7 +480,10 @@ def test_target_attributes_with_tool_options_are_refused(says, tmp_path: Path, a
     says(
         *("hostile.mlir", "--target=sm_80", "--pipeline=cuda-to-binary", "-o", "out"),
         status=FAILED,
-        lines=[r"error: the module's GPU target names link libraries or tool options, which a module may not", r"hint: .*"],
+        lines=[
+            r"error: the module's GPU target names link libraries or tool options, which a module may not",
+            r"hint: .*",
+        ],
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hostile.mlir", "out"]
 
@@ -425,17 +500,26 @@ def test_verify_each_names_the_pass(cutecc, tmp_path: Path, small_kernel) -> Non
 def test_debug_shows_where_it_comes_from(cutecc) -> None:
     for arguments, env in ((["--debug"], {}), ([], {"CUTECC_DEBUG": "1"})):
         done = subprocess.run(
-            [CUTECC, *arguments, "compile", "missing.mlir", "--target=sm_80"], capture_output=True, text=True, env={**__import__("os").environ, **env}
+            [CUTECC, *arguments, "compile", "missing.mlir", "--target=sm_80"],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **env},
         )
         assert done.returncode == USAGE
         assert "Traceback (most recent call last)" in done.stderr
         assert "error: cannot read missing.mlir" in done.stderr
-    assert "Traceback" not in cutecc("compile", "missing.mlir", "--target=sm_80", status=USAGE, env={"CUTECC_DEBUG": "0"}).stderr
+    assert (
+        "Traceback"
+        not in cutecc("compile", "missing.mlir", "--target=sm_80", status=USAGE, env={"CUTECC_DEBUG": "0"}).stderr
+    )
 
 
 def test_debug_shows_the_workers_side_too(small_kernel, tmp_path: Path) -> None:
     done = subprocess.run(
-        [CUTECC, "--debug", "compile", small_kernel.module, "--target=sm_80", "--pipeline=nonsense"], cwd=tmp_path, capture_output=True, text=True
+        [CUTECC, "--debug", "compile", small_kernel.module, "--target=sm_80", "--pipeline=nonsense"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == USAGE
     assert "check_registered" in done.stderr

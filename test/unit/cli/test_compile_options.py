@@ -55,7 +55,9 @@ def test_stop_after(compile) -> None:
 
 
 def test_insert_after(compile) -> None:
-    record = compile("--insert-after", "cse#1=symbol-dce", "--insert-after", "convert-scf-to-cf=canonicalize{max-iterations=1}")
+    record = compile(
+        "--insert-after", "cse#1=symbol-dce", "--insert-after", "convert-scf-to-cf=canonicalize{max-iterations=1}"
+    )
     plain = [p.name for p in choose_pipeline("nvidia", SM80)]
     at = plain.index("cse") + 1
     cf = plain.index("convert-scf-to-cf") + 1
@@ -66,7 +68,14 @@ def test_insert_after(compile) -> None:
 
 def test_insert_before_replace_and_without(compile) -> None:
     record = compile(
-        *("--insert-before", "cse=symbol-dce", "--replace", "loop-invariant-code-motion=cse", "--without", "software-pipeline"),
+        *(
+            "--insert-before",
+            "cse=symbol-dce",
+            "--replace",
+            "loop-invariant-code-motion=cse",
+            "--without",
+            "software-pipeline",
+        ),
         "--without=convert-fastmath-ops,dump-iket-cfg",
     )
     plain = [p.name for p in choose_pipeline("nvidia", SM80)]
@@ -147,7 +156,9 @@ def test_dump_locations(compile, tmp_path: Path) -> None:
 
 def test_options_are_recorded_when_they_differ(compile) -> None:
     assert compile("--stop-after=cse#1").options == {}
-    record = compile("--stop-after=cse#1", "--opt-level=1", "--line-info", "--fast-math", "--enable-assertions", "--ptxas-options=-v")
+    record = compile(
+        "--stop-after=cse#1", "--opt-level=1", "--line-info", "--fast-math", "--enable-assertions", "--ptxas-options=-v"
+    )
     assert record.options == {
         "opt-level": 1,
         "preserve-line-info": True,
@@ -236,7 +247,11 @@ def test_a_ptxas_of_ones_own(compile) -> None:
 
 
 def test_a_ptxas_from_the_environment(cutecc, small_kernel, tmp_path: Path) -> None:
-    body = json.loads(cutecc("compile", small_kernel.module, "--target=sm_80", "--json", env={"CUTECC_PTXAS": str(wheel_ptxas())}).stdout)
+    body = json.loads(
+        cutecc(
+            "compile", small_kernel.module, "--target=sm_80", "--json", env={"CUTECC_PTXAS": str(wheel_ptxas())}
+        ).stdout
+    )
     assert body["options"] == {"ptxas": str(wheel_ptxas())}
 
 
@@ -250,7 +265,17 @@ def test_verify_each_passes_on_what_is_valid(compile) -> None:
 
 
 def test_resume_from_the_header_alone(cutecc, small_kernel, tmp_path: Path) -> None:
-    cutecc("compile", small_kernel.module, "--target=sm_80", "--line-info", "--opt-level=2", "--dump-after=all", "-o", "whole", "-q")
+    cutecc(
+        "compile",
+        small_kernel.module,
+        "--target=sm_80",
+        "--line-info",
+        "--opt-level=2",
+        "--dump-after=all",
+        "-o",
+        "whole",
+        "-q",
+    )
     whole = read_folder(tmp_path / "whole")
     step = whole.step("convert-scf-to-cf")
     done = cutecc("compile", Path("whole") / step.dump, "-o", "rest")
@@ -268,7 +293,9 @@ def test_the_command_line_goes_before_the_header(cutecc, small_kernel, tmp_path:
     cutecc("compile", small_kernel.module, "--target=sm_80", "--opt-level=2", "--dump-after=all", "-o", "whole", "-q")
     cutecc("compile", "whole/14-cse.mlir", "--opt-level=3", "-o", "rest", "-q")
     assert read_folder(tmp_path / "rest").options == {}
-    body = json.loads(cutecc("compile", "whole/14-cse.mlir", "--start-after=convert-cute-types-in-scf-ops", "--json").stdout)
+    body = json.loads(
+        cutecc("compile", "whole/14-cse.mlir", "--start-after=convert-cute-types-in-scf-ops", "--json").stdout
+    )
     first = choose_pipeline("nvidia", SM80).position("convert-cute-types-in-scf-ops") + 2
     assert body["steps"][0]["index"] == first
     body = json.loads(cutecc("compile", "whole/14-cse.mlir", "--pipeline=cse", "--json").stdout)
@@ -330,7 +357,12 @@ def test_a_damaged_header_is_an_ordinary_error_or_ignored(cutecc, small_kernel, 
 
 def test_start_after_and_stop_after_together(compile, tmp_path: Path) -> None:
     compile("--dump-after=cse#1", "--stop-after=cse#1", name="first")
-    record = compile("--start-after=cse#1", "--stop-after=convert-cute-to-core", "--dump-after=all", module=tmp_path / "first" / "14-cse.mlir")
+    record = compile(
+        "--start-after=cse#1",
+        "--stop-after=convert-cute-to-core",
+        "--dump-after=all",
+        module=tmp_path / "first" / "14-cse.mlir",
+    )
     assert record.steps[0].index == 15
     assert record.steps[-1].name == "convert-cute-to-core"
     assert dumps(tmp_path)[0] == "14-input.mlir"

@@ -43,7 +43,12 @@ def compiled(tmp_path_factory: pytest.TempPathFactory):
     base = tmp_path_factory.mktemp("example")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CUTECC_")}
     done = subprocess.run(
-        [CUTECC, "compile", EXAMPLE, "--dump-after=all"], cwd=base, env=environment, capture_output=True, text=True, timeout=300
+        [CUTECC, "compile", EXAMPLE, "--dump-after=all"],
+        cwd=base,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return done, base / "cutecc-out" / "elementwise_add-sm_80"
@@ -87,12 +92,16 @@ def test_each_dump_differs_from_the_one_before_and_parses(compiled) -> None:
 def test_each_dump_says_where_it_stands(compiled) -> None:
     _, folder = compiled
     record = read_folder(folder)
-    assert read_stage((folder / "00-traced.mlir").read_text())["after"] is None
+    traced = read_stage((folder / "00-traced.mlir").read_text())
+    assert traced is not None
+    assert traced.after is None
     for step in record.steps:
         if step.dump:
             stage = read_stage((folder / step.dump).read_text())
-            assert stage["after"].partition("#")[0] == step.name
-            assert (stage["kernel"], stage["target"], stage["pipeline"]) == ("elementwise_add", "sm_80", "nvidia")
+            assert stage is not None
+            assert stage.after is not None
+            assert stage.after.partition("#")[0] == step.name
+            assert (stage.kernel, stage.target, stage.pipeline) == ("elementwise_add", "sm_80", "nvidia")
 
 
 def test_the_manifest_is_valid_and_complete(compiled) -> None:
@@ -175,7 +184,9 @@ def test_a_second_run_leaves_nothing_of_the_first(cutecc, small_kernel, tmp_path
     second = names(tmp_path / "out")
     stem = small_kernel.module.stem
     assert [name for name in second if name.endswith(".mlir")] == ["00-traced.mlir", "14-cse.mlir"]
-    assert second == sorted(["00-traced.mlir", "14-cse.mlir", *(f"{stem}.{end}" for end in ("ll", "ptx", "cubin", "sass")), "manifest.json"])
+    assert second == sorted(
+        ["00-traced.mlir", "14-cse.mlir", *(f"{stem}.{end}" for end in ("ll", "ptx", "cubin", "sass")), "manifest.json"]
+    )
     fresh = tmp_path / "fresh"
     cutecc("compile", *source[:2], "-o", fresh, "--dump-after=cse#1")
     assert names(fresh) == second
@@ -278,5 +289,7 @@ def test_symbol_names_choose_no_path_either(cutecc, small_kernel, tmp_path: Path
 def test_the_target_environment_variable(cutecc, small_kernel) -> None:
     body = json.loads(cutecc("compile", small_kernel.module, "--json", env={"CUTECC_TARGET": "sm_90a"}).stdout)
     assert body["target"] == "sm_90a"
-    body = json.loads(cutecc("compile", small_kernel.module, "--json", "--target=sm_80", env={"CUTECC_TARGET": "sm_90a"}).stdout)
+    body = json.loads(
+        cutecc("compile", small_kernel.module, "--json", "--target=sm_80", env={"CUTECC_TARGET": "sm_90a"}).stdout
+    )
     assert body["target"] == Target.parse("sm_80").name

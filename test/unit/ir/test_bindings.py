@@ -36,7 +36,9 @@ assert artifact.get_bitcode()
 def python(tmp_path, *parts: str) -> str:
     """Run a file: the DSL reads a kernel's source."""
     file = tmp_path / "program.py"
-    file.write_text("import os\nos.environ['CUTE_DSL_ARCH'] = 'sm_80'\n" + "\n".join(textwrap.dedent(part) for part in parts))
+    file.write_text(
+        "import os\nos.environ['CUTE_DSL_ARCH'] = 'sm_80'\n" + "\n".join(textwrap.dedent(part) for part in parts)
+    )
     done = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -56,7 +58,9 @@ def test_the_dsl_stays_out(tmp_path) -> None:
     assert output.strip() == "[]"
 
 
-@pytest.mark.parametrize("parts", [(LOAD, USE_DSL), (USE_DSL, LOAD), (LOAD, USE_DSL, LOAD)], ids=["bindings-dsl", "dsl-bindings", "both"])
+@pytest.mark.parametrize(
+    "parts", [(LOAD, USE_DSL), (USE_DSL, LOAD), (LOAD, USE_DSL, LOAD)], ids=["bindings-dsl", "dsl-bindings", "both"]
+)
 def test_the_dsl_works_before_and_after(tmp_path, parts) -> None:
     # Both have one `ir`: a module that the DSL traced is one for us.
     shared = """
@@ -109,7 +113,8 @@ def test_without_the_wheel_the_error_says_what_to_install(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "outcome"), [("4.8.7", "fine"), ("4.9.0", "warned"), ("4.80.0", "warned"), ("3.0.0", "refused"), ("5.0.0", "refused")]
+    ("version", "outcome"),
+    [("4.8.7", "fine"), ("4.9.0", "warned"), ("4.80.0", "warned"), ("3.0.0", "refused"), ("5.0.0", "refused")],
 )
 def test_versions(tmp_path, version: str, outcome: str) -> None:
     output = python(

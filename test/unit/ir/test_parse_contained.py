@@ -77,7 +77,9 @@ def test_damaged_bytecode_is_a_parse_error_or_contained(small_kernel, tmp_path: 
             for _ in range(3):
                 damaged[chance.randrange(4, len(data))] = chance.randrange(256)
         (folder / f"{number:02d}").write_bytes(damaged)
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(CHECK_EACH), folder], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(CHECK_EACH), folder], capture_output=True, text=True, timeout=300
+    )
     statuses = dict(line.split() for line in done.stdout.splitlines())
     assert len(statuses) == 60, done.stderr
     assert "2" not in statuses.values(), "an exception other than ParseError"

@@ -119,7 +119,9 @@ def test_any_cut_or_flip_is_read_or_refused(data: st.DataObject) -> None:
 
 
 def test_the_published_schema_is_current() -> None:
-    assert json.loads(SCHEMA.read_text()) == json.loads(json.dumps(manifest.json_schema())), "run tools/update_schema.py"
+    assert json.loads(SCHEMA.read_text()) == json.loads(json.dumps(manifest.json_schema())), (
+        "run tools/update_schema.py"
+    )
     done = subprocess.run([sys.executable, ROOT / "tools" / "update_schema.py", "--check"])
     assert done.returncode == 0, "run tools/update_schema.py"
 

@@ -1,0 +1,159 @@
+"""Ctrl-C and kills in the middle of a compilation: the folder stays readable, and the next run takes over."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import CUTECC
+
+from cutecc.ir.modules import fresh_context, parse
+from cutecc.record.folder import read_folder
+
+# Long enough to be caught in the middle: about as many passes as there are milliseconds in a compilation.
+ENDLESS = ",".join(["canonicalize,cse,symbol-dce"] * 3000)
+
+
+@pytest.fixture
+def running(small_kernel, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A compilation in the middle of its passes, in a process group of its own."""
+    (tmp_path / "endless.pipeline").write_text(ENDLESS)
+    process = subprocess.Popen(
+        [CUTECC, "compile", small_kernel.module, "--target=sm_80", "--pipeline=endless.pipeline", "--dump-after=all", "-o", "out"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_until(lambda: any((tmp_path / "out").glob("0001-*.mlir")), process)
+    yield process
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def wait_until(condition, process: subprocess.Popen[str]) -> None:
+    for _ in range(6000):
+        if condition():
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    raise AssertionError("it does not get there")
+
+
+def members(group: int) -> set[int]:
+    """The processes of a process group."""
+    found: set[int] = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[2]) == group and fields[0] != "Z":
+                found.add(int(entry.name))
+    return found
+
+
+def check_dumps(folder: Path) -> None:
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    assert names[:2] == ["0000-traced.mlir", "0001-canonicalize.mlir"]
+    with fresh_context():
+        for name in names:
+            if name.endswith(".mlir"):
+                parse((folder / name).read_bytes())
+
+
+@pytest.mark.parametrize("how", ["group", "parent"])
+def test_an_interrupt_keeps_what_is_there(running, tmp_path: Path, how: str) -> None:
+    """Ctrl-C in a terminal goes to the whole group; `kill -INT` to the one process."""
+    if how == "group":
+        os.killpg(running.pid, signal.SIGINT)
+    else:
+        running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=120)
+    assert running.returncode == 130
+    assert out == ""
+    assert err.strip().splitlines()[-1] == "interrupted; what was written stays"
+    assert "Traceback" not in err
+    record = read_folder(tmp_path / "out")
+    assert record.status == "interrupted"
+    assert record.steps[0].name == "canonicalize"
+    assert record.steps[0].dump == "0001-canonicalize.mlir"
+    assert record.traced == "0000-traced.mlir"
+    check_dumps(tmp_path / "out")
+    wait_until(lambda: not members(running.pid), running) if members(running.pid) else None
+    assert not members(running.pid), "no process is left behind"
+
+
+def test_after_an_interrupt_the_next_run_starts_clean(running, cutecc, small_kernel, tmp_path: Path) -> None:
+    os.killpg(running.pid, signal.SIGINT)
+    running.communicate(timeout=120)
+    cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cute-desugar", "-o", "out")
+    assert sorted(os.listdir(tmp_path / "out")) == [".cutecc-files", ".cutecc-lock", "manifest.json"]
+    assert read_folder(tmp_path / "out").status == "stopped"
+
+
+@pytest.mark.parametrize("victims", ["group", "parent"])
+def test_a_kill_keeps_a_readable_folder_and_the_next_run_cleans_it(
+    running, cutecc, small_kernel, tmp_path: Path, victims: str
+) -> None:
+    if victims == "group":
+        os.killpg(running.pid, signal.SIGKILL)
+    else:
+        running.kill()
+    running.communicate(timeout=120)
+    # Without its parent the worker ends at its next event, and the printer when it has printed what it was given.
+    for _ in range(3000):
+        if not members(running.pid):
+            break
+        time.sleep(0.01)
+    assert not members(running.pid)
+    assert read_folder(tmp_path / "out").status == "running"
+    check_dumps(tmp_path / "out")
+    cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cute-desugar", "-o", "out")
+    assert sorted(os.listdir(tmp_path / "out")) == [".cutecc-files", ".cutecc-lock", "manifest.json"]
+
+
+def test_a_worker_that_is_killed_is_an_error_that_names_the_pass(running, tmp_path: Path) -> None:
+    """As when the machine runs out of memory."""
+    children = [pid for pid in members(running.pid) if Path(f"/proc/{pid}/stat").read_text().split()[3] == str(running.pid)]
+    (worker,) = children
+    os.kill(worker, signal.SIGKILL)
+    _, err = running.communicate(timeout=300)
+    assert running.returncode == 1
+    assert "SIGKILL" in err
+    assert "Traceback" not in err
+    record = read_folder(tmp_path / "out")
+    assert record.status in ("failed", "running")
+    if "error: pass " in err:
+        assert record.status == "failed"
+        assert record.failure is not None
+        assert record.steps[-1].status == "failed"
+    check_dumps(tmp_path / "out")
+
+
+def test_an_interrupt_while_tracing(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(600)\n")
+    process = subprocess.Popen(
+        [CUTECC, "compile", "slow.py:f", "--target=sm_80"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "here\n", "what a kernel's file prints goes to standard error"
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+    assert not members(process.pid)
