@@ -8,6 +8,7 @@ from cutecc import isolation
 from cutecc.errors import Error, ParseError, PassError
 from cutecc.events import ArtifactsStarted, Event, Parsed, PassFinished, PassStarted, Planned
 from cutecc.isolation import ProcessDied
+from cutecc.passes.dumps import input_name
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure, Step
 from cutecc.record.folder import RecordFolder
@@ -112,6 +113,8 @@ class _Follower:
             return
         self.compilation.status = status  # pyright: ignore[reportAttributeAccessIssue]
         folder = RecordFolder.reopen(request.output)
+        start = self._first - 1
+        self.compilation.traced = folder.existing_dump(start, input_name(start))
         for step in self.compilation.steps:
             step.dump = folder.existing_dump(step.index, step.name)
         folder.save(self.compilation)

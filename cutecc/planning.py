@@ -74,6 +74,7 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         warnings=list(request.warnings),
     )
     named = isinstance(options.pipeline, str) and options.pipeline in NAMED and not options.edits
+    named = named and not any(pass_.provider == "composite" for pass_ in whole)
     stage = Stage(
         target=target.name,
         kernel=request.name,
@@ -86,18 +87,24 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
 
 def checked_pipeline(options: CompileOptions, target: Target, module: ir.Module) -> Pipeline:
     """The whole pipeline that `options` ask for, edited, each of its passes known to its provider."""
-    pipeline = _edited_pipeline(options, target, lir=uses_lir(module))
+    pipeline = _edited_pipeline(options, target, module)
     for pass_ in pipeline:
         if isinstance(pass_, WheelPass):
             _check_once(pass_)
     return pipeline
 
 
-def _edited_pipeline(options: CompileOptions, target: Target, *, lir: bool) -> Pipeline:
+def _edited_pipeline(options: CompileOptions, target: Target, module: ir.Module) -> Pipeline:
     if isinstance(options.pipeline, Pipeline):
         pipeline = options.pipeline
     else:
+        lir = uses_lir(module)
         pipeline = choose_pipeline(options.pipeline, target, options.wheel, lir=lir)
+        # A run that goes on from a dump has the pipeline of the run that wrote it.
+        if lir and options.pipeline in NAMED and not options.start_after:
+            from cutecc.passes.nvidia.standins.lir_composite import with_composite_where_needed
+
+            pipeline = with_composite_where_needed(pipeline, module)
     for edit in options.edits:
         pipeline = _edited(pipeline, edit)
     if options.ptxas:

@@ -37,8 +37,9 @@ def warp_reduce(value: cutlass.Float32, combine: cutlass.Constexpr[Callable]) ->
 def block_reduce(value: cutlass.Float32, scratch: cute.Tensor, combine: cutlass.Constexpr[Callable]) -> cutlass.Float32:
     """Combine `value` over the block; `scratch` holds one value a warp."""
     value = warp_reduce(value, combine)
+    warp_index = cute.arch.warp_idx()  # broadcasts within the warp, so every lane has to take part
     if cute.arch.lane_idx() == 0:
-        scratch[cute.arch.warp_idx()] = value
+        scratch[warp_index] = value
     cute.arch.sync_threads()
     value = scratch[0]
     for warp in cutlass.range_constexpr(1, WARPS):

@@ -9,12 +9,12 @@ Each measurement is a process of its own; those of the two compilers alternate. 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
 import platform
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -52,7 +52,7 @@ VARIANTS = ("stock", "cutecc", "cutecc, all dumps")
 
 
 def measure(case: Case, variant: str, repeats: int) -> dict[str, Any]:
-    """Compile `case` in this process `repeats` times after one warm-up; seconds each, and the peak memory in MiB."""
+    """Compile `case` in this process `repeats` times after one warm-up; seconds each."""
     os.environ["CUTE_DSL_ARCH"] = case.target
     from cutlass import cute
 
@@ -83,9 +83,7 @@ def measure(case: Case, variant: str, repeats: int) -> dict[str, Any]:
         start = time.perf_counter()
         run()
         times.append(time.perf_counter() - start)
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    # The largest child at its peak beside this process at its peak: no less than what they took together.
-    return {"seconds": times, "mebibytes": (own.ru_maxrss + children.ru_maxrss) / 1024}
+    return {"seconds": times}
 
 
 def compile_with(function: Any, specs: dict[str, Any], target: str, output: Path | None) -> None:
@@ -111,9 +109,9 @@ def compile_table(repeats: int) -> list[str]:
         memory: dict[str, float] = dict.fromkeys(VARIANTS, 0.0)
         for _ in range(3):
             for variant in VARIANTS:
-                found = in_process(["--measure", case.file, case.target, variant, str(repeats)])
-                times[variant] += found["seconds"]
-                memory[variant] = max(memory[variant], found["mebibytes"])
+                times[variant] += in_process(["--measure", case.file, case.target, variant, str(repeats)])["seconds"]
+        for variant in VARIANTS:
+            memory[variant] = peak_memory(["--measure", case.file, case.target, variant, "1"])
         stock, ours, dumps = (statistics.median(times[variant]) for variant in VARIANTS)
         rows.append(
             f"| {case.name} | {traced_lines(case)} | {stock * 1e3:.0f} | {ours * 1e3:.0f} | {ours / stock:.2f} | "
@@ -129,6 +127,39 @@ def in_process(arguments: list[str]) -> dict[str, Any]:
     """This script in a process of its own; its JSON answer."""
     done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=True, cwd=ROOT)
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def peak_memory(arguments: list[str]) -> float:
+    """The most memory, in MiB, that this script with `arguments` and its children took at one time.
+
+    Proportional set size, sampled: a page that several processes share counts once.
+    """
+    process = subprocess.Popen([sys.executable, __file__, *arguments], stdout=subprocess.DEVNULL, cwd=ROOT)
+    peak = 0.0
+    while process.poll() is None:
+        peak = max(peak, sum(map(proportional_set_size, process_tree(process.pid))))
+        time.sleep(0.02)
+    return peak
+
+
+def process_tree(root: int) -> list[int]:
+    """`root` and all processes below it."""
+    found = [root]
+    for parent in found:
+        with contextlib.suppress(OSError):
+            for thread in Path(f"/proc/{parent}/task").iterdir():
+                found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def proportional_set_size(process: int) -> float:
+    """MiB; 0 for a process that is gone."""
+    try:
+        text = Path(f"/proc/{process}/smaps_rollup").read_text()
+    except OSError:
+        return 0.0
+    match = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
+    return int(match[1]) / 1024 if match else 0.0
 
 
 def traced_lines(case: Case) -> int:

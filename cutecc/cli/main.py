@@ -68,9 +68,9 @@ def main() -> None:
     """The entry point of the `cutecc` command."""
     debug = Settings.from_environment().debug or "--debug" in sys.argv
     try:
-        cutecc.main(args=[argument for argument in sys.argv[1:] if argument != "--debug"], standalone_mode=False)
-    except click.exceptions.Exit as leave:
-        sys.exit(leave.exit_code)
+        # Without standalone mode, click returns the status of a command that ends with `context.exit`.
+        status = cutecc.main([argument for argument in sys.argv[1:] if argument != "--debug"], standalone_mode=False)
+        sys.exit(status or 0)
     except click.ClickException as error:
         error.show()
         sys.exit(EXIT_USAGE)

@@ -55,3 +55,8 @@ def read_stage(text: str) -> Stage | None:
         return msgspec.json.decode(first.removeprefix(STAGE_MARK), type=Stage)
     except (msgspec.DecodeError, RecursionError):
         return None
+
+
+def input_name(offset: int) -> str:
+    """What dumps call the module before the first pass of a run, which has `offset` passes behind it."""
+    return "traced" if offset == 0 else "input"

@@ -12,7 +12,7 @@ from cutecc.errors import PassError
 from cutecc.events import PassFinished, PassStarted
 from cutecc.ir.modules import content_hash, to_bytecode
 from cutecc.ir.snapshots import Reading, Request, SnapshotReader
-from cutecc.passes.dumps import DumpChoice, Stage, stage_line
+from cutecc.passes.dumps import DumpChoice, Stage, input_name, stage_line
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Step
@@ -20,9 +20,6 @@ from cutecc.record.folder import RecordFolder, file_name
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
-
-TRACED = "traced"
-"""What dumps call the module before the first pass."""
 
 
 class StepRecorder(Observer):
@@ -115,7 +112,7 @@ class SnapshotRecorder(Observer):
         self._before = self._chosen(pipeline, self._dumps.before)
         bytecode = to_bytecode(module)
         self._hash = content_hash(bytecode)
-        name = self._name(self._offset, TRACED if self._offset == 0 else "input", "") if self._dumps else None
+        name = self._name(self._offset, input_name(self._offset), "") if self._dumps else None
         self._submit(0, bytecode, name, only_if_changed=False, after=self._stage_before(0))
 
     def before(self, position: Position, module: ir.Module) -> None:

@@ -37,8 +37,9 @@ def centre_kernel(x: cute.Tensor, y: cute.Tensor, partial: cute.Tensor, arrived:
         total += x[i]
     for step in cutlass.range_constexpr(5):
         total += cute.arch.shuffle_sync_bfly(total, offset=1 << step)
+    warp_index = cute.arch.warp_idx()  # broadcasts within the warp, so every lane has to take part
     if cute.arch.lane_idx() == 0:
-        warp_sums[cute.arch.warp_idx()] = total
+        warp_sums[warp_index] = total
     cute.arch.sync_threads()
 
     if thread == 0:

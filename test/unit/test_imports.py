@@ -10,6 +10,15 @@ import pytest
 
 HEAVY = {"cutlass", "numpy", "torch", "click", "rich", "msgspec", "llvmlite", "filelock", "cuda", "hypothesis"}
 
+COMMAND_LINE = """
+import sys
+from cutecc.cli.main import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+"""
+
 
 def loaded_by(code: str, *arguments: str) -> set[str]:
     """The modules in `sys.modules` after `code` ran in a fresh process."""
@@ -47,8 +56,7 @@ def test_everything_public_has_its_home() -> None:
 
 
 def test_help_loads_no_compiler() -> None:
-    code = "import sys; sys.argv = ['cutecc', '--help']\nfrom cutecc.cli.main import main\ntry: main()\nexcept SystemExit: pass"
-    loaded = loaded_by(code)
+    loaded = loaded_by(COMMAND_LINE, "--help")
     assert heavy(loaded) == {name for name in loaded if name.partition(".")[0] == "click"}
     assert not {
         name for name in loaded if name.startswith(("cutecc.passes", "cutecc.ir", "cutecc.frontend", "cutecc.driver"))
@@ -62,8 +70,7 @@ def test_the_command_lines_own_process_never_loads_the_bindings(kind: str, small
         "kernel": ["compile", str(small_kernel.source), "--stop-after=cse#1", "-o", str(tmp_path / "out"), "-q"],
         "opt": ["opt", str(small_kernel.module), "-o", str(tmp_path / "out.mlir")],
     }[kind]
-    code = "import sys; sys.argv[0] = 'cutecc'\nfrom cutecc.cli.main import main\ntry: main()\nexcept SystemExit as end: assert not end.code"
-    loaded = loaded_by(code, *arguments)
+    loaded = loaded_by(COMMAND_LINE, *arguments)
     assert list(tmp_path.iterdir())
     assert not {name for name in loaded if name.partition(".")[0] == "cutlass"}
 

@@ -9,7 +9,11 @@ import pytest
 from cutecc.errors import UsageError
 from cutecc.target import Target, known_targets, native_targets, parse_targets
 
-KNOWN = ["sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f"]
+KNOWN = [
+    *("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"),
+    *("sm_100", "sm_100a", "sm_100f", "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f"),
+    *("sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f"),
+]
 
 
 def test_the_known_targets() -> None:

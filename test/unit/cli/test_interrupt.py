@@ -24,7 +24,16 @@ def running(small_kernel, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A compilation in the middle of its passes, in a process group of its own."""
     (tmp_path / "endless.pipeline").write_text(ENDLESS)
     process = subprocess.Popen(
-        [CUTECC, "compile", small_kernel.module, "--target=sm_80", "--pipeline=endless.pipeline", "--dump-after=all", "-o", "out"],
+        [
+            CUTECC,
+            "compile",
+            small_kernel.module,
+            "--target=sm_80",
+            "--pipeline=endless.pipeline",
+            "--dump-after=all",
+            "-o",
+            "out",
+        ],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -61,6 +70,14 @@ def members(group: int) -> set[int]:
     return found
 
 
+def wait_for_the_end_of(group: int) -> None:
+    for _ in range(6000):
+        if not members(group):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"left behind: {members(group)}")
+
+
 def check_dumps(folder: Path) -> None:
     names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     assert names[:2] == ["0000-traced.mlir", "0001-canonicalize.mlir"]
@@ -88,8 +105,7 @@ def test_an_interrupt_keeps_what_is_there(running, tmp_path: Path, how: str) -> 
     assert record.steps[0].dump == "0001-canonicalize.mlir"
     assert record.traced == "0000-traced.mlir"
     check_dumps(tmp_path / "out")
-    wait_until(lambda: not members(running.pid), running) if members(running.pid) else None
-    assert not members(running.pid), "no process is left behind"
+    wait_for_the_end_of(running.pid)
 
 
 def test_after_an_interrupt_the_next_run_starts_clean(running, cutecc, small_kernel, tmp_path: Path) -> None:
@@ -110,11 +126,7 @@ def test_a_kill_keeps_a_readable_folder_and_the_next_run_cleans_it(
         running.kill()
     running.communicate(timeout=120)
     # Without its parent the worker ends at its next event, and the printer when it has printed what it was given.
-    for _ in range(3000):
-        if not members(running.pid):
-            break
-        time.sleep(0.01)
-    assert not members(running.pid)
+    wait_for_the_end_of(running.pid)
     assert read_folder(tmp_path / "out").status == "running"
     check_dumps(tmp_path / "out")
     cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cute-desugar", "-o", "out")
@@ -123,7 +135,9 @@ def test_a_kill_keeps_a_readable_folder_and_the_next_run_cleans_it(
 
 def test_a_worker_that_is_killed_is_an_error_that_names_the_pass(running, tmp_path: Path) -> None:
     """As when the machine runs out of memory."""
-    children = [pid for pid in members(running.pid) if Path(f"/proc/{pid}/stat").read_text().split()[3] == str(running.pid)]
+    children = [
+        pid for pid in members(running.pid) if Path(f"/proc/{pid}/stat").read_text().split()[3] == str(running.pid)
+    ]
     (worker,) = children
     os.kill(worker, signal.SIGKILL)
     _, err = running.communicate(timeout=300)
@@ -156,4 +170,4 @@ def test_an_interrupt_while_tracing(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert out == ""
     assert "Traceback" not in err
-    assert not members(process.pid)
+    wait_for_the_end_of(process.pid)

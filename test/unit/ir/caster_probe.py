@@ -1,4 +1,4 @@
-"""Run in a process of its own, which imports the DSL; prints JSON: what its value casters do outside and inside passes."""
+"""Run in a process of its own, which imports the DSL: prints what value casters do outside and inside passes."""
 
 import json
 import sys

@@ -63,7 +63,7 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
 
 
 def test_damaged_bytecode_is_a_parse_error_or_contained(small_kernel, tmp_path: Path) -> None:
-    """Cut short or with flipped bytes, it parses, or is refused with `ParseError`, or takes down its own process only."""
+    """Cut short or with flipped bytes: it parses, is refused with `ParseError`, or takes down only its own process."""
     with fresh_context():
         data = to_bytecode(parse(small_kernel.bytecode))
     chance = random.Random(0)

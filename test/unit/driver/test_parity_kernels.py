@@ -1,0 +1,67 @@
+"""Every kernel of `test/kernels` and `examples`: the same PTX as the wheel's single run, byte for byte."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutecc import driver
+from cutecc.record import Compilation
+from cutecc.request import CompileRequest
+from cutecc.workbench.parity import ParityRow, ParityTask, compare, compare_all
+
+ROOT = Path(__file__).parents[3]
+NAMES = sorted(path.stem for folder in ("test/kernels", "examples") for path in (ROOT / folder).glob("*.py"))
+
+
+def test_there_are_kernels_for_every_generation(traced_kernels) -> None:
+    assert len(NAMES) >= 29
+    assert set(NAMES) == set(traced_kernels)
+    assert {kernel.target for kernel in traced_kernels.values()} >= {"sm_80", "sm_90a", "sm_100a", "sm_120a"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_ptx_as_the_single_run(traced_kernels, name: str) -> None:
+    kernel = traced_kernels[name]
+    tasks = [ParityTask(str(kernel.module), kernel.target, lines) for lines in (False, True)]
+    rows = compare_all(tasks, jobs=1)
+    assert [(row.line_info, row.result in ("identical", "composite")) for row in rows] == [
+        (False, True),
+        (True, True),
+    ], "\n".join(f"{row.result}: {row.function} {row.diff} {row.message}" for row in rows)
+
+
+def test_a_difference_is_found(traced_kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parity compares: with another pipeline on our side, the row says which function differs and how."""
+    lower = driver.lower
+
+    def lower_otherwise(request: CompileRequest) -> Compilation:
+        wheel = replace(request.options.wheel, nvvm_options="-opt=0")
+        return lower(replace(request, options=replace(request.options, wheel=wheel)))
+
+    kernel = traced_kernels["elementwise_add"]
+    monkeypatch.setattr(driver, "lower", lower_otherwise)
+    row = compare(ParityTask(str(kernel.module), kernel.target, False))
+    assert row.result == "different"
+    assert row.function is not None
+    assert "add_kernel" in row.function
+    assert row.diff is not None
+    assert row.diff.startswith("--- single run")
+
+
+def test_aborts_and_failures_are_rows(small_kernel, tmp_path: Path) -> None:
+    aborts = ROOT / "test" / "inputs" / "aborts-while-parsing.mlir"
+    (tmp_path / "broken.mlir").write_text("not mlir")
+    files = [str(small_kernel.module), str(aborts), str(tmp_path / "broken.mlir"), str(small_kernel.module)]
+    tasks = [
+        ParityTask(file, target, False)
+        for file, target in zip(files, ["sm_80", "sm_80", "sm_80", "sm_90a"], strict=True)
+    ]
+    seen: list[ParityRow] = []
+    rows = compare_all(tasks, jobs=2, on_row=seen.append)
+    assert [row.result for row in rows] == ["identical", "failed", "failed", "identical"]
+    assert "SIGABRT" in (rows[1].message or "")
+    assert [row.file for row in rows] == files
+    assert sorted(row.file for row in seen) == sorted(files)
