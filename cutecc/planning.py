@@ -73,8 +73,10 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         signature=request.signature,
         warnings=list(request.warnings),
     )
-    named = isinstance(options.pipeline, str) and options.pipeline in NAMED and not options.edits
-    named = named and not any(pass_.provider == "composite" for pass_ in whole)
+    # A module of the experimental API stops saying so half-way, and its prefix may hold a composite: spelled out.
+    named = (
+        isinstance(options.pipeline, str) and options.pipeline in NAMED and not options.edits and not uses_lir(module)
+    )
     stage = Stage(
         target=target.name,
         kernel=request.name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DESCRIPTIONS: dict[str, str] = {
     # The prefix for modules of the experimental API, the `lir` dialect.
-    "lir-circular-buffer-pipeline-to-pipeline": "circular buffers become pipelines (by its name); seen to fold only",
+    "lir-circular-buffer-pipeline-to-pipeline": "circular buffers become pipelines with loops over their stages",
     "lir-verify-cta-group-consistency": "checks CTA groups (by its name); not seen to change a module",
     "remove-dead-values": "removes values nobody uses, loop-carried ones and region results too",
     "lir-auto-predication": "adds a coordinate tensor and bounds to copies that may run past an edge",
@@ -18,15 +18,15 @@ DESCRIPTIONS: dict[str, str] = {
     "lir-tma-smem-descriptor-allocation": "TMA descriptors in shared memory (by its name); not seen to change a module",
     "hoist-create-pipeline-ops": "moves the creation of pipelines to the top of the kernel",
     "lir-structured-memory-allocation": "memory for structures (by its name); not seen to change a module",
-    "lir-pipeline-to-nvvm": "pipelines and their stages become mbarriers, waits and arrivals",
-    "lir-static-memory-allocation": "memory for buffers (by its name); not seen to change a module",
+    "lir-pipeline-to-nvvm": "pipelines and stages become mbarriers, waits and arrivals; buffers become memory",
+    "lir-static-memory-allocation": "allocations become arrays in shared memory, and tensor memory that a warp allocates",
     "lir-expand-mixed-cga": "kernels of mixed cluster shapes (by its name); not seen to change a module",
     "lir-materialize-launch-config": "launch configuration (by its name); not seen to change a module",
     "lir-dot-b-reuse-expansion": "matrix products that reuse B (by its name); not seen to change a module",
     "convert-core-to-cute": "operations of the `core` dialect become cute (by its name); not seen to change a module",
     "lir-to-cute-conversion": "partitions and copies of `lir` become cute layout algebra and `cute.copy`",
-    "lir-to-cute-canonicalize": "cleans up after it (by its name); not seen to change a module",
-    "sync-to-nvvm": "operations of the `sync` dialect become NVVM (by its name); not seen to change a module",
+    "lir-to-cute-canonicalize": "computes equal constants once, and at the top of the kernel",
+    "sync-to-nvvm": "waits become loops around `try_wait`, arrivals NVVM's, with fences where they need them",
     "lir-mbarrier-op-coalescing": "joins mbarrier operations (by its name); not seen to change a module",
     "lir-outline-grid-invariant": "grid-invariant work moves out (by its name); not seen to change a module",
     "lir-func-finalization": "`lir.func` becomes `func.func`; emits host functions that describe the kernel",

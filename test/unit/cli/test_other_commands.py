@@ -87,10 +87,10 @@ def listed(text: str) -> dict[str, tuple[str, str]]:
     rows: dict[str, tuple[str, str]] = {}
     name = ""
     for line in text.splitlines():
-        if match := re.match(r"([a-z][\w-]+) +(wheel|stand-in|cutecc|plugin|composite) +(.*)", line):
+        if match := re.match(r"([a-z][\w:.-]+) +(wheel|stand-in|cutecc|plugin|composite) +(.*)", line):
             name = match[1]
             rows[name] = match[2], match[3].strip()
-        elif name and (match := re.match(r"([\w-]+)(?: |$)", line)):
+        elif name and (match := re.match(r"([\w:.-]+)(?: |$)", line)):
             rows[name + match[1]] = rows.pop(name)
             name += match[1]
     return rows

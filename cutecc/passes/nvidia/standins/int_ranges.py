@@ -7,6 +7,7 @@ InferIntRangeInterface.cpp below mlir/lib/Interfaces; results have to equal thei
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 
 Range = tuple[int, int, int, int, int]
@@ -15,6 +16,9 @@ NSW = 1
 """Overflow flag: the signed result does not wrap."""
 NUW = 2
 """Overflow flag: the unsigned result does not wrap."""
+
+
+_remembered = functools.lru_cache(4096)  # unrolled code asks the same many times
 
 
 def to_signed(value: int, width: int) -> int:
@@ -27,11 +31,13 @@ def signed_limits(width: int) -> tuple[int, int]:
     return -(1 << (width - 1)), (1 << (width - 1)) - 1
 
 
+@_remembered
 def full(width: int) -> Range:
     """The range of a value of which nothing is known."""
     return (width, 0, (1 << width) - 1, *signed_limits(width))
 
 
+@_remembered
 def constant(value: int, width: int) -> Range:
     unsigned, signed = value & ((1 << width) - 1), to_signed(value, width)
     return (width, unsigned, unsigned, signed, signed)
@@ -107,6 +113,7 @@ def _ends(low: int | None, high: int | None, width: int, signed: bool) -> Range:
     return _bounded(low, high, width, signed)
 
 
+@_remembered
 def add(a: Range, b: Range, flags: int = 0) -> Range:
     width = a[0]
     unsigned, signed = _checked(width, False, bool(flags & NUW)), _checked(width, True, bool(flags & NSW))
@@ -116,6 +123,7 @@ def add(a: Range, b: Range, flags: int = 0) -> Range:
     )
 
 
+@_remembered
 def sub(a: Range, b: Range, flags: int = 0) -> Range:
     width = a[0]
     unsigned, signed = _checked(width, False, bool(flags & NUW)), _checked(width, True, bool(flags & NSW))
@@ -125,6 +133,7 @@ def sub(a: Range, b: Range, flags: int = 0) -> Range:
     )
 
 
+@_remembered
 def mul(a: Range, b: Range, flags: int = 0) -> Range:
     width = a[0]
     unsigned, signed = _checked(width, False, bool(flags & NUW)), _checked(width, True, bool(flags & NSW))
@@ -168,14 +177,17 @@ def _div_signed(a: Range, b: Range, fixup: _Fixup) -> Range:
     return _corners(divide, a[3:5], b[3:5], width, True)
 
 
+@_remembered
 def div_unsigned(a: Range, b: Range) -> Range:
     return _div_unsigned(a, b, _keep)
 
 
+@_remembered
 def div_signed(a: Range, b: Range) -> Range:
     return _div_signed(a, b, _keep)
 
 
+@_remembered
 def ceildiv_unsigned(a: Range, b: Range) -> Range:
     highest = (1 << a[0]) - 1
 
@@ -187,6 +199,7 @@ def ceildiv_unsigned(a: Range, b: Range) -> Range:
     return _div_unsigned(a, b, fixup)
 
 
+@_remembered
 def ceildiv_signed(a: Range, b: Range) -> Range:
     width = a[0]
     lowest, highest = signed_limits(width)
@@ -203,6 +216,7 @@ def ceildiv_signed(a: Range, b: Range) -> Range:
     return result
 
 
+@_remembered
 def floordiv_signed(a: Range, b: Range) -> Range:
     lowest = signed_limits(a[0])[0]
 
@@ -214,6 +228,7 @@ def floordiv_signed(a: Range, b: Range) -> Range:
     return _div_signed(a, b, fixup)
 
 
+@_remembered
 def rem_signed(a: Range, b: Range) -> Range:
     width = a[0]
     mask = (1 << width) - 1
@@ -230,6 +245,7 @@ def rem_signed(a: Range, b: Range) -> Range:
     return from_signed(low, high, width)
 
 
+@_remembered
 def rem_unsigned(a: Range, b: Range) -> Range:
     mask = (1 << a[0]) - 1
     low, high = 0, min((b[2] - 1) & mask, a[2])
@@ -250,20 +266,24 @@ def _bit_bounds(a: Range) -> tuple[int, int]:
     return a[1] & ~varying, a[2] | varying
 
 
+@_remembered
 def bit_and(a: Range, b: Range) -> Range:
     return _corners(lambda x, y: x & y, _bit_bounds(a), _bit_bounds(b), a[0], False)
 
 
+@_remembered
 def bit_or(a: Range, b: Range) -> Range:
     return _corners(lambda x, y: x | y, _bit_bounds(a), _bit_bounds(b), a[0], False)
 
 
+@_remembered
 def bit_xor(a: Range, b: Range) -> Range:
     varying = _varying_bits(a) | _varying_bits(b)
     fixed = a[1] ^ b[1]
     return from_unsigned(fixed & ~varying, fixed | varying, a[0])
 
 
+@_remembered
 def shift_left(a: Range, b: Range, flags: int = 0) -> Range:
     width = a[0]
     unsigned, signed = _checked(width, False, bool(flags & NUW)), _checked(width, True, bool(flags & NSW))
@@ -283,34 +303,42 @@ def shift_left(a: Range, b: Range, flags: int = 0) -> Range:
     )
 
 
+@_remembered
 def shift_right_signed(a: Range, b: Range) -> Range:
     return _corners(lambda x, y: None if y >= a[0] else x >> y, a[3:5], b[1:3], a[0], True)
 
 
+@_remembered
 def shift_right_unsigned(a: Range, b: Range) -> Range:
     return _corners(lambda x, y: None if y >= a[0] else x >> y, a[1:3], b[1:3], a[0], False)
 
 
+@_remembered
 def max_signed(a: Range, b: Range) -> Range:
     return from_signed(max(a[3], b[3]), max(a[4], b[4]), a[0])
 
 
+@_remembered
 def min_signed(a: Range, b: Range) -> Range:
     return from_signed(min(a[3], b[3]), min(a[4], b[4]), a[0])
 
 
+@_remembered
 def max_unsigned(a: Range, b: Range) -> Range:
     return from_unsigned(max(a[1], b[1]), max(a[2], b[2]), a[0])
 
 
+@_remembered
 def min_unsigned(a: Range, b: Range) -> Range:
     return from_unsigned(min(a[1], b[1]), min(a[2], b[2]), a[0])
 
 
+@_remembered
 def extend_unsigned(a: Range, width: int) -> Range:
     return from_unsigned(a[1], a[2], width)
 
 
+@_remembered
 def extend_signed(a: Range, width: int) -> Range:
     return from_signed(a[3], a[4], width)
 
@@ -320,6 +348,7 @@ def extend(a: Range, width: int) -> Range:
     return (width, a[1], a[2], a[3], a[4])
 
 
+@_remembered
 def truncate(a: Range, width: int) -> Range:
     mask = (1 << width) - 1
     wraps = a[1] >> width != a[2] >> width
@@ -360,6 +389,7 @@ def _always(predicate: int, a: Range, b: Range) -> bool:
             return a[1] >= b[2]
 
 
+@_remembered
 def compare(predicate: int, a: Range, b: Range) -> Range:
     """The range of `arith.cmpi`'s result; `predicate` is its attribute."""
     if _always(predicate, a, b):

@@ -12,9 +12,9 @@ from cutecc.passes.nvidia.standins.lir_layouts import Buffer
 def can_allocate(operation: Any) -> bool:
     """Whether the memory of a `lir.allocate_buffer` is known."""
     buffer = Buffer.parse(str(operation.results[0].type))
-    if buffer is None or buffer.space not in ("rmem", "smem", "tmem"):
+    if buffer is None:
         return False
-    return buffer.space != "tmem" or buffer.bits % 8 == 0
+    return buffer.space == "rmem" or (buffer.space in ("smem", "tmem") and buffer.bytes_aligned > 0)
 
 
 def allocate(operation: Any) -> list[Any]:

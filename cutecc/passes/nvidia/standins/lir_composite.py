@@ -113,7 +113,7 @@ def _erase_allocation(module: ir.Module) -> bool:
 
 
 def with_composite_where_needed(pipeline: Pipeline, module: ir.Module) -> Pipeline:
-    """`pipeline`, with the composite step in the place of its stretch when `module` needs it; looks at each operation."""
+    """`pipeline`, with the composite step in the place of its stretch when an operation of `module` needs it."""
     with plain_values():
         needed = any(unknown_operation(function) is not None for function in lir_functions(module))
     if not needed:

@@ -39,8 +39,6 @@ class Buffer:
             return None
         bits = int(width[1])
         alignment = int(match["alignment"]) if match["alignment"] else None
-        if bits % 8 and alignment is None:
-            return None
         layout = f"{match['shape']}:{match['stride']}"
         if bits == 1:
             bits = 8  # memory holds a truth value in a byte
@@ -48,8 +46,8 @@ class Buffer:
 
     @property
     def bytes_aligned(self) -> int:
-        """The alignment in bytes."""
-        return self.alignment or self.bits // 8
+        """The alignment in bytes; 0 where it is not known."""
+        return self.alignment or (0 if self.bits % 8 else self.bits // 8)
 
     @property
     def elements(self) -> int:

@@ -31,6 +31,7 @@ _LEFT_ALONE = frozenset(
         *("detail.tma_load", "detail.tma_load_multicast", "detail.tma_store", "detail.tma_reduce_store"),
         *("detail.tma_update", "get_mcast_layout", "predicated_tensor_origin"),
         *("ptrcast", "static_alloc_smem", "static_alloc_tmem", "get_static_tmem_alloc_size"),
+        "detail.initialize_params",
         # The first pass rewrites these.
         *("create_circular_buffer_pipeline", "circular_buffer_pipeline_consume"),
         *("circular_buffer_pipeline_consumer_release", "circular_buffer_pipeline_advance_iterator"),

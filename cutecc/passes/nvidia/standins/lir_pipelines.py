@@ -262,7 +262,7 @@ def _next(state: Any, stages: Any) -> Any:
 
 
 def _as_asked(operation: Any, state: Any, body: Callable[[], Any]) -> Any:
-    """`body`, by one thread of the warp alone or in the leader of a pair of blocks alone where the operation says so."""
+    """`body`, where the operation says so by one thread of a warp, or in the leader of a pair of blocks, alone."""
     if "elect_one_sync" in operation.attributes:
         body = _guarded(state, body, lambda: create("nvvm.elect.sync", result="i1"))
     if "elect_leader_cta" in operation.attributes:

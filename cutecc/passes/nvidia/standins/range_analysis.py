@@ -7,27 +7,23 @@ the three analyses (mlir/lib/Analysis/DataFlow/{DeadCode,ConstantPropagation,Int
 
 from __future__ import annotations
 
-import contextlib
-import enum
-import gc
-from collections import deque
-from collections.abc import Generator
+from collections.abc import Sequence
 from typing import Any
 
+from cutecc.ir.bytecode_tables import Dense
 from cutecc.ir.mlir import ir
 from cutecc.passes.nvidia.standins import int_ranges as r
-from cutecc.passes.nvidia.standins.range_transfer import (
-    TUPLE_WIDTH,
-    Range,
-    Transfer,
-    integer_width,
-    is_tuple,
-    transfer_of,
+from cutecc.passes.nvidia.standins.range_records import (
+    CONSTANT,
+    CONSTANT_BLOCK,
+    DEAD_CODE,
+    RANGE,
+    RANGE_BLOCK,
+    Block,
+    Record,
+    Records,
 )
-
-_REGION_BRANCHES = {"scf.if", "scf.for", "scf.while", "scf.execute_region", "scf.index_switch"}
-_CALLABLES = {"func.func", "cuda.kernel", "gpu.func", "llvm.func"}
-_TERMINATORS = {"scf.yield", "scf.condition", "scf.reduce", "func.return", "cf.br", "cf.cond_br", "llvm.return"}
+from cutecc.passes.nvidia.standins.range_transfer import Range
 
 _UNKNOWN = "unknown"
 """Constant propagation: the value is no constant. A constant is its unsigned number; not yet visited is `None`."""
@@ -36,209 +32,77 @@ _MAX_CHANGES = 200
 """Tuples have no widening of their own; after so many changes a value is given up."""
 
 
-class _Visit(enum.IntEnum):
-    DEAD_CODE = 0
-    CONSTANTS = 1
-    CONSTANTS_BLOCK = 2
-    RANGES = 3
-    RANGES_BLOCK = 4
-
-
-class Block:
-    """A block, its arguments by number, and the edges that region control flow takes into it."""
-
-    __slots__ = ("arguments", "edges", "entry", "live", "mlir", "operations", "owner")
-
-    def __init__(self, mlir: Any, owner: Record, entry: bool) -> None:
-        self.mlir = mlir
-        self.owner = owner
-        self.entry = entry
-        self.live = False
-        self.operations: list[Record] = []
-        self.arguments: list[int] = []
-        self.edges: dict[Record, list[int]] = {}
-
-
-class Record:
-    """An operation, its operands and results by number, and what is looked up once."""
-
-    __slots__ = (
-        *("block", "branches", "cache", "edges", "integers", "name", "operand_widths", "operands", "operation"),
-        *("regions", "results", "successors", "tracked", "transfer", "type_texts", "widths"),
-    )
-
-    def __init__(self, operation: Any, name: str, block: Block | None) -> None:
-        self.operation = operation
-        self.name = name
-        self.block = block
-        self.operands: list[int] = []
-        self.operand_widths: list[int] = []
-        self.results: list[int] = []
-        self.widths: list[int] = []
-        self.integers: list[bool] = []
-        self.type_texts: list[str] = []
-        self.regions: list[list[Block]] = []
-        self.edges: dict[Record, list[int]] = {}
-        self.successors = False
-        self.branches = False
-        self.tracked = False
-        self.transfer: Transfer | None = None
-        self.cache: Any = None
-
-
-@contextlib.contextmanager
-def _without_garbage_collection() -> Generator[None]:
-    """Hundreds of thousands of records that all live on would be traversed over and over: half of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 class RangeAnalysis:
-    """The ranges of all values of a module; `exact` is false where control flow was met that is not modelled."""
+    """The ranges of a module's values, by their numbers."""
 
     def __init__(self, module: ir.Module) -> None:
-        self.exact = True
-        self.records: list[Record] = []
-        self.numbers: dict[Any, int] = {}
-        self.values: list[Any] = []
-        self.ranges: list[Range | None] = []
-        self._constants: list[Any] = []
-        self._changes: list[int] = []
-        self._widths: list[int] = []
-        self._integer: list[bool] = []
-        self._users: list[list[Record]] = []
-        self._definitions: list[Record | None] = []
+        self.records = records = Records(module)
+        self.ranges: list[Range | None] = [None] * records.count
+        self._constants: list[Any] = [None] * records.count
+        self._changes: dict[int, int] = {}
+        self._users = records.users
         self._dependents: dict[int, dict[Record | Block, None]] = {}
-        self._queue: deque[tuple[_Visit, Any]] = deque()
-        self._pending: set[tuple[_Visit, Any]] = set()
-        self._type_info: dict[Any, tuple[int, bool, str]] = {}
-        self._forward: list[tuple[Record, int, Any]] = []
-        with _without_garbage_collection():
-            self._run(module)
+        self._visits: list[int] = []
+        self._targets: list[Any] = []
+        self._solve(records.top)
 
-    def _run(self, module: ir.Module) -> None:
-        top = Record(module.operation, "builtin.module", None)
-        self._top = Block(module.body, top, entry=True)
-        self._top.live = True
-        top.regions = [[self._top]]
-        self._read(self._top)
-        for record, position, value in self._forward:
-            number = self.numbers[value]
-            record.operands[position] = number
-            record.operand_widths[position] = self._widths[number]
-            self._users[number].append(record)
-        for users in self._users:
-            users.reverse()  # MLIR lists the newest use first
-        self._solve()
-
-    def constant(self, number: int) -> int | None:
-        """The one value that an integer can have, as an unsigned number."""
-        known = self.ranges[number]
-        return None if known is None or not self._integer[number] else r.constant_value(known)
-
-    # Reading the module once.
-
-    def _number(self, value: Any, definition: Record | None) -> int:
-        value_type = value.type
-        info = self._type_info.get(value_type)
-        if info is None:
-            width, text = integer_width(value_type), ""
-            if not width:
-                text = str(value_type)
-                width = TUPLE_WIDTH if is_tuple(text) else 0
-            info = self._type_info[value_type] = (width, not text, text)
-        number = len(self.values)
-        self.numbers[value] = number
-        self.values.append(value)
-        self.ranges.append(None)
-        self._constants.append(None)
-        self._changes.append(0)
-        self._widths.append(info[0])
-        self._integer.append(info[1] and info[0] > 0)
-        self._users.append([])
-        self._definitions.append(definition)
-        if definition is not None:
-            definition.widths.append(info[0])
-            definition.integers.append(info[1] and info[0] > 0)
-            definition.type_texts.append(info[2])
-        return number
-
-    def _read(self, block: Block) -> None:
-        numbers, users = self.numbers, self._users
-        for op in block.mlir.operations:
-            operation = op.operation
-            record = Record(operation, operation.name, block)
-            record.transfer = transfer_of(record.name)
-            for value in operation.operands:
-                number = numbers.get(value)
-                if number is None:
-                    self._forward.append((record, len(record.operands), value))
-                    number = -1
-                    record.operand_widths.append(0)
-                else:
-                    users[number].append(record)
-                    record.operand_widths.append(self._widths[number])
-                record.operands.append(number)
-            record.results = [self._number(value, record) for value in operation.results]
-            record.tracked = any(record.widths)
-            record.successors = len(operation.successors) > 0
-            block.operations.append(record)
-            self.records.append(record)
-            for region in operation.regions:
-                blocks: list[Block] = []
-                for mlir_block in region.blocks:
-                    nested = Block(mlir_block, record, entry=not blocks)
-                    nested.arguments = [self._number(argument, None) for argument in mlir_block.arguments]
-                    blocks.append(nested)
-                record.regions.append(blocks)
-                for nested in blocks:
-                    self._read(nested)
-            record.branches = bool(record.regions) or record.successors or record.name in _TERMINATORS
+    def constants(self) -> dict[int, int]:
+        """The integers that can have one value, and it as an unsigned number."""
+        is_integer = self.records.is_integer
+        return {
+            number: known[1] if known[1] == known[2] else known[3] & ((1 << known[0]) - 1)
+            for number, known in enumerate(self.ranges)
+            if known is not None and (known[1] == known[2] or known[3] == known[4]) and is_integer(number)
+        }
 
     # The worklist.
 
-    def _solve(self) -> None:
-        for record in self.records:
-            if record.branches:
+    def _solve(self, top: Block) -> None:
+        top.live = True
+        for record in self.records.all:
+            if not record.never & DEAD_CODE:
                 self._visit_dead_code(record)
-        self._initialize(self._top, self._visit_constants, self._visit_constants_block)
-        self._initialize(self._top, self._visit_ranges, self._visit_ranges_block)
-        visitors = {
-            _Visit.DEAD_CODE: self._visit_dead_code,
-            _Visit.CONSTANTS: self._visit_constants,
-            _Visit.CONSTANTS_BLOCK: self._visit_constants_block,
-            _Visit.RANGES: self._visit_ranges,
-            _Visit.RANGES_BLOCK: self._visit_ranges_block,
+        self._initialize(top, CONSTANT, self._visit_constant, self._visit_constant_block)
+        self._initialize(top, RANGE, self._visit_range, self._visit_range_block)
+        visitors: dict[int, Any] = {
+            DEAD_CODE: self._visit_dead_code,
+            CONSTANT: self._visit_constant,
+            CONSTANT_BLOCK: self._visit_constant_block,
+            RANGE: self._visit_range,
+            RANGE_BLOCK: self._visit_range_block,
         }
-        while self._queue:
-            item = self._queue.popleft()
-            self._pending.discard(item)
-            visitors[item[0]](item[1])
+        for visit, target in zip(self._visits, self._targets, strict=True):  # grows on the way
+            target.pending &= ~visit
+            visitors[visit](target)
 
-    def _initialize(self, block: Block, visit: Any, visit_block: Any) -> None:
+    def _initialize(self, block: Block, kind: int, visit: Any, visit_block: Any) -> None:
         for record in block.operations:
-            visit(record)
+            if not record.never & kind:
+                visit(record)
             for blocks in record.regions:
                 for nested in blocks:
-                    visit_block(nested)
-                    self._initialize(nested, visit, visit_block)
+                    if nested.live:
+                        visit_block(nested)
+                        self._initialize(nested, kind, visit, visit_block)
 
-    def _enqueue(self, visit: _Visit, target: Record | Block) -> None:
-        item = (visit, target)
-        if item not in self._pending:
-            self._pending.add(item)
-            self._queue.append(item)
+    def _enqueue(self, visit: int, target: Record | Block) -> None:
+        if not target.pending & visit:
+            target.pending |= visit
+            self._visits.append(visit)
+            self._targets.append(target)
+
+    def _enqueue_all(self, visit: int, targets: Sequence[Record]) -> None:
+        for target in targets:
+            if not target.pending & visit:
+                target.pending |= visit
+                self._visits.append(visit)
+                self._targets.append(target)
 
     def _depend(self, number: int, target: Record | Block) -> None:
         self._dependents.setdefault(number, {})[target] = None
 
     def _join_range(self, number: int, known: Range | None) -> None:
-        if known is None or not self._widths[number]:
+        if known is None or not self.records.width(number):
             return
         old = self.ranges[number]
         new = known if old is None else r.union(old, known)
@@ -247,14 +111,14 @@ class RangeAnalysis:
 
     def _set_range(self, number: int, new: Range) -> None:
         self.ranges[number] = new
-        for target in self._dependents.get(number, ()):
-            self._enqueue(_Visit.RANGES if isinstance(target, Record) else _Visit.RANGES_BLOCK, target)
-        for user in self._users[number]:
-            if user.tracked:
-                self._enqueue(_Visit.RANGES, user)
+        if number in self._dependents:
+            for target in self._dependents[number]:
+                self._enqueue(RANGE if isinstance(target, Record) else RANGE_BLOCK, target)
+        self._enqueue_all(RANGE, self._users[number])
         # Both analyses feed one constant: what ranges cannot prove constant is none, and the other way round.
-        constant = r.constant_value(new) if self._integer[number] else None
-        self._join_constant(number, _UNKNOWN if constant is None else constant)
+        if self._constants[number] is not _UNKNOWN:
+            constant = r.constant_value(new) if self.records.is_integer(number) else None
+            self._join_constant(number, _UNKNOWN if constant is None else constant)
 
     def _join_constant(self, number: int, constant: Any) -> None:
         old = self._constants[number]
@@ -262,15 +126,21 @@ class RangeAnalysis:
         if constant is None or new == old:
             return
         self._constants[number] = new
-        for target in self._dependents.get(number, ()):
-            self._enqueue(_Visit.CONSTANTS if isinstance(target, Record) else _Visit.CONSTANTS_BLOCK, target)
+        if number in self._dependents:
+            for target in self._dependents[number]:
+                self._enqueue(CONSTANT if isinstance(target, Record) else CONSTANT_BLOCK, target)
         users = self._users[number]
+        control = False
         for user in users:
-            if user.results:
-                self._enqueue(_Visit.CONSTANTS, user)
-        for user in users:
-            if user.branches:
-                self._enqueue(_Visit.DEAD_CODE, user)
+            pending = user.pending
+            if not pending & CONSTANT:
+                user.pending = pending | CONSTANT
+                self._visits.append(CONSTANT)
+                self._targets.append(user)
+            if not pending & DEAD_CODE:
+                control = True
+        if control:
+            self._enqueue_all(DEAD_CODE, users)
 
     # Dead code.
 
@@ -278,17 +148,10 @@ class RangeAnalysis:
         if block.live:
             return
         block.live = True
-        for visit in (_Visit.CONSTANTS_BLOCK, _Visit.RANGES_BLOCK):
-            self._enqueue(visit, block)
-        for record in block.operations:
-            if record.branches:
-                self._enqueue(_Visit.DEAD_CODE, record)
-        for record in block.operations:
-            if record.results:
-                self._enqueue(_Visit.CONSTANTS, record)
-        for record in block.operations:
-            if record.tracked:
-                self._enqueue(_Visit.RANGES, record)
+        self._enqueue(CONSTANT_BLOCK, block)
+        self._enqueue(RANGE_BLOCK, block)
+        for visit in (DEAD_CODE, CONSTANT, RANGE):
+            self._enqueue_all(visit, block.operations)
 
     def _add_edge(self, source: Record, operands: list[int], target: Record | Block) -> None:
         """Control passes from `source` to a region's entry, or with an operation's results back to its block."""
@@ -298,39 +161,39 @@ class RangeAnalysis:
             return
         target.edges[source] = operands
         if isinstance(target, Block):
-            self._enqueue(_Visit.CONSTANTS_BLOCK, target)
-            self._enqueue(_Visit.RANGES_BLOCK, target)
+            self._enqueue(CONSTANT_BLOCK, target)
+            self._enqueue(RANGE_BLOCK, target)
         else:
-            self._enqueue(_Visit.CONSTANTS, target)
-            self._enqueue(_Visit.RANGES, target)
+            self._enqueue(CONSTANT, target)
+            self._enqueue(RANGE, target)
 
     def _visit_dead_code(self, record: Record) -> None:
         block = record.block
-        assert block is not None
         if not block.live:
             return
-        if record.regions:
-            if record.name in _REGION_BRANCHES:
-                if self._operands_visited(record):
-                    self._enter_regions(record)
-            else:
-                for blocks in record.regions:
-                    if blocks:
-                        self._make_live(blocks[0])
-        if record.successors:
-            self.exact = False
-        elif record.name in _TERMINATORS and block.owner.name in _REGION_BRANCHES and self._operands_visited(record):
+        if record.kind.is_region_branch:
+            if self._operands_visited(record):
+                self._enter_regions(record)
+        else:
+            for blocks in record.regions:
+                if blocks:
+                    self._make_live(blocks[0])
+        if record.kind.is_terminator and block.owner.kind.is_region_branch and self._operands_visited(record):
             self._leave_region(record, block.owner)
 
     def _operands_visited(self, record: Record) -> bool:
-        return all(self._constants[number] is not None for number in record.operands)
+        constants = self._constants
+        for number in record.operands:  # noqa: SIM110  a generator takes twice the time
+            if constants[number] is None:
+                return False
+        return True
 
     def _decided(self, number: int) -> int | None:
         constant = self._constants[number]
         return None if constant is _UNKNOWN else constant
 
     def _enter_regions(self, record: Record) -> None:
-        match record.name:
+        match record.kind.name:
             case "scf.if":
                 condition = self._decided(record.operands[0])
                 if condition is None or condition:
@@ -352,24 +215,24 @@ class RangeAnalysis:
                     self._add_edge(record, [], blocks[0])
 
     def _switch_regions(self, record: Record) -> list[list[Block]]:
-        selector = self._decided(record.operands[0])
-        if selector is None:
+        selector, cases = self._decided(record.operands[0]), record.attribute
+        if selector is None or not isinstance(cases, Dense):
             return record.regions
-        cases = list(ir.DenseI64ArrayAttr(record.operation.attributes["cases"]))
-        return [record.regions[1 + cases.index(selector)] if selector in cases else record.regions[0]]
+        elements = cases.elements
+        return [record.regions[1 + elements.index(selector)] if selector in elements else record.regions[0]]
 
     def _leave_region(self, record: Record, owner: Record) -> None:
         operands = record.operands
-        if record.name == "scf.condition":
+        if record.kind.name == "scf.condition":
             condition = self._decided(operands[0])
             if condition is None or condition:
                 self._add_edge(record, operands[1:], owner.regions[1][0])
             if not condition:
                 self._add_edge(record, operands[1:], owner)
-        elif owner.name == "scf.while":
+        elif owner.kind.name == "scf.while":
             self._add_edge(record, operands, owner.regions[0][0])
         else:
-            if owner.name == "scf.for" and self._trip_count(owner) != 1:
+            if owner.kind.name == "scf.for" and self._trip_count(owner) != 1:
                 self._add_edge(record, operands, owner.regions[0][0])
             self._add_edge(record, operands, owner)
 
@@ -380,61 +243,62 @@ class RangeAnalysis:
         return max(0, -((low - high) // step))
 
     def _spelled_constant(self, number: int) -> int | None:
-        definition = self._definitions[number]
-        if definition is None or definition.name != "arith.constant":
+        """The value, as a signed number, where it is an `arith.constant`."""
+        definition = self.records.definition(number)
+        if definition is None or definition.kind.name != "arith.constant":
             return None
-        return int(ir.IntegerAttr(definition.operation.attributes["value"]).value)
+        return r.to_signed(definition.attribute, definition.kind.widths[0])
 
     # Constant propagation, as far as it decides which regions run.
 
-    def _visit_constants(self, record: Record) -> None:
+    def _visit_constant(self, record: Record) -> None:
         block = record.block
-        assert block is not None
-        if not record.results or not block.live:
+        if not block.live:
             return
-        if record.name in _REGION_BRANCHES:
+        if record.kind.is_region_branch:
             self._join_edges(record, record.results, constants=True)
             return
-        if record.regions or not record.transfer:
-            constant: Any = _UNKNOWN
-            if not record.regions and not self._operands_visited(record):
-                return
-        else:
-            if not self._operands_visited(record):
-                return
-            constant = self._folded(record)
+        constants = self._constants
+        if not record.regions:
+            for number in record.operands:
+                if constants[number] is None:
+                    return
+        constant = self._folded(record) if record.kind.folds else _UNKNOWN
         for number in record.results:
-            self._join_constant(number, constant)
+            if constants[number] is not _UNKNOWN:
+                self._join_constant(number, constant)
+        if constant is _UNKNOWN:
+            record.pending |= CONSTANT
 
     def _folded(self, record: Record) -> Any:
         """The constant that folding makes of constant operands: what the ranges of single values give."""
-        if len(record.results) != 1 or not record.integers[0] or not record.name.startswith("arith."):
-            return _UNKNOWN
         operands: list[Range | None] = []
-        for number, width in zip(record.operands, record.operand_widths, strict=True):
+        for number in record.operands:
             constant = self._constants[number]
-            if constant is _UNKNOWN or not width:
+            if constant is _UNKNOWN:
                 return _UNKNOWN
-            operands.append(r.constant(constant, width))
-        assert record.transfer is not None
-        known = record.transfer(record, operands)
+            operands.append(r.constant(constant, self.records.width(number)))
+        assert record.kind.transfer is not None
+        known = record.kind.transfer(record, operands)
         constant = r.constant_value(known[0]) if known else None
         return _UNKNOWN if constant is None else constant
 
-    def _visit_constants_block(self, block: Block) -> None:
+    def _visit_constant_block(self, block: Block) -> None:
         if not block.arguments or not block.live:
             return
-        if not block.entry or block.owner.name not in _REGION_BRANCHES:
+        if not block.entry or not block.owner.kind.is_region_branch:
             for number in block.arguments:
                 self._join_constant(number, _UNKNOWN)
             return
         arguments = block.arguments
-        if block.owner.name == "scf.for":
+        if block.owner.kind.name == "scf.for":
             self._join_constant(arguments[0], _UNKNOWN)
             arguments = arguments[1:]
         self._join_edges(block, arguments, constants=True)
 
-    def _join_edges(self, target: Record | Block, numbers: list[int], constants: bool) -> None:
+    def _join_edges(self, target: Record | Block, numbers: Sequence[int], constants: bool) -> None:
+        if not numbers:
+            return
         for operands in list(target.edges.values()):
             for operand, number in zip(operands, numbers, strict=True):
                 self._depend(operand, target)
@@ -445,52 +309,55 @@ class RangeAnalysis:
 
     # Ranges.
 
-    def _visit_ranges(self, record: Record) -> None:
+    def _visit_range(self, record: Record) -> None:
         block = record.block
-        assert block is not None
-        if not record.tracked or not block.live:
+        if not block.live:
             return
-        if record.name in _REGION_BRANCHES:
+        kind = record.kind
+        if kind.is_region_branch:
             self._join_edges(record, record.results, constants=False)
             return
-        if record.transfer is None:
-            for number in record.results:
-                if self._integer[number]:
-                    self._join_range(number, r.full(self._widths[number]))
+        if kind.transfer is None:
+            for number, integer, width in zip(record.results, kind.integers, kind.widths, strict=True):
+                if integer:
+                    self._join_range(number, r.full(width))
+            record.pending |= RANGE
             return
-        known = record.transfer(record, [self.ranges[number] for number in record.operands])
+        ranges = self.ranges
+        known = kind.transfer(record, [ranges[number] for number in record.operands])
         if known is None:
             return
-        for number, result in zip(record.results, known, strict=True):
-            self._join_result(number, result)
+        for position, result in enumerate(known):
+            if result != ranges[record.results[position]] and kind.widths[position]:
+                self._join_result(record, position, result)
 
-    def _join_result(self, number: int, known: Range) -> None:
-        if not self._widths[number]:
-            return
+    def _join_result(self, record: Record, position: int, known: Range) -> None:
+        number = record.results[position]
         old = self.ranges[number]
-        new = known if old is None else r.union(old, known)
+        if old is None:
+            self._changes[number] = 1
+            self._set_range(number, known)
+            return
+        new = r.union(old, known)
         if new == old:
             return
-        self._changes[number] += 1
-        yielded = old is not None and any(user.name in _TERMINATORS for user in self._users[number])
-        if (yielded and self._integer[number]) or self._changes[number] > _MAX_CHANGES:
-            new = r.full(self._widths[number])
+        changes = self._changes[number] = self._changes.get(number, 0) + 1
+        yielded = any(user.kind.is_terminator for user in self._users[number])
+        if (yielded and record.kind.integers[position]) or changes > _MAX_CHANGES:
+            new = r.full(record.kind.widths[position])
         self._set_range(number, new)
 
-    def _visit_ranges_block(self, block: Block) -> None:
+    def _visit_range_block(self, block: Block) -> None:
         if not block.arguments or not block.live:
             return
-        owner = block.owner.name
-        if not block.entry or owner not in _REGION_BRANCHES:
-            if not block.entry or owner not in _CALLABLES:
-                self.exact = False
+        if not block.entry or not block.owner.kind.is_region_branch:
             for number in block.arguments:
-                if self._integer[number]:
-                    self._join_range(number, r.full(self._widths[number]))
+                if self.records.is_integer(number):
+                    self._join_range(number, r.full(self.records.width(number)))
             return
         arguments = block.arguments
-        if owner == "scf.for":
-            for _ in block.edges:
+        if block.owner.kind.name == "scf.for":
+            if block.edges:
                 self._join_induction(block)
             arguments = arguments[1:]
         self._join_edges(block, arguments, constants=False)
@@ -498,7 +365,7 @@ class RangeAnalysis:
     def _join_induction(self, block: Block) -> None:
         """The induction variable runs from the lower bound's least value to below the upper bound's greatest."""
         number, (low, high, step) = block.arguments[0], block.owner.operands[:3]
-        width = self._widths[number]
+        width = self.records.width(number)
         first, last, stride = (
             self._bound(low, block, 3, width),
             self._bound(high, block, 4, width),

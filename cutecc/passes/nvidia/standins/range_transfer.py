@@ -7,11 +7,12 @@ shapes, coordinates, strides and layouts the wheel keeps one range of 64 bits pe
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
 
-from cutecc.ir.mlir import ir
+from cutecc.ir.bytecode_tables import Dense
 from cutecc.passes.nvidia.standins import int_ranges as r
 
 Range = r.Range
@@ -22,15 +23,20 @@ Transfer = Callable[[Any, Ranges], list[Range] | None]
 TUPLE_WIDTH = 64
 
 _TUPLE_TYPES = ("!cute.int_tuple<", "!cute.coord<", "!cute.shape<", "!cute.stride<", "!cute.layout<", "!cute.i")
+# Operations of which the first property is looked at, and whether it may be absent.
+REQUIRED_ATTRIBUTES = {"arith.constant", "arith.cmpi", "scf.index_switch"}
+OPTIONAL_ATTRIBUTES = {"arith.addi", "arith.subi", "arith.muli", "arith.shli", "cute.get_scalars"}
+SPECIAL_REGISTER = "nvvm.read.ptx.sreg."
+
+_FLAGS = {
+    None: 0,
+    "#arith.overflow<none>": 0,
+    "#arith.overflow<nsw>": r.NSW,
+    "#arith.overflow<nuw>": r.NUW,
+    "#arith.overflow<nsw, nuw>": r.NSW | r.NUW,
+}
+
 _NON_NEGATIVE_TYPES = ("!cute.coord<", "!cute.shape<")
-
-
-def integer_width(value_type: Any) -> int:
-    """The bits of an integer, of an index, or of such elements; 0 for other types."""
-    element = value_type.element_type if isinstance(value_type, ir.ShapedType) else value_type
-    if isinstance(element, ir.IndexType):
-        return 64
-    return element.width if isinstance(element, ir.IntegerType) else 0
 
 
 def is_tuple(type_text: str) -> bool:
@@ -38,12 +44,14 @@ def is_tuple(type_text: str) -> bool:
     return type_text.startswith(_TUPLE_TYPES)
 
 
-def static_leaves(type_text: str) -> list[int]:
+@functools.lru_cache(1024)
+def static_leaves(type_text: str) -> tuple[int, ...]:
     """The numbers a tuple's type spells out, without divisibilities and modes: `(?{div=4},3,1@0)` gives 3 and 1."""
     quoted = type_text.partition('"')[2].rpartition('"')[0]
-    return [int(leaf) for leaf in re.findall(r"(?<![\w@-])-?\d+", re.sub(r"\{[^}]*\}", "", quoted))]
+    return tuple(int(leaf) for leaf in re.findall(r"(?<![\w@-])-?\d+", re.sub(r"\{[^}]*\}", "", quoted)))
 
 
+@functools.lru_cache(4096)
 def as_tuple(known: Range, type_text: str) -> Range:
     """Bring a range into the form the wheel keeps for a value of cute type.
 
@@ -72,43 +80,37 @@ def _flagged(function: Callable[[Range, Range, int], Range]) -> Transfer:
         left, right = operands
         if left is None or right is None:
             return None
-        if record.cache is None:
-            flags = str(record.operation.attributes["overflowFlags"])
-            record.cache = (r.NSW if "nsw" in flags else 0) | (r.NUW if "nuw" in flags else 0)
-        return [function(left, right, record.cache)]
+        return [function(left, right, _FLAGS[record.attribute])]
 
     return transfer
 
 
 def _constant(record: Any, _: Ranges) -> list[Range] | None:
     if record.cache is None:
-        record.cache = _constant_range(record.operation.attributes["value"], record.widths[0])
-    return [record.cache] if record.cache else None
+        known = _constant_range(record.attribute, record.kind.widths[0])
+        record.cache = [known] if known else ()
+    return record.cache or None
 
 
-def _constant_range(attribute: Any, width: int) -> Range | tuple[()]:
+def _constant_range(attribute: Any, width: int) -> Range | None:
     if not width:
-        return ()
-    if isinstance(attribute, (ir.IntegerAttr, ir.BoolAttr)):
-        return r.constant(int(attribute.value), width)
-    if not isinstance(attribute, ir.DenseElementsAttr):
-        return ()
-    if attribute.is_splat:
-        return r.constant(int(attribute.get_splat_value().value), width)
+        return None
+    if isinstance(attribute, int):
+        return r.constant(attribute, width)
+    if not isinstance(attribute, Dense):
+        return None
     hull: Range | None = None
-    for element in ir.DenseIntElementsAttr(attribute):
-        known = r.constant(int(element), width)
+    for element in attribute.elements:
+        known = r.constant(element, width)
         hull = known if hull is None else r.union(hull, known)
-    return hull or ()
+    return hull
 
 
 def _compare(record: Any, operands: Ranges) -> list[Range] | None:
     left, right = operands
     if left is None or right is None:
         return None
-    if record.cache is None:
-        record.cache = ir.IntegerAttr(record.operation.attributes["predicate"]).value
-    return [r.compare(record.cache, left, right)]
+    return [r.compare(record.attribute, left, right)]
 
 
 def _select(record: Any, operands: Ranges) -> list[Range] | None:
@@ -118,13 +120,13 @@ def _select(record: Any, operands: Ranges) -> list[Range] | None:
         chosen = on_true if decided else on_false
         return None if chosen is None else [chosen]
     if on_true is None or on_false is None:
-        return [r.full(record.widths[0])] if record.integers[0] else None
+        return [r.full(record.kind.widths[0])] if record.kind.integers[0] else None
     return [r.union(on_true, on_false)]
 
 
 def _extend(function: Callable[[Range, int], Range]) -> Transfer:
     def transfer(record: Any, operands: Ranges) -> list[Range] | None:
-        known, width = operands[0], record.widths[0]
+        known, width = operands[0], record.kind.widths[0]
         if known is None:
             return None
         if known[0] == width:
@@ -136,12 +138,11 @@ def _extend(function: Callable[[Range, int], Range]) -> Transfer:
 
 def _special_register(record: Any, _: Ranges) -> list[Range] | None:
     if record.cache is None:
-        width = record.widths[0]
-        attributes = record.operation.attributes
+        width = record.kind.widths[0]
         record.cache = r.full(width)
-        if "range" in attributes:
+        if record.attribute is not None:
             # The attribute's upper end is exclusive; upstream takes it for inclusive, and so does the wheel.
-            low, high = (int(end) for end in re.findall(r"-?\d+", str(attributes["range"]).partition(",")[2]))
+            low, high = (int(end) for end in re.findall(r"-?\d+", record.attribute.partition(",")[2]))
             mask = (1 << width) - 1
             record.cache = (width, low & mask, high & mask, r.to_signed(low, width), r.to_signed(high, width))
     return [record.cache]
@@ -150,10 +151,10 @@ def _special_register(record: Any, _: Ranges) -> list[Range] | None:
 def _hull(record: Any, operands: Ranges) -> list[Range] | None:
     """A vector whose elements are elements of the operands; positions are no elements."""
     hull: Range | None = None
-    for known, width in zip(operands, record.operand_widths, strict=True):
+    for known, number in zip(operands, record.operands, strict=True):
         if known is None:
             return None
-        if width == record.widths[0]:
+        if record.records.width(number) == record.kind.widths[0]:
             hull = known if hull is None else r.union(hull, known)
     return None if hull is None else [hull]
 
@@ -171,9 +172,9 @@ def _make_tuple(record: Any, operands: Ranges) -> list[Range] | None:
         known = r.extend(known, TUPLE_WIDTH)
         hull = known if hull is None else r.union(hull, known)
     if record.cache is None:
-        record.cache = [static_leaves(text) for text in record.type_texts]
+        record.cache = [static_leaves(text) for text in record.kind.type_texts]
     results: list[Range] = []
-    for text, leaves in zip(record.type_texts, record.cache, strict=True):
+    for text, leaves in zip(record.kind.type_texts, record.cache, strict=True):
         result = hull
         for leaf in leaves:
             known = r.constant(leaf, TUPLE_WIDTH)
@@ -186,7 +187,7 @@ def _make_tuple(record: Any, operands: Ranges) -> list[Range] | None:
 
 def _make_layout(record: Any, operands: Ranges) -> list[Range] | None:
     """Like other tuples, but strides that come from products of the shape are unknown."""
-    if len(operands) == 1 and "?" in record.type_texts[0].partition(":")[2]:
+    if len(operands) == 1 and "?" in record.kind.type_texts[0].partition(":")[2]:
         return None
     return _make_tuple(record, operands)
 
@@ -195,7 +196,7 @@ def _pass_tuple(record: Any, operands: Ranges) -> list[Range] | None:
     known = operands[0]
     if known is None:
         return None
-    return [as_tuple(r.extend(known, TUPLE_WIDTH), text) for text in record.type_texts]
+    return [as_tuple(r.extend(known, TUPLE_WIDTH), text) for text in record.kind.type_texts]
 
 
 def _tuple_arithmetic(function: Callable[[Range, Range], Range]) -> Transfer:
@@ -204,7 +205,7 @@ def _tuple_arithmetic(function: Callable[[Range, Range], Range]) -> Transfer:
         if left is None or right is None:
             return None
         result = function(r.extend(left, TUPLE_WIDTH), r.extend(right, TUPLE_WIDTH))
-        return [as_tuple(result, record.type_texts[0])]
+        return [as_tuple(result, record.kind.type_texts[0])]
 
     return transfer
 
@@ -212,15 +213,15 @@ def _tuple_arithmetic(function: Callable[[Range, Range], Range]) -> Transfer:
 def _get_scalars(record: Any, operands: Ranges) -> list[Range] | None:
     known = operands[0]
     if record.cache is None:
-        text = str(record.operation.operands[0].type)
-        whole = "only_dynamic" in record.operation.attributes or not static_leaves(text)
+        text = record.records.type_text(record.operands[0])
+        whole = record.attribute is not None or not static_leaves(text)
         record.cache = (text.startswith(_NON_NEGATIVE_TYPES), whole)
     non_negative, whole = record.cache
     if known is not None and whole:
-        return [r.truncate(known, width) if width < known[0] else known for width in record.widths]
+        return [r.truncate(known, width) if width < known[0] else known for width in record.kind.widths]
     if non_negative:
-        return [r.from_signed(0, r.signed_limits(width)[1], width) for width in record.widths]
-    return [r.full(width) for width in record.widths]
+        return [r.from_signed(0, r.signed_limits(width)[1], width) for width in record.kind.widths]
+    return [r.full(width) for width in record.kind.widths]
 
 
 TRANSFERS: dict[str, Transfer] = {
@@ -276,9 +277,7 @@ TRANSFERS: dict[str, Transfer] = {
     "cute.tuple_mod": _tuple_arithmetic(r.rem_signed),
 }
 
-_SPECIAL_REGISTER = "nvvm.read.ptx.sreg."
-
 
 def transfer_of(name: str) -> Transfer | None:
     """The transfer function of an operation by its name."""
-    return _special_register if name.startswith(_SPECIAL_REGISTER) else TRANSFERS.get(name)
+    return _special_register if name.startswith(SPECIAL_REGISTER) else TRANSFERS.get(name)
