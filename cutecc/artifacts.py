@@ -13,7 +13,7 @@ from cutecc.passes.nvidia import codegen
 from cutecc.passes.nvidia.codegen import CodeGeneration
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.wheel import WheelPass
-from cutecc.record import Artifact, ArtifactKind, Compilation
+from cutecc.record import Artifact, ArtifactKind, Compilation, KernelResources, Remark
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.request import CompileRequest
 from cutecc.target import Target
@@ -75,7 +75,9 @@ class ArtifactCollector(Observer):
 
     def finish(self, compilation: Compilation, folder: RecordFolder | None) -> None:
         """Put the artifacts into the record, each as soon as it is made. Raises `ToolError`."""
-        if self._generation is None:
+        if self._generation is None or not self._generation.ptx():
+            if not self._request.options.stop_after:
+                compilation.warnings.append(Remark("warning", "no device code was made: there is no PTX and no cubin"))
             return
         wanted = self._request.options.artifacts
         add = _Adder(compilation, folder, file_name(self._request.name))
@@ -91,9 +93,9 @@ class ArtifactCollector(Observer):
             if self._request.options.observe:
                 from cutecc.backend.resources import kernel_resources
 
-                compilation.resources += kernel_resources(
-                    cubin, self._target, log=self._log, dynamic_shared=self._dynamic_shared
-                )
+                resources = kernel_resources(cubin, self._target, log=self._log, dynamic_shared=self._dynamic_shared)
+                compilation.resources += resources
+                compilation.warnings += _launch_warnings(resources, self._target)
             if "sass" in wanted:
                 from cutecc.backend.nvdisasm import disassemble
 
@@ -121,6 +123,19 @@ class ArtifactCollector(Observer):
         ]
         self._log = "\n".join(result.log for result in assembled)
         return [result.cubin for result in assembled]
+
+
+def _launch_warnings(resources: list[KernelResources], target: Target) -> list[Remark]:
+    """A kernel of which no SM holds a single block cannot be launched."""
+    return [
+        Remark(
+            "warning",
+            f"kernel {entry.kernel} cannot be launched: {', '.join(entry.occupancy.limited_by)} of one block "
+            f"exceed what an SM of {target} has",
+        )
+        for entry in resources
+        if entry.occupancy is not None and entry.occupancy.blocks_per_sm == 0
+    ]
 
 
 class _Adder:

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import functools
-import platform
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutecc import __version__
 from cutecc.backend.ptxas_options import checked_options
-from cutecc.backend.tools import find_tool, tool_version
 from cutecc.errors import UsageError
 from cutecc.ir.modules import body_of
-from cutecc.ir.version import installed_version
 from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import Stage
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.pipelines import choose_pipeline
 from cutecc.passes.wheel import WheelPass, check_registered
-from cutecc.record import Compilation, Versions
+from cutecc.record import Compilation
 from cutecc.request import CompileOptions, CompileRequest, Edit
 from cutecc.target import Target
+from cutecc.versions import current_versions
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
-
-WHEEL_ASSEMBLER = "built into nvidia-cutlass-dsl"
 
 
 @dataclass(frozen=True)
@@ -58,6 +52,7 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
     whole = checked_pipeline(options, target, module)
     start, stop = _bounds(whole, options)
     pipeline = Pipeline(whole.passes[start:stop])
+    _check_chip(target, whole, module)
     selectors = whole.selectors()[start:stop]
     for selector in (*options.dumps.after, *options.dumps.before):
         if selector not in ("all", *selectors):
@@ -115,6 +110,22 @@ def _edited_pipeline(options: CompileOptions, target: Target, module: ir.Module)
     return pipeline
 
 
+def _check_chip(target: Target, pipeline: Pipeline, module: ir.Module) -> None:
+    """A pipeline file, or a module that has passed `cuda-compute-target`, is for one chip."""
+    chips = {
+        (pass_.option("chip") or "", "the pipeline's cuda-compute-target")
+        for pass_ in pipeline
+        if isinstance(pass_, WheelPass) and pass_.name == "cuda-compute-target"
+    }
+    for operation in body_of(module.operation):
+        if operation.name == "gpu.module" and "targets" in operation.attributes:
+            found = re.search(r'chip = "([^"]+)"', str(operation.attributes["targets"]))
+            chips.add((found[1] if found else "", "the module"))
+    for chip, what in sorted(chips):
+        if chip and chip != target.name:
+            raise UsageError(f"{what} is for {chip}, not {target}", hints=[f"compile with --target {chip}"])
+
+
 def _check_nvvm_options(text: str) -> None:
     # Braces and quotes would end the option inside the pass's text.
     for word in text.split():
@@ -138,12 +149,6 @@ def uses_lir(module: ir.Module) -> bool:
         if any(candidate.name.startswith("lir.") for candidate in inner):
             return True
     return False
-
-
-def current_versions(ptxas: Path | None = None) -> Versions:
-    """The versions of this process's tools; `ptxas` is the assembler of the user's choice."""
-    assembler = WHEEL_ASSEMBLER if ptxas is None else tool_version(find_tool("ptxas", ptxas))
-    return Versions(__version__, platform.python_version(), installed_version(), assembler)
 
 
 def _edited(pipeline: Pipeline, edit: Edit) -> Pipeline:

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from cutecc import isolation
-from cutecc.cli.inputs import choose
+from cutecc.cli.inputs import KernelFile, choose
 from cutecc.cli.main import report
 from cutecc.cli.options import edits, make_wheel_options, pipeline_options, split_names, wheel_options
 from cutecc.cli.reporter import Outcome, Reporter
@@ -21,8 +21,11 @@ from cutecc.errors import Error, UsageError
 from cutecc.passes.dumps import DumpChoice, Stage
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
+from cutecc.record import Compilation, Failure
+from cutecc.record.folder import RecordFolder, file_name
 from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
 from cutecc.target import Target
+from cutecc.versions import current_versions
 
 _EPILOG = """\b
 Examples:
@@ -63,6 +66,8 @@ def compile(context: click.Context, input_: str, **values: Any) -> None:
     """
     settings = Settings.from_environment()
     chosen = choose(input_, values["args"], values["entry"], values["target"], settings)
+    if values["start_after"] and isinstance(chosen, KernelFile):
+        raise UsageError("--start-after goes on from a dump", hints=["name the dump instead of the Python file"])
     _go_on_from_stage(context, values, chosen.stage)
     options = _options(values, settings)
     reporter = Reporter(
@@ -71,8 +76,17 @@ def compile(context: click.Context, input_: str, **values: Any) -> None:
 
     def one(target: Target) -> Outcome:
         reporter.tracing(target)
-        traced = chosen.trace(target, options)
-        output = _output(values["output"], traced.name, target, several=len(chosen.targets) > 1)
+        try:
+            traced = chosen.trace(target, options)
+        except Error as error:
+            _record_failed_trace(values["output"], chosen.source, target, error)
+            raise
+        output = _output(values, traced.name, target, several=len(chosen.targets) > 1)
+        if Path(input_).resolve().parent == output.resolve():
+            raise UsageError(
+                f"the output folder {output} holds the input, and a run first removes the earlier one's files",
+                hints=["name another folder with --output"],
+            )
         request = CompileRequest(
             traced.module,
             target.name,
@@ -100,6 +114,8 @@ def compile(context: click.Context, input_: str, **values: Any) -> None:
             isolation.interrupt()
             raise
     reporter.show()
+    # Several targets often fail for the same reason.
+    failures = list({str(failure): failure for failure in failures}.values())
     for failure in failures[1:]:
         report(failure)
     if failures:
@@ -108,7 +124,19 @@ def compile(context: click.Context, input_: str, **values: Any) -> None:
 
 def _go_on_from_stage(context: click.Context, values: dict[str, Any], stage: Stage | None) -> None:
     """Take from a dump's first line what the command line leaves open: position, pipeline and options."""
-    if stage is None or values["pipeline"]:
+    if stage is None:
+        return
+    if context.params.get("target") and values["target"] != stage.target:
+        raise UsageError(
+            f"the dump is of a run for {stage.target}, not {values['target']}: it was traced for that GPU",
+            hints=["leave out --target, or compile the kernel itself"],
+        )
+    if values["start_after"] not in (None, stage.after):
+        raise UsageError(
+            f"the dump was made after {stage.after or 'tracing'}, not after {values['start_after']}",
+            hints=["leave out --start-after; without its first line, the file goes on from where you say"],
+        )
+    if values["pipeline"]:
         return
     # The header is the file's word, not the user's: it may name a pipeline or spell one, but no file to read.
     values["pipeline"] = stage.pipeline if stage.pipeline in NAMED else Pipeline.parse(stage.pipeline)
@@ -131,16 +159,38 @@ _RESUMABLE = {
 }
 
 
-def _output(choice: Path | None, kernel: str, target: Target, *, several: bool) -> Path:
+def _output(values: dict[str, Any], kernel: str, target: Target, *, several: bool) -> Path:
+    choice: Path | None = values["output"]
     if choice is None:
-        return Path("cutecc-out") / f"{kernel}-{target.name}"
+        start = f"-after-{file_name(values['start_after'])}" if values["start_after"] else ""
+        return Path("cutecc-out") / f"{kernel}-{target.name}{start}"
     return choice / target.name if several else choice
+
+
+def _record_failed_trace(output: Path | None, source: str, target: Target, error: Error) -> None:
+    """So that a folder the user named never shows an earlier run's results for this one's."""
+    if output is None:
+        return
+    folder = RecordFolder(output)
+    folder.save(
+        Compilation(
+            name=file_name(Path(source).stem),
+            target=target.name,
+            pipeline="",
+            versions=current_versions(),
+            status="failed",
+            command=["cutecc", *sys.argv[1:]],
+            source=source,
+            failure=Failure("trace", error.message),
+        )
+    )
+    folder.close()
 
 
 def _options(values: dict[str, Any], settings: Settings) -> CompileOptions:
     wheel = make_wheel_options(values)
     dumps = DumpChoice(
-        split_names(values["dump_after"]),
+        (*split_names(values["dump_after"]), *([values["stop_after"]] if values["stop_after"] else [])),
         split_names(values["dump_before"]),
         values["dump_unchanged"],
         values["dump_locations"] or wheel.preserve_line_info,

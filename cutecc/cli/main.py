@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import traceback
 from typing import Any
@@ -101,10 +102,11 @@ def report(error: Error) -> None:
     """Print an error as compilers do: where, `error:`, what; then the source line, notes and hints."""
     place = f"{error.location}: " if error.location else ""
     lines = str(error).splitlines()
-    click.echo(place + click.style("error: ", fg="red", bold=True) + error.message, err=True)
+    colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
+    click.echo(place + click.style("error: ", fg="red", bold=True) + error.message, err=True, color=colour)
     message_lines = error.message.count("\n") + 1
     for line in lines[message_lines:]:
         label, colon, rest = line.partition(": ")
         if colon and label in ("note", "hint", "reproducer", "reproduce"):
             line = click.style(f"{label}: ", fg="cyan", bold=True) + rest
-        click.echo(line, err=True)
+        click.echo(line, err=True, color=colour)

@@ -97,7 +97,8 @@ class Reporter:
                 place = f"{remark.location}: " if remark.location else ""
                 print(f"{place}warning: {remark.message}", file=sys.stderr)
         if self._as_json:
-            self._show_json()
+            if self.outcomes:
+                self._show_json()
         elif self._quiet:
             pass
         elif self._console.is_terminal or self._verbose:
@@ -129,7 +130,7 @@ class Reporter:
         files = [artifact.file for artifact in compilation.artifacts]
         dumps = sum(step.dump is not None for step in compilation.steps) + (compilation.traced is not None)
         what = ", ".join([*([f"{dumps} dumps"] if dumps else []), *files, "manifest.json"])
-        self._console.print(Text.assemble("wrote ", (f"{outcome.output}/", "bold"), f": {what}"), soft_wrap=True)
+        self._console.print(Text.assemble("wrote ", (f"{outcome.output}/", "bold"), f": {what}"))
 
 
 def pass_table(compilation: Compilation, *, verbose: bool, wide: bool) -> Table:

@@ -64,8 +64,9 @@ def catalog() -> list[PassEntry]:
 
 @functools.cache
 def _pipeline_passes() -> tuple[ModulePass, ...]:
-    options = WheelOptions(preserve_line_info=True)
-    return nvidia_pipeline("sm_90a", options, lir=True).passes
+    # Plain passes first: where a pass occurs several times, the ordinary pipeline's is the one to show.
+    plain = nvidia_pipeline("sm_90a").passes
+    return (*plain, *nvidia_pipeline("sm_90a", WheelOptions(preserve_line_info=True), lir=True).passes)
 
 
 def _options(pass_class: type[ModulePass]) -> tuple[OptionEntry, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from cutecc.errors import PassError, UsageError
 from cutecc.ir.locations import user_location
 from cutecc.passes.base import ModulePass
+from cutecc.passes.named import NAMED
 from cutecc.passes.options import Option, print_options
 
 if TYPE_CHECKING:
@@ -75,7 +77,11 @@ def check_registered(pass_: WheelPass) -> None:
     except (ValueError, RuntimeError) as failure:
         text = str(failure)
         if "does not refer to a registered pass" in text:
-            raise UsageError(f"no pass is called '{pass_.name}'", hints=["cutecc passes lists them all"]) from None
+            from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OTHER_REGISTERED
+
+            close = difflib.get_close_matches(pass_.name, [*DESCRIPTIONS, *OTHER_REGISTERED, *NAMED], n=1)
+            hints = [*([f"did you mean {close[0]}?"] if close else []), "cutecc passes lists them all"]
+            raise UsageError(f"no pass is called '{pass_.name}'", hints=hints) from None
         if "can't run" in text or "nest" in text:
             raise UsageError(f"pass {pass_.name} does not run on {' in '.join(pass_.anchors) or 'a module'}") from None
         raise UsageError(

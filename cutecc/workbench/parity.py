@@ -16,6 +16,7 @@ from typing import Literal
 from cutecc import isolation
 from cutecc.errors import Error, UsageError
 from cutecc.isolation import ProcessDied
+from cutecc.passes.dumps import read_stage
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.target import Target, known_targets
 
@@ -68,7 +69,7 @@ def find_modules(paths: Sequence[str]) -> list[str]:
 
 
 def target_of(file: str, default: Target | None) -> Target:
-    """The target that a module is for: the one in its file name (`gemm-sm_90a.mlir`), else `default`.
+    """The target that a module is for: the one in its file name (`gemm-sm_90a.mlir`) or first line, else `default`.
 
     Raises `UsageError` without either.
     """
@@ -76,6 +77,10 @@ def target_of(file: str, default: Target | None) -> Target:
     for word in re.findall(r"sm_\d+[af]?", os.path.basename(file))[::-1]:
         if word in names:
             return names[word]
+    with Path(file).open("rb") as opened:
+        stage = read_stage(opened.readline(65536).decode(errors="replace"))
+    if stage:
+        return Target.parse(stage.target)
     if default is None:
         raise UsageError(f"{file}: which target is it for?", hints=["name it in the file name, or with --target"])
     return default

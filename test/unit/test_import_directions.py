@@ -40,16 +40,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "events": {"record"},
     "kernel": {"record", "backend"},
     "request": {"passes", "record"},
-    "planning": {"ir", "passes", "backend", "record", "request"},
+    "versions": {"ir", "backend", "record"},
+    "planning": {"ir", "passes", "backend", "record", "request", "versions"},
     "artifacts": {"ir", "passes", "backend", "record", "request"},
     "reproducing": {"ir", "passes", "record", "request", "isolation"},
     "driver": {
         *("ir", "passes", "frontend", "backend", "record", "layout", "cache"),
-        *("events", "kernel", "isolation", "request", "planning", "artifacts", "reproducing", "contained"),
+        *("events", "kernel", "isolation", "request", "versions", "planning", "artifacts", "reproducing", "contained"),
     },
     "contained": {"passes", "record", "request", "events", "isolation", "reproducing"},
     "operations": {"driver", "runtime", "kernel", "request", "record"},
-    "workbench": {"driver", "isolation", "request", "planning", "ir", "passes", "record", "contained"},
+    "workbench": {"driver", "isolation", "request", "versions", "planning", "ir", "passes", "record", "contained"},
 }
 DSL = "cutlass"
 

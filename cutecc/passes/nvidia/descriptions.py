@@ -19,7 +19,7 @@ DESCRIPTIONS: dict[str, str] = {
     "hoist-create-pipeline-ops": "moves the creation of pipelines to the top of the kernel",
     "lir-structured-memory-allocation": "memory for structures (by its name); not seen to change a module",
     "lir-pipeline-to-nvvm": "pipelines and stages become mbarriers, waits and arrivals; buffers become memory",
-    "lir-static-memory-allocation": "allocations become arrays in shared memory, and tensor memory that a warp allocates",
+    "lir-static-memory-allocation": "allocations become arrays in shared memory; one warp allocates tensor memory",
     "lir-expand-mixed-cga": "kernels of mixed cluster shapes (by its name); not seen to change a module",
     "lir-materialize-launch-config": "launch configuration (by its name); not seen to change a module",
     "lir-dot-b-reuse-expansion": "matrix products that reuse B (by its name); not seen to change a module",

@@ -494,6 +494,39 @@ def test_verify_each_names_the_pass(cutecc, tmp_path: Path, small_kernel) -> Non
     assert read_folder(tmp_path / "out").status == "ok"
 
 
+def test_a_trace_that_fails_is_a_record_too(cutecc, tmp_path: Path) -> None:
+    write(tmp_path, "kernel.py", KERNEL.replace("src[thread]\n", "src[thread] + missing_name\n"))
+    cutecc("compile", "kernel.py:copy", *ARGS, "-o", "out", status=FAILED)
+    record = read_folder(tmp_path / "out")
+    assert record.status == "failed"
+    assert record.failure is not None
+    assert record.failure.stage == "trace"
+    assert "missing_name" in record.failure.message
+
+
+def test_a_dump_is_not_compiled_into_its_own_folder(says, cutecc, small_kernel, tmp_path: Path) -> None:
+    """The new run would begin by removing it."""
+    cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cse#1", "--dump-after=cse#1", "-o", "out")
+    before = sorted(path.name for path in (tmp_path / "out").iterdir())
+    says(
+        "out/14-cse.mlir",
+        "-q",
+        "-o",
+        "out",
+        status=USAGE,
+        lines=[r"error: the output folder out holds the input.*", r"hint: .*"],
+    )
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == before
+
+
+def test_a_python_file_has_no_stage_to_start_after(says, kernel) -> None:
+    says(
+        *("kernel.py:copy", *ARGS, "--start-after=cse#1"),
+        status=USAGE,
+        lines=[r"error: --start-after goes on from a dump", r"hint: name the dump .*"],
+    )
+
+
 # What an error looks like.
 
 

@@ -13,12 +13,12 @@ from cutecc.ir.mlir import ir
 
 _PIPELINE = re.compile(
     r"!lir\.pipeline<(?P<stages>\d+), (?P<producer>\w+) -> (?P<consumer>\w+), "
-    r"(?P<scope>cta|cluster)(?:<(?P<full>\w+), (?P<empty>\w+)>)?>"
+    r"(?P<scope>cta|cluster)(?:<\w+, \w+>)?>"
 )
 
 _GENERIC = ("generic_synchronous", "cta")
 _BULK = ("cp_async_bulk<SrcDstMem>", "cta")
-_BULK_CLUSTER = ("cp_async_bulk<SrcDstMem>", "cluster")
+# Other kinds of operation are not known here: `ST_ASYNC_S` keeps to rules of its own.
 _ACCESSES = {
     **dict.fromkeys(
         ("UNDEF", "SREG_CTAID", "LD_SHARED", "ST_SHARED", "LD_SHARED_MATRIX", "ST_SHARED_MATRIX"), _GENERIC
@@ -27,10 +27,14 @@ _ACCESSES = {
     **dict.fromkeys(
         ("SM90_TMA_LOAD", "SM90_TMA_STORE", "SM90_TMA_REDUCE", "SM90_TMA_LOAD_IM2COL", "SM90_TMA_STORE_IM2COL"), _BULK
     ),
-    "SM100_TMA_LOAD_2SM_MULTICAST": _BULK_CLUSTER,
+    **dict.fromkeys(
+        ("SM90_TMA_LOAD_MULTICAST", "SM100_TMA_LOAD_2SM", "SM100_TMA_LOAD_2SM_MULTICAST"),
+        ("cp_async_bulk<SrcDstMem>", "cluster"),
+    ),
     "SM100_COPY_T2R": ("tcgen05<LD, 1>", "cta"),
     "SM100_COPY_R2T": ("tcgen05<ST, 1>", "cta"),
     "SM100_COPY_S2T": ("tcgen05<CP, 1>", "cta"),
+    "SM100_COPY_S2T_2SM": ("tcgen05<CP, 2>", "cluster"),
 }
 _TENSOR_CORE = re.compile(r"SM10[07]_MMA_(?:SCALED_)?(?:SPARSE_)?(?P<group>[12])SM_(?:SS|TS)")
 
@@ -46,10 +50,6 @@ class PipelineKind:
     """The kind of operation that reads it."""
     cluster: bool
     """Whether its barriers are signalled by other blocks of the cluster."""
-    full: str
-    """Which blocks the producer signals: `all`, `cta_pair_leader`; empty for a pipeline within a block."""
-    empty: str
-    """Which blocks a consumer signals."""
 
     @classmethod
     def parse(cls, text: str) -> PipelineKind | None:
@@ -57,15 +57,7 @@ class PipelineKind:
         match = _PIPELINE.fullmatch(text)
         if not match or not _access(match["producer"]) or not _access(match["consumer"]):
             return None
-        kind = cls(
-            int(match["stages"]),
-            match["producer"],
-            match["consumer"],
-            match["scope"] == "cluster",
-            match["full"] or "",
-            match["empty"] or "",
-        )
-        return kind if _known(kind) else None
+        return cls(int(match["stages"]), match["producer"], match["consumer"], match["scope"] == "cluster")
 
     def edge(self, *, full: bool) -> str:
         """The text of one direction's attribute."""
@@ -87,13 +79,12 @@ class PipelineKind:
         return self._topology(full=full) == "RuntimeMask"
 
     def _topology(self, *, full: bool) -> str:
-        target = self.full if full else self.empty
-        if target == "all":
-            return "RuntimeMask"
-        # Bulk copies arrive where their data do.
-        if target == "cta_pair_leader" and not (full and self.producer.find("TMA") >= 0):
-            return "ConvergeCTAPairLeader"
-        return "PerCta"
+        """Which blocks an arrival signals."""
+        access = _access(self.producer if full else self.consumer)
+        assert access is not None
+        if not self.cluster or (full and access[0] == _BULK[0]):
+            return "PerCta"  # bulk copies arrive where their data do
+        return "RuntimeMask" if access[0].startswith(("tcgen05<MMA", "tcgen05<CP")) else "ConvergeCTAPairLeader"
 
 
 def distinct(edge: str) -> ir.Attribute:
@@ -106,14 +97,3 @@ def _access(operation: str) -> tuple[str, str] | None:
     if match := _TENSOR_CORE.fullmatch(operation):
         return f"tcgen05<MMA, {match['group']}>", "cta" if match["group"] == "1" else "cluster"
     return _ACCESSES.get(operation)
-
-
-# The pipelines over a cluster whose lowering was observed; the ones within a block follow one rule.
-_CLUSTER = {
-    ("SM100_TMA_LOAD_2SM_MULTICAST", "SM100_MMA_2SM_SS", "cta_pair_leader", "all"),
-    ("SM100_MMA_2SM_SS", "SM100_COPY_T2R", "all", "cta_pair_leader"),
-}
-
-
-def _known(kind: PipelineKind) -> bool:
-    return not kind.cluster or (kind.producer, kind.consumer, kind.full, kind.empty) in _CLUSTER
