@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutecc.errors import PassError
+from cutecc.errors import PassError, UsageError
 from cutecc.passes.base import ModulePass
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.nvidia import codegen
@@ -98,14 +99,22 @@ class ArtifactCollector(Observer):
                 compilation.warnings += _launch_warnings(resources, self._target)
             if "sass" in wanted:
                 from cutecc.backend.nvdisasm import disassemble
+                from cutecc.backend.tools import find_tool, tool_version
 
+                disassembler = tool_version(find_tool("nvdisasm"))
+                compilation.versions = replace(compilation.versions, nvdisasm=disassembler)
                 add("sass", ".sass", disassemble(cubin).encode())
 
     def _cubins(self, ptx: list[str]) -> list[bytes]:
         assert self._generation is not None
         ptxas = self._request.options.ptxas
         if ptxas is None:
-            return self._generation.cubins()
+            cubins = self._generation.cubins()
+            if not cubins and "cubin" in self._request.options.artifacts:
+                raise UsageError(
+                    "the module asks for PTX alone: it is of a run with --ptxas", hints=["give --ptxas again"]
+                )
+            return cubins
         from cutecc.backend.ptxas import assemble
         from cutecc.backend.ptxas_options import checked_options
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cutecc import planning, reproducing
 from cutecc.artifacts import ArtifactCollector
 from cutecc.config import Settings
-from cutecc.errors import Error, PassError, UsageError
+from cutecc.errors import Error, PassError, RecordError, UsageError
 from cutecc.events import ArtifactsStarted, Event, Parsed, Planned
 from cutecc.ir.modules import fresh_context, parse, to_bytecode, to_text
 from cutecc.kernel import Kernel, KernelSet
@@ -222,12 +222,16 @@ def lower(
                 index = compilation.steps[-1].index - plan.offset
                 reproducing.save(request, plan.pipeline, index, error, compilation, folder)
             raise
+        except BaseException as failure:
+            # Ctrl-C in a library call, or somebody else's observer.
+            compilation.status = "interrupted" if isinstance(failure, KeyboardInterrupt) else "failed"
+            raise
         finally:
             if snapshots:
                 snapshots.finish()
             compilation.seconds["artifacts"] = clock.lap()
             if folder:
-                folder.save(compilation)
+                _save_last(folder, compilation)
         return compilation
 
 
@@ -254,6 +258,15 @@ def rewrite(
         ]
         manager.run(passes, module, observers)
         return to_text(module, locations=locations)
+
+
+def _save_last(folder: RecordFolder, compilation: Compilation) -> None:
+    """Save the record; when that fails after something else has, the first failure is the one to tell."""
+    try:
+        folder.save(compilation)
+    except RecordError:
+        if compilation.status in ("ok", "stopped"):
+            raise
 
 
 class _Clock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,13 +34,16 @@ class SourceLocation:
         return f"  {shown}\n  {' ' * before}{'^' * max(1, self.length)}"
 
     def _read_line(self) -> str | None:
-        if self.line is None:
+        if self.line is None or self.line < 1:
             return None
         try:
-            lines = Path(self.file).read_text(errors="replace").splitlines()
-        except OSError:
+            # A location in IR can name anything; a device or a pipe would never end.
+            if not Path(self.file).is_file():
+                return None
+            with open(self.file, encoding="utf-8", errors="replace") as lines:
+                return next(itertools.islice(lines, self.line - 1, None), "\n")[:1000]
+        except (OSError, ValueError):
             return None
-        return lines[self.line - 1] if 1 <= self.line <= len(lines) else None
 
 
 @dataclass(eq=False)

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import traceback
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
@@ -29,7 +28,6 @@ class ProcessDied(Error):
 
 
 _running: set[Call] = set()
-_interrupted = threading.Event()
 
 
 def interrupt() -> None:
@@ -37,8 +35,8 @@ def interrupt() -> None:
 
     Python delivers Ctrl-C to the main thread alone, and other threads may be waiting for children.
     """
-    _interrupted.set()
     for running in list(_running):
+        running.interrupted = True
         running.kill()
 
 
@@ -68,14 +66,23 @@ class Call:
             child_sender,
             stdout=self._log or sys.stderr.fileno(),
             stderr=self._log,
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, **self._own_temporary_folder(quiet), **(environment or {})},
         )
         os.close(child_receiver)
         os.close(child_sender)
         self._connection = Connection(receiver, writable=False)
+        self.interrupted = False
         _running.add(self)
-        with Connection(sender, readable=False) as requests:
-            requests.send((function, arguments, events))
+        try:
+            with Connection(sender, readable=False) as requests:
+                requests.send((function, arguments, events))
+        except BrokenPipeError:
+            # The child is dead already; `result` says so.
+            pass
+        except BaseException:
+            _running.discard(self)
+            self.kill()
+            raise
 
     def result(self, on_event: Callable[[Any], None] | None = None) -> Any:
         """What the function returned; events go to `on_event` as they come.
@@ -98,8 +105,10 @@ class Call:
         finally:
             _running.discard(self)
             self._connection.close()
+            if self._temporary is not None:
+                self._temporary.cleanup()
         log = self._take_log()
-        if _interrupted.is_set():
+        if self.interrupted:
             raise KeyboardInterrupt
         if answer is None:
             raise ProcessDied(_description(status), notes=[log] if log else [])
@@ -112,6 +121,11 @@ class Call:
         """End the child at once."""
         self._process.kill()
         self._process.wait()
+
+    def _own_temporary_folder(self, wanted: bool) -> dict[str, str]:
+        """The environment that makes the child's temporary files ours to remove, also when it is killed."""
+        self._temporary = tempfile.TemporaryDirectory(prefix="cutecc-", ignore_cleanup_errors=True) if wanted else None
+        return {"TMPDIR": self._temporary.name} if self._temporary else {}
 
     def _receive(self) -> tuple[str, Any] | None:
         try:
@@ -186,7 +200,7 @@ def serve() -> None:
     except BrokenPipeError:
         # Nobody waits for the answer any more.
         pass
-    except Exception as failure:
+    except BaseException as failure:
         internal = Error(
             f"internal error: {type(failure).__name__}: {failure}",
             hints=["this is a bug in cutecc; --debug shows where"],

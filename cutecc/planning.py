@@ -88,6 +88,9 @@ def checked_pipeline(options: CompileOptions, target: Target, module: ir.Module)
     for pass_ in pipeline:
         if isinstance(pass_, WheelPass):
             _check_once(pass_)
+            # Pipeline text, and a dump's first line, may come from elsewhere: no tool option of theirs names a file.
+            checked_options(pass_.option("ptx-options") or "")
+            _check_nvvm_options(pass_.option("nvvm-options") or "")
     return pipeline
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shlex
 import tempfile
 from dataclasses import replace
@@ -37,7 +38,11 @@ def save(
     """
     try:
         # In a fresh process: what aborts after `index` passes may abort before that too.
-        before: str = isolation.call("cutecc.reproducing:module_before", request, pipeline, index)
+        earlier = Pipeline(pipeline.passes[: index - 1])
+        before: str = isolation.call("cutecc.reproducing:module_after", request.module, request.source, earlier)
+    except (pickle.PicklingError, AttributeError, TypeError) as failure:
+        error.notes.append(f"no reproducer: a pass before it cannot be sent to another process ({failure})")
+        return
     except Error as failure:
         error.notes.append(f"no reproducer: the passes before it failed when run again ({failure.message})")
         return
@@ -67,12 +72,12 @@ def save(
         error.notes.append(f"the saved module does not show this failure on its own: pass {error.pass_name} {outcome}")
 
 
-def module_before(request: CompileRequest, pipeline: Pipeline, index: int) -> str:
-    """The module as text, with its locations, just before the `index`-th pass of `pipeline`."""
+def module_after(module: bytes, source: str, pipeline: Pipeline) -> str:
+    """The module that `pipeline` makes of `module`, as text with its locations."""
     with fresh_context():
-        module = parse(request.module, request.source)
-        manager.run(Pipeline(pipeline.passes[: index - 1]), module)
-        return to_text(module, locations=True)
+        parsed = parse(module, source)
+        manager.run(pipeline, parsed)
+        return to_text(parsed, locations=True)
 
 
 def run_text(module: bytes, pass_text: str) -> None:
@@ -86,6 +91,8 @@ def _outcome(module: bytes, pass_text: str) -> str:
         isolation.call("cutecc.reproducing:run_text", module, pass_text)
     except isolation.ProcessDied:
         return "aborted"
-    except Error:
+    except PassError:
         return "failed"
+    except Error as failure:
+        return f"cannot be run again ({failure.message})"
     return "succeeded"

@@ -10,10 +10,9 @@ from cutecc.backend.tools import find_tool, tool_version
 from cutecc.ir.version import installed_version
 from cutecc.record import Versions
 
-WHEEL_ASSEMBLER = "built into nvidia-cutlass-dsl"
-
 
 def current_versions(ptxas: Path | None = None) -> Versions:
     """The versions of this process's tools; `ptxas` is the assembler of the user's choice."""
-    assembler = WHEEL_ASSEMBLER if ptxas is None else tool_version(find_tool("ptxas", ptxas))
-    return Versions(__version__, platform.python_version(), installed_version(), assembler)
+    wheel = installed_version()
+    assembler = f"built into nvidia-cutlass-dsl {wheel}" if ptxas is None else tool_version(find_tool("ptxas", ptxas))
+    return Versions(__version__, platform.python_version(), wheel, assembler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -102,7 +103,7 @@ def compile(context: click.Context, input_: str, **values: Any) -> None:
         return Outcome(lower_in_worker(request, reporter.follow(target)), output)
 
     failures: list[Error] = []
-    with reporter, ThreadPoolExecutor(len(chosen.targets)) as pool:
+    with reporter, ThreadPoolExecutor(min(len(chosen.targets), os.cpu_count() or 1)) as pool:
         jobs = [pool.submit(one, target) for target in chosen.targets]
         try:
             for job in jobs:

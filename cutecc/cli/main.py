@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -67,6 +68,10 @@ def cutecc(context: click.Context, debug: bool) -> None:
 
 def main() -> None:
     """The entry point of the `cutecc` command."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows a question mark.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     debug = Settings.from_environment().debug or "--debug" in sys.argv
     try:
         # Without standalone mode, click returns the status of a command that ends with `context.exit`.

@@ -41,6 +41,7 @@ wheel_options = apply_all(
     click.option(
         "--line-info",
         "--preserve-line-info",
+        "--generate-line-info",
         "preserve_line_info",
         is_flag=True,
         help="Keep the source lines in PTX, cubin and SASS.",

@@ -25,7 +25,7 @@ def installed_version() -> str:
 
 @functools.cache
 def check_supported_version() -> None:
-    """Accept {SUPPORTED}, warn about other 4.x, and refuse everything else with `UnsupportedVersionError`."""
+    """Accept `SUPPORTED`, warn about other 4.x, and refuse everything else with `UnsupportedVersionError`."""
     version = installed_version()
     if version.startswith(f"{SUPPORTED}."):
         return

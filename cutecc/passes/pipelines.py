@@ -38,7 +38,11 @@ def choose_pipeline(
         return named_pipeline(choice, target, options, lir=lir)
     path = Path(choice)
     if _is_file(path):
-        lines = (line.split("#")[0].split("//")[0] for line in path.read_text().splitlines())
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as failure:
+            raise UsageError(f"cannot read the pipeline file {choice}: {failure}") from None
+        lines = (line.split("#")[0].split("//")[0] for line in text.splitlines())
         return Pipeline.parse(" ".join(lines).strip().rstrip(","))
     if choice.endswith((".txt", ".pipeline")) or "/" in choice.partition("{")[0]:
         raise UsageError(f"pipeline file {choice} does not exist")

@@ -40,7 +40,8 @@ class RecordFolder:
         except OSError as failure:
             raise UsageError(f"cannot create the output folder {path}: {failure.strerror}") from None
         entries = {entry.name for entry in path.iterdir()}
-        if entries - {_LOCK} and _JOURNAL not in entries:
+        is_ours = (path / _JOURNAL).is_file() and not (path / _JOURNAL).is_symlink() and not (path / _LOCK).is_symlink()
+        if entries - {_LOCK} and not is_ours:
             raise UsageError(
                 f"the output folder {path} holds files that are not cutecc's",
                 hints=["name an empty or new folder with --output"],
@@ -72,16 +73,23 @@ class RecordFolder:
         """Write the file called `name`, whole or not at all."""
         target = self.reserve(name)
         partial = target.with_name(f".{name}.partial")
-        partial.write_bytes(data)
-        os.replace(partial, target)
+        try:
+            partial.unlink(missing_ok=True)
+            partial.write_bytes(data)
+            os.replace(partial, target)
+        except OSError as failure:
+            raise RecordError(f"cannot write {target}: {failure.strerror}") from None
         return target
 
     def reserve(self, name: str) -> Path:
         """The path for a file of the record that somebody else writes."""
         if name != file_name(name, limit=200):
             raise RecordError(f"'{name}' is not a plain file name")
-        with (self.path / _JOURNAL).open("a") as journal:
-            journal.write(f"{name}\n")
+        try:
+            with (self.path / _JOURNAL).open("a", encoding="utf-8") as journal:
+                journal.write(f"{name}\n")
+        except OSError as failure:
+            raise RecordError(f"cannot write to {self.path}: {failure.strerror}") from None
         return self.path / name
 
     def save(self, compilation: Compilation) -> None:

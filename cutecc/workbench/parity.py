@@ -58,7 +58,7 @@ def find_modules(paths: Sequence[str]) -> list[str]:
     found: list[str] = []
     for path in map(Path, paths):
         if path.is_dir():
-            found += sorted(str(file) for file in path.rglob("*.mlir"))
+            found += sorted(str(file) for file in path.rglob("*.mlir") if file.is_file())
         elif path.is_file():
             found.append(str(path))
         else:
@@ -112,7 +112,9 @@ def compare_all(
                 try:
                     isolation.call("cutecc.workbench.parity:compare_chunk", chunk, on_event=finished)
                 except ProcessDied as death:
-                    culprit = next(task for task in chunk if task not in rows)
+                    culprit = next((task for task in chunk if task not in rows), None)
+                    if culprit is None:
+                        break
                     finished(_failed(culprit, death.message))
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -132,7 +134,7 @@ def compare_chunk(tasks: Sequence[ParityTask], *, emit: Callable[[ParityRow], No
     for task in tasks:
         try:
             emit(compare(task))
-        except Error as failure:
+        except (Error, OSError) as failure:
             emit(_failed(task, str(failure)))
 
 

@@ -293,13 +293,29 @@ def test_the_command_line_goes_before_the_header(cutecc, small_kernel, tmp_path:
     cutecc("compile", small_kernel.module, "--target=sm_80", "--opt-level=2", "--dump-after=all", "-o", "whole", "-q")
     cutecc("compile", "whole/14-cse.mlir", "--opt-level=3", "-o", "rest", "-q")
     assert read_folder(tmp_path / "rest").options == {}
-    body = json.loads(
-        cutecc("compile", "whole/14-cse.mlir", "--start-after=convert-cute-types-in-scf-ops", "--json").stdout
-    )
-    first = choose_pipeline("nvidia", SM80).position("convert-cute-types-in-scf-ops") + 2
-    assert body["steps"][0]["index"] == first
     body = json.loads(cutecc("compile", "whole/14-cse.mlir", "--pipeline=cse", "--json").stdout)
     assert [step["name"] for step in body["steps"]] == ["cse"]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--start-after=cse#2", "error: the dump was made after cse#1, not after cse#2"),
+        ("--target=sm_90a", "error: the dump is of a run for sm_80, not sm_90a: it was traced for that GPU"),
+    ],
+)
+def test_but_it_cannot_contradict_what_the_dump_is(cutecc, small_kernel, option: str, message: str) -> None:
+    cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cse#1", "-o", "whole", "-q")
+    done = cutecc("compile", "whole/14-cse.mlir", option, status=2)
+    assert message in done.stderr
+
+
+def test_without_its_first_line_a_dump_starts_where_one_says(cutecc, small_kernel, tmp_path: Path) -> None:
+    cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cse#1", "-o", "whole", "-q")
+    (tmp_path / "plain.mlir").write_text((tmp_path / "whole" / "14-cse.mlir").read_text().partition("\n")[2])
+    done = cutecc("compile", "plain.mlir", "--target=sm_80", "--start-after=convert-cute-types-in-scf-ops", "--json")
+    first = choose_pipeline("nvidia", SM80).position("convert-cute-types-in-scf-ops") + 2
+    assert json.loads(done.stdout)["steps"][0]["index"] == first
 
 
 def test_a_resumed_run_has_its_edited_pipeline(cutecc, small_kernel, tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ from cutecc.record.folder import read_folder
 # Long enough to be caught in the middle: about as many passes as there are milliseconds in a compilation.
 ENDLESS = ",".join(["canonicalize,cse,symbol-dce"] * 3000)
 
+# What a run with `--stop-after=cute-desugar` leaves, and nothing else.
+FRESH = [".cutecc-files", ".cutecc-lock", "00-traced.mlir", "04-cute-desugar.mlir", "manifest.json"]
+
 
 @pytest.fixture
 def running(small_kernel, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
@@ -112,7 +115,7 @@ def test_after_an_interrupt_the_next_run_starts_clean(running, cutecc, small_ker
     os.killpg(running.pid, signal.SIGINT)
     running.communicate(timeout=120)
     cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cute-desugar", "-o", "out")
-    assert sorted(os.listdir(tmp_path / "out")) == [".cutecc-files", ".cutecc-lock", "manifest.json"]
+    assert sorted(os.listdir(tmp_path / "out")) == FRESH
     assert read_folder(tmp_path / "out").status == "stopped"
 
 
@@ -130,7 +133,7 @@ def test_a_kill_keeps_a_readable_folder_and_the_next_run_cleans_it(
     assert read_folder(tmp_path / "out").status == "running"
     check_dumps(tmp_path / "out")
     cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cute-desugar", "-o", "out")
-    assert sorted(os.listdir(tmp_path / "out")) == [".cutecc-files", ".cutecc-lock", "manifest.json"]
+    assert sorted(os.listdir(tmp_path / "out")) == FRESH
 
 
 def test_a_worker_that_is_killed_is_an_error_that_names_the_pass(running, tmp_path: Path) -> None:
