@@ -49,8 +49,10 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
     options = request.options
     checked_options(options.wheel.ptx_options)
     _check_nvvm_options(options.wheel.nvvm_options)
-    whole = checked_pipeline(options, target, module)
-    start, stop = _bounds(whole, options)
+    unedited = _chosen_pipeline(options, target, module)
+    whole = _edited_pipeline(unedited, options)
+    _check_passes(whole)
+    start, stop = _bounds(unedited, whole, options)
     pipeline = Pipeline(whole.passes[start:stop])
     _check_chip(target, whole, module)
     selectors = whole.selectors()[start:stop]
@@ -84,17 +86,21 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
 
 def checked_pipeline(options: CompileOptions, target: Target, module: ir.Module) -> Pipeline:
     """The whole pipeline that `options` ask for, edited, each of its passes known to its provider."""
-    pipeline = _edited_pipeline(options, target, module)
+    pipeline = _edited_pipeline(_chosen_pipeline(options, target, module), options)
+    _check_passes(pipeline)
+    return pipeline
+
+
+def _check_passes(pipeline: Pipeline) -> None:
     for pass_ in pipeline:
         if isinstance(pass_, WheelPass):
             _check_once(pass_)
             # Pipeline text, and a dump's first line, may come from elsewhere: no tool option of theirs names a file.
             checked_options(pass_.option("ptx-options") or "")
             _check_nvvm_options(pass_.option("nvvm-options") or "")
-    return pipeline
 
 
-def _edited_pipeline(options: CompileOptions, target: Target, module: ir.Module) -> Pipeline:
+def _chosen_pipeline(options: CompileOptions, target: Target, module: ir.Module) -> Pipeline:
     if isinstance(options.pipeline, Pipeline):
         pipeline = options.pipeline
     else:
@@ -105,11 +111,15 @@ def _edited_pipeline(options: CompileOptions, target: Target, module: ir.Module)
             from cutecc.passes.nvidia.standins.lir_composite import with_composite_where_needed
 
             pipeline = with_composite_where_needed(pipeline, module)
-    for edit in options.edits:
-        pipeline = _edited(pipeline, edit)
     if options.ptxas:
         # The wheel's code generator then stops at PTX; the assembler of the user's choice goes on from there.
         pipeline = pipeline.map(_emitting_ptx)
+    return pipeline
+
+
+def _edited_pipeline(pipeline: Pipeline, options: CompileOptions) -> Pipeline:
+    for edit in options.edits:
+        pipeline = _edited(pipeline, edit)
     return pipeline
 
 
@@ -136,9 +146,15 @@ def _check_nvvm_options(text: str) -> None:
             raise UsageError(f"libNVVM option '{word}': options begin with '-', of letters, digits and _ . , = + : -")
 
 
-def _bounds(pipeline: Pipeline, options: CompileOptions) -> tuple[int, int]:
-    start = pipeline.position(options.start_after) + 1 if options.start_after else 0
-    stop = pipeline.position(options.stop_after) + 1 if options.stop_after else len(pipeline)
+def _bounds(unedited: Pipeline, whole: Pipeline, options: CompileOptions) -> tuple[int, int]:
+    """From where to where `whole` runs. What a dump was made after is said in terms of the pipeline without edits."""
+    start = 0
+    if options.start_after:
+        last = unedited.passes[unedited.position(options.start_after)]
+        start = next((index + 1 for index, pass_ in enumerate(whole) if pass_ is last), 0)
+        if not start:
+            raise UsageError(f"the edits take away {options.start_after}, after which the input was made")
+    stop = whole.position(options.stop_after) + 1 if options.stop_after else len(whole)
     if start >= stop and options.start_after:
         end = f"stopping after {options.stop_after}" if options.stop_after else "the end of the pipeline"
         raise UsageError(f"nothing to run between {options.start_after} and {end}")

@@ -40,9 +40,10 @@ def _translate(device: ir.Operation, target: Target) -> str:
     copy = device.clone(ip=False).operation
     text: str = load()._mlirDialectsLLVM.translate_module_to_llvmir(copy)
     text, mended = mend_tensor_core_calls(text)
-    text = _SOURCE_FILENAME.sub(f'source_filename = "{name}"\n{_TRIPLE}\n', text, count=1)
+    shown = "".join(each if each.isascii() and each.isprintable() and each not in '"\\\\' else "_" for each in name)
+    text = _SOURCE_FILENAME.sub(f'source_filename = "{shown}"\\n{_TRIPLE}\\n', text, count=1)
     header = [
-        f"The device code of gpu.module @{name} for {target}, translated by cutecc {__version__}.",
+        f"The device code of gpu.module @{shown} for {target}, translated by cutecc {__version__}.",
         "This is for reading, with LLVM 22 or newer: libNVVM was given the MLIR module, not this text.",
         "An intrinsic that your LLVM does not know stays a call of an external function.",
     ]

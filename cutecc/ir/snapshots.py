@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from cutecc import isolation
+from cutecc.errors import Error
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Reading:
     """Whether the text differs from that of the request before; true for the first."""
     text: str | None
     """The path that was written."""
+    error: str | None = None
+    """Why the snapshot could not be read: passes need not leave a module that MLIR verifies."""
 
 
 class SnapshotReader:
@@ -110,7 +113,11 @@ def serve() -> None:
             request: Request = requests.recv()
         except (EOFError, OSError):
             break
-        reading, previous = _read(request, previous)
+        try:
+            reading, previous = _read(request, previous)
+        except Exception as failure:
+            message = failure.message if isinstance(failure, Error) else f"{type(failure).__name__}: {failure}"
+            reading = Reading(request.key, {}, changed=True, text=None, error=message)
         try:
             readings.send(reading)
         except (BrokenPipeError, OSError):
@@ -138,7 +145,7 @@ def _read(request: Request, previous: str | None) -> tuple[Reading, str]:
             # Named as `RecordFolder.write` does, so that the next run takes away what a killed one left.
             target = Path(request.text)
             partial = target.with_name(f".{target.name}.partial")
-            partial.write_text(request.header + text)
+            partial.write_text(request.header + text, encoding="utf-8")
             os.replace(partial, target)
             written = request.text
     return Reading(request.key, operations, changed, written), digest

@@ -15,7 +15,7 @@ from cutecc.ir.snapshots import Reading, Request, SnapshotReader
 from cutecc.passes.dumps import DumpChoice, Stage, input_name, stage_line
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
-from cutecc.record import Compilation, Step
+from cutecc.record import Compilation, Remark, Step
 from cutecc.record.folder import RecordFolder, file_name
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ class SnapshotRecorder(Observer):
         self._reader = SnapshotReader()
         self._scratch = tempfile.TemporaryDirectory(prefix="cutecc-")
         self._hash = ""
+        self._input: bytes | None = None
+        """The module before the pass that runs, when a dump of it is wanted."""
         self._after: set[int] = set()
         self._before: set[int] = set()
         self._digits = 2
@@ -116,10 +118,10 @@ class SnapshotRecorder(Observer):
         self._submit(0, bytecode, name, only_if_changed=False, after=self._stage_before(0))
 
     def before(self, position: Position, module: ir.Module) -> None:
-        if position.index in self._before:
-            name = self._name(position.index, position.pass_.name, ".before")
-            after = self._stage_before(position.index - self._offset - 1)
-            self._submit(-position.index, to_bytecode(module), name, only_if_changed=False, after=after)
+        self._input = to_bytecode(module) if position.index in self._before else None
+
+    def failed(self, position: Position, error: PassError, seconds: float) -> None:
+        self._submit_input(position)
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
         bytecode = to_bytecode(module)
@@ -127,8 +129,11 @@ class SnapshotRecorder(Observer):
         wanted = position.index in self._after
         if digest == self._hash and not (wanted and self._dumps.unchanged):
             self._compilation.steps[-1].changed = False
+            if self._dumps.unchanged:
+                self._submit_input(position)
         else:
             self._hash = digest
+            self._submit_input(position)
             name = self._name(position.index, position.pass_.name, "") if wanted else None
             after = self._stage_before(position.index - self._offset)
             self._submit(position.index, bytecode, name, only_if_changed=not self._dumps.unchanged, after=after)
@@ -156,6 +161,12 @@ class SnapshotRecorder(Observer):
     def _take(self, readings: list[Reading]) -> None:
         steps = {step.index: step for step in self._compilation.steps}
         for reading in readings:
+            if reading.error:
+                message = f"the module after this pass cannot be read back, so there is no dump of it: {reading.error}"
+                if step := steps.get(abs(reading.key)):
+                    step.remarks.append(Remark("warning", message))
+                    step.changed = True
+                continue
             file = Path(reading.text).name if reading.text else None
             if reading.key == 0:
                 self._compilation.traced = file
@@ -167,6 +178,12 @@ class SnapshotRecorder(Observer):
                 step.changed = reading.changed
                 step.operations_after = reading.operations
                 step.dump = file
+
+    def _submit_input(self, position: Position) -> None:
+        if self._input is not None:
+            name = self._name(position.index, position.pass_.name, ".before")
+            after = self._stage_before(position.index - self._offset - 1)
+            self._submit(-position.index, self._input, name, only_if_changed=False, after=after)
 
     def _stage_before(self, local_index: int) -> str | None:
         """What a module is called that `local_index` of the passes of this run have rewritten."""

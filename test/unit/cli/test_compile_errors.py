@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import CUTECC
 
+from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.record.folder import read_folder
 from cutecc.record.reproducer import read_reproducer
 
@@ -429,23 +430,19 @@ def test_a_failing_pass_leaves_a_reproducer_that_reproduces(says, small_kernel, 
     assert reproducer.message in again.stderr
 
 
-def test_the_reproducer_after_several_passes_is_the_module_before_the_failing_one(
-    says, small_kernel, tmp_path: Path
-) -> None:
+def test_the_reproducer_is_the_module_right_before_the_failing_pass(says, small_kernel, tmp_path: Path) -> None:
+    pipeline = "--pipeline=canonicalize,cute-desugar,convert-cute-to-core"
     says(
-        *(small_kernel.module, "--target=sm_80", "--without=cute-expand-ops", "--dump-after=all", "-o", "out"),
+        *(small_kernel.module, "--target=sm_80", pipeline, "--dump-after=all", "-o", "out"),
         status=FAILED,
-        lines=[r".*error: pass [\w-]+ failed: .*", r"reproducer: out/reproducer-\d\d-[\w-]+\.mlir"],
+        lines=[r".*error: pass convert-cute-to-core failed: .*", r"reproducer: out/reproducer-03-.*"],
     )
     record = read_folder(tmp_path / "out")
     assert record.failure is not None
-    last = [step for step in record.steps if step.dump][-1]
-    saved = (tmp_path / "out" / (record.failure.reproducer or "")).read_text()
-    from cutecc.ir.modules import fresh_context, parse, to_text
-
+    assert record.steps[1].dump == "02-cute-desugar.mlir"
+    saved = (tmp_path / "out" / (record.failure.reproducer or "")).read_bytes()
     with fresh_context():
-        dump = (tmp_path / "out" / (last.dump or "")).read_text()
-        assert to_text(parse(saved.encode())) == to_text(parse(dump.encode()))
+        assert to_text(parse(saved)) == to_text(parse((tmp_path / "out" / "02-cute-desugar.mlir").read_bytes()))
 
 
 def test_ptxas_that_fails_names_the_kernel_and_its_words(says, traced_kernels, tmp_path: Path) -> None:

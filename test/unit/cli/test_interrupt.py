@@ -130,7 +130,8 @@ def test_a_kill_keeps_a_readable_folder_and_the_next_run_cleans_it(
     running.communicate(timeout=120)
     # Without its parent the worker ends at its next event, and the printer when it has printed what it was given.
     wait_for_the_end_of(running.pid)
-    assert read_folder(tmp_path / "out").status == "running"
+    # Left alone, the worker finds that nobody listens, and may still say so.
+    assert read_folder(tmp_path / "out").status in (("running",) if victims == "group" else ("running", "failed"))
     check_dumps(tmp_path / "out")
     cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cute-desugar", "-o", "out")
     assert sorted(os.listdir(tmp_path / "out")) == FRESH

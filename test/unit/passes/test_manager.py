@@ -80,6 +80,7 @@ def test_what_a_pass_says_is_kept(module) -> None:
     with pytest.raises(PassError, match="cannot rewrite this") as caught:
         manager.run_pass(Broken("pass-error"), module)
     assert str(caught.value.location) == "kernel.py:7:3"
+    assert caught.value.__cause__ is None, "the pass's own error, not another one around it"
 
     with pytest.raises(PassError) as caught:
         manager.run_pass(Broken("usage-error"), module)
