@@ -41,7 +41,8 @@ class SourceLocation:
             if not Path(self.file).is_file():
                 return None
             with open(self.file, encoding="utf-8", errors="replace") as lines:
-                return next(itertools.islice(lines, self.line - 1, None), "\n")[:1000]
+                line = next(itertools.islice(lines, self.line - 1, None), None)
+                return line and line[:1000]
         except (OSError, ValueError):
             return None
 

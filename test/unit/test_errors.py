@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 
@@ -74,7 +75,18 @@ def test_the_line_is_read_from_the_file(tmp_path: Path) -> None:
     file.write_text("first\nsecond\n")
     assert SourceLocation(str(file), 2, 1).excerpt() == "  second\n  ^"
     assert SourceLocation(str(file), 9, 1).excerpt() == ""
+    assert SourceLocation(str(file), 0, 1).excerpt() == ""
+    assert SourceLocation(str(file), -1, 1).excerpt() == ""
     assert SourceLocation(str(tmp_path / "missing"), 1, 1).excerpt() == ""
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/proc/self", "a\0b", "fifo"])
+def test_what_is_no_file_is_not_read(tmp_path: Path, name: str) -> None:
+    """A location in IR can name anything; reading some of it would never end."""
+    if name == "fifo":
+        name = str(tmp_path / "fifo")
+        os.mkfifo(name)
+    assert SourceLocation(name, 1, 1).excerpt() == ""
 
 
 def test_usage_errors_are_told_apart() -> None:

@@ -20,9 +20,7 @@ HERE = os.path.dirname(__file__)
 @pytest.fixture(autouse=True)
 def _children_find_this_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(HERE)
-    isolation._interrupted.clear()
     yield
-    isolation._interrupted.clear()
     assert not isolation._running, "a child was forgotten"
 
 

@@ -154,13 +154,17 @@ def test_numbers_have_as_many_digits_as_the_last(tmp_path: Path) -> None:
 def test_the_first_line_says_how_to_go_on(tmp_path: Path) -> None:
     stage = Stage("sm_90a", "twice", "x,y", after="symbol-dce", options={"opt-level": 2})
     observe(
-        CSE_TWICE, tmp_path, DumpChoice(after=("all",), before=("cse#2",)), selectors=CSE_TWICE.selectors(), stage=stage
+        CSE_TWICE,
+        tmp_path,
+        DumpChoice(after=("all",), before=("test-rename",)),
+        selectors=CSE_TWICE.selectors(),
+        stage=stage,
     )
     after = {name: stage_of(tmp_path / name).after for name in dumps_in(tmp_path)}
     assert after == {
         "00-traced.mlir": "symbol-dce",
         "01-cse.mlir": "cse#1",
-        "03-cse.before.mlir": "canonicalize",
+        "04-test-rename.before.mlir": "cse#2",
         "04-test-rename.mlir": "test-rename",
     }
     assert stage_of(tmp_path / "01-cse.mlir") == replace(stage, after="cse#1")

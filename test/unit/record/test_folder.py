@@ -197,7 +197,7 @@ def test_a_write_that_fails_leaves_the_old_file_whole(tmp_path: Path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(RecordError, match="No space left"):
         folder.write("manifest.json", b"a longer second version")
     monkeypatch.undo()
     assert (tmp_path / "manifest.json").read_bytes() == b"whole"
