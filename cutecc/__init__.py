@@ -5,13 +5,12 @@ The names below load what they need when they are first used, so that `import cu
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from cutecc.errors import Error
-
+TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs more than the rest of this file
 if TYPE_CHECKING:
+    from typing import Any
+
     from cutecc.driver import compile, compile_module, trace
+    from cutecc.errors import Error
     from cutecc.kernel import Kernel, KernelSet
 
 __version__ = "0.1.0"
@@ -22,6 +21,7 @@ _HOMES = {
     "compile": "cutecc.driver",
     "compile_module": "cutecc.driver",
     "trace": "cutecc.driver",
+    "Error": "cutecc.errors",
     "Kernel": "cutecc.kernel",
     "KernelSet": "cutecc.kernel",
 }
@@ -30,6 +30,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'cutecc' has no attribute '{name}'")
+    import importlib
+
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -1,0 +1,83 @@
+"""The second process that reads, counts and prints snapshots."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cutecc.ir import snapshots
+from cutecc.ir.modules import fresh_context, parse, to_bytecode
+from cutecc.ir.snapshots import Request, SnapshotReader
+from cutecc.record.folder import RecordFolder
+
+SOURCES = [
+    b"func.func @f() { return }",
+    b"func.func @f() { return }",
+    b"func.func @f(%a: i32) { %0 = arith.addi %a, %a : i32 return }",
+]
+
+
+@pytest.fixture
+def bytecodes(tmp_path: Path) -> list[str]:
+    paths: list[str] = []
+    for number, source in enumerate(SOURCES):
+        with fresh_context():
+            path = tmp_path / f"{number}.mlirbc"
+            path.write_bytes(to_bytecode(parse(source)))
+        paths.append(str(path))
+    return paths
+
+
+def test_readings_come_in_order_and_say_what_changed(bytecodes, tmp_path: Path) -> None:
+    reader = SnapshotReader()
+    for key, path in enumerate(bytecodes):
+        reader.submit(Request(key, path, str(tmp_path / f"{key}.mlir"), header="// first line\n"))
+    readings = reader.poll()
+    readings += reader.finish()
+    assert [reading.key for reading in readings] == [0, 1, 2]
+    assert [reading.changed for reading in readings] == [True, False, True]
+    assert readings[2].operations == {"func": 2, "builtin": 1, "arith": 1}
+    assert [Path(reading.text).name if reading.text else None for reading in readings] == ["0.mlir", None, "2.mlir"]
+    assert (tmp_path / "2.mlir").read_text().startswith("// first line\nmodule {")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.mlir", "2.mlir"], "the bytecode is removed"
+
+
+def test_one_that_cannot_be_read_does_not_stop_the_others(bytecodes, tmp_path: Path) -> None:
+    (tmp_path / "bad.mlirbc").write_bytes(Path(bytecodes[0]).read_bytes()[:40])
+    reader = SnapshotReader()
+    for key, path in enumerate([bytecodes[0], str(tmp_path / "bad.mlirbc"), bytecodes[2]]):
+        reader.submit(Request(key, path))
+    readings = reader.finish()
+    assert [(reading.key, bool(reading.error)) for reading in readings] == [(0, False), (1, True), (2, False)]
+
+
+def test_a_reader_that_dies_is_not_waited_for(bytecodes) -> None:
+    reader = SnapshotReader()
+    reader._process.kill()
+    reader._process.wait()
+    for key, path in enumerate(bytecodes):
+        reader.submit(Request(key, path))
+    assert reader.finish() == []
+
+
+def test_what_is_half_written_is_the_next_runs_to_remove(
+    bytecodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    folder = RecordFolder(out)
+    request = Request(0, bytecodes[0], str(folder.reserve("00-traced.mlir")))
+
+    def killed(*paths: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        snapshots._read(request, None)
+    monkeypatch.undo()
+    assert not (out / "00-traced.mlir").exists()
+    assert len(os.listdir(out)) == 3
+    folder.close()
+    RecordFolder(out).close()
+    assert sorted(os.listdir(out)) == [".cutecc-files", ".cutecc-lock"]
