@@ -33,7 +33,7 @@ test: lint unit lit
 lint: $(BIN)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 unit: $(BIN)/.dev
 	$(BIN)/python -m pytest -n $(JOBS)
