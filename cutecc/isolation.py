@@ -75,7 +75,7 @@ class Call:
         _running.add(self)
         try:
             with Connection(sender, readable=False) as requests:
-                requests.send((function, arguments, events))
+                requests.send((function, arguments, events, lasting_folder()))
         except BrokenPipeError:
             # The child is dead already; `result` says so.
             pass
@@ -159,6 +159,15 @@ _reply_descriptors: tuple[int, ...] = ()
 """In a child: the pipe to its parent. Its own children inherit it, so that the parent waits for them too."""
 
 
+_lasting_folder: str | None = None
+"""In a child, whose own temporary folder goes when it ends: the temporary folder of the process that began it all."""
+
+
+def lasting_folder() -> str:
+    """Where to put a file that outlives this process, also when it is a child."""
+    return _lasting_folder or tempfile.gettempdir()
+
+
 def call(function: str, *arguments: Any, on_event: Callable[[Any], None] | None = None, **settings: Any) -> Any:
     """`Call(function, …).result(on_event)`."""
     return Call(function, *arguments, events=on_event is not None, **settings).result(on_event)
@@ -176,12 +185,12 @@ def _description(status: int) -> str:
 
 def serve() -> None:
     """The child process: one call in, events and an answer out."""
+    global _lasting_folder, _reply_descriptors
     # The parent decides what an interrupt means, and kills this process when it has to.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     receiver, sender = (int(argument) for argument in sys.argv[2:4])
     with Connection(receiver, writable=False) as requests:
-        function_name, arguments, events = requests.recv()
-    global _reply_descriptors
+        function_name, arguments, events, _lasting_folder = requests.recv()
     _reply_descriptors = (sender,)
     replies = Connection(sender, readable=False)
     module_name, _, name = function_name.partition(":")

@@ -14,6 +14,7 @@ from cutecc import isolation
 from cutecc.errors import Error, PassError
 from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.passes import manager
+from cutecc.passes.observers import VerifyEach
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Artifact, Compilation
 from cutecc.record.folder import RecordFolder, file_name
@@ -47,16 +48,17 @@ def save(
         error.notes.append(f"no reproducer: the passes before it failed when run again ({failure.message})")
         return
     pass_text = str(pipeline.passes[index - 1])
+    verify_each = request.options.verify_each
     reproducer = Reproducer(
         "opt",
-        {"pipeline": pass_text},
+        {"pipeline": pass_text, **({"verify-each": True} if verify_each else {})},
         expected,
         error.pass_name,
         error.message.partition("\n")[0],
         compilation.versions,
     )
     name = f"reproducer-{index:02d}-{file_name(error.pass_name)}.mlir"
-    directory = folder.path if folder else Path(tempfile.mkdtemp(prefix="cutecc-"))
+    directory = folder.path if folder else Path(tempfile.mkdtemp(prefix="cutecc-", dir=isolation.lasting_folder()))
     path = directory / name
     data = (reproducer.header(str(path)) + before).encode()
     if folder:
@@ -68,7 +70,7 @@ def save(
         path.write_bytes(data)
     error.reproducer = os.path.relpath(path) if folder else str(path)
     error.command = shlex.join(reproducer.command(error.reproducer))
-    if (outcome := _outcome(data, pass_text)) != expected:
+    if (outcome := _outcome(data, pass_text, verify_each)) != expected:
         error.notes.append(f"the saved module does not show this failure on its own: pass {error.pass_name} {outcome}")
 
 
@@ -80,15 +82,15 @@ def module_after(module: bytes, source: str, pipeline: Pipeline) -> str:
         return to_text(parsed, locations=True)
 
 
-def run_text(module: bytes, pass_text: str) -> None:
+def run_text(module: bytes, pass_text: str, verify_each: bool) -> None:
     """Run one pass on a module, for what comes of it."""
     with fresh_context():
-        manager.run(Pipeline.parse(pass_text), parse(module))
+        manager.run(Pipeline.parse(pass_text), parse(module), [VerifyEach()] if verify_each else [])
 
 
-def _outcome(module: bytes, pass_text: str) -> str:
+def _outcome(module: bytes, pass_text: str, verify_each: bool) -> str:
     try:
-        isolation.call("cutecc.reproducing:run_text", module, pass_text)
+        isolation.call("cutecc.reproducing:run_text", module, pass_text, verify_each)
     except isolation.ProcessDied:
         return "aborted"
     except PassError:

@@ -24,8 +24,8 @@ class Reproducer:
     """How to make a failure happen again."""
 
     subcommand: Literal["opt"]
-    options: dict[str, str]
-    """Long options of the subcommand, without the dashes."""
+    options: dict[str, str | bool]
+    """Long options of the subcommand, without the dashes; `true` for a flag."""
     expected: Literal["failed", "aborted"]
     """Whether the pass reports an error or takes the process down."""
     pass_name: str
@@ -35,7 +35,8 @@ class Reproducer:
 
     def command(self, file: str) -> list[str]:
         """The command line that runs this reproducer, stored in `file`."""
-        return ["cutecc", self.subcommand, file, *(f"--{name}={value}" for name, value in self.options.items())]
+        options = (f"--{name}" if value is True else f"--{name}={value}" for name, value in self.options.items())
+        return ["cutecc", self.subcommand, file, *options]
 
     def header(self, file: str) -> str:
         """The comment lines that begin the file."""

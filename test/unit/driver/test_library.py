@@ -140,6 +140,15 @@ def test_errors_are_the_same_with_and_without_a_worker(small_kernel, tmp_path: P
     assert record.failure.reproducer == "reproducer-01-convert-cute-to-core.mlir"
 
 
+def test_a_reproducer_of_a_worker_outlives_it(small_kernel) -> None:
+    with pytest.raises(PassError) as caught:
+        cutecc.compile_module(
+            small_kernel.bytecode, target="sm_80", pipeline="convert-cute-to-core", isolation="worker"
+        )
+    file = Path(caught.value.reproducer or "")
+    assert file.read_text().startswith("// cutecc-reproducer: ")
+
+
 def test_a_reproducer_without_a_folder_is_in_the_systems(small_kernel) -> None:
     with pytest.raises(PassError) as caught:
         cutecc.compile_module(small_kernel.bytecode, target="sm_80", pipeline="convert-cute-to-core")
@@ -189,7 +198,6 @@ def test_an_aborting_pass_is_an_error_with_its_name(
         assert to_text(parse(saved.encode())) == to_text(parse((tmp_path / "02-canonicalize.mlir").read_bytes()))
 
 
-@pytest.mark.xfail(strict=True, reason="a reproducer's command lacks --verify-each when that is what failed")
 def test_a_failed_verification_reproduces(small_kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from cutecc.record.reproducer import read_reproducer
 
