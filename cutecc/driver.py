@@ -71,14 +71,16 @@ def compile(
     kernels: dict[str, Kernel] = {}
     for each in targets:
         folder = Path(output) / each.name if output and len(targets) > 1 else output
-        request = functools.partial(_traced_request, fn, args, kwargs, each, options, Path(folder) if folder else None)
+        request = functools.partial(_traced_request, fn, args, kwargs, each, Path(folder) if folder else None)
+        locating_later = options.locations is None and not options.wants_locations
+        first = replace(options, reproduce=options.reproduce and not locating_later)
         try:
-            compilation = _lowered(request(options.wants_locations), observers, isolation)
-        except PassError as error:
-            if error.location or options.wants_locations or options.locations is False:
+            compilation = _lowered(request(first, options.wants_locations), observers, isolation)
+        except PassError:
+            if not locating_later:
                 raise
-            # Once more, so that the error can name the user's line.
-            compilation = _lowered(request(True), observers, isolation)
+            # Once more, so that the error can name the user's line. Observers have seen it all already.
+            compilation = _lowered(request(options, True), (), isolation)
         kernels[each.name] = Kernel(compilation)
     return KernelSet(kernels) if len(kernels) > 1 else kernels[targets[0].name]
 
@@ -88,8 +90,8 @@ def _traced_request(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     target: Target,
-    options: CompileOptions,
     output: Path | None,
+    options: CompileOptions,
     locations: bool,
 ) -> CompileRequest:
     from cutecc.frontend.trace import trace as trace_kernel
@@ -296,4 +298,4 @@ def _snapshot_recorder(request: CompileRequest, plan: Plan, folder: RecordFolder
 
 
 def _stage(error: Error) -> str:
-    return error.pass_name if isinstance(error, PassError) else type(error).__name__
+    return error.pass_name if isinstance(error, PassError) else "artifacts"

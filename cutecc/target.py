@@ -120,7 +120,12 @@ def native_targets() -> list[Target]:
     """
     import importlib
 
-    driver: Any = importlib.import_module("cuda.bindings.driver")
+    try:
+        driver: Any = importlib.import_module("cuda.bindings.driver")
+    except ImportError as failure:
+        raise UsageError(
+            f"target 'native': cuda-bindings cannot be imported ({failure})", hints=["name the target instead"]
+        ) from None
 
     def checked(result: tuple[Any, Any]) -> Any:
         if result[0] != driver.CUresult.CUDA_SUCCESS:

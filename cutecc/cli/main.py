@@ -60,10 +60,8 @@ class _LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="cutecc")
 @click.option("--debug", is_flag=True, help="Show where in cutecc an error comes from.")
-@click.pass_context
-def cutecc(context: click.Context, debug: bool) -> None:
+def cutecc(debug: bool) -> None:
     """Open compiler driver and pass inspector for CuTe DSL kernels."""
-    context.obj = debug
 
 
 def main() -> None:

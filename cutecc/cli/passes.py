@@ -23,7 +23,7 @@ def passes(name: str | None) -> None:
     """List every pass with one line, its options and who provides it; or describe PASS.
 
     Providers: wheel, the installed nvidia-cutlass-dsl; stand-in, cutecc's Python version of a pass that the wheel runs
-    but does not register; cutecc, a pass of cutecc's own; plugin, another package.
+    but does not register; cutecc, a pass written for cutecc.
     """
     entries: list[PassEntry] = isolation.call("cutecc.passes.catalog:catalog")
     if name is None:

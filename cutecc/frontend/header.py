@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
+import tokenize
 import tomllib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -96,8 +97,10 @@ def read_header(path: str | Path) -> Header:
     """
     check_file(str(path))
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        # As Python reads a source file, by its coding comment.
+        with tokenize.open(path) as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise UsageError(f"cannot read {path}: {reason}") from None
     return parse_header(text, str(path))
@@ -113,7 +116,7 @@ class _Reader:
         self._file = file
         self._lines: list[tuple[int, str, str]] = []
         """Number in the file, whole line, and TOML of each header line."""
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in enumerate(text.split("\n"), start=1):
             if match := _LINE.match(line):
                 self._lines.append((number, line, match["payload"]))
 

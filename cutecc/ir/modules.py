@@ -63,7 +63,7 @@ def _parse_error(failure: ir.MLIRError, source: str | bytes, name: str) -> Parse
         # The verifier names the place that the module itself gives for an operation, in a file of the user's.
         return ParseError(f"{name}: {first.message}", user_location(first.location), notes)
     line, column = int(position[1]), int(position[2])
-    lines = source.splitlines()
+    lines = source.split("\n")
     text = lines[line - 1] if 1 <= line <= len(lines) else None
     return ParseError(first.message, location=SourceLocation(name, line, column, text), notes=notes)
 

@@ -102,8 +102,8 @@ class SnapshotRecorder(Observer):
         self._reader = SnapshotReader()
         self._scratch = tempfile.TemporaryDirectory(prefix="cutecc-")
         self._hash = ""
-        self._input: bytes | None = None
-        """The module before the pass that runs, when a dump of it is wanted."""
+        self._latest = b""
+        """The module before the pass that runs."""
         self._after: set[int] = set()
         self._before: set[int] = set()
         self._digits = 2
@@ -112,13 +112,10 @@ class SnapshotRecorder(Observer):
         self._digits = max(2, len(str(self._offset + len(pipeline))))
         self._after = self._chosen(pipeline, self._dumps.after)
         self._before = self._chosen(pipeline, self._dumps.before)
-        bytecode = to_bytecode(module)
+        self._latest = bytecode = to_bytecode(module)
         self._hash = content_hash(bytecode)
         name = self._name(self._offset, input_name(self._offset), "") if self._dumps else None
         self._submit(0, bytecode, name, only_if_changed=False, after=self._stage_before(0))
-
-    def before(self, position: Position, module: ir.Module) -> None:
-        self._input = to_bytecode(module) if position.index in self._before else None
 
     def failed(self, position: Position, error: PassError, seconds: float) -> None:
         self._submit_input(position)
@@ -137,6 +134,7 @@ class SnapshotRecorder(Observer):
             name = self._name(position.index, position.pass_.name, "") if wanted else None
             after = self._stage_before(position.index - self._offset)
             self._submit(position.index, bytecode, name, only_if_changed=not self._dumps.unchanged, after=after)
+        self._latest = bytecode
         self._take(self._reader.poll())
 
     def finish(self) -> None:
@@ -180,10 +178,10 @@ class SnapshotRecorder(Observer):
                 step.dump = file
 
     def _submit_input(self, position: Position) -> None:
-        if self._input is not None:
+        if position.index in self._before:
             name = self._name(position.index, position.pass_.name, ".before")
             after = self._stage_before(position.index - self._offset - 1)
-            self._submit(-position.index, self._input, name, only_if_changed=False, after=after)
+            self._submit(-position.index, self._latest, name, only_if_changed=False, after=after)
 
     def _stage_before(self, local_index: int) -> str | None:
         """What a module is called that `local_index` of the passes of this run have rewritten."""

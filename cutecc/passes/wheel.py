@@ -49,7 +49,12 @@ class WheelPass(ModulePass):
     def run(self, module: ir.Module) -> None:
         from cutecc.ir.mlir import ir, passmanager
 
-        manager = passmanager.PassManager.parse(f"builtin.module({self})", module.context)
+        try:
+            manager = passmanager.PassManager.parse(f"builtin.module({self})", module.context)
+        except (ValueError, RuntimeError):
+            with module.context:
+                check_registered(self)
+            raise
         # The stock compiler does not verify between passes either; `--verify-each` does, as an observer.
         manager.enable_verifier(False)
         try:

@@ -10,9 +10,9 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Provider = Literal["wheel", "stand-in", "composite", "cutecc", "plugin"]
+Provider = Literal["wheel", "stand-in", "composite", "cutecc"]
 """Who runs a pass: the installed wheel, our Python version of a pass it hides, a stretch of its pipeline that only
-runs as a whole, a pass of cutecc's own, or somebody else's package."""
+runs as a whole, or a pass written for cutecc."""
 
 ArtifactKind = Literal["llvm-ir", "ptx", "cubin", "sass", "reproducer"]
 
@@ -65,8 +65,6 @@ class Step:
     """Operations by dialect before the pass; `None` when they were not counted."""
     operations_after: dict[str, int] | None = None
     remarks: list[Remark] = field(default_factory=list[Remark])
-    snapshot: str | None = None
-    """The file that holds the module after this pass as MLIR bytecode."""
     dump_before: str | None = None
     """The file that holds the module before this pass as text."""
     dump: str | None = None
@@ -135,7 +133,7 @@ class Failure:
     """Why a compilation ended early."""
 
     stage: str
-    """`trace`, `parse`, a pass's name, or the backend tool."""
+    """`trace`, a pass's name, or `artifacts`."""
     message: str
     reproducer: str | None = None
     """The file in the record that reproduces the failure."""
@@ -165,7 +163,6 @@ class Compilation:
     """What the DSL warned of while it traced."""
     traced: str | None = None
     """The file that holds the module before the first pass, as text."""
-    traced_snapshot: str | None = None
     traced_operations: dict[str, int] | None = None
     steps: list[Step] = field(default_factory=list[Step])
     artifacts: list[Artifact] = field(default_factory=list[Artifact])
