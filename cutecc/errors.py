@@ -94,6 +94,10 @@ class SpecError(UsageError):
     """An argument spec that does not parse, or does not fit its parameter."""
 
 
+class LayoutError(Error):
+    """A layout expression that CuTe does not define: sizes that do not divide, ranks that differ, text that is none."""
+
+
 class TraceError(Error):
     """The kernel could not be imported or traced."""
 

@@ -1,0 +1,287 @@
+"""The operations on layouts: coalesce, filter, composition, complement and the inverses.
+
+Each is defined by the function that its result must be; the functions below say it. What is known at compile time is
+decided here, sizes and strides that are not become expressions over them. Results are cached by value.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar, cast
+
+from cutecc.errors import LayoutError
+from cutecc.layout.basis import Basis
+from cutecc.layout.integers import Integer, absolute, ceil_divide, floor_divide, minimum, multiply, sign
+from cutecc.layout.layout import Layout, join, make_layout
+from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle, with_outer
+from cutecc.layout.tuples import (
+    IntTuple,
+    ceil_div,
+    is_tuple,
+    leaves,
+    map_leaves,
+    modes,
+    prefix_products,
+    product,
+    show,
+)
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+Tile = Any
+"""What a layout is divided or composed by: a layout, a size, `None` for all of a mode, or a tuple of these by mode."""
+
+
+def cached(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Remember results by the value of the arguments."""
+    return cast("Callable[Parameters, Result]", functools.lru_cache(maxsize=65536)(function))
+
+
+def _layout_of(pairs: Sequence[tuple[Any, Any]]) -> Layout:
+    """Flat modes as a layout; of one mode, without a tuple around it, and of none, `1:0`."""
+    if not pairs:
+        return Layout(1, 0)
+    if len(pairs) == 1:
+        return Layout(*pairs[0])
+    return Layout(tuple(size for size, _ in pairs), tuple(stride for _, stride in pairs))
+
+
+def _flat_modes(layout: Layout) -> list[tuple[Any, Any]]:
+    return list(zip(leaves(layout.shape), leaves(layout.stride), strict=True))
+
+
+@cached
+def coalesce(layout: AnyLayout, profile: Tile = 0) -> AnyLayout:
+    """The same function of an index with as few modes as possible.
+
+    A `profile` keeps that structure: each mode of the layout at a leaf of it is coalesced on its own.
+    """
+    if isinstance(layout, ComposedLayout):
+        return with_outer(layout, cast(Layout, coalesce(layout.outer, profile)))
+    if is_tuple(profile):
+        if len(profile) > len(layout):
+            raise LayoutError(f"coalesce: profile {show(profile)} has more modes than {layout}")
+        kept = [cast(Layout, coalesce(layout[mode], inner)) for mode, inner in enumerate(profile)]
+        return join(*kept, *(layout[mode] for mode in range(len(profile), len(layout))))
+    return _layout_of(_merged(_flat_modes(layout)))
+
+
+def _merged(flat: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Flat modes without those of size 1, and with each that goes on where the one before it ends as one."""
+    merged: list[tuple[Any, Any]] = []
+    for size, stride in reversed(flat):
+        if size == 1:
+            continue
+        if merged and _continues(size, stride, *merged[-1]):
+            merged[-1] = (multiply(size, merged[-1][0]), stride)
+        else:
+            merged.append((size, stride))
+    return merged[::-1]
+
+
+def _continues(size: Integer, stride: Any, next_size: Integer, next_stride: Any) -> bool:
+    """Whether the next mode goes on where this one ends, so that both are one."""
+    if not isinstance(size, int) or not isinstance(next_size, int):
+        return False
+    end = stride * size
+    known = isinstance(end.value if isinstance(end, Basis) else end, int)
+    return known and end == next_stride
+
+
+@cached
+def filter_zeros(layout: Layout) -> Layout:
+    """The layout with every mode of stride 0 cut to size 1."""
+
+    def size(stride: Any, size: Integer) -> Integer:
+        return 1 if stride == 0 else size
+
+    return Layout(map_leaves(size, layout.stride, layout.shape), layout.stride)
+
+
+@cached
+def filter_layout(layout: Layout) -> Layout:
+    """The layout without its modes of stride 0 and size 1, coalesced: it visits each offset once."""
+    return cast(Layout, coalesce(filter_zeros(layout)))
+
+
+@cached
+def composition(left: Any, right: Any) -> Any:
+    """The layout `c -> left(right(c))`; with a tile on the right, mode by mode.
+
+    Raises `LayoutError` when a known size or stride of `right` does not divide as it has to.
+    """
+    if isinstance(left, ComposedLayout):
+        return ComposedLayout(left.inner, left.offset, composition(left.outer, right))
+    if isinstance(left, Swizzle):
+        return ComposedLayout(left, 0, right)
+    if right is None:
+        return left
+    if is_tuple(right):
+        if len(right) > len(left):
+            raise LayoutError(
+                f"composition: the tile {show_tile(right)} has {len(right)} modes, the layout {left} has {len(left)}"
+            )
+        return join(*(composition(left[mode], each) for mode, each in enumerate(right)))
+    if not isinstance(right, Layout | ComposedLayout):
+        right = make_layout(right)
+    if isinstance(right, ComposedLayout):
+        return ComposedLayout(
+            composition(left, right.inner) if isinstance(right.inner, Layout) else left, 0, right.outer
+        )
+    return _compose(left, right.shape, right.stride, _Composition(left, right))
+
+
+class _Composition:
+    """Which composition an error is about."""
+
+    def __init__(self, left: Layout, right: Layout) -> None:
+        self.left, self.right = left, right
+
+    def error(self, reason: str) -> LayoutError:
+        return LayoutError(f"composition: {reason}", notes=[f"in composition({self.left}, {self.right})"])
+
+
+def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layout:
+    if is_tuple(shape):
+        return join(*(_compose(left, s, d, whole) for s, d in zip(shape, modes(stride), strict=True)))
+    if isinstance(stride, Basis):
+        inside = left
+        for mode in stride.path:
+            if mode >= len(inside):
+                raise whole.error(f"stride {stride} names a mode that {inside} does not have")
+            inside = inside[mode]
+        return _compose(inside, shape, stride.value, whole)
+    if stride == 0:
+        return Layout(shape, 0)
+    flat = _endless_modes(left)
+    if len(flat) == 1:
+        return Layout(shape, flat[0][1] * stride)
+    result: list[tuple[Any, Any]] = []
+    rest_shape, rest_stride = shape, stride
+    for size, step in flat[:-1]:
+        _check_stride(size, rest_stride, whole)
+        taken = ceil_divide(size, absolute(rest_stride))
+        next_stride = multiply(ceil_divide(absolute(rest_stride), size), sign(rest_stride))
+        if taken != 1 and rest_shape != 1:
+            new_shape = minimum(taken, rest_shape)
+            if isinstance(rest_shape, int) and isinstance(new_shape, int) and rest_shape % new_shape:
+                raise whole.error(
+                    f"size {rest_shape} is not a multiple of the {new_shape} elements left in {size}:{step}"
+                )
+            result.append((new_shape, step * rest_stride))
+            rest_shape = floor_divide(rest_shape, new_shape)
+        rest_stride = next_stride
+    if not result or rest_shape != 1:
+        result.append((rest_shape, flat[-1][1] * rest_stride))
+    # Modes that a size not known keeps apart on the left can be one here.
+    return _layout_of(_merged(result) if len(result) > 1 else result)
+
+
+def _endless_modes(layout: Layout) -> list[tuple[Any, Any]]:
+    """The merged modes; the last stays, also of size 1, because indices beyond the layout's size go on along it."""
+    flat = _flat_modes(layout)
+    size, stride = flat[-1]
+    return _merged([*flat[:-1], (2 if size == 1 else size, stride)])
+
+
+def _check_stride(size: Any, stride: Any, whole: _Composition) -> None:
+    if isinstance(size, int) and isinstance(stride, int) and stride % size and abs(stride) > size:
+        raise whole.error(f"stride {stride} is neither a multiple of size {size} nor smaller than it")
+
+
+@cached
+def complement(layout: Layout, cotarget: IntTuple) -> Layout:
+    """The layout that visits what `layout` leaves out: together they fill `cotarget` offsets.
+
+    Its strides must be known when it has several. Raises `LayoutError` when `layout` visits an offset twice.
+    """
+    remaining = _flat_modes(filter_layout(layout))
+    if remaining == [(1, 0)]:
+        return cast(Layout, coalesce(make_layout(cotarget)))
+    if len(remaining) > 1 and not all(isinstance(stride, int) for _, stride in remaining):
+        raise LayoutError(f"complement of {layout}: with several modes, strides have to be known")
+    if any(isinstance(stride, Basis) for _, stride in remaining):
+        raise LayoutError(f"complement of {layout}: its strides lead to coordinates, not to offsets")
+    result: list[tuple[Any, Any]] = []
+    end: Integer = 1
+    for size, stride in sorted(remaining, key=lambda mode: mode[1]) if len(remaining) > 1 else remaining:
+        gap = floor_divide(stride, end)
+        if gap == 0:
+            raise LayoutError(
+                f"complement of {layout}: it is not injective: mode {size}:{stride} begins inside the modes before it"
+            )
+        result.append((gap, end))
+        end = multiply(stride, size)
+    rest = ceil_div(_known_first(cotarget) if isinstance(end, int) else product(cotarget), end)
+    result += zip(leaves(rest), leaves(prefix_products(rest, end)), strict=True)
+    return cast(Layout, coalesce(_layout_of(result)))
+
+
+def _known_first(shape: IntTuple) -> IntTuple:
+    """The known sizes at the front, mode by mode, and all that follows as one."""
+    sizes = list(leaves(shape))
+    known = next((position for position, size in enumerate(sizes) if not isinstance(size, int)), len(sizes))
+    return (*sizes[:known], product(tuple(sizes[known:]))) if known else product(shape)
+
+
+@cached
+def right_inverse(layout: Layout) -> Layout:
+    """The largest layout `r` with `layout(r(i)) == i`: what leads back from the offsets 0, 1, 2, …."""
+    flat = _flat_modes(cast(Layout, coalesce(layout)))
+    starts = list(leaves(prefix_products(tuple(size for size, _ in flat))))
+    result: list[tuple[Any, Any]] = []
+    wanted: Integer = 1
+    used: set[int] = set()
+    while True:
+        found = next(
+            (
+                i
+                for i, (_, stride) in enumerate(flat)
+                if i not in used and isinstance(stride, int) and abs(stride) == wanted
+            ),
+            None,
+        )
+        if found is None:
+            return _layout_of(result)
+        used.add(found)
+        size, stride = flat[found]
+        result.append((size, starts[found] * sign(stride)))
+        wanted = multiply(abs(stride), size)
+        if not isinstance(wanted, int):
+            return _layout_of(result)
+
+
+@cached
+def left_inverse(layout: Layout) -> Layout:
+    """A layout `l` with `l(layout(i)) == i` for each index of an injective layout.
+
+    Raises `LayoutError` when the strides, sorted, are not multiples of one another, or are not known.
+    """
+    flat = _flat_modes(cast(Layout, coalesce(layout)))
+    starts = leaves(prefix_products(tuple(size for size, _ in flat)))
+    steps = [(stride, size, start) for (size, stride), start in zip(flat, starts, strict=True)]
+    if not all(isinstance(stride, int) for stride, _, _ in steps):
+        raise LayoutError(f"left_inverse of {layout}: its strides have to be known")
+    steps = sorted((step for step in steps if step[0] != 0), key=lambda step: abs(step[0]))
+    if not steps:
+        return Layout(1, 0)
+    result: list[tuple[Any, Any]] = [(abs(steps[0][0]), 0)]
+    for (stride, _, start), (following, _, _) in itertools.pairwise(steps):
+        if following % stride:
+            raise LayoutError(f"left_inverse of {layout}: stride {following} is not a multiple of stride {stride}")
+        result.append((abs(following // stride), start * sign(stride)))
+    stride, size, start = steps[-1]
+    result.append((size, start * sign(stride)))
+    return cast(Layout, coalesce(_layout_of(result)))
+
+
+def show_tile(tile: Tile) -> str:
+    """A tile as CuTe prints it: `[16:1;64:1]`, `_` for all of a mode."""
+    if is_tuple(tile):
+        return f"[{';'.join(map(show_tile, tile))}]"
+    if tile is None:
+        return "_"
+    return str(tile if isinstance(tile, Layout | ComposedLayout) else make_layout(tile))

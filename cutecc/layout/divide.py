@@ -1,0 +1,87 @@
+"""Dividing a layout into tiles: each element gets a coordinate within its tile, and its tile one among the tiles."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from cutecc.errors import LayoutError
+from cutecc.layout.algebra import Tile, cached, coalesce, complement, composition, show_tile
+from cutecc.layout.layout import Layout, join, make_layout
+from cutecc.layout.swizzle import AnyLayout, ComposedLayout, with_outer
+from cutecc.layout.tuples import is_tuple
+
+
+@cached
+def logical_divide(layout: AnyLayout, tiler: Tile) -> AnyLayout:
+    """The layout as `(tile, rest)`, or with a tuple for a tiler each mode as `(tile, rest)`.
+
+    Raises `LayoutError` when the tiler does not divide the layout.
+    """
+    if isinstance(layout, ComposedLayout):
+        return with_outer(layout, cast(Layout, logical_divide(layout.outer, tiler)))
+    if tiler is None:
+        return layout
+    if is_tuple(tiler):
+        _check_rank("logical_divide", layout, tiler)
+        divided = [cast(Layout, logical_divide(layout[mode], each)) for mode, each in enumerate(tiler)]
+        return join(*divided, *(layout[mode] for mode in range(len(tiler), len(layout))))
+    tile = tiler if isinstance(tiler, Layout) else make_layout(tiler)
+    return composition(layout, join(tile, complement(tile, cast(Layout, coalesce(layout)).shape)))
+
+
+@cached
+def zipped_divide(layout: AnyLayout, tiler: Tile) -> AnyLayout:
+    """The layout as `((tile, ...), (rest, ...))`: one mode within a tile, one among the tiles."""
+    if isinstance(layout, ComposedLayout):
+        return with_outer(layout, cast(Layout, zipped_divide(layout.outer, tiler)))
+    divided = cast(Layout, logical_divide(layout, tiler))
+    if not is_tuple(tiler):
+        return divided
+    tiles: list[Layout] = []
+    rests: list[Layout] = []
+    for mode, each in enumerate(tiler):
+        tile, rest = _unzipped(divided[mode], each)
+        tiles.append(tile)
+        rests.append(rest)
+    rests += [divided[mode] for mode in range(len(tiler), len(divided))]
+    return join(join(*tiles), join(*rests))
+
+
+def _unzipped(layout: Layout, tiler: Tile) -> tuple[Layout, Layout]:
+    if is_tuple(tiler):
+        zipped = [_unzipped(layout[mode], each) for mode, each in enumerate(tiler)]
+        rests = [rest for _, rest in zipped] + [layout[mode] for mode in range(len(tiler), len(layout))]
+        return join(*(tile for tile, _ in zipped)), join(*rests)
+    if len(layout) != 2:
+        # `_` leaves a mode as it is, so it has to be a pair of tile and rest already.
+        raise LayoutError(f"'{show_tile(tiler)}' leaves {layout} as it is, which is not a pair of a tile and a rest")
+    return layout[0], layout[1]
+
+
+@cached
+def tiled_divide(layout: AnyLayout, tiler: Tile) -> AnyLayout:
+    """The layout as `((tile, ...), rest, ...)`."""
+    if isinstance(layout, ComposedLayout):
+        return with_outer(layout, cast(Layout, tiled_divide(layout.outer, tiler)))
+    zipped = cast(Layout, zipped_divide(layout, tiler))
+    return join(zipped[0], *_each(zipped[1]))
+
+
+@cached
+def flat_divide(layout: AnyLayout, tiler: Tile) -> AnyLayout:
+    """The layout as `(tile, ..., rest, ...)`."""
+    if isinstance(layout, ComposedLayout):
+        return with_outer(layout, cast(Layout, flat_divide(layout.outer, tiler)))
+    zipped = cast(Layout, zipped_divide(layout, tiler))
+    return join(*_each(zipped[0]), *_each(zipped[1]))
+
+
+def _each(layout: Layout) -> list[Layout]:
+    return [layout[mode] for mode in range(len(layout))]
+
+
+def _check_rank(name: str, layout: Layout, tiler: tuple[Any, ...]) -> None:
+    if len(tiler) > len(layout):
+        raise LayoutError(
+            f"{name}: the tiler {show_tile(tiler)} has {len(tiler)} modes, the layout {layout} has {len(layout)}"
+        )

@@ -1,0 +1,165 @@
+"""Layouts: functions from coordinates to offsets, written `shape:stride`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cutecc.errors import LayoutError
+from cutecc.layout.basis import ArithmeticTuple, Basis, add_coordinates
+from cutecc.layout.integers import Integer, absolute, add, floor_divide, modulo, multiply, subtract
+from cutecc.layout.tuples import (
+    Coordinate,
+    IntTuple,
+    Stride,
+    congruent,
+    depth,
+    is_static,
+    is_tuple,
+    leaves,
+    modes,
+    prefix_products,
+    product,
+    rank,
+    show,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A shape and a stride that nest alike: the coordinate `c` goes to the sum of `c * stride` over the leaves.
+
+    An integer counts through the coordinates, leftmost mode fastest, so a layout is also a function of indices:
+    `Layout((4, 8), (8, 1))(5)` is the offset of the coordinate `(1, 1)`, 9.
+    """
+
+    shape: IntTuple
+    stride: Stride
+
+    def __post_init__(self) -> None:
+        if not congruent(self.shape, self.stride):
+            raise LayoutError(f"shape {show(self.shape)} and stride {show(self.stride)} do not nest alike")
+
+    @classmethod
+    def parse(cls, text: str) -> Layout:
+        """The layout that CuTe prints as `text`, such as `(4,(2,?)):(1,(4,?{i64 div=8}))`. Raises `LayoutError`.
+
+        Without a stride, `(4,8)`, it is compact with the leftmost mode fastest. Each `?` is a variable of its own,
+        named by its place among the `?` of the text: `0`, `1`, ….
+        """
+        from cutecc.layout.text import parse_layout
+
+        return parse_layout(text)
+
+    def __str__(self) -> str:
+        return f"{show(self.shape)}:{show(self.stride)}"
+
+    def __len__(self) -> int:
+        return rank(self.shape)
+
+    def __getitem__(self, mode: int) -> Layout:
+        """One mode; of a layout of one integer mode, itself."""
+        return Layout(modes(self.shape)[mode], modes(self.stride)[mode])
+
+    def __call__(self, coordinate: Coordinate) -> Any:
+        """The offset of a coordinate; with `Basis` strides, the coordinate it goes to."""
+        return crd2idx(coordinate, self.shape, self.stride)
+
+    @property
+    def rank(self) -> int:
+        """How many modes there are at the top."""
+        return rank(self.shape)
+
+    @property
+    def depth(self) -> int:
+        """How deep modes nest."""
+        return depth(self.shape)
+
+    @property
+    def size(self) -> Integer:
+        """How many coordinates there are."""
+        return product(self.shape)
+
+    @property
+    def cosize(self) -> Integer:
+        """One more than the largest offset, strides taken without their sign."""
+        last: Integer = 0
+        for size, stride in zip(leaves(self.shape), leaves(self.stride), strict=True):
+            if isinstance(stride, Basis):
+                raise LayoutError(f"cosize of {self}: its strides lead to coordinates, not to offsets")
+            last = add(last, multiply(subtract(size, 1), absolute(stride)))
+        return add(last, 1)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every size and stride is known."""
+        return is_static(self.shape) and is_static(self.stride)
+
+
+def make_layout(shape: IntTuple, stride: Stride | None = None) -> Layout:
+    """A layout; without strides, compact with the leftmost mode fastest."""
+    return Layout(shape, prefix_products(shape) if stride is None else stride)
+
+
+def join(*layouts: Layout) -> Layout:
+    """The layout whose modes are `layouts`."""
+    return Layout(tuple(each.shape for each in layouts), tuple(each.stride for each in layouts))
+
+
+def crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride | None = None) -> Any:
+    """The offset of `coordinate` in `shape:stride`; compact strides when there are none.
+
+    The coordinate nests as the shape does, or less: an integer counts through the modes below it, leftmost fastest.
+    With `Basis` strides the result is a coordinate. Raises `LayoutError` when they do not fit.
+    """
+    stride = prefix_products(shape) if stride is None else stride
+    total = _crd2idx(coordinate, shape, stride)
+    return 0 if total is None else total
+
+
+def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
+    if is_tuple(coordinate):
+        if not is_tuple(shape) or len(coordinate) != len(shape):
+            raise LayoutError(f"coordinate {show(coordinate)} does not fit shape {show(shape)}")
+        return _sum(map(_crd2idx, coordinate, shape, modes(stride)))
+    if coordinate is None:
+        raise LayoutError("a coordinate with '_' names many elements", hints=["slice the layout instead"])
+    if is_tuple(shape):
+        if coordinate == 0:
+            return 0
+        parts: list[Any] = []
+        for mode, step in zip(shape[:-1], modes(stride)[:-1], strict=True):
+            size = product(mode)
+            parts.append(_crd2idx(modulo(coordinate, size), mode, step))
+            coordinate = floor_divide(coordinate, size)
+        if shape:
+            parts.append(_crd2idx(coordinate, shape[-1], modes(stride)[-1]))
+        return _sum(parts)
+    if isinstance(stride, Basis):
+        scaled = stride * coordinate
+        return scaled.as_coordinate() if isinstance(scaled, Basis) else scaled
+    assert not is_tuple(stride)
+    return multiply(coordinate, stride)
+
+
+def _sum(parts: Any) -> Any:
+    total: ArithmeticTuple = 0
+    for part in parts:
+        total = add_coordinates(total, part)
+    return total
+
+
+def idx2crd(index: Any, shape: IntTuple) -> IntTuple:
+    """The coordinate in `shape` that `index` counts to, leftmost mode fastest; a tuple of indices mode by mode."""
+    if is_tuple(index):
+        if not is_tuple(shape) or len(index) != len(shape):
+            raise LayoutError(f"coordinate {show(index)} does not fit shape {show(shape)}")
+        return tuple(map(idx2crd, index, shape))
+    if not is_tuple(shape):
+        return 0 if shape == 1 else modulo(index, shape)
+    coordinates: list[IntTuple] = []
+    for mode in shape:
+        size = product(mode)
+        coordinates.append(idx2crd(index, mode))
+        index = floor_divide(index, size)
+    return tuple(coordinates)

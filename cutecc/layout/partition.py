@@ -1,0 +1,94 @@
+"""What one block, and one thread, gets of a tensor: local tiles, local partitions, coordinate tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from cutecc.layout.algebra import Tile
+from cutecc.layout.basis import ArithmeticTuple, add_coordinates
+from cutecc.layout.divide import zipped_divide
+from cutecc.layout.layout import Layout, idx2crd
+from cutecc.layout.make import make_identity_layout
+from cutecc.layout.modes import dice_tuple, slice_layout
+from cutecc.layout.swizzle import AnyLayout
+from cutecc.layout.tuples import Coordinate, IntTuple, is_tuple, modes, product, show
+
+
+def local_tile(
+    layout: AnyLayout, tiler: Tile, coordinate: Coordinate, projection: Any = None
+) -> tuple[AnyLayout, ArithmeticTuple]:
+    """The tile at `coordinate` among the tiles of `layout`, and its offset; modes with `_` stay.
+
+    A `projection` such as `(1, None, 1)` takes only the modes of `tiler` and `coordinate` where it has a number.
+    """
+    if projection is not None:
+        tiler, coordinate = dice_tuple(projection, tiler), dice_tuple(projection, coordinate)
+    divided = zipped_divide(layout, tiler)
+    among = cast(Any, divided.shape)[1]
+    return slice_layout((_whole(cast(Any, divided.shape)[0]), _filled(coordinate, among)), divided)
+
+
+def local_partition(
+    layout: AnyLayout, threads: Layout, index: Coordinate, projection: Any = None
+) -> tuple[AnyLayout, ArithmeticTuple]:
+    """What thread `index` of `threads` gets when they are laid over `layout` again and again, and its offset."""
+    coordinate = flat_coordinate(threads, index)
+    tiler = tuple(map(product, modes(threads.shape)))
+    if projection is not None:
+        tiler, coordinate = dice_tuple(projection, tiler), dice_tuple(projection, coordinate)
+    divided = zipped_divide(layout, tiler)
+    return slice_layout((coordinate, _whole(cast(Any, divided.shape)[1])), divided)
+
+
+def flat_coordinate(layout: Layout, index: Any) -> Any:
+    """The coordinate, one integer for each mode at the top, that `layout` sends to `index`."""
+    from cutecc.layout.algebra import right_inverse
+
+    position = right_inverse(layout)(index)
+    return idx2crd(position, tuple(map(product, modes(layout.shape))))
+
+
+def _whole(shape: Any) -> Any:
+    return tuple(None for _ in shape) if is_tuple(shape) else None
+
+
+def _filled(coordinate: Any, shape: Any) -> Any:
+    """The coordinate with `_` for the modes of `shape` that it does not reach."""
+    if not is_tuple(coordinate) or not is_tuple(shape):
+        return coordinate
+    return (*coordinate, *(None,) * (len(shape) - len(coordinate)))
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinateTensor:
+    """A tensor whose elements are coordinates: `offset + layout(c)`, the layout's strides being `1@0`, `1@1`, …."""
+
+    offset: ArithmeticTuple
+    layout: Layout
+
+    def __str__(self) -> str:
+        return f"{show(self.offset)} o {self.layout}"
+
+    def __call__(self, coordinate: Coordinate) -> ArithmeticTuple:
+        """The coordinate at a coordinate."""
+        return add_coordinates(self.offset, self.layout(coordinate))
+
+    def moved(self, by: ArithmeticTuple) -> CoordinateTensor:
+        """The same tensor, `by` further."""
+        return CoordinateTensor(add_coordinates(self.offset, by), self.layout)
+
+    def tile(self, tiler: Tile, coordinate: Coordinate, projection: Any = None) -> CoordinateTensor:
+        """The tile at `coordinate`."""
+        layout, offset = local_tile(self.layout, tiler, coordinate, projection)
+        return CoordinateTensor(add_coordinates(self.offset, offset), cast(Layout, layout))
+
+
+def make_identity_tensor(shape: IntTuple) -> CoordinateTensor:
+    """The tensor of `shape` whose element at a coordinate is that coordinate."""
+    zero = _zeros(shape)
+    return CoordinateTensor(zero, make_identity_layout(shape))
+
+
+def _zeros(shape: IntTuple) -> Any:
+    return tuple(map(_zeros, shape)) if is_tuple(shape) else 0

@@ -1,0 +1,65 @@
+"""Colours of pictures: a palette for groups, one for banks and a scale for offsets, all light enough for dark text.
+
+The eight hues are Paul Tol's light qualitative scheme, made for labelled cells and told apart by colour-blind readers.
+"""
+
+from __future__ import annotations
+
+HUES = ("#77aadd", "#eedd88", "#ee8866", "#bbcc33", "#ffaabb", "#99ddff", "#aaaa00", "#44bb99")
+"""Told apart from each other, in an order in which neighbours differ most."""
+TINTS = (0.0, 0.3, 0.5, 0.68)
+"""How much white is mixed in, where there are more groups than hues."""
+SCALE = ("#fff8dc", "#b5dfc0", "#6fb1de")
+"""From the first offset to the last: lightness falls all the way, so that it reads in grey as well."""
+INK = "#16191d"
+"""Text on any of them, with a contrast of at least 4.5 to 1."""
+EMPTY = "#ffffff"
+OUTSIDE = "#e3e3e3"
+"""Coordinates beyond the layout, where the last tile is not full."""
+
+
+def group_colour(group: int) -> str:
+    """The colour of a group, a thread's or a tile's; groups near each other, also by rows of 8 or 64, differ."""
+    hue = (group + 3 * (group // 8) + 5 * (group // 64)) % 8
+    return mixed(HUES[hue], "#ffffff", TINTS[(group // 8) % 4])
+
+
+def bank_colour(bank: int) -> str:
+    """The colour of one of 32 banks: a hue for each 16 bytes, the four banks in it from strong to light."""
+    return mixed(HUES[bank // 4], "#ffffff", TINTS[bank % 4])
+
+
+def scale_colour(position: float) -> str:
+    """The colour of a position between 0 and 1."""
+    first, second, third = SCALE
+    if position <= 0.5:
+        return mixed(first, second, 2 * position)
+    return mixed(second, third, 2 * position - 1)
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """`colour` with `share`, between 0 and 1, of `other`."""
+    parts = zip(channels(colour), channels(other), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in parts)
+
+
+def channels(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of `#rrggbb`, 0 to 255."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour, 0 to 1, as WCAG 2 defines it."""
+
+    def linear(channel: int) -> float:
+        value = channel / 255
+        return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = map(linear, channels(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(colour: str, other: str) -> float:
+    """The contrast of two colours, 1 to 21, as WCAG 2 defines it."""
+    low, high = sorted((luminance(colour), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

@@ -1,0 +1,96 @@
+"""The same memory seen as elements of another width."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+from cutecc.errors import LayoutError
+from cutecc.layout.algebra import cached
+from cutecc.layout.integers import Integer, absolute, ceil_divide, divides, floor_divide, multiply, sign
+from cutecc.layout.layout import Layout, join
+from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
+from cutecc.layout.tuples import is_tuple, show
+
+
+@cached
+def recast_layout(new_bits: int, old_bits: int, layout: AnyLayout) -> AnyLayout:
+    """A layout of elements of `old_bits` as one of elements of `new_bits`.
+
+    Raises `LayoutError` when the elements do not pack into whole ones.
+    """
+    shared = math.gcd(new_bits, old_bits)
+    down, up = old_bits // shared, new_bits // shared
+    return upcast(up, cast(Layout, downcast(down, layout)))
+
+
+def upcast(count: int, layout: AnyLayout) -> AnyLayout:
+    """The layout of elements `count` times as wide."""
+    if count == 1:
+        return layout
+    if isinstance(layout, ComposedLayout):
+        assert isinstance(layout.inner, Swizzle)
+        return ComposedLayout(
+            _shifted(layout.inner, -_bits(count)),
+            _divided(layout.offset, count),
+            cast(Layout, upcast(count, layout.outer)),
+        )
+    return _by_mode(_upcast_mode, count, layout.shape, layout.stride)
+
+
+def _by_mode(change: Callable[[int, Any, Any], tuple[Any, Any]], count: int, shape: Any, stride: Any) -> Layout:
+    if is_tuple(shape):
+        return join(*(_by_mode(change, count, s, d) for s, d in zip(shape, stride, strict=True)))
+    return Layout(*change(count, shape, stride))
+
+
+def _upcast_mode(count: int, size: Any, stride: Any) -> tuple[Any, Any]:
+    if stride == 0:
+        return size, stride
+    if isinstance(stride, int):
+        step = abs(stride)
+        if step % count and count % step:
+            raise LayoutError(f"recast: neither of stride {stride} and {count} elements divides the other")
+        return ceil_divide(size, -(-count // step)), -(-step // count) * sign(stride)
+    if not divides(count, stride):
+        raise LayoutError(f"recast: stride {show(stride)} is not known to be a multiple of {count} elements")
+    return size, floor_divide(stride, count)
+
+
+def downcast(count: int, layout: AnyLayout) -> AnyLayout:
+    """The layout of elements a `count`-th as wide."""
+    if count == 1:
+        return layout
+    if isinstance(layout, ComposedLayout):
+        assert isinstance(layout.inner, Swizzle)
+        return ComposedLayout(
+            _shifted(layout.inner, _bits(count)),
+            multiply(cast(Integer, layout.offset), count),
+            cast(Layout, downcast(count, layout.outer)),
+        )
+    return _by_mode(_downcast_mode, count, layout.shape, layout.stride)
+
+
+def _downcast_mode(count: int, size: Any, stride: Any) -> tuple[Any, Any]:
+    if isinstance(stride, int) and absolute(stride) == 1:
+        return multiply(size, count), stride
+    return size, multiply(stride, count)
+
+
+def _bits(count: int) -> int:
+    if count & (count - 1):
+        raise LayoutError(f"recast: a swizzle goes by powers of two, not by {count}")
+    return count.bit_length() - 1
+
+
+def _shifted(swizzle: Swizzle, by: int) -> Swizzle:
+    if swizzle.base + by < 0:
+        raise LayoutError(f"recast: {swizzle} moves bits within one of the new elements")
+    return Swizzle(swizzle.bits, swizzle.base + by, swizzle.shift)
+
+
+def _divided(offset: Any, count: int) -> Any:
+    if not divides(count, offset) and offset != 0:
+        raise LayoutError(f"recast: offset {show(offset)} is not known to be a multiple of {count} elements")
+    return floor_divide(offset, count)

@@ -1,0 +1,207 @@
+"""Reading what CuTe prints: int tuples, layouts, composed layouts, swizzles and tiles."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+from cutecc.errors import LayoutError, SourceLocation
+from cutecc.layout.basis import Basis
+from cutecc.layout.integers import Symbolic
+from cutecc.layout.layout import Layout, make_layout
+from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<swizzle>S<\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*>)"
+    r"|(?P<symbol>\?(?:\{(?P<known>[^}]*)\})?)"
+    r"|(?P<number>-?\d+)"
+    r"|(?P<composed>o\b)"
+    r"|(?P<mark>[()\[\]<>,;:@_])"
+    r"|(?P<end>$))"
+)
+_KNOWN = re.compile(r"i(?P<width>8|16|32|64)|div=(?P<divisibility>\d+)")
+
+
+@functools.lru_cache(maxsize=65536)
+def parse_layout(text: str) -> Layout:
+    """The layout `text` spells. Raises `LayoutError` with the place of the mistake."""
+    layout = parse(text)
+    if not isinstance(layout, Layout):
+        layout = _as_layout(layout, text)
+    return layout
+
+
+@functools.lru_cache(maxsize=65536)
+def parse_int_tuple(text: str) -> Any:
+    """The int tuple, shape, stride or coordinate `text` spells: nested tuples, `None` for `_`."""
+    parser = _Parser(text)
+    value = parser.int_tuple()
+    parser.finish()
+    return value
+
+
+@functools.lru_cache(maxsize=65536)
+def parse_tile(text: str) -> Any:
+    """The tile `text` spells, `[16:1;_]` or C++'s `<16:1,_>`: a layout, `None`, or a tuple of them."""
+    parser = _Parser(text)
+    value = parser.tile()
+    parser.finish()
+    return value
+
+
+@functools.lru_cache(maxsize=65536)
+def parse_any_layout(text: str) -> AnyLayout:
+    """The layout or composed layout `text` spells; a shape alone is a compact layout."""
+    value = parse(text)
+    if isinstance(value, Layout | ComposedLayout):
+        return value
+    return _as_layout(value, text)
+
+
+def _as_layout(value: Any, text: str) -> Layout:
+    if isinstance(value, Swizzle | ComposedLayout):
+        raise LayoutError(f"'{text}' is not a plain layout")
+    return make_layout(value)
+
+
+@functools.lru_cache(maxsize=65536)
+def parse(text: str) -> Any:
+    """Whatever `text` spells: an int tuple, a layout, a composed layout, a swizzle or a tile."""
+    parser = _Parser(text)
+    value = parser.value()
+    parser.finish()
+    return value
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        self._symbols = 0
+        self._advance()
+
+    def _advance(self) -> None:
+        match = _TOKEN.match(self._text, self._position)
+        if match is None:
+            at = self._position + len(self._text[self._position :]) - len(self._text[self._position :].lstrip())
+            raise self._error(f"unexpected '{self._text[at]}'", at)
+        self._token = match
+        self._start = match.start(match.lastgroup or 0)
+        self._position = match.end()
+
+    def _next_is(self, mark: str) -> bool:
+        return self._token["mark"] == mark
+
+    def _expect(self, mark: str, what: str) -> None:
+        if not self._next_is(mark):
+            raise self._error(f"expected '{mark}' {what}")
+        self._advance()
+
+    def _error(self, message: str, at: int | None = None) -> LayoutError:
+        column = (self._start if at is None else at) + 1
+        return LayoutError(message, SourceLocation("layout", 1, column, self._text))
+
+    def finish(self) -> None:
+        if self._token["end"] is None:
+            raise self._error("expected the end")
+
+    def value(self) -> Any:
+        if self._next_is("[") or self._next_is("<"):
+            return self.tile()
+        return self.layout()
+
+    def tile(self) -> Any:
+        for opening, separator, closing in (("[", ";", "]"), ("<", ",", ">")):
+            if self._next_is(opening):
+                self._advance()
+                parts = [self.tile()]
+                while self._next_is(separator):
+                    self._advance()
+                    parts.append(self.tile())
+                self._expect(closing, "at the end of the tile")
+                return tuple(parts)
+        if self._next_is("_"):
+            self._advance()
+            return None
+        value = self.layout()
+        return value if isinstance(value, Layout | ComposedLayout) else make_layout(value)
+
+    def layout(self) -> Any:
+        """An int tuple, a layout, a swizzle, or several composed by `o`."""
+        first = self._simple()
+        if self._token["composed"] is None:
+            return first
+        self._advance()
+        offset = self.int_tuple()
+        if self._token["composed"] is None:
+            raise self._error("expected 'o' and a layout after the offset")
+        self._advance()
+        outer = self.layout()
+        if not isinstance(first, Layout | Swizzle | ComposedLayout) or not isinstance(outer, Layout | ComposedLayout):
+            raise self._error("'o' stands between a swizzle or layout, an offset, and a layout")
+        if isinstance(outer, ComposedLayout):
+            # `a o x o b o y o c` groups from the left.
+            assert isinstance(outer.inner, Layout | Swizzle)
+            inner = ComposedLayout(first, offset, outer.inner)  # pyright: ignore[reportArgumentType]
+            return ComposedLayout(inner, outer.offset, outer.outer)
+        return ComposedLayout(first, offset, outer)
+
+    def _simple(self) -> Any:
+        if self._token["swizzle"]:
+            bits, base, shift = (int(self._token[group]) for group in (2, 3, 4))
+            self._advance()
+            return Swizzle(bits, base, shift)
+        start = self._start
+        shape = self.int_tuple()
+        if not self._next_is(":"):
+            return shape
+        self._advance()
+        stride = self.int_tuple()
+        try:
+            return Layout(shape, stride)
+        except LayoutError as error:
+            raise self._error(error.message, start) from None
+
+    def int_tuple(self) -> Any:
+        if self._next_is("("):
+            self._advance()
+            parts: list[Any] = []
+            while not self._next_is(")"):
+                if parts:
+                    self._expect(",", "or ')' in the tuple")
+                parts.append(self.int_tuple())
+            self._advance()
+            return tuple(parts)
+        if self._next_is("_"):
+            self._advance()
+            return None
+        value = self._integer()
+        path: list[int] = []
+        while self._next_is("@"):
+            self._advance()
+            if self._token["number"] is None:
+                raise self._error("expected the number of a mode after '@'")
+            path.append(int(self._token["number"]))
+            self._advance()
+        return Basis(value, tuple(reversed(path))) if path else value
+
+    def _integer(self) -> Any:
+        if self._token["number"]:
+            value = int(self._token["number"])
+            self._advance()
+            return value
+        if self._token["symbol"]:
+            known = self._token["known"] or ""
+            width, divisibility = 32, 1
+            for word in known.split():
+                match = _KNOWN.fullmatch(word)
+                if match is None:
+                    raise self._error(f"'{word}' says nothing about a '?'; expected i64 or div=NUMBER")
+                width = int(match["width"] or width)
+                divisibility = int(match["divisibility"] or divisibility)
+            name = str(self._symbols)
+            self._symbols += 1
+            self._advance()
+            return Symbolic(name=name, width=width, divisibility=divisibility)
+        raise self._error("expected a number, '?' or '('")

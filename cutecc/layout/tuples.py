@@ -1,0 +1,176 @@
+"""Int tuples: integers nested in tuples, which shapes, strides and coordinates are, and arithmetic over them.
+
+A leaf is an `int`, a `Symbolic`, or in strides a `Basis`; in coordinates `None` stands for CuTe's `_`, the whole mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cutecc.errors import LayoutError
+from cutecc.layout.basis import Basis
+from cutecc.layout.integers import Integer, Symbolic, ceil_divide, multiply
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+IntTuple: TypeAlias = "Integer | tuple[IntTuple, ...]"
+Stride: TypeAlias = "Integer | Basis | tuple[Stride, ...]"
+Coordinate: TypeAlias = "Integer | tuple[Coordinate, ...] | None"
+
+
+def is_tuple(value: object) -> TypeIs[tuple[Any, ...]]:
+    """Whether `value` is a tuple of modes, not a leaf."""
+    return isinstance(value, tuple)
+
+
+def rank(value: Any) -> int:
+    """How many modes there are at the top; an integer is one mode."""
+    return len(value) if is_tuple(value) else 1
+
+
+def depth(value: Any) -> int:
+    """How deep tuples nest; 0 for an integer."""
+    return 1 + max(map(depth, value), default=0) if is_tuple(value) else 0
+
+
+def modes(value: Any) -> tuple[Any, ...]:
+    """The modes at the top; of an integer, itself."""
+    return value if is_tuple(value) else (value,)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The leaves from left to right."""
+    if is_tuple(value):
+        for mode in value:
+            yield from leaves(mode)
+    else:
+        yield value
+
+
+def flatten(value: Any) -> Any:
+    """All leaves as one flat tuple; an integer stays one."""
+    return tuple(leaves(value)) if is_tuple(value) else value
+
+
+def map_leaves(function: Callable[..., Any], value: Any, *others: Any) -> Any:
+    """`function` of each leaf, with the leaves at the same places of `others`, which are nested as `value` is."""
+    if is_tuple(value):
+        return tuple(map_leaves(function, *parts) for parts in zip(value, *others, strict=True))
+    return function(value, *others)
+
+
+def nested_as(profile: Any, flat: Iterable[Any]) -> Any:
+    """The values of `flat`, from left to right, nested as the leaves of `profile` are."""
+    values = iter(flat)
+
+    def next_value(_: object) -> Any:
+        return next(values)
+
+    return map_leaves(next_value, profile)
+
+
+def congruent(left: Any, right: Any) -> bool:
+    """Whether two tuples nest alike."""
+    if is_tuple(left) and is_tuple(right):
+        return len(left) == len(right) and all(map(congruent, left, right))
+    return not is_tuple(left) and not is_tuple(right)
+
+
+def weakly_congruent(coarse: Any, fine: Any) -> bool:
+    """Whether `fine` nests as `coarse` does, or further."""
+    if is_tuple(coarse):
+        return is_tuple(fine) and len(coarse) == len(fine) and all(map(weakly_congruent, coarse, fine))
+    return True
+
+
+def is_static(value: Any) -> bool:
+    """Whether every leaf is known."""
+    return all(not isinstance(part, Symbolic) for leaf in leaves(value) for part in (_number(leaf),))
+
+
+def _number(leaf: Any) -> Any:
+    return leaf.value if isinstance(leaf, Basis) else leaf
+
+
+def product(value: IntTuple) -> Integer:
+    """The product of all leaves: the size of a shape."""
+    result: Integer = 1
+    for leaf in leaves(value):
+        result = multiply(result, leaf)
+    return result
+
+
+def prefix_products(shape: IntTuple, start: Integer = 1) -> IntTuple:
+    """Strides that make `shape` compact, leftmost mode fastest, nested as `shape` is; a mode of size 1 has stride 0."""
+    current = start
+
+    def stride(size: Integer) -> Integer:
+        nonlocal current
+        before, current = current, multiply(current, size)
+        return 0 if size == 1 else before
+
+    return map_leaves(stride, shape)
+
+
+def elementwise(function: Callable[[Any, Any], Any], left: Any, right: Any, name: str) -> Any:
+    """`function` of the leaves at the same places; an integer on the left meets the whole of the right.
+
+    Raises `LayoutError` that names `name` when ranks differ.
+    """
+    if is_tuple(left) and is_tuple(right):
+        if len(left) != len(right):
+            raise LayoutError(
+                f"{name}: {show(left)} has {len(left)} modes, {show(right)} has {len(right)}",
+            )
+        return tuple(elementwise(function, a, b, name) for a, b in zip(left, right, strict=True))
+    return function(left, right)
+
+
+def shape_div(left: IntTuple, right: IntTuple) -> IntTuple:
+    """What is left of shape `left` after `right` elements are taken from its front.
+
+    A tuple on the left gives up its modes from the left to an integer on the right. Raises `LayoutError` when a known
+    size neither divides nor is divided by the other.
+    """
+    if is_tuple(left):
+        if is_tuple(right):
+            return elementwise(shape_div, left, right, "shape_div")
+        rest = right
+        result: list[IntTuple] = []
+        for mode in left:
+            result.append(shape_div(mode, rest))
+            rest = shape_div(rest, product(mode))
+        return tuple(result)
+    if is_tuple(right):
+        return shape_div(left, product(right))
+    if isinstance(left, int) and isinstance(right, int):
+        if right == 0 or (left % right and right % left):
+            raise LayoutError(f"shape_div: neither of {left} and {right} divides the other")
+        return -(-left // right)
+    return ceil_divide(left, right) if not (isinstance(left, int) and left == 1) else 1
+
+
+def ceil_div(left: IntTuple, right: IntTuple) -> IntTuple:
+    """How many tiles `right` cover the shape `left`, mode by mode; missing modes of `right` count as 1."""
+    if is_tuple(left):
+        if not is_tuple(right):
+            rest = right
+            result: list[IntTuple] = []
+            for mode in left:
+                result.append(ceil_div(mode, rest))
+                rest = ceil_div(rest, product(mode))
+            return tuple(result)
+        if len(right) > len(left):
+            raise LayoutError(f"ceil_div: {show(right)} has more modes than {show(left)}")
+        padded = (*right, *(1,) * (len(left) - len(right)))
+        return tuple(map(ceil_div, left, padded))
+    return ceil_divide(left, product(right))
+
+
+def show(value: Any) -> str:
+    """An int tuple as CuTe prints it: `(4,(2,?{div=8}))`, `_` for a whole mode."""
+    if is_tuple(value):
+        return f"({','.join(map(show, value))})"
+    return "_" if value is None else str(value)
