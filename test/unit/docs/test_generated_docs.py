@@ -1,0 +1,228 @@
+"""Pages with generated blocks show what the compiler prints today, and `tools/refresh_docs.py` can tell.
+
+A page that is out of date is brought up to date by `python tools/refresh_docs.py docs/PAGE.md`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import ir_excerpts  # noqa: E402
+import refresh_docs  # noqa: E402
+from ir_excerpts import Choice, ExcerptError, choose, read_dump, read_ptx, show  # noqa: E402
+
+PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if refresh_docs.MARKER.search(page.read_text())]
+
+DUMP = """\
+// cutecc-stage: {}
+!memref_gmem_f32 = !cute.memref<f32, gmem, "(4,8):(8,1)">
+#loc = loc("/somewhere/kernel.py":3:0)
+#loc1 = loc("/somewhere/kernel.py":7:4)
+#loc2 = loc("/somewhere/library.py":7:4)
+#loc3 = loc("y = x[i]"(#loc1))
+module {
+  func.func @f(%arg0: !memref_gmem_f32 loc("<module>"(#loc)), %arg1: i32 loc(unknown)) {
+    %lay = cute.get_layout(%arg0) : !memref_gmem_f32 loc(#loc3)
+    %lay_0 = cute.get_layout(%arg0) : !memref_gmem_f32 loc(#loc3)
+    %c4 = arith.constant 4 : i32 loc(#loc2)
+    scf.for %i = %arg1 to %c4 step %c4 {
+      %0:2 = cute.get_scalars(%lay) : !cute.layout<"(4,8):(8,1)"> loc(#loc1)
+      %1 = arith.addi %0#1, %c4 : i32 loc(callsite(#loc2 at #loc3))
+    } loc(#loc1)
+    return loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+"""
+
+PTX = """\
+\t.loc\t1 7 4
+\tshl.b32 \t%r2, %r1, 2;
+\t@%p1 bra \t$L__BB0_2;
+\t.loc\t1 8 4
+\tld.global.v2.b32 \t{%r3, %r4}, [%rd1];
+\tadd.s32 \t%r5, %r3, %r2;
+"""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_is_up_to_date(page: Path) -> None:
+    stale = refresh_docs.differences(page)
+    assert not stale, f"run tools/refresh_docs.py {page.relative_to(ROOT)}, and see to the text\n{stale}"
+
+
+def test_reading_cute_is_among_them() -> None:
+    assert "reading-cute.md" in [page.name for page in PAGES]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (Choice(operations=("cute.*",)), ["get_layout", "get_layout", "get_scalars"]),
+        (Choice(operations=("cute.get_layout",), used=True), ["get_layout"]),
+        (Choice(source=7), ["get_layout", "get_layout", "scf.for", "get_scalars", "addi", "}"]),
+        (Choice(source=3, operations=("func.func",)), ["func.func", "}"]),
+        (Choice(texts=("%c4", "addi")), ["addi"]),
+        (Choice(texts=("addi",), needs=1), ["arith.constant", "get_scalars", "addi"]),
+        (Choice(texts=("addi",), needs=2), ["get_layout", "arith.constant", "get_scalars", "addi"]),
+        (Choice(operations=("cute.*",), pick=(2,)), ["get_layout"]),
+        (Choice(operations=("cute.*",), pick=(-1,)), ["get_scalars"]),
+        (Choice(operations=("cute.*",), pick=(-1,), context=1), ["scf.for", "get_scalars", "addi", "}"]),
+    ],
+)
+def test_lines_are_chosen_by_what_they_are(choice: Choice, expected: list[str]) -> None:
+    lines = read_dump(DUMP, "kernel.py")
+    found = [lines[number].text for number in choose(lines, choice)]
+    assert len(found) == len(expected)
+    assert all(word in text for word, text in zip(expected, found, strict=True))
+
+
+@pytest.mark.parametrize("choice", [Choice(operations=("cute.slice",)), Choice(source=4), Choice(pick=(9,))])
+def test_nothing_to_show_is_an_error(choice: Choice) -> None:
+    with pytest.raises(ExcerptError):
+        choose(read_dump(DUMP, "kernel.py"), choice)
+
+
+def test_ptx_lines_know_their_source_and_operands() -> None:
+    lines = read_ptx(PTX)
+    chosen = choose(lines, Choice(source=8, operations=("add.*",), needs=1))
+    assert show(lines, chosen).splitlines() == [
+        "shl.b32 %r2, %r1, 2;",
+        "…",
+        "ld.global.v2.b32 {%r3, %r4}, [%rd1];",
+        "add.s32 %r5, %r3, %r2;",
+    ]
+
+
+def test_an_excerpt_is_readable() -> None:
+    lines = read_dump(DUMP, "kernel.py")
+    assert show(lines, [2, 4, 6]).splitlines() == [
+        '%lay = cute.get_layout(%arg0) : !cute.memref<f32, gmem, "(4,8):(8,1)">',
+        "…",
+        "%c4 = arith.constant 4 : i32",
+        "  …",
+        '  %0:2 = cute.get_scalars(%lay) : !cute.layout<"(4,8):(8,1)">',
+    ]
+
+
+def test_long_lines_are_folded_and_broken() -> None:
+    registers = ", ".join(f"%r{number}" for number in range(64))
+    atom = f'!cute_nvgpu.atom<"{"x" * 26}, {"y" * 26}, {"z" * 26}">'
+    name = "@kernel_" + "long" * 20
+    lines = [
+        ir_excerpts.Line(f"wgmma {{{registers}}}, p;"),
+        ir_excerpts.Line(f"%a = cute.f(%x) : {atom} -> {atom}"),
+        ir_excerpts.Line(f"call {name}"),
+    ]
+    assert show(lines, range(3)).splitlines() == [
+        "wgmma {%r0, %r1, …, %r63}, p;",
+        "%a = cute.f(%x)",
+        f"    : {atom}",
+        "    -> !cute_nvgpu.atom<…>",
+        f"call {name[:20]}…",
+    ]
+
+
+PAGE = """\
+# A page
+
+<!-- run this page through the tool: no marker, as nothing generated stands below -->
+<!-- source: test/inputs/SOURCE at="b = 2" lines=2 -->
+```python
+b = 2
+c = 33
+```
+
+It says `c = 33`, thirty times and 33.
+
+<!-- run -->
+```text
+$ echo one; seq 2 3
+one
+2
+3
+```
+
+<!-- picture: printf '<svg/>' > pictures/x.svg -->
+![a picture](pictures/x.svg)
+"""
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A page of every kind that needs no compiler, up to date."""
+    monkeypatch.setattr(refresh_docs, "ROOT", tmp_path)
+    for folder in (*refresh_docs.COPIED, "test/inputs", "docs/pictures"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    source = tmp_path / "test/inputs/source.py"
+    source.write_text("a = 1\nb = 2\nc = 33\n")
+    refresh_docs.line_with.cache_clear()
+    (tmp_path / "docs/pictures/x.svg").write_text("<svg/>")
+    page = tmp_path / "docs/page.md"
+    page.write_text(PAGE.replace("SOURCE", "source.py"))
+    return page
+
+
+def test_an_up_to_date_page_has_no_differences(page: Path) -> None:
+    before = page.read_text()
+    assert refresh_docs.differences(page) == ""
+    refresh_docs.write(page)
+    assert page.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("c = 33\n```", "c = 34\n```", "-c = 34\n+c = 33\n"),
+        ("seq 2 3\none", "seq 2 3\ntwo", "-two\n+one\n"),
+        ("'<svg/>'", "'<svg></svg>'", "pictures/x.svg is not what its command draws"),
+        ("It says `c = 33`", "It says `c = 34`", "line 10: no block shows c = 34"),
+        ("times and 33", "times and 35", "line 10: no block shows 35"),
+        ("It says", "`%r3` says", "line 10: no block shows %r3"),
+    ],
+)
+def test_what_is_out_of_date_is_found_and_mended(page: Path, old: str, new: str, message: str) -> None:
+    page.write_text(page.read_text().replace(old, new))
+    assert message in refresh_docs.differences(page)
+    refresh_docs.write(page)
+    generated = "no block shows" not in message
+    assert (refresh_docs.differences(page) == "") == generated
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('at="b = 2"', 'at="z = 2"', "line 4: 0 lines of test/inputs/source.py contain 'z = 2', not one"),
+        ("lines=2", "line=2", "line 4: unknown: line"),
+        ("seq 2 3\none", "seq 2 3; false\none", "line 12: echo one; seq 2 3; false ends with status 1"),
+        ("> pictures/x.svg", "> x.svg", "line 20: printf '<svg/>' > x.svg writes no pictures/x.svg"),
+        ("<!-- run -->\n", "<!-- run -->\n\n", "line 12: no code block below the comment"),
+    ],
+)
+def test_a_block_that_cannot_be_made_is_an_error(page: Path, old: str, new: str, message: str) -> None:
+    page.write_text(page.read_text().replace(old, new))
+    with pytest.raises(ExcerptError) as caught:
+        refresh_docs.differences(page)
+    assert message in str(caught.value)
+
+
+def test_the_command_line_checks_and_writes(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- run -->\n```text\n$ seq 2\n1\n```\n")
+    tool = [sys.executable, ROOT / "tools" / "refresh_docs.py"]
+    checked = subprocess.run([*tool, "--check", page], capture_output=True, text=True)
+    assert checked.returncode == 1
+    assert "+2\n" in checked.stdout
+    assert subprocess.run([*tool, page]).returncode == 0
+    assert page.read_text() == "<!-- run -->\n```text\n$ seq 2\n1\n2\n```\n"
+    assert subprocess.run([*tool, "--check", page]).returncode == 0
+    page.write_text("<!-- run -->\n")
+    failed = subprocess.run([*tool, page], capture_output=True, text=True)
+    assert failed.returncode == 2
+    assert "no code block" in failed.stderr
