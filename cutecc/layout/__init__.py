@@ -24,6 +24,7 @@ from cutecc.layout.divide import flat_divide, logical_divide, tiled_divide, zipp
 from cutecc.layout.integers import Integer, Symbolic, evaluate, symbol, variables
 from cutecc.layout.layout import Layout, crd2idx, idx2crd, join, make_layout
 from cutecc.layout.make import (
+    make_fragment_like,
     make_identity_layout,
     make_layout_like,
     make_layout_tv,
@@ -35,6 +36,7 @@ from cutecc.layout.modes import (
     append_to_rank,
     dice,
     flatten_layout,
+    get,
     group_modes,
     prepend,
     prepend_to_rank,
@@ -59,7 +61,7 @@ from cutecc.layout.product import (
 from cutecc.layout.recast import recast_layout
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
 from cutecc.layout.text import parse, parse_int_tuple, parse_layout, parse_tile
-from cutecc.layout.tuples import Coordinate, IntTuple, Stride, ceil_div, product, shape_div, show
+from cutecc.layout.tuples import Coordinate, IntTuple, Stride, ceil_div, compatible, product, shape_div, show
 
 __all__ = [
     "AnyLayout",
@@ -81,6 +83,7 @@ __all__ = [
     "blocked_product",
     "ceil_div",
     "coalesce",
+    "compatible",
     "complement",
     "composition",
     "crd2idx",
@@ -92,6 +95,7 @@ __all__ = [
     "flat_divide",
     "flat_product",
     "flatten_layout",
+    "get",
     "group_modes",
     "idx2crd",
     "join",
@@ -100,6 +104,7 @@ __all__ = [
     "local_tile",
     "logical_divide",
     "logical_product",
+    "make_fragment_like",
     "make_identity_layout",
     "make_identity_tensor",
     "make_layout",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, cast
 
 from cutecc.errors import LayoutError
@@ -174,8 +175,9 @@ def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layo
             result.append((new_shape, step * rest_stride))
             rest_shape = floor_divide(rest_shape, new_shape)
         rest_stride = next_stride
-    if not result or rest_shape != 1:
-        result.append((rest_shape, flat[-1][1] * rest_stride))
+    if result and rest_shape == 1:
+        return _layout_of(result)
+    result.append((rest_shape, flat[-1][1] * rest_stride))
     # Modes that a size not known keeps apart on the left can be one here.
     return _layout_of(_merged(result) if len(result) > 1 else result)
 
@@ -196,15 +198,16 @@ def _check_stride(size: Any, stride: Any, whole: _Composition) -> None:
 def complement(layout: Layout, cotarget: IntTuple) -> Layout:
     """The layout that visits what `layout` leaves out: together they fill `cotarget` offsets.
 
-    Its strides must be known when it has several. Raises `LayoutError` when `layout` visits an offset twice.
+    With several modes, strides must be known. Where they lead to coordinates, `cotarget` is the box of these. Raises
+    `LayoutError` when `layout` visits an offset twice.
     """
     remaining = _flat_modes(filter_layout(layout))
+    if any(isinstance(stride, Basis) for _, stride in remaining):
+        return _complement_of_coordinates(layout, remaining, modes(cotarget))
     if remaining == [(1, 0)]:
         return cast(Layout, coalesce(make_layout(cotarget)))
     if len(remaining) > 1 and not all(isinstance(stride, int) for _, stride in remaining):
         raise LayoutError(f"complement of {layout}: with several modes, strides have to be known")
-    if any(isinstance(stride, Basis) for _, stride in remaining):
-        raise LayoutError(f"complement of {layout}: its strides lead to coordinates, not to offsets")
     result: list[tuple[Any, Any]] = []
     end: Integer = 1
     for size, stride in sorted(remaining, key=lambda mode: mode[1]) if len(remaining) > 1 else remaining:
@@ -215,7 +218,8 @@ def complement(layout: Layout, cotarget: IntTuple) -> Layout:
             )
         result.append((gap, end))
         end = multiply(stride, size)
-    rest = ceil_div(_known_first(cotarget) if isinstance(end, int) else product(cotarget), end)
+    rest = ceil_div(cotarget, end)
+    rest = _known_first(rest) if isinstance(end, int) else product(rest)
     result += zip(leaves(rest), leaves(prefix_products(rest, end)), strict=True)
     return cast(Layout, coalesce(_layout_of(result)))
 
@@ -227,55 +231,102 @@ def _known_first(shape: IntTuple) -> IntTuple:
     return (*sizes[:known], product(tuple(sizes[known:]))) if known else product(shape)
 
 
+def _complement_of_coordinates(layout: Layout, flat: list[tuple[Any, Any]], box: tuple[Any, ...]) -> Layout:
+    if any(isinstance(stride, Basis) and len(stride.path) > 1 for _, stride in flat):
+        raise LayoutError(f"complement of {layout}: its strides lead into coordinates of more than one level")
+    rank = max(len(box), *(stride.path[0] + 1 for _, stride in flat))
+    result: list[Layout] = []
+    for mode in range(rank):
+        along = _layout_of([(size, stride.value) for size, stride in flat if stride.path == (mode,)])
+        rest = complement(along, box[mode] if mode < len(box) else 1)
+        scaled = map_leaves(functools.partial(_along, mode), rest.stride)
+        result.append(Layout(rest.shape, scaled))
+    return join(*result)
+
+
+def _along(mode: int, stride: Integer) -> Basis | int:
+    return Basis(stride, (mode,)) if stride != 0 else 0
+
+
 @cached
 def right_inverse(layout: Layout) -> Layout:
-    """The largest layout `r` with `layout(r(i)) == i`: what leads back from the offsets 0, 1, 2, …."""
-    flat = _flat_modes(cast(Layout, coalesce(layout)))
-    starts = list(leaves(prefix_products(tuple(size for size, _ in flat))))
-    result: list[tuple[Any, Any]] = []
-    wanted: Integer = 1
-    used: set[int] = set()
-    while True:
-        found = next(
-            (
-                i
-                for i, (_, stride) in enumerate(flat)
-                if i not in used and isinstance(stride, int) and abs(stride) == wanted
-            ),
-            None,
-        )
-        if found is None:
-            return _layout_of(result)
-        used.add(found)
-        size, stride = flat[found]
-        result.append((size, starts[found] * sign(stride)))
-        wanted = multiply(abs(stride), size)
-        if not isinstance(wanted, int):
-            return _layout_of(result)
+    """The largest layout `r` with `layout(r(i)) == i`: what leads back from the offsets 0, 1, 2, ….
+
+    Of a layout of coordinates, what leads back from coordinates, mode by mode.
+    """
+    return _inverse(layout, _contiguous)
 
 
 @cached
 def left_inverse(layout: Layout) -> Layout:
-    """A layout `l` with `l(layout(i)) == i` for each index of an injective layout.
+    """A layout `l` with `l(layout(i)) == i` for each index of an injective layout; of coordinates, mode by mode.
 
     Raises `LayoutError` when the strides, sorted, are not multiples of one another, or are not known.
     """
+
+    def filled(steps: list[_Step]) -> list[tuple[Any, Any]]:
+        return _filled(layout, steps)
+
+    inverse = _inverse(layout, filled)
+    by_mode = any(isinstance(stride, Basis) for stride in leaves(layout.stride))
+    return cast(Layout, coalesce(inverse, (0,) * len(inverse) if by_mode else 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A mode of the layout to invert: its size and stride, and what an index grows by along it."""
+
+    size: Any
+    stride: Any
+    start: Any
+
+
+def _inverse(layout: Layout, invert: Callable[[list[_Step]], list[tuple[Any, Any]]]) -> Layout:
     flat = _flat_modes(cast(Layout, coalesce(layout)))
     starts = leaves(prefix_products(tuple(size for size, _ in flat)))
-    steps = [(stride, size, start) for (size, stride), start in zip(flat, starts, strict=True)]
-    if not all(isinstance(stride, int) for stride, _, _ in steps):
+    steps = [_Step(size, stride, start) for (size, stride), start in zip(flat, starts, strict=True)]
+    if not any(isinstance(step.stride, Basis) for step in steps):
+        return _layout_of(invert(steps))
+    coordinates = [(step, step.stride) for step in steps if isinstance(step.stride, Basis)]
+
+    def along(path: tuple[int, ...]) -> Layout:
+        exact = [_Step(step.size, basis.value, step.start) for step, basis in coordinates if basis.path == path]
+        deeper = [basis.path[len(path)] for _, basis in coordinates if basis.path[: len(path)] == path != basis.path]
+        if deeper:
+            return join(*(along((*path, mode)) for mode in range(max(deeper) + 1)))
+        return _layout_of(invert(exact))
+
+    return along(())
+
+
+def _contiguous(steps: list[_Step]) -> list[tuple[Any, Any]]:
+    result: list[tuple[Any, Any]] = []
+    wanted: Integer = 1
+    rest = list(steps)
+    while step := next((s for s in rest if isinstance(s.stride, int) and abs(s.stride) == wanted), None):
+        rest.remove(step)
+        result.append((step.size, step.start * sign(step.stride)))
+        if not isinstance(step.size, int):
+            break
+        wanted *= step.size
+    return result
+
+
+def _filled(layout: Layout, steps: list[_Step]) -> list[tuple[Any, Any]]:
+    if not all(isinstance(step.stride, int) for step in steps):
         raise LayoutError(f"left_inverse of {layout}: its strides have to be known")
-    steps = sorted((step for step in steps if step[0] != 0), key=lambda step: abs(step[0]))
+    steps = sorted((step for step in steps if step.stride != 0), key=lambda step: abs(step.stride))
     if not steps:
-        return Layout(1, 0)
-    result: list[tuple[Any, Any]] = [(abs(steps[0][0]), 0)]
-    for (stride, _, start), (following, _, _) in itertools.pairwise(steps):
-        if following % stride:
-            raise LayoutError(f"left_inverse of {layout}: stride {following} is not a multiple of stride {stride}")
-        result.append((abs(following // stride), start * sign(stride)))
-    stride, size, start = steps[-1]
-    result.append((size, start * sign(stride)))
-    return cast(Layout, coalesce(_layout_of(result)))
+        return []
+    result: list[tuple[Any, Any]] = [(abs(steps[0].stride), 0)]
+    for step, following in itertools.pairwise(steps):
+        if following.stride % step.stride:
+            raise LayoutError(
+                f"left_inverse of {layout}: stride {following.stride} is not a multiple of stride {step.stride}"
+            )
+        result.append((abs(following.stride // step.stride), step.start * sign(step.stride)))
+    result.append((steps[-1].size, steps[-1].start * sign(steps[-1].stride)))
+    return result
 
 
 def show_tile(tile: Tile) -> str:

@@ -222,7 +222,8 @@ class _Evaluator:
         if isinstance(value, View) and parameter.kind not in (Kind.VIEW, Kind.ANYTHING):
             if value.offset != 0:
                 raise wrong(
-                    f"is a layout that begins at {show(value.offset)}", [f"layout(...) gives {value.layout} without that"]
+                    f"is a layout that begins at {show(value.offset)}",
+                    [f"layout(...) gives {value.layout} without that"],
                 )
             value = value.layout
         if isinstance(value, TiledLayout) and parameter.kind is not Kind.ANYTHING:

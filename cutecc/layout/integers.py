@@ -144,6 +144,13 @@ def floor_divide(left: Integer, right: Integer) -> Integer:
     return _expression("//", (left, right), _quotient_divisibility(left, right))
 
 
+def exact_quotient(left: Integer, right: int) -> Integer:
+    """`left / right`, where nothing is left over: a divisor of `left` that shares nothing with `right` stays one."""
+    if isinstance(left, int) or right == 1:
+        return floor_divide(left, right)
+    return _expression("//", (left, right), left.divisibility // math.gcd(left.divisibility, right))
+
+
 def ceil_divide(left: Integer, right: Integer) -> Integer:
     """`left / right`, rounded up; the operands are not negative.
 
@@ -162,7 +169,9 @@ def modulo(left: Integer, right: Integer) -> Integer:
         return left % right
     if left == 0 or right == 1 or divides(right, left):
         return 0
-    return _expression("%", (left, right), math.gcd(divisibility(left), divisibility(right)))
+    # CuTe keeps the divisor only where it divides the modulus, not their common one.
+    known = divisibility(left)
+    return _expression("%", (left, right), known if divides(known, right) else 1)
 
 
 def minimum(left: Integer, right: Integer) -> Integer:

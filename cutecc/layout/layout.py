@@ -82,13 +82,12 @@ class Layout:
 
     @property
     def cosize(self) -> Integer:
-        """One more than the largest offset, strides taken without their sign."""
-        last: Integer = 0
+        """One more than the largest offset, strides taken without their sign; of coordinates, the size of their box."""
+        last: dict[tuple[int, ...], Integer] = {}
         for size, stride in zip(leaves(self.shape), leaves(self.stride), strict=True):
-            if isinstance(stride, Basis):
-                raise LayoutError(f"cosize of {self}: its strides lead to coordinates, not to offsets")
-            last = add(last, multiply(subtract(size, 1), absolute(stride)))
-        return add(last, 1)
+            path, step = (stride.path, stride.value) if isinstance(stride, Basis) else ((), stride)
+            last[path] = add(last.get(path, 0), multiply(subtract(size, 1), absolute(step)))
+        return product(tuple(add(each, 1) for each in last.values()))
 
     @property
     def is_static(self) -> bool:
@@ -125,8 +124,6 @@ def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
     if coordinate is None:
         raise LayoutError("a coordinate with '_' names many elements", hints=["slice the layout instead"])
     if is_tuple(shape):
-        if coordinate == 0:
-            return 0
         parts: list[Any] = []
         for mode, step in zip(shape[:-1], modes(stride)[:-1], strict=True):
             size = product(mode)
@@ -136,8 +133,7 @@ def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
             parts.append(_crd2idx(coordinate, shape[-1], modes(stride)[-1]))
         return _sum(parts)
     if isinstance(stride, Basis):
-        scaled = stride * coordinate
-        return scaled.as_coordinate() if isinstance(scaled, Basis) else scaled
+        return Basis(multiply(stride.value, coordinate), stride.path).as_coordinate()
     assert not is_tuple(stride)
     return multiply(coordinate, stride)
 
@@ -150,16 +146,19 @@ def _sum(parts: Any) -> Any:
 
 
 def idx2crd(index: Any, shape: IntTuple) -> IntTuple:
-    """The coordinate in `shape` that `index` counts to, leftmost mode fastest; a tuple of indices mode by mode."""
+    """The coordinate in `shape` that `index` counts to, leftmost mode fastest; a tuple of indices mode by mode.
+
+    The last mode takes what is left, also beyond its size.
+    """
     if is_tuple(index):
         if not is_tuple(shape) or len(index) != len(shape):
             raise LayoutError(f"coordinate {show(index)} does not fit shape {show(shape)}")
         return tuple(map(idx2crd, index, shape))
     if not is_tuple(shape):
-        return 0 if shape == 1 else modulo(index, shape)
+        return index
     coordinates: list[IntTuple] = []
-    for mode in shape:
+    for mode in shape[:-1]:
         size = product(mode)
-        coordinates.append(idx2crd(index, mode))
+        coordinates.append(idx2crd(modulo(index, size), mode))
         index = floor_divide(index, size)
-    return tuple(coordinates)
+    return (*coordinates, *(idx2crd(index, mode) for mode in shape[-1:]))

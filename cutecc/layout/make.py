@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Iterator
 from typing import Any, cast
 
 from cutecc.errors import LayoutError
-from cutecc.layout.algebra import cached, coalesce, composition, right_inverse
+from cutecc.layout.algebra import cached, composition, filter_zeros, right_inverse
 from cutecc.layout.basis import Basis
 from cutecc.layout.integers import Integer, multiply
 from cutecc.layout.layout import Layout, make_layout
+from cutecc.layout.modes import append_to_rank
 from cutecc.layout.product import blocked_product, raked_product
+from cutecc.layout.swizzle import AnyLayout, ComposedLayout, with_outer
 from cutecc.layout.tuples import (
     IntTuple,
     ceil_div,
+    is_static,
     is_tuple,
     leaves,
+    map_leaves,
     modes,
     nested_as,
+    prefix_products,
     product,
     show,
 )
@@ -27,26 +32,36 @@ from cutecc.layout.tuples import (
 def make_ordered_layout(shape: IntTuple, order: IntTuple) -> Layout:
     """A compact layout whose mode with the smallest number in `order` is the fastest.
 
-    `order` nests as `shape` does, or less; equal numbers go from left to right.
+    `order` nests as `shape` does, or less: a mode under one number is compact with its leftmost mode fastest. Modes of
+    equal numbers get equal strides.
     """
-    sizes = list(leaves(shape))
-    ranks = list(leaves(_spread(order, shape)))
-    strides: list[Integer] = [0] * len(sizes)
-    current: Integer = 1
-    for position in sorted(range(len(sizes)), key=lambda i: (ranks[i], i)):
-        if sizes[position] != 1:
-            strides[position] = current
-            current = multiply(current, sizes[position])
-    return Layout(shape, nested_as(shape, strides))
+    blocks = list(_blocks(order, shape))
+
+    def start(rank: Integer) -> Integer:
+        return product(tuple(size for other, size in blocks if _before(other, rank)))
+
+    def strides(rank: Any, mode: Any) -> Any:
+        if is_tuple(rank):
+            return tuple(map(strides, rank, mode))
+        return prefix_products(mode, start(rank))
+
+    return Layout(shape, strides(order, shape))
 
 
-def _spread(order: Any, shape: Any) -> Any:
-    """`order` nested as `shape` is, numbers repeated where it is coarser."""
-    if is_tuple(order):
-        if not is_tuple(shape) or len(order) != len(shape):
-            raise LayoutError(f"make_ordered_layout: order {show(order)} does not fit shape {show(shape)}")
-        return tuple(map(_spread, order, shape))
-    return nested_as(shape, itertools.repeat(order))
+def _blocks(order: Any, shape: Any) -> Iterator[tuple[Integer, IntTuple]]:
+    """Each number of `order` with the part of `shape` that it orders."""
+    if not is_tuple(order):
+        yield order, shape
+        return
+    if not is_tuple(shape) or len(order) != len(shape):
+        raise LayoutError(f"make_ordered_layout: order {show(order)} does not fit shape {show(shape)}")
+    for rank, mode in zip(order, shape, strict=True):
+        yield from _blocks(rank, mode)
+
+
+def _before(rank: Integer, other: Integer) -> bool:
+    """Whether a mode of `rank` is faster than one of `other`; one that is not known is the slowest."""
+    return isinstance(rank, int) and (not isinstance(other, int) or rank < other)
 
 
 @cached
@@ -56,6 +71,30 @@ def make_layout_like(layout: Layout) -> Layout:
     Strides that are not known count as larger than those that are, and are ordered from left to right. Modes of equal
     strides get equal ones again.
     """
+    shown = filter_zeros(layout)
+    compact = _ordered_by_strides(shown, 1)
+
+    def kept(stride: Any, new: Integer) -> Integer:
+        return 0 if stride == 0 else new
+
+    return Layout(layout.shape, map_leaves(kept, layout.stride, compact.stride))
+
+
+@cached
+def make_fragment_like(layout: Layout) -> Layout:
+    """A compact layout for registers: the first mode leftmost fastest, the others ordered by `layout`'s strides.
+
+    Stride 0 stays in the first of several modes alone. With a size that is not known, the whole goes from left to right.
+    """
+    if len(layout) == 1 or not is_static(layout.shape):
+        return make_layout(layout.shape)
+    first = filter_zeros(layout[0])
+    fragment = Layout(layout[0].shape, prefix_products(first.shape))
+    rest = Layout(modes(layout.shape)[1:], modes(layout.stride)[1:])
+    return Layout(layout.shape, (fragment.stride, *modes(_ordered_by_strides(rest, first.size).stride)))
+
+
+def _ordered_by_strides(layout: Layout, start: Integer) -> Layout:
     flat = list(zip(leaves(layout.shape), leaves(layout.stride), strict=True))
 
     def place(position: int) -> tuple[int, int]:
@@ -63,10 +102,10 @@ def make_layout_like(layout: Layout) -> Layout:
         return (0, abs(stride)) if isinstance(stride, int) else (1, position)
 
     def compact(position: int) -> Integer:
-        size, stride = flat[position]
-        if stride == 0 or size == 1:
+        if flat[position][0] == 1:
             return 0
-        return product(tuple(flat[i][0] for i in range(len(flat)) if flat[i][1] != 0 and place(i) < place(position)))
+        faster = [flat[i][0] for i in range(len(flat)) if place(i) < place(position)]
+        return multiply(start, product(tuple(faster)))
 
     return Layout(layout.shape, nested_as(layout.shape, map(compact, range(len(flat)))))
 
@@ -98,21 +137,18 @@ def make_layout_tv(threads: Layout, values: Layout) -> tuple[IntTuple, Layout]:
 
 
 @cached
-def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | None = None) -> Layout:
+def tile_to_shape(block: AnyLayout, shape: IntTuple, order: IntTuple | None = None) -> AnyLayout:
     """Copies of `block` that fill `shape`, the copies in the given order of modes (leftmost first without one).
 
-    Raises `LayoutError` when the block does not divide the shape.
+    Each mode is `(block, copies)`; where the block does not divide the shape, the last copies stick out.
     """
-    from cutecc.layout.modes import append_to_rank
+    if isinstance(block, ComposedLayout):
+        return with_outer(block, cast(Layout, tile_to_shape(block.outer, shape, order)))
 
     target = modes(shape)
-    rank = max(len(block), len(target))
-    padded = append_to_rank(block, rank)
-    sizes = tuple(map(product, modes(padded.shape)))
-    full = (*target, *(1,) * (rank - len(target)))
-    for mode, (size, whole) in enumerate(zip(sizes, full, strict=True)):
-        if isinstance(size, int) and isinstance(whole, int) and whole % size:
-            raise LayoutError(f"tile_to_shape: mode {mode} of the block, {size}, does not divide {whole}")
-    counts = ceil_div(full, sizes)
+    if len(block) > len(target):
+        raise LayoutError(f"tile_to_shape: the block {block} has more modes than the shape {show(shape)}")
+    padded = append_to_rank(block, len(target))
+    counts = ceil_div(target, tuple(map(product, modes(padded.shape))))
     tiles = make_layout(counts) if order is None else make_ordered_layout(counts, order)
-    return cast(Layout, coalesce(blocked_product(padded, tiles), full))
+    return blocked_product(padded, tiles)

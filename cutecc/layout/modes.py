@@ -8,7 +8,17 @@ from cutecc.errors import LayoutError
 from cutecc.layout.basis import ArithmeticTuple, add_coordinates
 from cutecc.layout.layout import Layout, crd2idx, join
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, with_outer
-from cutecc.layout.tuples import Coordinate, flatten, is_tuple, leaves, modes, show
+from cutecc.layout.tuples import Coordinate, flatten, is_tuple, modes, show
+
+
+def get(layout: AnyLayout, *path: int) -> AnyLayout:
+    """The mode at `path`, outermost first: `get(layout, 1, 0)` is mode 0 of mode 1."""
+    if isinstance(layout, ComposedLayout):
+        return with_outer(layout, cast(Layout, get(layout.outer, *path)))
+    for mode in path:
+        _check_modes("get", layout, mode)
+        layout = layout[mode]
+    return layout
 
 
 def select(layout: AnyLayout, *chosen: int) -> AnyLayout:
@@ -23,11 +33,11 @@ def group_modes(layout: AnyLayout, begin: int, end: int) -> AnyLayout:
     """The layout with its modes from `begin` up to, not including, `end` as one mode."""
     if isinstance(layout, ComposedLayout):
         return with_outer(layout, cast(Layout, group_modes(layout.outer, begin, end)))
-    if not 0 <= begin <= end <= len(layout):
-        raise LayoutError(f"group_modes: there are no modes {begin} to {end} in {layout}")
+    if not 0 <= begin < end <= len(layout):
+        raise LayoutError(f"group_modes: there are no modes from {begin} up to {end} in {layout}")
     every = [layout[mode] for mode in range(len(layout))]
-    if begin == end:
-        return layout
+    if not is_tuple(layout.shape):
+        return join(layout)
     return join(*every[:begin], join(*every[begin:end]), *every[end:])
 
 
@@ -70,8 +80,7 @@ def slice_tuple(coordinate: Coordinate, value: Any) -> Any:
 
 def _sliced(coordinate: Coordinate, value: Any) -> tuple[Any, ...]:
     if is_tuple(coordinate):
-        kept = slice_tuple(coordinate, value)
-        return (kept,) if any(leaf is None for leaf in leaves(coordinate)) else ()
+        return slice_tuple(coordinate, value)
     return (value,) if coordinate is None else ()
 
 
@@ -85,8 +94,7 @@ def dice_tuple(coordinate: Coordinate, value: Any) -> Any:
 
 def _diced(coordinate: Coordinate, value: Any) -> tuple[Any, ...]:
     if is_tuple(coordinate):
-        kept = dice_tuple(coordinate, value)
-        return (kept,) if any(leaf is not None for leaf in leaves(coordinate)) else ()
+        return dice_tuple(coordinate, value)
     return () if coordinate is None else (value,)
 
 

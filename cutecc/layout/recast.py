@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from cutecc.errors import LayoutError
 from cutecc.layout.algebra import cached
-from cutecc.layout.integers import Integer, absolute, ceil_divide, divides, floor_divide, multiply, sign
+from cutecc.layout.basis import Basis
+from cutecc.layout.integers import Integer, ceil_divide, divides, exact_quotient, floor_divide, multiply, sign
 from cutecc.layout.layout import Layout, join
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
 from cutecc.layout.tuples import is_tuple, show
@@ -22,7 +23,8 @@ def recast_layout(new_bits: int, old_bits: int, layout: AnyLayout) -> AnyLayout:
     """
     shared = math.gcd(new_bits, old_bits)
     down, up = old_bits // shared, new_bits // shared
-    return upcast(up, cast(Layout, downcast(down, layout)))
+    # In this order, as CuTe does: for widths of which neither divides the other, sizes are rounded up on the way.
+    return downcast(down, upcast(up, layout))
 
 
 def upcast(count: int, layout: AnyLayout) -> AnyLayout:
@@ -53,9 +55,10 @@ def _upcast_mode(count: int, size: Any, stride: Any) -> tuple[Any, Any]:
         if step % count and count % step:
             raise LayoutError(f"recast: neither of stride {stride} and {count} elements divides the other")
         return ceil_divide(size, -(-count // step)), -(-step // count) * sign(stride)
-    if not divides(count, stride):
-        raise LayoutError(f"recast: stride {show(stride)} is not known to be a multiple of {count} elements")
-    return size, floor_divide(stride, count)
+    if isinstance(stride, Basis):
+        raise LayoutError(f"recast: stride {stride} leads to coordinates, which have no width")
+    # A stride that is not known is taken to be a multiple, as CuTe does.
+    return size, exact_quotient(stride, count)
 
 
 def downcast(count: int, layout: AnyLayout) -> AnyLayout:
@@ -73,7 +76,9 @@ def downcast(count: int, layout: AnyLayout) -> AnyLayout:
 
 
 def _downcast_mode(count: int, size: Any, stride: Any) -> tuple[Any, Any]:
-    if isinstance(stride, int) and absolute(stride) == 1:
+    if isinstance(stride, Basis):
+        raise LayoutError(f"recast: stride {stride} leads to coordinates, which have no width")
+    if isinstance(stride, int) and abs(stride) == 1:
         return multiply(size, count), stride
     return size, multiply(stride, count)
 

@@ -85,6 +85,13 @@ def weakly_congruent(coarse: Any, fine: Any) -> bool:
     return True
 
 
+def compatible(coarse: Any, fine: Any) -> bool:
+    """Whether each coordinate of shape `coarse` is one of shape `fine`: `fine` divides its modes further, sizes equal."""
+    if is_tuple(coarse):
+        return is_tuple(fine) and len(coarse) == len(fine) and all(map(compatible, coarse, fine))
+    return coarse == product(fine)
+
+
 def is_static(value: Any) -> bool:
     """Whether every leaf is known."""
     return all(not isinstance(part, Symbolic) for leaf in leaves(value) for part in (_number(leaf),))

@@ -86,3 +86,57 @@ tiles = st.one_of(
         lambda modes: f"[{';'.join(modes)}]"
     ),
 )
+
+
+@st.composite
+def shaped(draw: st.DrawFn) -> str:
+    """Shapes; of half of them, some sizes are only known to the kernel."""
+    shape = draw(shapes())
+    if draw(st.booleans()):
+        count = len(list(leaves(shape)))
+        shape = nested_as(
+            shape, _blurred(shape, draw(st.lists(st.integers(0, 15), min_size=count, max_size=count)), SYMBOLS)
+        )
+    return show(shape)
+
+
+NUMBERS = st.sampled_from(["0", "1", "2", "3", "5", "11", "?", "?{div=2}", "?{div=8}"])
+
+
+@st.composite
+def coordinates_in(draw: st.DrawFn, shape: Any, *, whole: bool = False) -> str:
+    """Coordinates that nest as `shape` does or less, with `_` for whole modes when asked."""
+    if isinstance(shape, tuple) and draw(st.integers(0, 3)):
+        return f"({','.join(draw(coordinates_in(mode, whole=whole)) for mode in shape)})"
+    return draw(st.one_of(st.just("_"), NUMBERS)) if whole else draw(NUMBERS)
+
+
+@st.composite
+def layouts_and_coordinates(draw: st.DrawFn, *, whole: bool = False) -> tuple[str, str]:
+    """A layout and a coordinate in it."""
+    text = draw(layouts())
+    shape = parse_int_tuple(text.partition(":")[0])
+    return text, draw(coordinates_in(shape, whole=whole))
+
+
+@st.composite
+def shapes_and_orders(draw: st.DrawFn) -> tuple[str, str]:
+    """A shape and an order of its modes, which nests as the shape does or less."""
+    shape = draw(shapes())
+
+    def order(part: Any) -> Any:
+        if isinstance(part, tuple) and draw(st.integers(0, 2)):
+            return tuple(map(order, part))
+        return draw(st.integers(0, 3))
+
+    return show(shape), show(order(shape))
+
+
+@st.composite
+def blocks_and_shapes(draw: st.DrawFn) -> tuple[str, str, str]:
+    """A block of up to as many modes as the flat shape that it is to fill, and an order of these modes."""
+    block = draw(static_layouts())
+    rank = len(parse_int_tuple(block.partition(":")[0])) if block.startswith("(") else 1
+    sizes = draw(st.lists(st.sampled_from(["4", "8", "20", "64", "?", "?{div=8}"]), min_size=rank, max_size=rank + 1))
+    order = draw(st.permutations(range(len(sizes))))
+    return block, f"({','.join(sizes)})", show(tuple(order))
