@@ -26,7 +26,10 @@ def logical_divide(layout: AnyLayout, tiler: Tile) -> AnyLayout:
         divided = [cast(Layout, logical_divide(layout[mode], each)) for mode, each in enumerate(tiler)]
         return join(*divided, *(layout[mode] for mode in range(len(tiler), len(layout))))
     tile = tiler if isinstance(tiler, Layout) else make_layout(tiler)
-    return composition(layout, join(tile, complement(tile, cast(Layout, coalesce(layout)).shape)))
+    try:
+        return composition(layout, join(tile, complement(tile, cast(Layout, coalesce(layout)).shape)))
+    except LayoutError as error:
+        raise LayoutError(error.message, notes=[*error.notes, f"to divide {layout} by {tile}"]) from None
 
 
 @cached

@@ -39,6 +39,8 @@ class Layout:
     def __post_init__(self) -> None:
         if not congruent(self.shape, self.stride):
             raise LayoutError(f"shape {show(self.shape)} and stride {show(self.stride)} do not nest alike")
+        if any(isinstance(size, int) and size < 1 for size in leaves(self.shape)):
+            raise LayoutError(f"shape {show(self.shape)}: sizes are at least 1")
 
     @classmethod
     def parse(cls, text: str) -> Layout:
@@ -119,7 +121,7 @@ def crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride | None = Non
 def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
     if is_tuple(coordinate):
         if not is_tuple(shape) or len(coordinate) != len(shape):
-            raise LayoutError(f"coordinate {show(coordinate)} does not fit shape {show(shape)}")
+            raise misfit(coordinate, shape)
         return _sum(map(_crd2idx, coordinate, shape, modes(stride)))
     if coordinate is None:
         raise LayoutError("a coordinate with '_' names many elements", hints=["slice the layout instead"])
@@ -138,6 +140,12 @@ def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
     return multiply(coordinate, stride)
 
 
+def misfit(coordinate: Any, value: Any) -> LayoutError:
+    """The error of a coordinate whose modes are not those of `value`."""
+    parts = f"{rank(value)} modes" if is_tuple(value) else "no modes"
+    return LayoutError(f"coordinate {show(coordinate)} has {rank(coordinate)} modes, {show(value)} has {parts}")
+
+
 def _sum(parts: Any) -> Any:
     total: ArithmeticTuple = 0
     for part in parts:
@@ -152,7 +160,7 @@ def idx2crd(index: Any, shape: IntTuple) -> IntTuple:
     """
     if is_tuple(index):
         if not is_tuple(shape) or len(index) != len(shape):
-            raise LayoutError(f"coordinate {show(index)} does not fit shape {show(shape)}")
+            raise misfit(index, shape)
         return tuple(map(idx2crd, index, shape))
     if not is_tuple(shape):
         return index

@@ -84,7 +84,7 @@ def make_layout_like(layout: Layout) -> Layout:
 def make_fragment_like(layout: Layout) -> Layout:
     """A compact layout for registers: the first mode leftmost fastest, the others ordered by `layout`'s strides.
 
-    Stride 0 stays in the first of several modes alone. With a size that is not known, the whole goes from left to right.
+    Stride 0 stays in the first of several modes alone. With a size that is not known, all go from left to right.
     """
     if len(layout) == 1 or not is_static(layout.shape):
         return make_layout(layout.shape)

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from cutecc.errors import LayoutError
 from cutecc.layout.basis import ArithmeticTuple, add_coordinates
-from cutecc.layout.layout import Layout, crd2idx, join
+from cutecc.layout.layout import Layout, crd2idx, join, misfit
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, with_outer
-from cutecc.layout.tuples import Coordinate, flatten, is_tuple, modes, show
+from cutecc.layout.tuples import Coordinate, flatten, is_tuple, modes
 
 
 def get(layout: AnyLayout, *path: int) -> AnyLayout:
@@ -119,7 +119,7 @@ def dice(coordinate: Coordinate, layout: Layout) -> Layout:
 
 def _check_fit(coordinate: Any, value: Any) -> None:
     if not is_tuple(value) or len(coordinate) != len(value):
-        raise LayoutError(f"coordinate {show(coordinate)} does not fit {show(value)}")
+        raise misfit(coordinate, value)
 
 
 def _check_modes(name: str, layout: Layout, *chosen: int) -> None:

@@ -26,8 +26,10 @@ def logical_product(block: Layout, tiler: Tile) -> Layout:
         multiplied = [logical_product(block[mode], each) for mode, each in enumerate(tiler)]
         return join(*multiplied, *(block[mode] for mode in range(len(tiler), len(block))))
     tiles = tiler if isinstance(tiler, Layout) else make_layout(tiler)
-    rest = complement(block, multiply(block.size, tiles.cosize))
-    return join(block, composition(rest, tiles))
+    try:
+        return join(block, composition(complement(block, multiply(block.size, tiles.cosize)), tiles))
+    except LayoutError as error:
+        raise LayoutError(error.message, notes=[*error.notes, f"to repeat {block} by {tiles}"]) from None
 
 
 @cached

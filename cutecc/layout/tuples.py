@@ -86,7 +86,7 @@ def weakly_congruent(coarse: Any, fine: Any) -> bool:
 
 
 def compatible(coarse: Any, fine: Any) -> bool:
-    """Whether each coordinate of shape `coarse` is one of shape `fine`: `fine` divides its modes further, sizes equal."""
+    """Whether each coordinate of shape `coarse` is one of `fine`, which divides the same sizes into more modes."""
     if is_tuple(coarse):
         return is_tuple(fine) and len(coarse) == len(fine) and all(map(compatible, coarse, fine))
     return coarse == product(fine)
