@@ -13,7 +13,6 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure, Step
 from cutecc.record.folder import RecordFolder
 from cutecc.request import CompileRequest
-from cutecc.target import Target
 
 
 def lower_in_worker(request: CompileRequest, on_event: Callable[[Event], None] | None = None) -> Compilation:
@@ -33,19 +32,6 @@ def lower_in_worker(request: CompileRequest, on_event: Callable[[Event], None] |
     except KeyboardInterrupt:
         follower.close(request, "interrupted")
         raise
-
-
-def rewrite_in_worker(
-    data: bytes, source: str, pipeline: str, target: Target, *, verify_each: bool = False, locations: bool = False
-) -> str:
-    """`driver.rewrite` in a fresh process: the module that `pipeline` makes of `data`, as text."""
-    follower = _Follower(None)
-    try:
-        return isolation.call(
-            "cutecc.driver:rewrite", data, source, pipeline, target, verify_each, locations, on_event=follower
-        )
-    except ProcessDied as death:
-        raise follower.error(source, death) from None
 
 
 class _Follower:

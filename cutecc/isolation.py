@@ -46,7 +46,8 @@ class Call:
     `function` is `module:name`; it is called with the picklable `arguments`, and with `events` also with a keyword
     `emit`, a function whose arguments arrive here as events. The child's standard output goes to this process's
     standard error, so that ours stays clean; its standard error too, unless `quiet`, which keeps both for the message
-    of a `ProcessDied`.
+    of a `ProcessDied`. With `fork`, the child is a copy of this process where that is safe, which spares it the start
+    of an interpreter and the imports that are done.
     """
 
     def __init__(
@@ -56,18 +57,24 @@ class Call:
         events: bool = False,
         environment: Mapping[str, str] | None = None,
         quiet: bool = True,
+        fork: bool = False,
     ) -> None:
         receiver, child_sender = os.pipe()
         child_receiver, sender = os.pipe()
         self._log = tempfile.TemporaryFile() if quiet else None  # noqa: SIM115 - closed when the answer is there
-        self._process = start_python(
-            "cutecc.isolation:serve",
-            child_receiver,
-            child_sender,
-            stdout=self._log or sys.stderr.fileno(),
-            stderr=self._log,
-            env={**os.environ, **self._own_temporary_folder(quiet), **(environment or {})},
-        )
+        changes = {**self._own_temporary_folder(quiet), **(environment or {})}
+        if fork and _can_fork():
+            output = self._log.fileno() if self._log else sys.stderr.fileno()
+            self._process = _Fork(child_receiver, child_sender, output, changes, unwanted=(receiver, sender))
+        else:
+            self._process = start_python(
+                "cutecc.isolation:serve",
+                child_receiver,
+                child_sender,
+                stdout=self._log or sys.stderr.fileno(),
+                stderr=self._log,
+                env={**os.environ, **changes},
+            )
         os.close(child_receiver)
         os.close(child_sender)
         self._connection = Connection(receiver, writable=False)
@@ -142,6 +149,51 @@ class Call:
         return text[-4000:]
 
 
+class _Fork:
+    """A child process that is a copy of this one, and serves one call."""
+
+    def __init__(
+        self, receiver: int, sender: int, output: int, environment: Mapping[str, str], *, unwanted: tuple[int, ...]
+    ) -> None:
+        """Standard output and error go to `output`; `unwanted` are this side's descriptors, closed in the child."""
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        self._status: int | None = None
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                for descriptor in unwanted:
+                    os.close(descriptor)
+                nothing = os.open(os.devnull, os.O_RDONLY)
+                for source, standard in ((nothing, 0), (output, 1), (output, 2)):
+                    os.dup2(source, standard)
+                os.environ.update(environment)
+                # Worked out anew from the child's environment.
+                tempfile.tempdir = None
+                _serve(receiver, sender)
+            finally:
+                os._exit(1)
+
+    def kill(self) -> None:
+        if self._status is None:
+            os.kill(self._pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """The exit status; of a process that a signal ended, minus the signal's number."""
+        if self._status is None:
+            self._status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        return self._status
+
+
+def _can_fork() -> bool:
+    """Whether a copy of this process would work: no other thread holds a lock, and the bindings have no threads yet."""
+    try:
+        threads = len(os.listdir("/proc/self/task"))
+    except OSError:
+        return False
+    return threads == 1 and "cutlass" not in sys.modules
+
+
 def start_python(entry: str, *descriptors: int, **settings: Any) -> subprocess.Popen[bytes]:
     """A fresh interpreter that runs `entry`, a `module:name` without arguments, with this process's module path.
 
@@ -184,11 +236,15 @@ def _description(status: int) -> str:
 
 
 def serve() -> None:
-    """The child process: one call in, events and an answer out."""
+    """The child process that `start_python` starts for a call."""
+    _serve(*(int(argument) for argument in sys.argv[2:4]))
+
+
+def _serve(receiver: int, sender: int) -> None:
+    """One call in, events and an answer out; then the process ends."""
     global _lasting_folder, _reply_descriptors
     # The parent decides what an interrupt means, and kills this process when it has to.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    receiver, sender = (int(argument) for argument in sys.argv[2:4])
     with Connection(receiver, writable=False) as requests:
         function_name, arguments, events, _lasting_folder = requests.recv()
     _reply_descriptors = (sender,)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutecc import isolation
+from cutecc.cli.files import read_input
 from cutecc.config import Settings
 from cutecc.errors import Error, TraceError, UsageError
 from cutecc.frontend.header import read_header
@@ -100,14 +101,6 @@ def choose(
             sources["entry"] = header.sources["entry"]
     request = TraceRequest(path, function, entry, header.args, sources=sources)
     return KernelFile(path, request, _targets(target or header.target, settings))
-
-
-def read_input(path: Path) -> bytes:
-    """The content of the user's file; `UsageError` when it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as failure:
-        raise UsageError(f"cannot read {path}: {failure.strerror}") from None
 
 
 def _arg(text: str) -> tuple[str, str]:

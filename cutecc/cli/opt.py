@@ -1,37 +1,143 @@
-"""`cutecc opt`: a module in, passes, a module out."""
+"""`cutecc opt`: a module in, passes, a module or code out."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+from typing import Any, get_args
 
 import click
 
-from cutecc.cli.inputs import read_input
+from cutecc.cli.diagnostics import show
+from cutecc.cli.files import read_input
+from cutecc.cli.main import report
+from cutecc.cli.options import load_option, split_names
 from cutecc.config import Settings
-from cutecc.contained import rewrite_in_worker
+from cutecc.errors import UsageError
+from cutecc.ir.split import MARK
+from cutecc.opt.contained import rewrite_in_worker
+from cutecc.opt.request import ChunkFinished, Form, PrintChoice, Printed, RewriteRequest, Said, Told
 from cutecc.target import Target
 
 _EPILOG = """\b
 Examples:
   cutecc opt kernel.mlir --pipeline='canonicalize,cse'
-  cutecc opt kernel.mlir --pipeline='gpu.module(convert-fastmath-ops)' | filecheck kernel.mlir
+  cutecc opt kernel.mlir --pipeline='canonicalize,cse' --print-after-all --print-after-change
+  cutecc opt tests.mlir --load=my_pass.py --pipeline=my-pass --split-input-file --verify-diagnostics
+  cutecc opt kernel.mlir --pipeline=nvidia --target=sm_90a --emit=ptx -o kernel.ptx
+  cutecc opt kernel.mlir --emit=bytecode | cutecc opt --pipeline=cse --mlir-print-op-generic
+
+\b
+In a file for --verify-diagnostics, comments say what is expected on their line or another:
+  // expected-error {{use of undeclared}}             in this line
+  // expected-remark @below {{unrolled 4 times}}      or @above, @+2, @-1, @12, @unknown
+  // expected-error-re @+1 {{op '{{.*}}' failed}}     with regular expressions
+
+The exit status is 1 when a module does not parse, a pass fails or a diagnostic was not as expected, and 2 for a wrong
+request.
 """
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("file", default="-")
 @click.option("--pipeline", default="", metavar="NAME|TEXT|FILE", help="The passes to run; none by default.")
+@load_option
 @click.option("--target", metavar="NAME", help="The target that a named pipeline is for.")
+@click.option(
+    "--emit",
+    type=click.Choice(get_args(Form)),
+    default="mlir",
+    show_default=True,
+    help="What to write: the module as text or bytecode, or what the lowered module becomes.",
+)
+@click.option("-o", "--output", default="-", metavar="FILE", help="Write here instead of to standard output.")
+@click.option("--split-input-file", is_flag=True, help=f"Take the modules between lines of '{MARK}' one by one.")
+@click.option("--verify-diagnostics", is_flag=True, help="Compare diagnostics with the file's expected-… comments.")
 @click.option("--verify-each", is_flag=True, help="Have MLIR verify the module after each pass.")
-@click.option("--locations", is_flag=True, help="Print source locations.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the module here instead.")
-def opt(file: str, pipeline: str, target: str | None, verify_each: bool, locations: bool, output: Path | None) -> None:
-    """Run a pipeline on the module in FILE (text or bytecode; - is standard input) and print the result."""
-    data = sys.stdin.buffer.read() if file == "-" else read_input(Path(file))
-    chosen = Target.parse(target or Settings.from_environment().target or "sm_90a")
-    text = rewrite_in_worker(data, file, pipeline, chosen, verify_each=verify_each, locations=locations)
-    if output:
-        output.write_text(text)
-    else:
-        sys.stdout.write(text)
+@click.option("--allow-unregistered-dialect", is_flag=True, help="Accept operations that nobody has defined.")
+@click.option("--mlir-print-op-generic", is_flag=True, help="Print operations in their generic form.")
+@click.option("--mlir-print-debuginfo", is_flag=True, help="Print source locations.")
+@click.option("--print-after", multiple=True, metavar="PASS,…", help="Print the module after PASS (cse#2: the second).")
+@click.option("--print-after-all", is_flag=True, help="Print the module after each pass.")
+@click.option("--print-after-change", is_flag=True, help="After passes, print it only where they changed it.")
+@click.option("--print-before", multiple=True, metavar="PASS,…", help="Print the module before PASS.")
+@click.option("--print-before-all", is_flag=True, help="Print the module before each pass.")
+@click.pass_context
+def opt(context: click.Context, file: str, **values: Any) -> None:
+    """Run a pipeline on the module in FILE (text or bytecode; - is standard input) and write the result.
+
+    Diagnostics and what the --print options ask for go to standard error.
+    """
+    target = Target.parse(values["target"] or Settings.from_environment().target or "sm_90a")
+    request = _request(file, target, values)
+    outputs: list[bytes] = []
+    failed = False
+
+    def tell(told: Told) -> None:
+        nonlocal failed
+        match told:
+            case Said():
+                show(told.diagnostic)
+            case Printed():
+                click.echo(told.text, err=True, nl=False)
+            case ChunkFinished():
+                outputs.append(told.output)
+                failed |= told.failed
+                if told.error:
+                    report(told.error)
+
+    rewrite_in_worker(request, tell)
+    if request.split or not failed:
+        _write(values["output"], f"{MARK}\n".encode().join(outputs))
+    if failed:
+        context.exit(1)
+
+
+def _request(file: str, target: Target, values: dict[str, Any]) -> RewriteRequest:
+    form: Form = values["emit"]
+    if form == "bytecode":
+        if values["split_input_file"]:
+            raise UsageError("bytecode holds one module, and --split-input-file asks for several")
+        if values["output"] == "-" and sys.stdout.isatty():
+            raise UsageError("bytecode is not for terminals", hints=["write it to a file with -o, or into a pipe"])
+    data = _standard_input() if file == "-" else read_input(Path(file))
+    return RewriteRequest(
+        data,
+        "<stdin>" if file == "-" else file,
+        target.name,
+        values["pipeline"],
+        form=form,
+        locations=values["mlir_print_debuginfo"],
+        generic=values["mlir_print_op_generic"],
+        verify_each=values["verify_each"],
+        split=values["split_input_file"],
+        verify_diagnostics=values["verify_diagnostics"],
+        unregistered=values["allow_unregistered_dialect"],
+        prints=PrintChoice(
+            after=["all"] if values["print_after_all"] else split_names(values["print_after"]),
+            before=["all"] if values["print_before_all"] else split_names(values["print_before"]),
+            only_changed=values["print_after_change"],
+        ),
+    )
+
+
+def _standard_input() -> bytes:
+    if sys.stdin.isatty():
+        click.echo("reading a module from the terminal; Ctrl-D ends it", err=True)
+    return sys.stdin.buffer.read()
+
+
+def _write(output: str, data: bytes) -> None:
+    if output != "-":
+        try:
+            Path(output).write_bytes(data)
+        except OSError as failure:
+            raise UsageError(f"cannot write {output}: {failure.strerror}") from None
+        return
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # The reader has seen enough. What is left in the buffer would be tried again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -80,6 +82,13 @@ def sleep(seconds, *, emit):
 
 def report_environment():
     return os.environ.get("CUTE_DSL_ARCH"), os.getcwd(), sys.path[0], signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+
+
+inherited = "nothing"
+
+
+def report_inherited():
+    return inherited, os.environ.get("CUTE_DSL_ARCH"), tempfile.gettempdir() == os.environ["TMPDIR"], sys.stdin.read()
 
 
 def print_noise():
@@ -239,3 +248,50 @@ def test_no_descriptors_are_left_open() -> None:
         with pytest.raises(ProcessDied):
             call("test_isolation:leave", 3)
     assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+# Forking. Whether it is safe depends on the process, so these run in one of their own.
+
+FORKING = """
+import sys, threading
+from cutecc.isolation import ProcessDied, call
+import test_isolation
+test_isolation.inherited = "a change"
+if sys.argv[1] == "thread":
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+if sys.argv[1] == "bindings":
+    from cutecc.ir import bindings
+    bindings.load()
+print("before", end="")
+print(call("test_isolation:report_inherited", fork=True, environment={"CUTE_DSL_ARCH": "sm_80"}))
+print(call("test_isolation:blob", 3_000_000, fork=True) == b"x" * 3_000_000)
+print(call("test_isolation:count_to", 3, fork=True, on_event=print))
+for function, *arguments in (("abort", "last words"), ("leave", 7), ("fail_with_ours",)):
+    try:
+        call(f"test_isolation:{function}", *arguments, fork=True)
+    except Exception as error:
+        print(type(error).__name__, error.message, error.notes)
+call("test_isolation:print_noise", fork=True, quiet=False)
+"""
+
+
+@pytest.mark.parametrize(("situation", "inherits"), [("alone", True), ("thread", False), ("bindings", False)])
+def test_a_fork_where_it_is_safe_behaves_as_a_fresh_process(situation: str, inherits: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING, situation],
+        env={**os.environ, "PYTHONPATH": HERE},
+        input="the parent's input",
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.stdout.splitlines() == [
+        f"before('{'a change' if inherits else 'nothing'}', 'sm_80', True, '')",
+        "True",
+        *"012",
+        "done",
+        "ProcessDied the compiler process was ended by SIGABRT ['last words']",
+        "ProcessDied the compiler process ended with status 7 and no answer []",
+        "PassError broken ['n']",
+    ], done.stderr
+    assert sorted(done.stderr.split("\n")) == ["", "more noise", "noise on standard output"]

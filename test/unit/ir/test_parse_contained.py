@@ -10,13 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from cutecc.contained import lower_in_worker, rewrite_in_worker
+from cutecc.contained import lower_in_worker
 from cutecc.errors import ParseError
 from cutecc.ir.modules import fresh_context, parse, to_bytecode, to_text
 from cutecc.request import CompileRequest
-from cutecc.target import Target
+from cutecc.opt.contained import rewrite_in_worker
+from cutecc.opt.request import ChunkFinished, RewriteRequest
 
 ABORTS = Path(__file__).parents[2] / "inputs" / "aborts-while-parsing.mlir"
+
+
+def rewritten(request: RewriteRequest) -> ChunkFinished:
+    told = []
+    rewrite_in_worker(request, told.append)
+    (done,) = told
+    return done
 
 
 def test_the_input_still_aborts_a_process_that_parses_it() -> None:
@@ -37,7 +45,7 @@ def test_an_abort_while_parsing_is_a_parse_error_that_names_the_file(tmp_path: P
 
 def test_the_same_when_only_rewriting() -> None:
     with pytest.raises(ParseError, match=r"broken\.mlir: reading the module aborted"):
-        rewrite_in_worker(ABORTS.read_bytes(), "broken.mlir", "cse", Target.parse("sm_90a"))
+        rewritten(RewriteRequest(ABORTS.read_bytes(), "broken.mlir", "sm_90a", "cse"))
 
 
 CHECK_EACH = """
@@ -87,10 +95,10 @@ def test_damaged_bytecode_is_a_parse_error_or_contained(small_kernel, tmp_path: 
     aborting = [name for name, status in statuses.items() if status.startswith("-")]
     for name in aborting[:2]:
         with pytest.raises(ParseError, match="reading the module aborted"):
-            rewrite_in_worker((folder / name).read_bytes(), name, "", Target.parse("sm_80"))
+            rewritten(RewriteRequest((folder / name).read_bytes(), name, "sm_80"))
 
 
 def test_the_worker_reads_what_is_fine(small_kernel) -> None:
     with fresh_context():
         expected = to_text(parse(small_kernel.bytecode))
-    assert rewrite_in_worker(small_kernel.bytecode, "k.mlir", "", Target.parse("sm_80")) == expected
+    assert rewritten(RewriteRequest(small_kernel.bytecode, "k.mlir", "sm_80")).output.decode() == expected

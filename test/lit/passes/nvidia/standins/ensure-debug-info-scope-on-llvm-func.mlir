@@ -1,4 +1,4 @@
-// RUN: cutecc opt %s --pipeline='ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}' --locations | filecheck %s
+// RUN: cutecc opt %s --pipeline='ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}' --mlir-print-debuginfo | filecheck %s
 
 // CHECK: llvm.func @f
 // CHECK: llvm.add {{.*}} loc(#[[SAME:loc[0-9]*]])

@@ -1,0 +1,73 @@
+"""Rewriting in a worker process: an abort there is an error of the module that caused it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cutecc import isolation
+from cutecc.errors import Error, ParseError, PassError
+from cutecc.isolation import ProcessDied
+from cutecc.opt.request import (
+    ChunkFinished,
+    ChunkStarted,
+    Event,
+    Parsed,
+    PassesFinished,
+    PassStarted,
+    RewriteRequest,
+    Told,
+)
+
+
+def rewrite_in_worker(request: RewriteRequest, tell: Callable[[Told], None]) -> None:
+    """`rewrite` in a process of its own, in which passes may abort; in a new one for the modules after such a one.
+
+    `tell` gets what is for the user, a `ChunkFinished` for each module among it. Raises as `rewrite` does.
+    """
+    follower = _Follower(tell)
+    first: int | None = 0
+    while first is not None:
+        try:
+            isolation.call("cutecc.opt.rewrite:rewrite", request, first, on_event=follower, fork=True)
+            first = None
+        except ProcessDied as death:
+            error = follower.error(request.source, death)
+            if not request.split or follower.chunk < first:
+                raise error from None
+            tell(ChunkFinished(b"", failed=True, error=error))
+            first = follower.chunk + 1
+
+
+class _Follower:
+    """Follows a worker's events, so that this side knows how far it came."""
+
+    def __init__(self, tell: Callable[[Told], None]) -> None:
+        self._tell = tell
+        self.chunk = -1
+        self._parsed = False
+        self._running: str | None = None
+        self._passes_done = False
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case ChunkStarted():
+                self.chunk = event.index
+                self._parsed, self._running, self._passes_done = False, None, False
+            case Parsed():
+                self._parsed = True
+            case PassStarted():
+                self._running = event.name
+            case PassesFinished():
+                self._running, self._passes_done = None, True
+            case _:
+                self._tell(event)
+
+    def error(self, source: str, death: ProcessDied) -> Error:
+        """What the death of the worker means."""
+        if self._running:
+            name = self._running
+            return PassError(f"pass {name} aborted: {death.message}", notes=death.notes, pass_name=name)
+        if not self._parsed:
+            return ParseError(f"{source}: reading the module aborted: {death.message}", notes=death.notes)
+        stage = "writing the module" if self._passes_done else "choosing the passes"
+        return Error(f"{stage} aborted: {death.message}", notes=death.notes)

@@ -1,0 +1,175 @@
+"""`cutecc opt` on the real command line."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import CUTECC
+
+from cutecc.record.reproducer import read_reproducer
+
+INPUTS = Path(__file__).parents[2] / "inputs"
+ADD = """func.func @twice(%arg0: i32) -> (i32, i32) {
+  %0 = arith.addi %arg0, %arg0 : i32
+  %1 = arith.addi %arg0, %arg0 : i32 loc("kernel.py":3:4)
+  return %0, %1 : i32, i32
+}
+"""
+
+
+@pytest.fixture
+def add(tmp_path: Path) -> Path:
+    (tmp_path / "add.mlir").write_text(ADD)
+    return tmp_path / "add.mlir"
+
+
+def test_opt_reads_files_and_standard_input_and_writes_either(cutecc, add: Path, tmp_path: Path) -> None:
+    from_file = cutecc("opt", "add.mlir", "--pipeline=cse").stdout
+    assert from_file.count("arith.addi") == 1
+    assert cutecc("opt", "--pipeline=cse", input=ADD).stdout == from_file
+    assert cutecc("opt", "-", "--pipeline=cse", input=ADD).stdout == from_file
+    assert cutecc("opt", "add.mlir", "--pipeline=cse", "-o", "out.mlir").stdout == ""
+    assert (tmp_path / "out.mlir").read_text() == from_file
+    assert cutecc("opt", "out.mlir").stdout == from_file
+
+
+def test_opt_runs_a_named_pipeline(cutecc, small_kernel) -> None:
+    text = cutecc("opt", small_kernel.module, "--pipeline=nvidia", "--target=sm_80").stdout
+    assert "gpu.binary" in text or "llvm.mlir.global" in text
+    assert "cute." not in re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["missing.mlir"], 2, "error: cannot read missing.mlir: No such file or directory"),
+        (["add.mlir", "--pipeline=no-such-pass"], 2, "error: no pass is called 'no-such-pass'"),
+        (["add.mlir", "--pipeline=cse{"], 2, "error: "),
+        (["add.mlir", "--target=sm_1"], 2, "error: unknown target 'sm_1'"),
+        (["broken.mlir"], 1, "broken.mlir:1:1: error: "),
+        (["add.mlir", "--pipeline=cuda-to-binary{dump-ptx-path=x}"], 2, "names a path"),
+        ([str(INPUTS / "aborts-while-parsing.mlir")], 1, "reading the module aborted"),
+    ],
+)
+def test_opt_errors(cutecc, add: Path, tmp_path: Path, arguments: list[str], status: int, message: str) -> None:
+    (tmp_path / "broken.mlir").write_text("hello\n")
+    done = cutecc("opt", *arguments, status=status)
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_opt_runs_a_reproducer(cutecc, small_kernel, tmp_path: Path) -> None:
+    cutecc("compile", small_kernel.module, "--target=sm_80", "--pipeline=convert-cute-to-core", "-o", "out", status=1)
+    (file,) = (tmp_path / "out").glob("reproducer-*.mlir")
+    reproducer = read_reproducer(file.read_text())
+    done = cutecc(*reproducer.command(str(file))[1:], status=1)
+    assert reproducer.message in done.stderr
+
+
+def test_opt_writes_to_standard_output_for_a_dash(cutecc, add: Path, tmp_path: Path) -> None:
+    assert cutecc("opt", "add.mlir", "-o", "-").stdout == cutecc("opt", "add.mlir").stdout
+    assert not (tmp_path / "-").exists()
+
+
+def test_opt_writes_nothing_when_it_fails(cutecc, tmp_path: Path) -> None:
+    (tmp_path / "out.mlir").write_text("before")
+    cutecc("opt", "-o", "out.mlir", input="hello\n", status=1)
+    assert (tmp_path / "out.mlir").read_text() == "before"
+
+
+def test_opt_says_what_cannot_be_written(cutecc, add: Path) -> None:
+    done = cutecc("opt", "add.mlir", "-o", "missing/out.mlir", status=2)
+    assert done.stderr == "error: cannot write missing/out.mlir: No such file or directory\n"
+
+
+def test_bytecode_goes_through_pipes_as_it_is(add: Path) -> None:
+    command = f"{CUTECC} opt {add} --emit=bytecode | {CUTECC} opt --mlir-print-debuginfo"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert f'"{add}":2:8' in done.stdout
+    binary = subprocess.run(
+        [CUTECC, "opt", add, "--emit=bytecode"], capture_output=True, check=True, timeout=100
+    ).stdout
+    assert binary.startswith(b"ML\xefR")
+
+
+def test_bytecode_is_not_for_terminals(add: Path) -> None:
+    main, terminal = pty.openpty()
+    done = subprocess.run(
+        [CUTECC, "opt", add, "--emit=bytecode"], stdout=terminal, stderr=subprocess.PIPE, text=True, timeout=100
+    )
+    assert done.returncode == 2
+    assert "error: bytecode is not for terminals\nhint: write it to a file with -o, or into a pipe" in done.stderr
+    os.close(terminal)
+    with pytest.raises(OSError):
+        # Nothing was written: the terminal has gone, and there is nothing left to read.
+        os.read(main, 1)
+    os.close(main)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    functions = "".join(f"func.func @f{number}() {{ return }}\n" for number in range(20_000))
+    (tmp_path / "many.mlir").write_text(functions)
+    command = f"{CUTECC} opt many.mlir | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert (done.stdout, done.stderr) == ("module {\n0\n", "")
+
+
+def test_errors_in_standard_input_show_the_line(cutecc) -> None:
+    done = cutecc("opt", input='func.func @f() {\n  "no.such"() : () -> ()\n}\n', status=1)
+    assert re.match(r"<stdin>:2:\d+: error: .*\n    \"no\.such\"\(\) : \(\) -> \(\)\n +\^", done.stderr)
+
+
+def test_a_pass_that_fails_names_the_place_in_the_text(cutecc) -> None:
+    text = (
+        'func.func @f(%shape: !cute.shape<"(?,4)">) {\n'
+        '  %0 = cute.make_identity_tensor(%shape) : !cute.coord_tensor<"(0,0)", "(?,4):(1@0,1@1)">\n  return\n}\n'
+    )
+    done = cutecc("opt", "--pipeline=convert-cute-to-core", input=text, status=1)
+    assert done.stderr.startswith("<stdin>:2:8: error: pass convert-cute-to-core failed: failed to legalize operation")
+    assert "\n    %0 = cute.make_identity_tensor" in done.stderr
+
+
+def test_an_abort_in_one_module_leaves_the_others(cutecc) -> None:
+    aborting = (INPUTS / "aborts-while-parsing.mlir").read_text()
+    text = f"func.func @a() {{ return }}\n// -----\n{aborting}\n// -----\nfunc.func @b() {{ return }}\n"
+    done = cutecc("opt", "--split-input-file", input=text, status=1)
+    first, second, third = done.stdout.split("// -----\n")
+    assert "@a" in first
+    assert second == ""
+    assert "@b" in third
+    assert done.stderr.count("error: <stdin>: reading the module aborted") == 1
+
+
+def test_a_wrong_request_is_one_error_whatever_the_number_of_modules(cutecc) -> None:
+    text = "func.func @a() { return }\n// -----\nfunc.func @b() { return }\n"
+    done = cutecc("opt", "--split-input-file", "--pipeline=no-such-pass", input=text, status=2)
+    assert done.stderr.count("error: no pass is called 'no-such-pass'") == 1
+
+
+def test_the_command_line_leaves_the_bindings_to_a_fork_of_itself() -> None:
+    """What keeps a call short: the parent loads nothing heavy, so that its fork need not start over."""
+    code = "import sys, cutecc.cli.opt; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "cutecc.isolation" in loaded
+    assert not [name for name in loaded if name == "cutlass" or name.startswith(("cutecc.frontend", "cutecc.driver"))]
+
+
+def test_help_shows_examples(cutecc) -> None:
+    text = cutecc("opt", "--help").stdout
+    for option in (
+        "--split-input-file",
+        "--verify-diagnostics",
+        "--print-after-all",
+        "--emit",
+        "--mlir-print-debuginfo",
+    ):
+        assert option in text
+    assert "// expected-error" in text
+    assert "cutecc opt kernel.mlir --pipeline='canonicalize,cse'" in text
