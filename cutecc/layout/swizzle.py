@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cutecc.errors import LayoutError
-from cutecc.layout.integers import Integer, Symbolic, add, exclusive_or
+from cutecc.layout.integers import Integer, add, exclusive_or
 from cutecc.layout.layout import Layout, crd2idx
-from cutecc.layout.tuples import Coordinate, IntTuple, is_tuple, show
+from cutecc.layout.tuples import Coordinate, IntTuple, is_static, is_tuple, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,11 @@ class ComposedLayout:
     @property
     def is_static(self) -> bool:
         """Whether every size, stride and offset is known."""
-        return self.outer.is_static and not isinstance(self.offset, Symbolic)
+        return (
+            self.outer.is_static
+            and is_static(self.offset)
+            and (isinstance(self.inner, Swizzle) or self.inner.is_static)
+        )
 
 
 AnyLayout = Layout | ComposedLayout

@@ -1,0 +1,97 @@
+"""From a view back to its type."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from cutecc.errors import Error
+from cutecc.ir.types.atoms import CopyAtom, MmaAtom, TiledCopy, TiledMma
+from cutecc.ir.types.elements import OpaqueType, Scalar, Vector, natural_alignment
+from cutecc.ir.types.formats import write
+from cutecc.ir.types.reading import TypeView, view
+from cutecc.ir.types.spellings import SPELLINGS
+from cutecc.ir.types.values import ConstrainedInteger, MemRef, Pointer, StageToken
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
+
+# What follows from the rest of an atom or its tiling, and is not in the type's text.
+_DERIVED: dict[type[Any], tuple[str, ...]] = {
+    CopyAtom: ("thread_id", "source_tv", "destination_tv"),
+    MmaAtom: ("thread_id", "a_tv", "b_tv", "c_tv"),
+    TiledCopy: ("source_tv", "destination_tv"),
+    TiledMma: ("thread_layout_vmnk", "a_tv", "b_tv", "c_tv"),
+}
+
+
+def to_type(view_: TypeView) -> ir.Type:
+    """The type that `view_` is a view of, in the current context.
+
+    Raises `Error` when there is no such type: MLIR refuses it, takes it for another, or it has other layouts than an
+    atom's view says. MLIR aborts the process over a `MemRef` whose size takes more than 64 bits.
+    """
+    from cutecc.ir.mlir import ir
+
+    text = type_text(view_)
+    try:
+        made = ir.Type.parse(text)
+    except ir.MLIRError as failure:
+        raise Error(f"'{text}' is no type", notes=[str(failure).strip()]) from None
+    except RuntimeError:
+        raise Error(
+            f"no context is current to make the type '{text}' in", hints=["make it inside `with context:`"]
+        ) from None
+    if str(made) != text:
+        raise Error(f"'{text}' is no type: MLIR takes it for '{made}'")
+    _check_derived(view_, view(made), text)
+    return made
+
+
+def _check_derived(said: Any, found: Any, text: str) -> None:
+    for field in _DERIVED.get(said.__class__, ()):
+        ours, theirs = getattr(said, field), getattr(found, field)
+        if ours is not None and ours != theirs:
+            raise Error(
+                f"{field} of '{text}' is {theirs}, not {ours}",
+                hints=["leave it out: it follows from the rest of the type"],
+            )
+    if isinstance(said, TiledCopy | TiledMma):
+        _check_derived(said.atom, found.atom, type_text(said.atom))
+
+
+def type_text(view_: TypeView) -> str:
+    """The text of the type that `view_` is a view of, as MLIR prints it; nothing checks that there is such a type."""
+    match view_:
+        case Scalar() | Vector() | OpaqueType():
+            return str(view_)
+        case CopyAtom(element=Vector() | OpaqueType() as element):  # the bindings do not refuse it, they crash
+            raise Error(f"no atom copies elements of type '{element}'")
+        case ConstrainedInteger(width, divisibility, power_of_two):
+            known = ["pow2"] if power_of_two else []
+            known += [f"divby {divisibility}"] if divisibility != 1 else []
+            return f"!cute.i{width}" + (f"<{', '.join(known)}>" if known else "")
+        case StageToken(pipeline):
+            return f"!lir.stage_token<{_body('lir.pipeline', pipeline)}>"
+        case _:
+            name = _name(view_)
+            return f"!{name}{_body(name, view_)}"
+
+
+def _name(view_: Any) -> str:
+    for name, spelling in SPELLINGS.items():
+        constants = spelling.constants.items()
+        if spelling.view is type(view_) and all(getattr(view_, field) == value for field, value in constants):
+            return name
+    raise Error(f"CuTe has no such type: {view_}")
+
+
+def _body(name: str, view_: Any) -> str:
+    spelling = SPELLINGS[name]
+    elsewhere = {"parameters", *spelling.constants, *_DERIVED.get(spelling.view, ())}
+    fields = {each.name: getattr(view_, each.name) for each in dataclasses.fields(view_) if each.name not in elsewhere}
+    if isinstance(view_, MemRef | Pointer) and view_.alignment == natural_alignment(view_.element):
+        fields["alignment"] = None
+    if isinstance(view_, CopyAtom | MmaAtom):
+        fields |= view_.parameters
+    return write(spelling.format, fields, type_text)
