@@ -12,10 +12,21 @@ if TYPE_CHECKING:
     from cutecc.driver import compile, compile_module, trace
     from cutecc.errors import Error
     from cutecc.kernel import Kernel, KernelSet
+    from cutecc.passes.registry import register, register_pipeline
 
 __version__ = "0.1.0"
 
-__all__ = ["Error", "Kernel", "KernelSet", "__version__", "compile", "compile_module", "trace"]
+__all__ = [
+    "Error",
+    "Kernel",
+    "KernelSet",
+    "__version__",
+    "compile",
+    "compile_module",
+    "register",
+    "register_pipeline",
+    "trace",
+]
 
 _HOMES = {
     "compile": "cutecc.driver",
@@ -24,6 +35,8 @@ _HOMES = {
     "Error": "cutecc.errors",
     "Kernel": "cutecc.kernel",
     "KernelSet": "cutecc.kernel",
+    "register": "cutecc.passes.registry",
+    "register_pipeline": "cutecc.passes.registry",
 }
 
 

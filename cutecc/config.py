@@ -17,6 +17,8 @@ class Settings:
     """`CUTECC_PTXAS`: the assembler to use instead of the wheel's own."""
     debug: bool = False
     """`CUTECC_DEBUG`: show tracebacks of cutecc itself; `0` and the empty string mean no."""
+    load: tuple[Path, ...] = ()
+    """`CUTECC_LOAD`: Python files with passes to know, separated as in `PATH`; what `--load` adds to."""
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -25,5 +27,6 @@ class Settings:
         return cls(
             target=os.environ.get("CUTECC_TARGET") or None,
             ptxas=Path(ptxas) if ptxas else None,
+            load=tuple(Path(file) for file in os.environ.get("CUTECC_LOAD", "").split(os.pathsep) if file),
             debug=os.environ.get("CUTECC_DEBUG", "0") not in ("", "0"),
         )

@@ -20,9 +20,9 @@ from cutecc.artifacts import ArtifactCollector
 from cutecc.config import Settings
 from cutecc.errors import Error, PassError, RecordError, UsageError
 from cutecc.events import ArtifactsStarted, Event, Parsed, Planned
-from cutecc.ir.modules import fresh_context, parse, to_bytecode, to_text
+from cutecc.ir.modules import fresh_context, parse, to_bytecode
 from cutecc.kernel import Kernel, KernelSet
-from cutecc.passes import manager
+from cutecc.passes import manager, registry
 from cutecc.passes.manager import Observer
 from cutecc.passes.observers import Announcer, SnapshotRecorder, StepRecorder, VerifyEach
 from cutecc.passes.pipeline import Pipeline
@@ -59,10 +59,10 @@ def compile(
     `args` and `kwargs` are its arguments: tensors of torch, numpy or cupy, CuTe tensors and fakes, numbers, or argument
     specs as strings (`docs/arguments.md`). `target` names a target, several (a list, or separated by commas), or
     `native`; by default `CUTECC_TARGET`, else the GPU of this machine. `pipeline` is a named pipeline, pipeline text or
-    a `Pipeline`; `options` say everything else about lowering and what to keep. `observers` watch the passes; they and
-    passes given as values need `isolation="none"`. With `isolation="worker"` the passes run in a process of their own,
-    so that an abort of the MLIR bindings is an error. `output` is a folder for the record, with one below it for each
-    of several targets.
+    a `Pipeline`; `options` say everything else about lowering and what to keep. `observers` watch the passes; they
+    need `isolation="none"`. With `isolation="worker"` the passes run in a process of their own, so that an abort of the
+    MLIR bindings is an error; it imports the modules that define passes of yours. `output` is a folder for the record,
+    with one below it for each of several targets.
 
     Returns a `Kernel`, or for several targets a `KernelSet`. Raises `cutecc.Error` for everything that goes wrong.
     """
@@ -171,7 +171,7 @@ def _lowered(request: CompileRequest, observers: Sequence[Observer], isolation: 
         raise UsageError("observers watch passes in this process", hints=['leave out isolation="worker"'])
     from cutecc.contained import lower_in_worker
 
-    return lower_in_worker(request)
+    return lower_in_worker(replace(request, registered=registry.for_worker(request.options.words)))
 
 
 def lower(
@@ -183,6 +183,7 @@ def lower(
     pipeline that cannot be, `PassError` for the pass that failed and `ToolError` for a tool; the record on disk then
     says so too.
     """
+    registry.register_all(request.registered)
     with _in_process, ExitStack() as stack:
         clock = _Clock()
         stack.enter_context(fresh_context())
@@ -218,6 +219,8 @@ def lower(
             collector.finish(compilation, folder)
             compilation.status = "stopped" if request.options.stop_after else "ok"
         except Error as error:
+            if error.location and error.location.file == "-":
+                error.location = replace(error.location, file=request.source)
             compilation.status = "failed"
             compilation.failure = Failure(_stage(error), error.message)
             if isinstance(error, PassError) and request.options.reproduce:
@@ -235,31 +238,6 @@ def lower(
             if folder:
                 _save_last(folder, compilation)
         return compilation
-
-
-def rewrite(
-    data: bytes,
-    source: str,
-    pipeline: str,
-    target: Target,
-    verify_each: bool = False,
-    locations: bool = False,
-    *,
-    emit: Callable[[Event], None] | None = None,
-) -> str:
-    """What `pipeline` makes of the module in `data`, as text; nothing else is made. Errors as `lower`."""
-    with _in_process, fresh_context():
-        module = parse(data, source)
-        if emit:
-            emit(Parsed())
-        options = CompileOptions(pipeline=pipeline)
-        passes = planning.checked_pipeline(options, target, module) if pipeline else Pipeline()
-        observers: list[Observer] = [
-            *([VerifyEach()] if verify_each else []),
-            *([Announcer(emit)] if emit else []),
-        ]
-        manager.run(passes, module, observers)
-        return to_text(module, locations=locations)
 
 
 def _save_last(folder: RecordFolder, compilation: Compilation) -> None:

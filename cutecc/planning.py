@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from cutecc.backend.ptxas_options import checked_options
 from cutecc.errors import UsageError
 from cutecc.ir.modules import body_of
+from cutecc.passes import plugins
 from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import Stage
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.pipelines import choose_pipeline
 from cutecc.passes.wheel import WheelPass, check_registered
-from cutecc.record import Compilation
+from cutecc.record import Compilation, Remark
 from cutecc.request import CompileOptions, CompileRequest, Edit
 from cutecc.target import Target
 from cutecc.versions import current_versions
@@ -68,7 +69,7 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         source=request.source,
         options=options.changed(),
         signature=request.signature,
-        warnings=list(request.warnings),
+        warnings=[*request.warnings, *(Remark("warning", failure.message) for failure in plugins.failures())],
     )
     # A module of the experimental API stops saying so half-way, and its prefix may hold a composite: spelled out.
     named = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import shlex
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,10 @@ from cutecc import isolation
 from cutecc.errors import Error, PassError
 from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.passes import manager
+from cutecc.passes.base import ModulePass
 from cutecc.passes.observers import VerifyEach
 from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.plugins import is_from_file
 from cutecc.record import Artifact, Compilation
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.record.reproducer import Reproducer
@@ -56,6 +59,7 @@ def save(
         error.pass_name,
         error.message.partition("\n")[0],
         compilation.versions,
+        load=_files(pipeline.passes[index - 1]),
     )
     name = f"reproducer-{index:02d}-{file_name(error.pass_name)}.mlir"
     directory = folder.path if folder else Path(tempfile.mkdtemp(prefix="cutecc-", dir=isolation.lasting_folder()))
@@ -72,6 +76,12 @@ def save(
     error.command = shlex.join(reproducer.command(error.reproducer))
     if (outcome := _outcome(data, pass_text, verify_each)) != expected:
         error.notes.append(f"the saved module does not show this failure on its own: pass {error.pass_name} {outcome}")
+
+
+def _files(pass_: ModulePass) -> tuple[str, ...]:
+    """The file that has to be loaded for `pass_` to be known."""
+    file = sys.modules[type(pass_).__module__].__file__ if is_from_file(type(pass_).__module__) else None
+    return (os.path.relpath(file),) if file else ()
 
 
 def module_after(module: bytes, source: str, pipeline: Pipeline) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal
 
+from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.registry import NamedPipeline
 from cutecc.record import ArtifactKind, Remark, Signature
 
 ALL_ARTIFACTS: tuple[ArtifactKind, ...] = ("llvm-ir", "ptx", "cubin", "sass")
@@ -60,6 +63,12 @@ class CompileOptions:
         """Options that the DSL has to know while it traces, as it takes them."""
         return "--enable-assertions" if self.wheel.enable_assertions else ""
 
+    @property
+    def words(self) -> list[str]:
+        """Everything in the pipeline and its edits that may be the name of a pass or pipeline."""
+        texts = [str(self.pipeline), *(edit.pass_text for edit in self.edits)]
+        return [word for text in texts for word in re.findall(r"[\w-]+", text)]
+
     def changed(self) -> dict[str, str | int | bool]:
         """The settings that decide about the code and differ from their defaults, by command line name."""
         defaults = WheelOptions()
@@ -88,6 +97,8 @@ class CompileRequest:
     options: CompileOptions = field(default_factory=CompileOptions)
     output: Path | None = None
     """The folder to write the record into as it grows."""
+    registered: tuple[type[ModulePass] | NamedPipeline, ...] = ()
+    """Passes and pipelines that a worker has to register first."""
     command: Sequence[str] = ()
     trace_seconds: float = 0.0
     """How long tracing took."""

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from cutecc import isolation
 from cutecc.cli.inputs import KernelFile, choose
 from cutecc.cli.main import report
-from cutecc.cli.options import edits, make_wheel_options, pipeline_options, split_names, wheel_options
+from cutecc.cli.options import edits, load_option, make_wheel_options, pipeline_options, split_names, wheel_options
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.config import Settings
 from cutecc.contained import lower_in_worker
@@ -45,6 +45,7 @@ Compiling a .py file runs it. A .mlir file is only parsed.
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
 @click.option("--target", metavar="NAME,…", help="GPU targets, such as sm_90a; 'native' for this machine's GPUs.")
 @pipeline_options
+@load_option
 @wheel_options
 @click.option("--ptxas", type=click.Path(path_type=Path), help="Assemble with this ptxas instead of the wheel's own.")
 @click.option("--dump-after", multiple=True, metavar="all|PASS,…", help="Write the IR after passes that changed it.")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from cutecc.errors import UsageError
+from cutecc.config import Settings
+from cutecc.errors import Error, UsageError
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.request import Edit
 
@@ -24,6 +26,33 @@ def apply_all(*options: Callable[[Function], Function]) -> Callable[[Function], 
         return function
 
     return decorate
+
+
+def _load(context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]) -> None:
+    """Have this process and its workers know the passes in `files`."""
+    for file in files:
+        if not file.is_file():
+            raise UsageError(f"--load: there is no file {file}")
+    known = Settings.from_environment().load
+    os.environ["CUTECC_LOAD"] = os.pathsep.join(str(file.resolve()) for file in (*known, *files))
+
+
+load_option = click.option(
+    "--load",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE.py",
+    callback=_load,
+    expose_value=False,
+    help="Know the passes and pipelines that this Python file registers.",
+)
+
+
+def warn_of_plugins(failures: Iterable[Error]) -> None:
+    """Say on standard error which installed plugins cannot be used."""
+    for failure in failures:
+        place = f"{failure.location}: " if failure.location else ""
+        click.echo(f"{place}warning: {failure.message}", err=True)
 
 
 pipeline_options = apply_all(

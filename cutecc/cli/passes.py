@@ -13,19 +13,22 @@ from rich.table import Table
 from rich.text import Text
 
 from cutecc import isolation
+from cutecc.cli.options import load_option, warn_of_plugins
 from cutecc.errors import UsageError
 from cutecc.passes.catalog import PassEntry
 
 
 @click.command(epilog="Example: cutecc passes canonicalize")
 @click.argument("name", metavar="PASS", required=False)
+@load_option
 def passes(name: str | None) -> None:
     """List every pass with one line, its options and who provides it; or describe PASS.
 
     Providers: wheel, the installed nvidia-cutlass-dsl; stand-in, cutecc's Python version of a pass that the wheel runs
-    but does not register; cutecc, a pass written for cutecc.
+    but does not register; cutecc, a pass written for cutecc; plugin, a pass of a file or an installed package.
     """
-    entries: list[PassEntry] = isolation.call("cutecc.passes.catalog:catalog")
+    entries, failures = isolation.call("cutecc.passes.catalog:catalog_and_failures")
+    warn_of_plugins(failures)
     if name is None:
         _show_list(entries)
         return
@@ -48,7 +51,7 @@ def _show_list(entries: list[PassEntry]) -> None:
         what = Text(entry.summary)
         if entry.options:
             what.append("\n{" + " ".join(option.name for option in entry.options) + "}", style="dim")
-        table.add_row("\n".join(textwrap.wrap(entry.name, 27)), entry.provider, what)
+        table.add_row("\n".join(textwrap.wrap(entry.name, 27)), f"{entry.provider}\n{entry.origin}".rstrip(), what)
     Console().print(table)
 
 
@@ -58,7 +61,8 @@ def _show_one(entry: PassEntry) -> None:
     def show(indentation: int, text: str) -> None:
         console.print(Padding(text, (0, 0, 0, indentation)))
 
-    show(0, f"[bold]{entry.name}[/] ({entry.provider})")
+    by = f"{entry.provider}: {entry.origin}" if entry.origin else entry.provider
+    show(0, f"[bold]{entry.name}[/] ({escape(by)})")
     show(2, escape(entry.summary))
     if entry.anchors:
         show(2, f"runs on: {' in '.join(reversed(entry.anchors))}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from cutecc import isolation
-from cutecc.cli.options import make_wheel_options, wheel_options
+from cutecc.cli.options import load_option, make_wheel_options, warn_of_plugins, wheel_options
 from cutecc.errors import UsageError
 from cutecc.passes.named import NAMED
 from cutecc.target import Target
@@ -16,14 +16,17 @@ from cutecc.target import Target
 @click.option("--target", default="sm_90a", show_default=True, help="The target that the pipeline is for.")
 @click.option("--lir", is_flag=True, help="The variant for modules of the experimental API.")
 @wheel_options
+@load_option
 def pipelines(name: str | None, target: str, lir: bool, **values: object) -> None:
     """Print the named pipelines, or the one called NAME, one pass a line, as --pipeline reads them."""
-    if name and name not in NAMED:
-        raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(NAMED)}"])
+    named, failures = (NAMED, ()) if name in NAMED else isolation.call("cutecc.passes.pipelines:pipelines_and_failures")
+    warn_of_plugins(failures)
+    if name and name not in named:
+        raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(named)}"])
     options = make_wheel_options(values)
-    for each in [name] if name else NAMED:
+    for each in [name] if name else named:
         passes: list[str] = isolation.call(
             "cutecc.passes.pipelines:pipeline_texts", each, Target.parse(target), options, lir
         )
-        click.echo(f"# {each}: {NAMED[each]}; {len(passes)} passes for {target}")
+        click.echo(f"# {each}: {named[each]}; {len(passes)} passes for {target}")
         click.echo(",\n".join(passes))

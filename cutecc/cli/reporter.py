@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Callable
@@ -17,8 +18,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
-from cutecc.events import ArtifactsStarted, Event, PassStarted, Planned
-from cutecc.record import Compilation, KernelResources, Step, manifest
+from cutecc.cli.diagnostics import show as show_diagnostic
+from cutecc.errors import SourceLocation
+from cutecc.events import ArtifactsStarted, Event, PassFinished, PassStarted, Planned
+from cutecc.ir.diagnostics import Diagnostic
+from cutecc.record import Compilation, KernelResources, Remark, Step, manifest
 from cutecc.target import Target
 
 _NAME_WIDTH = {False: 27, True: 48}
@@ -59,6 +63,7 @@ class Reporter:
             disable=quiet or not errors.is_terminal,
         )
         self._tasks: dict[Target, TaskID] = {}
+        self._remarks: dict[Remark, None] = {}
 
     def __enter__(self) -> Reporter:
         self._progress.start()
@@ -85,13 +90,20 @@ class Reporter:
                     self._progress.update(task, completed=event.index - 1, description=event.name)
                 case ArtifactsStarted():
                     self._progress.update(task, description="artifacts")
+                case PassFinished():
+                    # Several targets often say the same.
+                    self._remarks.update(dict.fromkeys(event.step.remarks))
+                    self._progress.advance(task)
                 case _:
                     self._progress.advance(task)
 
         return on_event
 
     def show(self) -> None:
-        """Show the outcomes, in order."""
+        """Show the outcomes, in order, after what passes have said."""
+        for remark in () if self._quiet else self._remarks:
+            place = source_location(remark.location) if remark.location else None
+            show_diagnostic(Diagnostic(remark.severity, remark.message, place))
         for outcome in self.outcomes:
             for remark in () if self._quiet else outcome.compilation.warnings:
                 place = f"{remark.location}: " if remark.location else ""
@@ -131,6 +143,14 @@ class Reporter:
         dumps = sum(step.dump is not None for step in compilation.steps) + (compilation.traced is not None)
         what = ", ".join([*([f"{dumps} dumps"] if dumps else []), *files, "manifest.json"])
         self._console.print(Text.assemble("wrote ", (f"{outcome.output}/", "bold"), f": {what}"))
+
+
+def source_location(text: str) -> SourceLocation:
+    """The place that a record spells `file:line:column`, the last two of which may be missing."""
+    match = re.fullmatch(r"(.*?)(?::(\d+))?(?::(\d+))?", text, re.DOTALL)
+    assert match is not None
+    file, line, column = match.groups()
+    return SourceLocation(file, int(line) if line else None, int(column) if column else None)
 
 
 def pass_table(compilation: Compilation, *, verbose: bool, wide: bool) -> Table:

@@ -41,19 +41,28 @@ _CASTERS: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
 }
 
 
+_plain = False
+
+
 @contextlib.contextmanager
 def plain_values() -> Generator[None]:
-    """Inside, results, operands and block arguments are plain values; afterwards the DSL's casters are back."""
-    if not bindings.dsl_is_imported():
+    """Inside, results, operands and block arguments are plain values; afterwards the DSL's casters are back.
+
+    Nested blocks (a pass that runs a pipeline) leave them to the outermost.
+    """
+    global _plain
+    if _plain or not bindings.dsl_is_imported():
         yield
         return
     register = bindings.load_submodule("ir").register_value_caster
     casters = _registered_casters()
     for type_id, _ in casters:
         register(type_id, replace=True)(_identity)
+    _plain = True
     try:
         yield
     finally:
+        _plain = False
         for type_id, caster in casters:
             register(type_id, replace=True)(caster)
 

@@ -1,1 +1,72 @@
-"""Passes: what they are, which there are, pipelines of them, and running these."""
+"""Passes and pipelines; and, by the names below, everything that a pass is written with.
+
+The names load what they need when they are first used.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cutecc.ir.building import after, at_end, at_start, before, located
+    from cutecc.ir.editing import erase, replace
+    from cutecc.ir.walking import walk
+    from cutecc.passes.analyses import analyse
+    from cutecc.passes.base import ModulePass
+    from cutecc.passes.conversion import ConversionRewriter, TypeConversion, convert, converts
+    from cutecc.passes.diagnostics import error, note, remark, warning
+    from cutecc.passes.manager import run_pipeline
+    from cutecc.passes.registry import register, register_pipeline
+    from cutecc.passes.rewriting import Rewriter, rewrite, rewrites
+
+__all__ = [
+    "ConversionRewriter",
+    "ModulePass",
+    "Rewriter",
+    "TypeConversion",
+    "after",
+    "analyse",
+    "at_end",
+    "at_start",
+    "before",
+    "convert",
+    "converts",
+    "erase",
+    "error",
+    "located",
+    "note",
+    "register",
+    "register_pipeline",
+    "remark",
+    "replace",
+    "rewrite",
+    "rewrites",
+    "run_pipeline",
+    "walk",
+    "warning",
+]
+
+_HOMES = {
+    "cutecc.ir.building": ("after", "at_end", "at_start", "before", "located"),
+    "cutecc.ir.editing": ("erase", "replace"),
+    "cutecc.ir.walking": ("walk",),
+    "cutecc.passes.analyses": ("analyse",),
+    "cutecc.passes.base": ("ModulePass",),
+    "cutecc.passes.conversion": ("ConversionRewriter", "TypeConversion", "convert", "converts"),
+    "cutecc.passes.diagnostics": ("error", "note", "remark", "warning"),
+    "cutecc.passes.manager": ("run_pipeline",),
+    "cutecc.passes.registry": ("register", "register_pipeline"),
+    "cutecc.passes.rewriting": ("Rewriter", "rewrite", "rewrites"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module 'cutecc.passes' has no attribute '{name}'")
+    import importlib
+
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value

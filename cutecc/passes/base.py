@@ -25,14 +25,24 @@ class ModulePass(ABC):
     name: ClassVar[str]
     """Kebab-case; unique among all passes."""
     provider: ClassVar[Provider] = "cutecc"
+    """`plugin` for passes defined outside of cutecc."""
     anchors: ClassVar[tuple[str, ...]] = ()
     """Operations that pipeline text nests the pass in, below the module: `gpu.module(my-pass)`."""
+
+    preserves: ClassVar[tuple[type, ...]] = ()
+    """The analyses (`cutecc.passes.analyses`) that are as true after the pass as before."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not cls.__module__.startswith("cutecc."):
+            cls.provider = "plugin"
 
     @abstractmethod
     def run(self, module: ir.Module) -> None:
         """Rewrite `module` in place, in its context. Values are plain, the DSL's casters are out of the way.
 
-        Raises `cutecc.errors.PassError` with a location of the user's when the module cannot be rewritten.
+        Raises `PassError` with a location of the user's (`cutecc.passes.error` makes one) when the module cannot be
+        rewritten.
         """
 
     @property

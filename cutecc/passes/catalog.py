@@ -10,12 +10,14 @@ import itertools
 import textwrap
 from dataclasses import dataclass
 
+from cutecc.errors import Error
+from cutecc.passes import plugins
 from cutecc.passes.base import ModulePass
 from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OPTION_DOCS, OTHER_REGISTERED
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.options import option_text
-from cutecc.passes.registry import registered_passes
+from cutecc.passes.registry import origin, registered_passes
 from cutecc.passes.wheel import WheelPass
 from cutecc.record import Provider
 
@@ -40,6 +42,13 @@ class PassEntry:
     anchors: tuple[str, ...] = ()
     pipelines: tuple[str, ...] = ()
     """The named pipelines that run it."""
+    origin: str = ""
+    """Of a plugin's: the file or package that it comes from."""
+
+
+def catalog_and_failures() -> tuple[list[PassEntry], list[Error]]:
+    """All passes, and why plugins could not be loaded."""
+    return catalog(), plugins.failures()
 
 
 def catalog() -> list[PassEntry]:
@@ -57,7 +66,13 @@ def catalog() -> list[PassEntry]:
     for name, pass_class in registered_passes().items():
         pipelines = ("nvidia",) if name in in_pipeline else ()
         entries[name] = PassEntry(
-            name, pass_class.provider, pass_class.summary(), _options(pass_class), pass_class.anchors, pipelines
+            name,
+            pass_class.provider,
+            pass_class.summary(),
+            _options(pass_class),
+            pass_class.anchors,
+            pipelines,
+            origin(pass_class) if pass_class.provider == "plugin" else "",
         )
     return [entries[name] for name in sorted(entries)]
 

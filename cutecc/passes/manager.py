@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from cutecc.errors import Error, PassError
+from cutecc.errors import Error, PassError, SourceLocation
 from cutecc.ir.casters import plain_values
+from cutecc.passes.analyses import forget_analyses, sharing_analyses
 from cutecc.passes.base import ModulePass
+from cutecc.passes.diagnostics import listening
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.wheel import WheelPass
+from cutecc.record import Remark
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
@@ -40,6 +46,12 @@ class Observer(Protocol):
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
         """A pass has rewritten `module`, in `seconds` of wall time."""
 
+    def remarked(self, position: Position, remark: Remark) -> None:
+        """The pass that runs has said something; comes between `before` and `after` or `failed`.
+
+        For IR without source locations, the remark's location is a line of the module's own text, in a file called `-`.
+        """
+
     def failed(self, position: Position, error: PassError, seconds: float) -> None:
         """A pass has failed, or an observer found its result wrong; the run ends. The module is not fit to be read."""
 
@@ -53,39 +65,72 @@ def run(pipeline: Pipeline, module: ir.Module, observers: Sequence[Observer] = (
     """
     for observer in observers:
         observer.started(pipeline, module)
-    for index, pass_ in enumerate(pipeline, start=offset + 1):
-        position = Position(index, offset + len(pipeline), pass_)
-        for observer in observers:
-            observer.before(position, module)
-        start = time.perf_counter()
-        try:
-            run_pass(pass_, module)
-            seconds = time.perf_counter() - start
+    with sharing_analyses():
+        for index, pass_ in enumerate(pipeline, start=offset + 1):
+            position = Position(index, offset + len(pipeline), pass_)
             for observer in observers:
-                observer.after(position, module, seconds)
-        except PassError as error:
-            for observer in observers:
-                observer.failed(position, error, time.perf_counter() - start)
-            raise
+                observer.before(position, module)
+            start = time.perf_counter()
+            try:
+                with listening(functools.partial(_tell, observers, position), module.context):
+                    run_pass(pass_, module)
+                seconds = time.perf_counter() - start
+                for observer in observers:
+                    observer.after(position, module, seconds)
+            except PassError as error:
+                for observer in observers:
+                    observer.failed(position, error, time.perf_counter() - start)
+                raise
+
+
+def run_pipeline(pipeline: Pipeline | str, module: ir.Module) -> None:
+    """Run a pipeline, or its text, from inside a pass: `run_pipeline("canonicalize,cse", module)`.
+
+    What its passes say reaches the observers of the outer run. Python objects of operations from before are not to be
+    used afterwards: the wheel's passes may have erased any of them.
+    """
+    run(Pipeline.parse(pipeline) if isinstance(pipeline, str) else pipeline, module)
+
+
+def _tell(observers: Sequence[Observer], position: Position, remark: Remark) -> None:
+    for observer in observers:
+        observer.remarked(position, remark)
 
 
 def run_pass(pass_: ModulePass, module: ir.Module) -> None:
     """Run one pass. Anything that goes wrong inside comes out as a `PassError` that names it."""
-    if isinstance(pass_, WheelPass):
-        pass_.run(module)
-        return
+    try:
+        if isinstance(pass_, WheelPass):
+            pass_.run(module)
+        else:
+            _run_python(pass_, module)
+    finally:
+        forget_analyses(pass_.preserves)
+
+
+def _run_python(pass_: ModulePass, module: ir.Module) -> None:
+    from cutecc.ir.editing import keeping_erased
     from cutecc.ir.mlir import ir
 
     try:
-        with plain_values(), module.context, ir.Location.unknown():
+        with plain_values(), module.context, ir.Location.unknown(), keeping_erased():
             pass_.run(module)
-    except PassError:
+    except PassError as error:
+        error.pass_name = error.pass_name or pass_.name
         raise
     except Error as error:
         raise PassError(error.message, error.location, error.notes, error.hints, pass_name=pass_.name) from error
     except Exception as failure:
         raise PassError(
             f"pass {pass_.name} failed with an internal error: {type(failure).__name__}: {failure}",
+            location=_line_in(pass_, failure),
             pass_name=pass_.name,
             hints=["this is a bug in the pass; --debug shows where"],
         ) from failure
+
+
+def _line_in(pass_: ModulePass, failure: Exception) -> SourceLocation | None:
+    """The line of the file that defines the pass which `failure` came through last."""
+    file = getattr(sys.modules.get(type(pass_).__module__), "__file__", None)
+    lines = [line for frame, line in traceback.walk_tb(failure.__traceback__) if frame.f_code.co_filename == file]
+    return SourceLocation(file, lines[-1]) if file and lines else None

@@ -28,6 +28,12 @@ class StepRecorder(Observer):
     def __init__(self, compilation: Compilation, emit: Callable[[PassFinished], None] | None = None) -> None:
         self._compilation = compilation
         self._emit = emit
+        self._remarks: list[Remark] = []
+
+    def remarked(self, position: Position, remark: Remark) -> None:
+        if remark.location and remark.location.startswith("-:") and self._compilation.source:
+            remark = replace(remark, location=self._compilation.source + remark.location[1:])
+        self._remarks.append(remark)
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
         self._add(position, seconds)
@@ -40,7 +46,8 @@ class StepRecorder(Observer):
 
     def _add(self, position: Position, seconds: float) -> None:
         pass_ = position.pass_
-        step = Step(position.index, pass_.name, str(pass_), pass_.provider, seconds=seconds)
+        step = Step(position.index, pass_.name, str(pass_), pass_.provider, seconds=seconds, remarks=self._remarks)
+        self._remarks = []
         self._compilation.steps.append(step)
         if self._emit:
             self._emit(PassFinished(step))

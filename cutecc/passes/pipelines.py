@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from cutecc.errors import UsageError
+from cutecc.errors import Error, UsageError
+from cutecc.passes import plugins, registry
 from cutecc.passes.named import NAMED
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.target import Target
+
+_NAME = re.compile(r"[\w-]+")
 
 
 def named_pipeline(name: str, target: Target, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
@@ -17,9 +21,22 @@ def named_pipeline(name: str, target: Target, options: WheelOptions = WheelOptio
 
     `lir` asks for the variant that begins with the experimental API's dialect.
     """
-    if name != "nvidia":
-        raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(NAMED)}"])
-    return nvidia_pipeline(target.name, options, lir=lir)
+    if name == "nvidia":
+        return nvidia_pipeline(target.name, options, lir=lir)
+    if named := registry.find_pipeline(name):
+        return named.build(target, options)
+    raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(named_pipelines())}"])
+
+
+def named_pipelines() -> dict[str, str]:
+    """Each named pipeline and what it is, those of plugins too."""
+    plugins = registry.registered_pipelines().values()
+    return NAMED | {each.name: f"{each.summary.rstrip('.')} (plugin {each.origin})" for each in plugins}
+
+
+def pipelines_and_failures() -> tuple[dict[str, str], list[Error]]:
+    """Each named pipeline and what it is, and why plugins could not be loaded."""
+    return named_pipelines(), plugins.failures()
 
 
 def pipeline_texts(name: str, target: Target, options: WheelOptions, lir: bool) -> list[str]:
@@ -34,7 +51,7 @@ def choose_pipeline(
 
     In a file, line breaks count as spaces and `#` or `//` begins a comment. Raises `UsageError`.
     """
-    if choice in NAMED:
+    if choice in NAMED or (_NAME.fullmatch(choice) and registry.find_pipeline(choice)):
         return named_pipeline(choice, target, options, lir=lir)
     path = Path(choice)
     if _is_file(path):

@@ -1,20 +1,53 @@
-"""Which passes there are, by name."""
+"""Which passes and named pipelines there are, by name."""
 
 from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import pkgutil
-from typing import TypeVar
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from cutecc.errors import UsageError
 from cutecc.passes.base import ModulePass
 
+if TYPE_CHECKING:
+    from cutecc.passes.nvidia.options import WheelOptions
+    from cutecc.passes.pipeline import Pipeline
+    from cutecc.target import Target
+
+    Builder = Callable[[Target, WheelOptions], Pipeline]
+
 PassClass = TypeVar("PassClass", bound=type[ModulePass])
 
-_registry: dict[str, type[ModulePass]] = {}
 
-# Packages whose every module registers one pass.
+@dataclass(frozen=True)
+class NamedPipeline:
+    """A pipeline from outside that has a name."""
+
+    name: str
+    build: Builder
+    """Makes it for a target, with the options that the user chose for the wheel's passes."""
+
+    @property
+    def summary(self) -> str:
+        """The first line of the function's docstring."""
+        return (self.build.__doc__ or "").strip().partition("\n")[0] or f"of {self.origin}"
+
+    @property
+    def origin(self) -> str:
+        """The file or package that it comes from."""
+        return origin(self.build)
+
+
+_registry: dict[str, type[ModulePass]] = {}
+_pipelines: dict[str, NamedPipeline] = {}
+
+# Packages whose modules register passes, each in the module of its name.
 _BUILTIN_PACKAGES = ("cutecc.passes.nvidia.standins",)
 
 
@@ -23,26 +56,126 @@ def register(pass_class: PassClass) -> PassClass:
 
     Raises `UsageError` that names both providers when the name is taken.
     """
-    other = _registry.get(pass_class.name)
-    if other is not None and _qualified(other) != _qualified(pass_class):
-        raise UsageError(
-            f"two passes are called '{pass_class.name}': {_qualified(other)} and {_qualified(pass_class)}",
-            hints=["give one of them another name"],
-        )
-    _registry[pass_class.name] = pass_class
+    name = getattr(pass_class, "name", None)
+    if not isinstance(name, str):
+        raise UsageError(f"pass class {pass_class.__qualname__} has no name", hints=['name: ClassVar[str] = "my-pass"'])
+    if pass_class.provider == "plugin":
+        _load_builtin_passes()
+        if _is_wheels(name):
+            raise UsageError(
+                f"two passes are called '{name}': the wheel's and {_qualified(pass_class)}", hints=[_RENAME]
+            )
+    _check_free("passes", name, pass_class, _registry.get(name))
+    _registry[name] = pass_class
     return pass_class
 
 
+def register_pipeline(name: str, build: Builder) -> Builder:
+    """Make a named pipeline known; `build(target, options)` gives it, and its docstring says what it is.
+
+    Raises `UsageError` that names both providers when the name is taken.
+    """
+    from cutecc.passes.named import NAMED
+
+    if name in NAMED:
+        raise UsageError(f"two pipelines are called '{name}': cutecc's and {_qualified(build)}", hints=[_RENAME])
+    other = _pipelines.get(name)
+    _check_free("pipelines", name, build, other.build if other else None)
+    _pipelines[name] = NamedPipeline(name, build)
+    return build
+
+
 def registered_passes() -> dict[str, type[ModulePass]]:
-    """All passes written in Python, by name."""
-    _load_builtin_passes()
+    """All passes written in Python, by name, installed plugins' too."""
+    _load_everything()
     return dict(sorted(_registry.items()))
+
+
+def registered_pipelines() -> dict[str, NamedPipeline]:
+    """All named pipelines from outside, by name."""
+    _load_everything()
+    return dict(sorted(_pipelines.items()))
+
+
+def registered_names() -> set[str]:
+    """The names registered so far."""
+    return {*_registry, *_pipelines}
 
 
 def find_pass(name: str) -> type[ModulePass] | None:
     """The Python pass called `name`; `None` when the wheel is the only one who may know it."""
-    _load_builtin_passes()
+    _load_chosen(name)
+    if name not in _registry and not _is_wheels(name):
+        _load_everything()
     return _registry.get(name)
+
+
+def find_pipeline(name: str) -> NamedPipeline | None:
+    """The named pipeline from outside called `name`."""
+    _load_chosen(name)
+    if name not in _pipelines and name not in _registry and not _is_wheels(name):
+        _load_everything()
+    return _pipelines.get(name)
+
+
+def for_worker(words: Iterable[str]) -> tuple[type[ModulePass] | NamedPipeline, ...]:
+    """Of the passes and pipelines that `words` name, those that this process registered and a worker can import.
+
+    Raises `UsageError` for one that it cannot.
+    """
+    found: list[type[ModulePass] | NamedPipeline] = []
+    for word in dict.fromkeys(words):
+        each = _registry.get(word) or _pipelines.get(word)
+        definition = each.build if isinstance(each, NamedPipeline) else each
+        if each is None or definition is None or _is_known_everywhere(definition):
+            continue
+        if definition.__module__ == "__main__" or "<" in definition.__qualname__:
+            raise UsageError(
+                f"'{word}' cannot go into a worker process, which cannot import {_qualified(definition)}",
+                hints=["define it at the top level of a module of its own", 'or leave out isolation="worker"'],
+            )
+        found.append(each)
+    return tuple(found)
+
+
+def register_all(those: Iterable[type[ModulePass] | NamedPipeline]) -> None:
+    """Register what `for_worker` of another process gave."""
+    for each in those:
+        if isinstance(each, NamedPipeline):
+            register_pipeline(each.name, each.build)
+        else:
+            register(each)
+
+
+def origin(definition: type[ModulePass] | Builder) -> str:
+    """The file (of `--load`) or package that a pass or pipeline comes from."""
+    from cutecc.passes.plugins import is_from_file
+
+    if is_from_file(definition.__module__):
+        return Path(sys.modules[definition.__module__].__file__ or "").name
+    return definition.__module__.partition(".")[0]
+
+
+def _load_everything() -> None:
+    from cutecc.passes.plugins import load_files, load_installed
+
+    _load_builtin_passes()
+    load_files()
+    load_installed()
+
+
+def _load_chosen(name: str) -> None:
+    """Load what may define `name` without a look at installed packages: its own module here, and the user's files."""
+    from cutecc.passes.plugins import load_files
+
+    for package in _BUILTIN_PACKAGES:
+        module = f"{package}.{name.replace('-', '_')}"
+        if name not in _registry and name.replace("-", "").isalnum() and importlib.util.find_spec(module):
+            importlib.import_module(module)
+    if ":" in name:
+        # A composite is named after the passes that it stands for.
+        _load_builtin_passes()
+    load_files()
 
 
 @functools.cache
@@ -53,5 +186,29 @@ def _load_builtin_passes() -> None:
             importlib.import_module(f"{package_name}.{module.name}")
 
 
-def _qualified(pass_class: type[ModulePass]) -> str:
-    return f"{pass_class.__module__}.{pass_class.__qualname__}"
+_RENAME = "give one of them another name"
+
+
+def _check_free(kind: str, name: str, new: type[ModulePass] | Builder, old: type[ModulePass] | Builder | None) -> None:
+    if old is not None and _qualified(old) != _qualified(new):
+        raise UsageError(f"two {kind} are called '{name}': {_qualified(old)} and {_qualified(new)}", hints=[_RENAME])
+
+
+def _is_wheels(name: str) -> bool:
+    from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OTHER_REGISTERED
+
+    return name not in _registry and (name in DESCRIPTIONS or name in OTHER_REGISTERED)
+
+
+def _is_known_everywhere(definition: type[ModulePass] | Builder) -> bool:
+    from cutecc.passes.plugins import is_from_file
+
+    return definition.__module__.startswith("cutecc.") or is_from_file(definition.__module__)
+
+
+def _qualified(definition: type[ModulePass] | Builder) -> str:
+    from cutecc.passes.plugins import is_from_file
+
+    if is_from_file(definition.__module__):
+        return f"{definition.__qualname__} of {sys.modules[definition.__module__].__file__}"
+    return f"{definition.__module__}.{definition.__qualname__}"

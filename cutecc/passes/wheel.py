@@ -82,11 +82,13 @@ def check_registered(pass_: WheelPass) -> None:
     except (ValueError, RuntimeError) as failure:
         text = str(failure)
         if "does not refer to a registered pass" in text:
+            from cutecc.passes import plugins
             from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OTHER_REGISTERED
 
             close = difflib.get_close_matches(pass_.name, [*DESCRIPTIONS, *OTHER_REGISTERED, *NAMED], n=1)
             hints = [*([f"did you mean {close[0]}?"] if close else []), "cutecc passes lists them all"]
-            raise UsageError(f"no pass is called '{pass_.name}'", hints=hints) from None
+            notes = [failure.message for failure in plugins.failures()]
+            raise UsageError(f"no pass is called '{pass_.name}'", notes=notes, hints=hints) from None
         if "can't run" in text or "nest" in text:
             raise UsageError(f"pass {pass_.name} does not run on {' in '.join(pass_.anchors) or 'a module'}") from None
         raise UsageError(

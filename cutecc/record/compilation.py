@@ -10,9 +10,9 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Provider = Literal["wheel", "stand-in", "composite", "cutecc"]
+Provider = Literal["wheel", "stand-in", "composite", "cutecc", "plugin"]
 """Who runs a pass: the installed wheel, our Python version of a pass it hides, a stretch of its pipeline that only
-runs as a whole, or a pass written for cutecc."""
+runs as a whole, a pass of cutecc's own, or one from a file or another package."""
 
 ArtifactKind = Literal["llvm-ir", "ptx", "cubin", "sass", "reproducer"]
 

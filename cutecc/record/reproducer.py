@@ -1,6 +1,7 @@
 """A reproducer: one MLIR file with, in its first lines, the command that fails on it and what to expect.
 
-The command is data: a subcommand from a short list and its options. It names no file but the one it stands in.
+The command is data: a subcommand from a short list and its options. It names no file but the one it stands in, and
+files with passes that the user has to give to `--load` himself: nothing loads a file because a header names it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from cutecc.errors import RecordError
 from cutecc.record.compilation import Versions
 
 MARK = "// cutecc-reproducer: "
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,13 @@ class Reproducer:
     message: str
     """The first line of the error."""
     versions: Versions
+    load: tuple[str, ...] = ()
+    """Python files that register the pass."""
 
     def command(self, file: str) -> list[str]:
         """The command line that runs this reproducer, stored in `file`."""
         options = (f"--{name}" if value is True else f"--{name}={value}" for name, value in self.options.items())
-        return ["cutecc", self.subcommand, file, *options]
+        return ["cutecc", self.subcommand, file, *options, *(f"--load={each}" for each in self.load)]
 
     def header(self, file: str) -> str:
         """The comment lines that begin the file."""

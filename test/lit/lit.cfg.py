@@ -15,7 +15,7 @@ config.test_exec_root = os.path.join(os.path.dirname(__file__), "Output")  # noq
 # The tools of the environment that lit itself runs in.
 config.environment["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # noqa: F821
 config.environment["NO_COLOR"] = "1"  # noqa: F821
-for name in ("CUTECC_TARGET", "CUTECC_PTXAS", "CUTECC_DEBUG"):
+for name in ("CUTECC_TARGET", "CUTECC_PTXAS", "CUTECC_LOAD", "CUTECC_DEBUG"):
     config.environment.pop(name, None)  # noqa: F821
 config.substitutions.append(("%examples", os.path.join(config.test_source_root, "..", "..", "examples")))  # noqa: F821
 config.substitutions.append(("%kernels", os.path.join(config.test_source_root, "..", "kernels")))  # noqa: F821

@@ -19,6 +19,7 @@ DRIVER_ORDER = [
     "reproducing",
     "driver",
     "contained",
+    "opt",
 ]
 FOUNDATIONS = {"target", "config", "errors"}
 
@@ -28,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     **{name: set() for name in FOUNDATIONS},
     "record": set(),
     "isolation": set(),
-    "ir": {"isolation"},
+    "ir": {"isolation", "layout"},
     "layout": set(),
     "passes": {"ir", "layout", "record", "events"},
     "frontend": {"ir", "record"},
@@ -49,6 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("events", "kernel", "isolation", "request", "versions", "planning", "artifacts", "reproducing", "contained"),
     },
     "contained": {"passes", "record", "request", "events", "isolation", "reproducing"},
+    "opt": {"ir", "passes", "backend", "record", "request", "planning", "isolation"},
     "operations": {"driver", "runtime", "kernel", "request", "record"},
     "workbench": {"driver", "isolation", "request", "versions", "planning", "ir", "passes", "record", "contained"},
 }

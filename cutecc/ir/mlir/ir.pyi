@@ -22,7 +22,12 @@ class Context:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
     allow_unregistered_dialects: bool
+    emit_error_diagnostics: bool
+    def attach_diagnostic_handler(self, callback: Callable[[DiagnosticInfo], bool]) -> DiagnosticHandler: ...
     def enable_multithreading(self, enable: bool) -> None: ...
+
+class DiagnosticHandler:
+    def detach(self) -> None: ...
 
 class Location:
     def __enter__(self) -> Location: ...
@@ -45,6 +50,10 @@ class Location:
     def from_attr(attribute: Attribute, context: Context | None = None) -> Location: ...
     attr: Attribute
     context: Context
+    filename: str
+    start_line: int
+    start_col: int
+    def is_a_file(self) -> bool: ...
 
 class Type:
     def __init__(self, cast_from_type: Type) -> None: ...
@@ -68,13 +77,43 @@ class ShapedType(Type):
     element_type: Type
     shape: list[int]
 
+class FunctionType(Type):
+    inputs: list[Type]
+    results: list[Type]
+    def __init__(self, cast_from_type: Type) -> None: ...
+    @staticmethod
+    def get(inputs: Sequence[Type], results: Sequence[Type], context: Context | None = None) -> FunctionType: ...
+
 class IndexType(Type):
     @staticmethod
     def get(context: Context | None = None) -> IndexType: ...
 
-class F32Type(Type):
+class FloatType(Type): ...
+
+class BF16Type(FloatType):
+    @staticmethod
+    def get(context: Context | None = None) -> BF16Type: ...
+
+class F16Type(FloatType):
+    @staticmethod
+    def get(context: Context | None = None) -> F16Type: ...
+
+class F32Type(FloatType):
     @staticmethod
     def get(context: Context | None = None) -> F32Type: ...
+
+class F64Type(FloatType):
+    @staticmethod
+    def get(context: Context | None = None) -> F64Type: ...
+
+class NoneType(Type):
+    @staticmethod
+    def get(context: Context | None = None) -> NoneType: ...
+
+class TupleType(Type):
+    num_types: int
+    @staticmethod
+    def get_tuple(elements: Sequence[Type], context: Context | None = None) -> TupleType: ...
 
 class VectorType(Type):
     shape: list[int]
@@ -97,6 +136,18 @@ class Attribute:
 class IntegerAttr(Attribute):
     @staticmethod
     def get(type: Type, value: int) -> IntegerAttr: ...
+
+class FloatAttr(Attribute):
+    @staticmethod
+    def get(type: Type, value: float) -> FloatAttr: ...
+
+class SymbolRefAttr(Attribute):
+    @staticmethod
+    def get(symbols: Sequence[str], context: Context | None = None) -> SymbolRefAttr: ...
+
+class DenseBoolArrayAttr(Attribute):
+    @staticmethod
+    def get(values: Sequence[bool], context: Context | None = None) -> DenseBoolArrayAttr: ...
 
 class DenseElementsAttr(Attribute):
     is_splat: bool
@@ -144,7 +195,7 @@ class DenseI64ArrayAttr(Attribute):
 
 class Value:
     type: Type
-    owner: Any
+    owner: Any  # an `OpView` (`Operation` where the dialect has no Python) for results, a `Block` for arguments
     context: Context
     location: Location
     uses: Iterator[OpOperand]
@@ -156,13 +207,16 @@ class Value:
     def isinstance(other: Value) -> bool: ...
 
 class OpResult(Value):
+    owner: OpView
     result_number: int
 
 class BlockArgument(Value):
+    owner: Block
     arg_number: int
+    def set_location(self, loc: Location) -> None: ...
 
 class OpOperand:
-    owner: Any
+    owner: OpView
     operand_number: int
 
 class Sequence_(Generic[T]):  # the bindings' lists, which are views
@@ -175,6 +229,10 @@ class Sequence_(Generic[T]):  # the bindings' lists, which are views
     def __setitem__(self, index: SupportsIndex, value: T) -> None: ...
 
 class Attributes:
+    def get(self, name: str, default: Any = None) -> Any: ...
+    def keys(self) -> list[str]: ...
+    def values(self) -> list[Attribute]: ...
+    def items(self) -> list[tuple[str, Attribute]]: ...
     def __contains__(self, name: object) -> bool: ...
     def __getitem__(self, name: str) -> Attribute: ...
     def __setitem__(self, name: str, value: Attribute) -> None: ...
@@ -184,7 +242,7 @@ class Attributes:
 
 class Block:
     arguments: Sequence_[BlockArgument]
-    operations: Any
+    operations: Sequence_[OpView]
     owner: Operation
     region: Region
     predecessors: Sequence_[Block]
@@ -196,7 +254,7 @@ class Block:
     def create_at_start(parent: Region, arg_types: Sequence[Type] = ..., arg_locs: Any = ...) -> Block: ...
     def create_after(self, *arg_types: Type, arg_locs: Any = ...) -> Block: ...
     def create_before(self, *arg_types: Type, arg_locs: Any = ...) -> Block: ...
-    def __iter__(self) -> Iterator[Any]: ...
+    def __iter__(self) -> Iterator[OpView]: ...
 
 class Region:
     blocks: Sequence_[Block]
@@ -223,10 +281,13 @@ class Operation:
     successors: Sequence_[Block]
     location: Location
     context: Context
-    parent: Any
+    parent: Operation | None
     block: Block
-    opview: Any
+    opview: OpView
     operation: Operation
+    attached: bool
+    _CAPIPtr: object
+    def _set_invalid(self) -> None: ...
     @staticmethod
     def parse(source: str | bytes, *, source_name: str = "", context: Context | None = None) -> Any: ...
     @staticmethod
@@ -242,9 +303,10 @@ class Operation:
         infer_type: bool = False,
     ) -> Operation: ...
     def walk(self, callback: Callable[[Operation], WalkResult], walk_order: WalkOrder = ...) -> None: ...
-    def clone(self, ip: InsertionPoint | bool | None = None) -> Any: ...
+    def clone(self, ip: InsertionPoint | bool | None = None) -> OpView: ...
     def erase(self) -> None: ...
-    def detach_from_parent(self) -> Any: ...
+    def has_trait(self, trait: type) -> bool: ...
+    def detach_from_parent(self) -> OpView: ...
     def move_before(self, other: Operation) -> None: ...
     def move_after(self, other: Operation) -> None: ...
     def is_before_in_block(self, other: Operation) -> bool: ...
@@ -261,7 +323,10 @@ class Operation:
     ) -> str: ...
     def write_bytecode(self, file: Any, desired_version: int | None = None) -> None: ...
 
-class OpView(Operation): ...
+class OpView(Operation):
+    def __init__(self, *arguments: Any, **keywords: Any) -> None: ...
+
+class IsTerminatorTrait: ...
 
 class Module:
     operation: Operation
@@ -274,6 +339,7 @@ class Module:
 
 class InsertionPoint:
     block: Block
+    ref_operation: Any
     @overload
     def __init__(self, block: Block) -> None: ...
     @overload

@@ -58,7 +58,7 @@ def test_a_step_for_each_pass() -> None:
         manager.run(CSE_TWICE, parse(ADD), [StepRecorder(compilation, events.append), Announcer(events.append)])
     assert [step.name for step in compilation.steps] == ["cse", "canonicalize", "cse", "test-rename"]
     assert [step.index for step in compilation.steps] == [1, 2, 3, 4]
-    assert [step.provider for step in compilation.steps] == ["wheel", "wheel", "wheel", "cutecc"]
+    assert [step.provider for step in compilation.steps] == ["wheel", "wheel", "wheel", "plugin"]
     assert all(step.status == "ok" and step.seconds > 0 and step.changed is None for step in compilation.steps)
     assert [type(event) for event in events] == [PassStarted, PassFinished] * 4
     assert events[-1].step is compilation.steps[-1]

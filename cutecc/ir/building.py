@@ -1,0 +1,68 @@
+"""Where new operations go, and which source location they get.
+
+    with before(op):
+        total = arith.addi(first, second)
+
+Inside, builders of `cutecc.ir.mlir`'s dialects put their operations there, with the location of `op`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+
+from cutecc.errors import PassError
+from cutecc.ir.mlir import ir
+
+
+@contextlib.contextmanager
+def before(operation: ir.Operation | ir.OpView, *others: ir.Operation | ir.OpView | ir.Value) -> Generator[None]:
+    """Build before `operation`, with its location; with those of `others` too, fused, for what stands for several.
+
+    Raises `PassError` for an operation that is not inside another.
+    """
+    _check_inside(operation)
+    with ir.InsertionPoint(operation), located(operation, *others):
+        yield
+
+
+@contextlib.contextmanager
+def after(operation: ir.Operation | ir.OpView, *others: ir.Operation | ir.OpView | ir.Value) -> Generator[None]:
+    """Build after `operation`, one operation behind the other; location as `before`."""
+    _check_inside(operation)
+    with ir.InsertionPoint.after(operation), located(operation, *others):
+        yield
+
+
+@contextlib.contextmanager
+def at_start(block: ir.Block) -> Generator[None]:
+    """Build at the start of `block`, one operation behind the other, with the current location."""
+    with ir.InsertionPoint.at_block_begin(block):
+        yield
+
+
+@contextlib.contextmanager
+def at_end(block: ir.Block) -> Generator[None]:
+    """Build at the end of `block`, before its terminator when it has one, with the current location."""
+    last = block.operations[-1] if len(block.operations) else None
+    has_terminator = last is not None and last.has_trait(ir.IsTerminatorTrait)
+    with ir.InsertionPoint.at_block_terminator(block) if has_terminator else ir.InsertionPoint(block):
+        yield
+
+
+@contextlib.contextmanager
+def located(*places: ir.Operation | ir.OpView | ir.Value | ir.Location) -> Generator[None]:
+    """Give what is built the location of `places`; the fusion of their locations when these differ."""
+    different: list[ir.Location] = []
+    for place in places:
+        location = place if isinstance(place, ir.Location) else place.location
+        if location not in different:
+            different.append(location)
+    with different[0] if len(different) == 1 else ir.Location.fused(different):
+        yield
+
+
+def _check_inside(operation: ir.Operation | ir.OpView) -> None:
+    # The bindings crash.
+    if operation.parent is None:
+        raise PassError(f"nothing can be built beside {operation.operation.name}, which is inside no other operation")

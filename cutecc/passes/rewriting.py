@@ -1,0 +1,136 @@
+"""Pattern rewriting: small functions that each rewrite one kind of operation.
+
+    @rewrites("cute.get_shape")
+    def fold_static_shape(op: ir.Operation, rewriter: Rewriter) -> None:
+        ...
+        rewriter.replace(op, shape)
+
+While a pattern runs, builders put operations in front of `op`, with its location. A pattern that changed nothing did
+not match. The driver is Python: an exception in a pattern is an exception, where the bindings' own drivers
+(`cutlass._mlir.rewrite`) end the process, and leave Python objects of erased operations that crash when looked at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cutecc.passes.diagnostics import error
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A rewrite of the operations called one of `names`; what `rewrites` makes of a function."""
+
+    names: tuple[str, ...]
+    function: Callable[..., bool | None]
+
+    def __call__(self, *arguments: Any) -> bool | None:
+        return self.function(*arguments)
+
+    def __get__(self, instance: object, owner: type) -> Pattern:
+        # A pattern may be a method of a pass, whose options it then sees.
+        return self if instance is None else dataclasses.replace(self, function=functools.partial(self, instance))
+
+
+def rewrites(*names: str) -> Callable[[Callable[..., bool | None]], Pattern]:
+    """Make a pattern for operations called one of `names` (`cute.*`: a dialect) of a function or a pass's method.
+
+    It takes the operation and a `Rewriter`. It need not return anything, but `True` when it changed the operation in
+    place by other means than the rewriter.
+    """
+    return lambda function: Pattern(names, function)
+
+
+class Rewriter:
+    """By what a pattern changes the module, so that the driver knows."""
+
+    def __init__(self) -> None:
+        self.changed = False
+        self.affected: list[ir.Operation] = []
+        """Operations that a change may have made ready for another pattern."""
+
+    def replace(self, operation: ir.Operation | ir.OpView, values: ir.Value | Sequence[ir.Value]) -> None:
+        """Have `values` used in the place of the results of `operation`, and erase it; errors as `editing.replace`."""
+        from cutecc.ir import editing
+
+        self.affected += [use.owner.operation for result in operation.results for use in result.uses]
+        self._lose(operation)
+        editing.replace(operation, values)
+
+    def erase(self, operation: ir.Operation | ir.OpView) -> None:
+        """Take an operation without users out of the module; errors as `editing.erase`."""
+        from cutecc.ir import editing
+
+        self._lose(operation)
+        editing.erase(operation)
+
+    def _lose(self, operation: ir.Operation | ir.OpView) -> None:
+        self.changed = True
+        owners: list[Any] = [operand.owner for operand in operation.operands]
+        # A block argument belongs to a block.
+        self.affected += [owner.operation for owner in owners if hasattr(owner, "operation")]
+
+
+def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern], *, once: bool = False) -> bool:
+    """Apply `patterns` to the operations in `root` until none matches any more; with `once`, in one walk.
+
+    Of several patterns for an operation, the first that matches wins. Nothing else happens: no folding, no removal of
+    unused operations. Returns whether anything changed. Raises `PassError` at the operation where it does not end.
+    """
+    from cutecc.ir.building import before
+    from cutecc.ir.casters import plain_values
+    from cutecc.ir.editing import address_of, is_erased, is_inside, keeping_erased
+    from cutecc.ir.walking import matcher, walk
+
+    chosen = [(matcher(pattern.names), pattern) for pattern in patterns]
+    names = [name for _, pattern in chosen for name in pattern.names]
+
+    def apply(operation: ir.Operation) -> Rewriter | None:
+        name = operation.name
+        for matches, pattern in chosen:
+            if matches(name):
+                rewriter = Rewriter()
+                with before(operation):
+                    changed = pattern(operation, rewriter)
+                if changed or rewriter.changed:
+                    return rewriter
+        return None
+
+    # What a change affects may lie outside.
+    within = {address_of(root.operation)} if root.operation.parent else set[int]()
+    changed = False
+    rewrites_left: int | None = None
+    with plain_values(), keeping_erased():
+        while True:
+            operations = deque(walk(root.operation, *names))
+            # Every operation may be rewritten several times, but not forever.
+            rewrites_left = rewrites_left or 1000 + 50 * len(operations)
+            settled = True
+            while operations:
+                operation = operations.popleft()
+                if is_erased(operation) or (within and not is_inside(operation, within)):
+                    continue
+                if operation.parent is None:
+                    # The module itself: patterns build beside what they rewrite.
+                    continue
+                if (rewriter := apply(operation)) is None:
+                    continue
+                changed, settled = True, False
+                if once:
+                    continue
+                operations.extend(rewriter.affected)
+                rewrites_left -= 1
+                if not rewrites_left:
+                    left = operations[0] if operations else root.operation
+                    raise error(left, f"the patterns do not end: they still rewrite {left.name}")
+            # New operations that nothing led to are found by another walk.
+            if settled or once:
+                return changed

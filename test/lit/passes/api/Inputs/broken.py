@@ -1,0 +1,3 @@
+"""Fails when it is loaded."""
+
+WIDTH = 1 / 0

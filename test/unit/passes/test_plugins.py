@@ -1,0 +1,264 @@
+"""Passes and pipelines from outside: files, installed packages, and `cutecc.register`."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+import cutecc
+from cutecc.errors import UsageError
+from cutecc.passes import ModulePass, plugins, registry
+from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.pipelines import choose_pipeline, named_pipelines
+from cutecc.request import CompileOptions, Edit
+from cutecc.target import Target
+
+MODULE = b"func.func @f(%a: i32) -> i32 { %0 = arith.addi %a, %a : i32\n return %0 : i32 }"
+TARGET = Target.parse("sm_90a")
+
+PASS = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+import cutecc
+from cutecc.passes import ModulePass, remark, walk
+from cutecc.passes.pipeline import Pipeline
+
+
+@cutecc.register
+@dataclass(frozen=True)
+class Mark(ModulePass):
+    """Mark additions."""
+
+    name: ClassVar[str] = "{name}"
+
+    word: str = "seen"
+    """What to say."""
+
+    def run(self, module):
+        for op in walk(module, "arith.addi"):
+            remark(op, self.word)
+
+
+def both(target, options):
+    return Pipeline((Mark("first"), Mark("second")))
+
+
+cutecc.register_pipeline("{name}-both", both)
+'''
+
+
+@pytest.fixture(autouse=True)
+def _own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    registry.registered_passes()
+    monkeypatch.setattr(registry, "_registry", dict(registry._registry))
+    monkeypatch.setattr(registry, "_pipelines", dict(registry._pipelines))
+    monkeypatch.setattr(plugins, "_failures", [])
+    yield
+    plugins.load_files.cache_clear()
+    plugins.load_installed.cache_clear()
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, package: str, entry: str, text: str) -> None:
+    """A package with an entry point, as an installer leaves it."""
+    write(folder / f"{package}.py", text)
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[cutecc.passes]\n{entry}\n")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    importlib.invalidate_caches()
+    plugins.load_installed.cache_clear()
+
+
+def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "cutecc", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NO_COLOR": "1", **environment},
+    )
+
+
+def remarks(kernel: cutecc.Kernel | cutecc.KernelSet) -> list[str]:
+    assert isinstance(kernel, cutecc.Kernel)
+    return [remark.message for step in kernel.compilation.steps for remark in step.remarks]
+
+
+def test_a_file_with_passes_and_a_pipeline(tmp_path: Path) -> None:
+    plugins.load_file(write(tmp_path / "mine.py", PASS.format(name="test-mark")))
+    pass_class = registry.find_pass("test-mark")
+    assert pass_class is not None
+    assert pass_class.provider == "plugin"
+    assert registry.origin(pass_class) == "mine.py"
+    assert str(choose_pipeline("test-mark-both", TARGET)) == "test-mark{word=first},test-mark{word=second}"
+    assert named_pipelines()["test-mark-both"] == "of mine.py (plugin mine.py)"
+    kernel = cutecc.compile_module(MODULE, target="sm_90a", pipeline="test-mark-both")
+    assert remarks(kernel) == ["first", "second"]
+
+
+def test_passes_of_a_file_reach_worker_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTECC_LOAD", str(write(tmp_path / "mine.py", PASS.format(name="test-mark"))))
+    plugins.load_files.cache_clear()
+    named = cutecc.compile_module(MODULE, target="sm_90a", pipeline="test-mark-both", isolation="worker")
+    value = Pipeline.parse("test-mark{word=sent}")
+    sent = cutecc.compile_module(MODULE, target="sm_90a", pipeline=value, isolation="worker")
+    assert (remarks(named), remarks(sent)) == (["first", "second"], ["sent"])
+
+
+def test_two_files_with_one_name_are_an_error_that_names_both(tmp_path: Path) -> None:
+    plugins.load_file(write(tmp_path / "one.py", PASS.format(name="test-mark")))
+    with pytest.raises(UsageError) as caught:
+        plugins.load_file(write(tmp_path / "two.py", PASS.format(name="test-mark")))
+    assert str(tmp_path / "one.py") in caught.value.message
+    assert str(tmp_path / "two.py") in caught.value.message
+    assert caught.value.location is not None
+    assert (caught.value.location.file, caught.value.location.line) == (str(tmp_path / "two.py"), 10)
+
+
+@pytest.mark.parametrize("name", ["cse", "arith-expand"])
+def test_names_of_the_wheels_passes_and_of_stand_ins_are_taken(name: str) -> None:
+    taken = name
+
+    @dataclass(frozen=True)
+    class Mine(ModulePass):
+        """Does nothing."""
+
+        name: ClassVar[str] = taken
+
+        def run(self, module):
+            pass
+
+    with pytest.raises(UsageError, match=f"two passes are called '{name}': "):
+        cutecc.register(Mine)
+
+
+def test_names_of_pipelines_are_taken_once() -> None:
+    def build(target, options):
+        return Pipeline()
+
+    with pytest.raises(UsageError, match="two pipelines are called 'nvidia': cutecc's and "):
+        cutecc.register_pipeline("nvidia", build)
+    cutecc.register_pipeline("test-empty", build)
+    with pytest.raises(UsageError, match="two pipelines are called 'test-empty'"):
+        cutecc.register_pipeline("test-empty", lambda target, options: Pipeline())
+
+
+def test_installed_plugins_are_found_and_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, monkeypatch, "cutecc_test_plugin", "marks = cutecc_test_plugin", PASS.format(name="test-mark"))
+    assert remarks(cutecc.compile_module(MODULE, target="sm_90a", pipeline="test-mark")) == ["seen"]
+    assert remarks(cutecc.compile_module(MODULE, target="sm_90a", pipeline="test-mark", isolation="worker")) == ["seen"]
+    shown = command("passes", "test-mark")
+    assert shown.stdout.startswith("test-mark (plugin: cutecc_test_plugin)"), shown.stderr
+    assert "# test-mark-both: of cutecc_test_plugin" in command("pipelines").stdout
+
+
+def test_an_installed_plugin_that_fails_leaves_the_rest_working(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "good").mkdir()
+    (tmp_path / "bad").mkdir()
+    install(tmp_path / "good", monkeypatch, "cutecc_good", "good = cutecc_good:Mark", PASS.format(name="test-mark"))
+    install(tmp_path / "bad", monkeypatch, "cutecc_bad", "bad = cutecc_bad", "import nothing_of_this_name\n")
+    assert registry.find_pass("test-mark") is not None
+    (failure,) = plugins.failures()
+    assert failure.message.startswith("plugin bad of cutecc_bad cannot be loaded: ModuleNotFoundError")
+    assert failure.location is not None
+    assert Path(failure.location.file).name == "cutecc_bad.py"
+
+    both = f"{tmp_path / 'good'}:{tmp_path / 'bad'}"
+    shown = command("passes", "test-mark", PYTHONPATH=both)
+    assert shown.returncode == 0
+    assert shown.stderr.count("warning: plugin bad of cutecc_bad cannot be loaded") == 1
+    assert "Traceback" not in shown.stderr
+    unknown = command("opt", write(tmp_path / "m.mlir", MODULE.decode()), "--pipeline=test-nothing", PYTHONPATH=both)
+    assert "error: no pass is called 'test-nothing'" in unknown.stderr
+    assert "note: plugin bad of cutecc_bad cannot be loaded" in unknown.stderr
+
+
+def test_passes_that_everybody_has_do_not_look_for_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    def looks() -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(plugins, "load_installed", functools.cache(looks))
+    assert registry.find_pass("cse") is None
+    assert registry.find_pass("arith-expand") is not None
+    assert len(choose_pipeline("nvidia", TARGET)) > 40
+    with pytest.raises(AssertionError):
+        registry.find_pass("test-unknown")
+
+
+def test_a_registered_pass_goes_into_a_worker_when_it_can_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "cutecc_test_module.py", PASS.format(name="test-mark"))
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("cutecc_test_module")
+    for pipeline in ("test-mark", "test-mark-both", Pipeline.parse("test-mark")):
+        assert remarks(cutecc.compile_module(MODULE, target="sm_90a", pipeline=pipeline, isolation="worker"))
+    options = CompileOptions(pipeline="cse", edits=(Edit("insert-after", "cse", "test-mark{word=inserted}"),))
+    assert remarks(cutecc.compile_module(MODULE, target="sm_90a", options=options, isolation="worker")) == ["inserted"]
+
+
+def test_a_pass_that_no_worker_can_import_is_refused() -> None:
+    @cutecc.register
+    @dataclass(frozen=True)
+    class Local(ModulePass):
+        """Exists in a function."""
+
+        name: ClassVar[str] = "test-local"
+
+        def run(self, module):
+            pass
+
+    cutecc.compile_module(MODULE, target="sm_90a", pipeline="test-local")
+    for pipeline in ("test-local", Pipeline((Local(),))):
+        with pytest.raises(UsageError, match="'test-local' cannot go into a worker process") as caught:
+            cutecc.compile_module(MODULE, target="sm_90a", pipeline=pipeline, isolation="worker")
+        assert any('isolation="worker"' in hint for hint in caught.value.hints)
+
+
+def test_reproducers_name_the_file_and_do_not_load_it(tmp_path: Path) -> None:
+    text = PASS.format(name="test-mark").replace("remark(op, self.word)", 'raise cutecc.passes.error(op, "no")')
+    file = write(tmp_path / "mine.py", text)
+    module = write(tmp_path / "m.mlir", MODULE.decode())
+    done = command("compile", module, "--target=sm_90a", "--load", file, "--pipeline=test-mark", "-o", tmp_path / "out")
+    assert f"{module}:1:" in done.stderr
+    assert "error: no" in done.stderr
+    (reproducer,) = (tmp_path / "out").glob("reproducer-*.mlir")
+    assert "mine.py" in done.stderr.splitlines()[-1]
+    assert "--load=" in reproducer.read_text().splitlines()[1]
+    # The header alone loads nothing.
+    alone = command("opt", reproducer, "--pipeline=test-mark")
+    assert "error: no pass is called 'test-mark'" in alone.stderr
+    again = command("opt", reproducer, "--pipeline=test-mark", "--load", file)
+    assert "error: no" in again.stderr
+    assert "no pass is called" not in again.stderr
+
+
+def test_remarks_are_shown_by_compile_unless_quiet(tmp_path: Path) -> None:
+    file = write(tmp_path / "mine.py", PASS.format(name="test-mark"))
+    module = write(tmp_path / "m.mlir", MODULE.decode())
+    arguments = ["compile", module, "--target=sm_90a", "--load", file, "--pipeline=test-mark", "-o", tmp_path / "out"]
+    done = command(*arguments)
+    assert done.stderr.startswith(f"{module}:1:")
+    assert ": remark: seen\n" in done.stderr
+    assert "^" in done.stderr
+    assert "remark" not in command(*arguments, "--quiet").stderr
