@@ -26,6 +26,7 @@ EXIT_INTERRUPTED = 130
 _COMMANDS = {
     "compile": ("cutecc.cli.compile", "Compile a kernel: every pass, LLVM IR, PTX, cubin, SASS."),
     "opt": ("cutecc.cli.opt", "Run a pipeline on an MLIR module and print the result."),
+    "layout": ("cutecc.cli.layout", "Evaluate a layout expression and draw it."),
     "passes": ("cutecc.cli.passes", "List the passes, or describe one."),
     "pipelines": ("cutecc.cli.pipelines", "Print the named pipelines in full."),
     "parity": ("cutecc.cli.parity", "Compare the nvidia pipeline with the wheel's single run."),

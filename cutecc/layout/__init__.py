@@ -21,7 +21,7 @@ from cutecc.layout.algebra import (
 )
 from cutecc.layout.basis import ArithmeticTuple, Basis, add_coordinates
 from cutecc.layout.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
-from cutecc.layout.integers import Integer, Symbolic, evaluate, symbol, variables
+from cutecc.layout.integers import Integer, Symbolic, divisibility, evaluate, symbol, variables
 from cutecc.layout.layout import Layout, crd2idx, idx2crd, join, make_layout
 from cutecc.layout.make import (
     make_fragment_like,
@@ -61,7 +61,7 @@ from cutecc.layout.product import (
 from cutecc.layout.recast import recast_layout
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
 from cutecc.layout.text import parse, parse_int_tuple, parse_layout, parse_tile
-from cutecc.layout.tuples import Coordinate, IntTuple, Stride, ceil_div, compatible, product, shape_div, show
+from cutecc.layout.tuples import Coordinate, IntTuple, Stride, ceil_div, compatible, leaves, product, shape_div, show
 
 __all__ = [
     "AnyLayout",
@@ -88,6 +88,7 @@ __all__ = [
     "composition",
     "crd2idx",
     "dice",
+    "divisibility",
     "evaluate",
     "filter_layout",
     "filter_zeros",
@@ -99,6 +100,7 @@ __all__ = [
     "group_modes",
     "idx2crd",
     "join",
+    "leaves",
     "left_inverse",
     "local_partition",
     "local_tile",

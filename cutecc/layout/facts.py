@@ -31,17 +31,20 @@ class Facts:
     """No two coordinates have the same offset."""
     compact: bool | None
     """It visits every offset below its size, and no other."""
-    contiguous: bool | None
+    in_order: bool | None
     """Its offsets are 0, 1, 2, … in the order of indices, leftmost mode fastest."""
 
 
 def facts_of(layout: AnyLayout) -> Facts:
-    """What is known of `layout`. One to coordinates has no cosize, and is neither compact nor contiguous."""
+    """What is known of `layout`. One to coordinates has no cosize, and is neither compact nor in order."""
     sizes = (layout.size, layout.rank, layout.depth)
     if not layout.is_static or leads_to_coordinates(layout) or cast(int, layout.size) > LARGEST:
         plain = isinstance(layout, Layout) and not leads_to_coordinates(layout)
         return Facts(sizes[0], _cosize(layout) if plain else None, *sizes[1:], None, None, None)
-    found = offsets(layout)
+    try:
+        found = offsets(layout)
+    except LayoutError:  # a swizzle of coordinates is a layout to CuTe, but no function
+        return Facts(sizes[0], None, *sizes[1:], None, None, None)
     distinct = len(set(found))
     injective = distinct == len(found)
     compact = injective and min(found) == 0 and max(found) == len(found) - 1
@@ -66,9 +69,9 @@ def leads_to_coordinates(layout: AnyLayout) -> bool:
 def offsets(layout: AnyLayout) -> list[int]:
     """The offsets of all coordinates in the order of indices. Sizes and strides have to be known."""
     if isinstance(layout, ComposedLayout):
-        inside = offsets(layout.outer)
         if is_tuple(layout.offset) or leads_to_coordinates(layout.outer):
-            raise LayoutError(f"{layout} passes on coordinates, not offsets")
+            return [layout(index) for index in range(cast(int, layout.size))]
+        inside = offsets(layout.outer)
         return [cast(Any, layout.inner)(cast(int, layout.offset) + offset) for offset in inside]
     found = [0]
     flat = cast(Layout, coalesce(layout))

@@ -263,6 +263,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("make_layout", make_layout, "shape:shape stride:shape?"),
     ("make_ordered_layout", make.make_ordered_layout, "shape:shape order:shape"),
     ("make_layout_like", make.make_layout_like, "layout:layout"),
+    ("make_fragment_like", make.make_fragment_like, "layout:layout"),
     ("make_layout_tv", _make_layout_tv, "threads:layout values:layout"),
     ("make_identity_layout", make.make_identity_layout, "shape:shape"),
     ("make_identity_tensor", _identity_tensor, "shape:shape"),

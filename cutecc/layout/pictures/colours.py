@@ -1,11 +1,12 @@
 """Colours of pictures: a palette for groups, one for banks and a scale for offsets, all light enough for dark text.
 
-The eight hues are Paul Tol's light qualitative scheme, made for labelled cells and told apart by colour-blind readers.
+The hues are Paul Tol's light qualitative scheme, made for labelled cells and told apart by colour-blind readers, but
+for its olive, which tints of pear come too near; a grey takes its place.
 """
 
 from __future__ import annotations
 
-HUES = ("#77aadd", "#eedd88", "#ee8866", "#bbcc33", "#ffaabb", "#99ddff", "#aaaa00", "#44bb99")
+HUES = ("#77aadd", "#eedd88", "#ee8866", "#bbcc33", "#ffaabb", "#99ddff", "#bfbfbf", "#44bb99")
 """Told apart from each other, in an order in which neighbours differ most."""
 TINTS = (0.0, 0.3, 0.5, 0.68)
 """How much white is mixed in, where there are more groups than hues."""
@@ -14,14 +15,14 @@ SCALE = ("#fff8dc", "#b5dfc0", "#6fb1de")
 INK = "#16191d"
 """Text on any of them, with a contrast of at least 4.5 to 1."""
 EMPTY = "#ffffff"
-OUTSIDE = "#e3e3e3"
+OUTSIDE = "#fafafa"
 """Coordinates beyond the layout, where the last tile is not full."""
 
 
 def group_colour(group: int) -> str:
     """The colour of a group, a thread's or a tile's; groups near each other, also by rows of 8 or 64, differ."""
     hue = (group + 3 * (group // 8) + 5 * (group // 64)) % 8
-    return mixed(HUES[hue], "#ffffff", TINTS[(group // 8) % 4])
+    return mixed(HUES[hue], "#ffffff", TINTS[group // 8 % 2])
 
 
 def bank_colour(bank: int) -> str:

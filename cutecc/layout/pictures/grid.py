@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
+from itertools import groupby, pairwise
+from typing import Any, TypeAlias
 
 from cutecc.layout.pictures.colours import EMPTY
 from cutecc.layout.tuples import leaves
+
+Kept: TypeAlias = Sequence[int | None]
+"""The rows or columns that are drawn; `None` is a gap for those that are not."""
 
 
 @dataclass(frozen=True)
@@ -36,51 +39,45 @@ class Span:
 
 @dataclass(frozen=True)
 class Axis:
-    """The rows or the columns of a panel, and what their coordinates are, innermost mode first."""
+    """The rows or the columns of a panel, and what their coordinates are."""
 
-    name: str
-    levels: tuple[tuple[str, ...], ...]
-    """For each level, the coordinate of every row; the rows where outer coordinates agree are drawn as one span."""
     size: int
-    level_names: tuple[str, ...] = ()
-    """What the levels are, when the numbers alone do not say it."""
+    levels: tuple[Callable[[int], str], ...]
+    """The coordinate of a row at each level, innermost first."""
+    names: tuple[str, ...] = ()
+    """What the levels are, where the numbers alone do not say it."""
 
-    def spans(self, level: int, kept: Sequence[int | None]) -> list[Span]:
-        """The coordinate of `level` over the rows in `kept`, of which `None` is a gap."""
+    def spans(self, level: int, kept: Kept) -> list[Span]:
+        """The coordinates of `level` over the rows in `kept`; neighbours share one where all outer ones agree too."""
         found: list[Span] = []
         start = 0
         for key, run in groupby(kept, lambda at: None if at is None else self._from(level, at)):
             length = len(list(run))
             # The innermost coordinate stands at every row.
             step = length if level else 1
-            for at in range(start, start + length, step):
-                found.append(Span(at, step, "…" if key is None else key[0]))
+            found += [Span(at, step, "…" if key is None else key[0]) for at in range(start, start + length, step)]
             start += length
         return found
 
-    def _from(self, level: int, at: int) -> tuple[str, ...]:
-        return tuple(each[at] for each in self.levels[level:])
+    def borders(self, kept: Kept) -> list[int]:
+        """How thick the line after each row in `kept` is: the outermost level that changes there.
 
-    def border(self, before: int, after: int) -> int:
-        """How many levels change from one row to the next, less one: how thick the line between them is.
-
-        Where each row has another coordinate at a level, that level says nothing of its own.
+        A level that changes at every row groups nothing, and counts as none.
         """
-        thickness = 0
+        thickness = [0] * len(kept)
         for level in range(1, len(self.levels)):
-            if self._changes(level) < self.size - 1 and self._from(level, before) != self._from(level, after):
-                thickness = level
+            changes = [
+                place
+                for place, (before, after) in enumerate(pairwise(kept))
+                if before is not None and after is not None and self._from(level, before) != self._from(level, after)
+            ]
+            if len(changes) < len(kept) - 1:
+                for place in changes:
+                    thickness[place] = level
         return thickness
 
-    def _changes(self, level: int) -> int:
-        if level not in self._counts:
-            pairs = zip(range(self.size - 1), range(1, self.size), strict=True)
-            self._counts[level] = sum(self._from(level, a) != self._from(level, b) for a, b in pairs)
-        return self._counts[level]
-
-    @property
-    def _counts(self) -> dict[int, int]:
-        return self.__dict__.setdefault("_changes_by_level", {})
+    def _from(self, level: int, at: int) -> tuple[str, ...]:
+        return tuple(coordinate(at) for coordinate in self.levels[level:])
 
 
 @dataclass(frozen=True)
@@ -116,33 +113,54 @@ class Picture:
     """What stands between a cell's lines where they share one."""
 
 
-def axis_of(shape: Any, name: str) -> Axis:
-    """The axis of one mode: its index, or for a mode of modes the coordinate of each, those of size 1 left out."""
-    sizes = [size for size in leaves(shape) if size != 1] or [1]
-    levels: list[tuple[str, ...]] = []
-    count = 1
-    for size in sizes:
-        count *= size
+def axis_of(shape: Any) -> Axis:
+    """The axis of one mode: its index, or for a mode of modes the coordinate in each, those of size 1 left out."""
+    sizes: list[int] = [size for size in leaves(shape) if size != 1] or [1]
+    levels: list[Callable[[int], str]] = []
     below = 1
     for size in sizes:
-        levels.append(tuple(str(index // below % size) for index in range(count)))
+
+        def coordinate(index: int, below: int = below, size: int = size) -> str:
+            return str(index // below % size)
+
+        levels.append(coordinate)
         below *= size
-    return Axis(name, tuple(levels), count)
+    return Axis(below, tuple(levels))
 
 
-def kept_of(size: int, limit: int) -> list[int | None]:
-    """Which of `size` rows are drawn when at most `limit` are: all, or those at both ends with a gap between."""
+def kept_of(size: int, limit: int) -> Kept:
+    """Which of `size` rows are drawn when at most `limit` are: all, or those at both ends with a gap between.
+
+    Where there is room for it, the ends are multiples of 8 rows, so that the gap does not cut through a tile.
+    """
     if size <= limit:
         return list(range(size))
     last = max(1, limit // 4)
-    return [*range(max(1, limit - last)), None, *range(size - last, size)]
+    first = max(1, limit - last)
+    if limit >= 24:
+        last, first = last // 8 * 8 or 8, (limit - (last // 8 * 8 or 8)) // 8 * 8
+    return [*range(first), None, *range(size - last, size)]
 
 
-def left_out(kept: Sequence[int | None], size: int) -> tuple[int, int] | None:
-    """The first and the last that are not drawn; `None` when all are."""
+def left_out(kept: Kept) -> str:
+    """The rows in the gap, `8–59`; empty when all are drawn."""
     if None not in kept:
-        return None
+        return ""
     gap = kept.index(None)
     before, after = kept[gap - 1], kept[gap + 1]
-    assert before is not None and after is not None and after < size
-    return before + 1, after - 1
+    assert before is not None and after is not None
+    return f"{before + 1}–{after - 1}"
+
+
+def notes_of(picture: Picture, rows: Kept, columns: Kept) -> list[str]:
+    """The notes of a picture, and what is left out of each panel."""
+    first = picture.panels[0][0]
+    cut = [
+        f"{name} {gap} of {size}"
+        for name, gap, size in (
+            ("rows", left_out(rows), first.rows.size),
+            ("columns", left_out(columns), first.columns.size),
+        )
+        if gap
+    ]
+    return [*picture.notes, *([f"left out: {', '.join(cut)}"] if cut else [])]
