@@ -173,6 +173,7 @@ def _output(command: str, path: Path) -> str:
     file = path.resolve()
     with tempfile.TemporaryDirectory() as folder:
         substitutions = {
+            "%cutecc": "cutecc",
             "%examples": str(ROOT / "examples"),
             "%kernels": str(ROOT / "test" / "kernels"),
             "%s": str(file),

@@ -51,6 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "contained": {"passes", "record", "request", "events", "isolation", "reproducing"},
     "opt": {"ir", "passes", "backend", "record", "request", "planning", "isolation"},
+    "lit": set(),
     "operations": {"driver", "runtime", "kernel", "request", "record"},
     "workbench": {"driver", "isolation", "request", "versions", "planning", "ir", "passes", "record", "contained"},
 }

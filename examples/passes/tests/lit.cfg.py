@@ -1,0 +1,3 @@
+from cutecc.lit import configure
+
+configure(config, "copy-widths")

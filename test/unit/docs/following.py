@@ -1,0 +1,100 @@
+"""Doing what a page says, as a reader would, and comparing what comes out with what it shows.
+
+In a console block, a line that begins with `$ ` is a command; the lines below it are its output. `…` stands for any
+text within a line, and alone on a line for any number of lines; spaces count as one. A block that begins with a comment
+of a file's name alone is that file, which the commands below find; `# name.py, continued` is what a reader adds to it.
+Other Python blocks have to compile.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"(?:#|//) ([\w./-]+\.\w+)(, continued)?\n")
+
+
+@dataclass
+class Command:
+    """A command of a document and the excerpt below it."""
+
+    line: str
+    excerpt: list[str] = field(default_factory=list)
+
+
+def commands(block: str) -> Iterator[Command]:
+    """The commands of a console block, in order."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        line, *excerpt = part.splitlines()
+        yield Command(line, excerpt)
+
+
+def prepare(folder: Path) -> Path:
+    """Where a reader works: a folder in `folder` with the examples, beside a checkout called `cutecc`."""
+    (folder / "cutecc").symlink_to(ROOT)
+    for name in ("examples", "test/kernels"):
+        shutil.copytree(ROOT / name, folder / "work" / name)
+    return folder / "work"
+
+
+def follow(document: Path, folder: Path) -> None:
+    """Do what `document` says, as a reader in `folder` would; what comes out has to be what it shows."""
+    for language, block in BLOCK.findall(document.read_text()):
+        if language == "console":
+            for command in commands(block):
+                output = run(command.line, folder)
+                assert matches(command.excerpt, output), f"{command.line}\n" + "\n".join(output)
+        elif name := FILE.match(block):
+            path = folder / name[1]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            before = path.read_text() + "\n\n" if name[2] else ""
+            path.write_text(before + block.removeprefix(name[0] if name[2] else ""))
+        elif language == "python":
+            compile(block, str(document), "exec")
+
+
+def run(command: str, folder: Path) -> list[str]:
+    """The lines that `command` prints. What it installs comes into `folder`, from no index."""
+    site = folder.parent / "site"
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PYTHONPATH": str(site),
+        "PIP_TARGET": str(site),
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_INDEX": "1",
+        # pip reads it as the value of --no-build-isolation's opposite.
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "NO_COLOR": "1",
+        "COLUMNS": "120",
+    }
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+    return done.stdout.splitlines()
+
+
+def matches(excerpt: list[str], output: list[str]) -> bool:
+    """Whether `excerpt` describes the whole of `output`."""
+    if not excerpt:
+        return not output
+    if excerpt[0] == "…":
+        return any(matches(excerpt[1:], output[skipped:]) for skipped in range(len(output) + 1))
+    pattern = ".*".join(re.escape(" ".join(part.split())) for part in excerpt[0].split("…"))
+    line = " ".join(output[0].split()) if output else None
+    return line is not None and re.fullmatch(pattern, line) is not None and matches(excerpt[1:], output[1:])

@@ -1,0 +1,38 @@
+"""The tutorial runs as printed, and leaves its reader with the example package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from following import FILE, ROOT, follow, prepare, run
+
+PACKAGE = ROOT / "examples" / "passes"
+FILES = ["copy_widths.py", "pyproject.toml", "tests/lit.cfg.py", "tests/check-copies.mlir", "tests/widen-copies.mlir"]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a reader at the end, the package installed."""
+    folder = prepare(tmp_path_factory.mktemp("reader"))
+    follow(ROOT / "docs" / "writing-passes.md", folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_reader_has_written_the_package(work: Path, name: str) -> None:
+    written = (work / name).read_text()
+    header = FILE.match(written)
+    assert header and header[1] == name
+    assert written.removeprefix(header[0]) == (PACKAGE / name).read_text()
+
+
+def test_the_package_passes_its_own_tests(work: Path) -> None:
+    output = run(f"lit {work}/examples/passes/tests", work)
+    assert "Total Discovered Tests: 3" in output
+    assert "  Passed: 3 (100.00%)" in output
+
+
+def test_check_lines_are_what_the_tool_writes(work: Path) -> None:
+    tests = PACKAGE / "tests"
+    assert run(f"python {ROOT}/tools/update_checks.py --check {tests}/widen-copies.mlir", work) == []
