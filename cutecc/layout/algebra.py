@@ -14,9 +14,9 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from cutecc.errors import LayoutError
 from cutecc.layout.basis import Basis
-from cutecc.layout.integers import Integer, absolute, ceil_divide, floor_divide, minimum, multiply, sign
+from cutecc.layout.integers import Integer, Symbolic, absolute, ceil_divide, divide, minimum, multiply, sign
 from cutecc.layout.layout import Layout, join, make_layout
-from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle, with_outer
+from cutecc.layout.swizzle import ComposedLayout, Swizzle, on_outer
 from cutecc.layout.tuples import (
     IntTuple,
     ceil_div,
@@ -54,18 +54,16 @@ def _flat_modes(layout: Layout) -> list[tuple[Any, Any]]:
     return list(zip(leaves(layout.shape), leaves(layout.stride), strict=True))
 
 
-@cached
-def coalesce(layout: AnyLayout, profile: Tile = 0) -> AnyLayout:
+@on_outer
+def coalesce(layout: Layout, profile: Any = 0) -> Layout:
     """The same function of an index with as few modes as possible.
 
     A `profile` keeps that structure: each mode of the layout at a leaf of it is coalesced on its own.
     """
-    if isinstance(layout, ComposedLayout):
-        return with_outer(layout, cast(Layout, coalesce(layout.outer, profile)))
     if is_tuple(profile):
         if len(profile) > len(layout):
             raise LayoutError(f"coalesce: profile {show(profile)} has more modes than {layout}")
-        kept = [cast(Layout, coalesce(layout[mode], inner)) for mode, inner in enumerate(profile)]
+        kept = [coalesce(layout[mode], inner) for mode, inner in enumerate(profile)]
         return join(*kept, *(layout[mode] for mode in range(len(profile), len(layout))))
     return _layout_of(_merged(_flat_modes(layout)))
 
@@ -92,7 +90,7 @@ def _continues(size: Integer, stride: Any, next_size: Integer, next_stride: Any)
     return known and end == next_stride
 
 
-@cached
+@on_outer
 def filter_zeros(layout: Layout) -> Layout:
     """The layout with every mode of stride 0 cut to size 1."""
 
@@ -102,10 +100,10 @@ def filter_zeros(layout: Layout) -> Layout:
     return Layout(map_leaves(size, layout.stride, layout.shape), layout.stride)
 
 
-@cached
+@on_outer
 def filter_layout(layout: Layout) -> Layout:
     """The layout without its modes of stride 0 and size 1, coalesced: it visits each offset once."""
-    return cast(Layout, coalesce(filter_zeros(layout)))
+    return coalesce(filter_zeros(layout))
 
 
 @cached
@@ -117,7 +115,10 @@ def composition(left: Any, right: Any) -> Any:
     if isinstance(left, ComposedLayout):
         return ComposedLayout(left.inner, left.offset, composition(left.outer, right))
     if isinstance(left, Swizzle):
-        return ComposedLayout(left, 0, right)
+        outer = right if isinstance(right, Layout | ComposedLayout) else make_layout(right)
+        if isinstance(outer, ComposedLayout):
+            raise LayoutError(f"composition: {outer} on the right is not a plain layout")
+        return outer if left.bits == 0 else ComposedLayout(left, 0, outer)
     if right is None:
         return left
     if is_tuple(right):
@@ -126,12 +127,11 @@ def composition(left: Any, right: Any) -> Any:
                 f"composition: the tile {show_tile(right)} has {len(right)} modes, the layout {left} has {len(left)}"
             )
         return join(*(composition(left[mode], each) for mode, each in enumerate(right)))
-    if not isinstance(right, Layout | ComposedLayout):
-        right = make_layout(right)
     if isinstance(right, ComposedLayout):
-        return ComposedLayout(
-            composition(left, right.inner) if isinstance(right.inner, Layout) else left, 0, right.outer
-        )
+        raise LayoutError(f"composition: {right} on the right is not a plain layout")
+    right = right if isinstance(right, Layout) else make_layout(right)
+    if () in (left.shape, right.shape) or not list(leaves(left.shape)):
+        raise LayoutError(f"composition: there is nothing in {left if not list(leaves(left.shape)) else right}")
     return _compose(left, right.shape, right.stride, _Composition(left, right))
 
 
@@ -173,7 +173,7 @@ def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layo
                     f"size {rest_shape} is not a multiple of the {new_shape} elements left in {size}:{step}"
                 )
             result.append((new_shape, step * rest_stride))
-            rest_shape = floor_divide(rest_shape, new_shape)
+            rest_shape = divide(rest_shape, new_shape)
         rest_stride = next_stride
     if result and rest_shape == 1:
         return _layout_of(result)
@@ -190,7 +190,7 @@ def _endless_modes(layout: Layout) -> list[tuple[Any, Any]]:
 
 
 def _check_stride(size: Any, stride: Any, whole: _Composition) -> None:
-    if isinstance(size, int) and isinstance(stride, int) and stride % size and abs(stride) > size:
+    if isinstance(size, int) and isinstance(stride, int) and stride % size and stride > size:
         raise whole.error(f"stride {stride} is neither a multiple of size {size} nor smaller than it")
 
 
@@ -201,17 +201,19 @@ def complement(layout: Layout, cotarget: IntTuple) -> Layout:
     With several modes, strides must be known. Where they lead to coordinates, `cotarget` is the box of these. Raises
     `LayoutError` when `layout` visits an offset twice.
     """
+    if any(isinstance(stride, Basis) for stride in leaves(layout.stride)):
+        return _complement_of_coordinates(layout, cotarget)
     remaining = _flat_modes(filter_layout(layout))
-    if any(isinstance(stride, Basis) for _, stride in remaining):
-        return _complement_of_coordinates(layout, remaining, modes(cotarget))
     if remaining == [(1, 0)]:
-        return cast(Layout, coalesce(make_layout(cotarget)))
+        return coalesce(make_layout(cotarget))
     if len(remaining) > 1 and not all(isinstance(stride, int) for _, stride in remaining):
         raise LayoutError(f"complement of {layout}: with several modes, strides have to be known")
     result: list[tuple[Any, Any]] = []
     end: Integer = 1
     for size, stride in sorted(remaining, key=lambda mode: mode[1]) if len(remaining) > 1 else remaining:
-        gap = floor_divide(stride, end)
+        if isinstance(stride, int) and stride < 0:
+            raise LayoutError(f"complement of {layout}: stride {stride} is negative")
+        gap = divide(stride, end)
         if gap == 0:
             raise LayoutError(
                 f"complement of {layout}: it is not injective: mode {size}:{stride} begins inside the modes before it"
@@ -221,7 +223,7 @@ def complement(layout: Layout, cotarget: IntTuple) -> Layout:
     rest = ceil_div(cotarget, end)
     rest = _known_first(rest) if isinstance(end, int) else product(rest)
     result += zip(leaves(rest), leaves(prefix_products(rest, end)), strict=True)
-    return cast(Layout, coalesce(_layout_of(result)))
+    return coalesce(_layout_of(result))
 
 
 def _known_first(shape: IntTuple) -> IntTuple:
@@ -231,21 +233,29 @@ def _known_first(shape: IntTuple) -> IntTuple:
     return (*sizes[:known], product(tuple(sizes[known:]))) if known else product(shape)
 
 
-def _complement_of_coordinates(layout: Layout, flat: list[tuple[Any, Any]], box: tuple[Any, ...]) -> Layout:
-    if any(isinstance(stride, Basis) and len(stride.path) > 1 for _, stride in flat):
-        raise LayoutError(f"complement of {layout}: its strides lead into coordinates of more than one level")
-    rank = max(len(box), *(stride.path[0] + 1 for _, stride in flat))
-    result: list[Layout] = []
-    for mode in range(rank):
-        along = _layout_of([(size, stride.value) for size, stride in flat if stride.path == (mode,)])
-        rest = complement(along, box[mode] if mode < len(box) else 1)
-        scaled = map_leaves(functools.partial(_along, mode), rest.stride)
-        result.append(Layout(rest.shape, scaled))
-    return join(*result)
+def _complement_of_coordinates(layout: Layout, box: IntTuple) -> Layout:
+    """What `layout` leaves out of each mode of a `box` of coordinates."""
+    steps: list[tuple[Any, Basis]] = []
+    for size, stride in _flat_modes(filter_layout(layout)):
+        if isinstance(stride, Basis):
+            steps.append((size, stride))
+        elif size != 1:
+            raise LayoutError(f"complement of {layout}: stride {stride} is an offset, others lead to coordinates")
+
+    def along(path: tuple[int, ...], size: Any) -> Layout:
+        deeper = [basis.path[len(path)] for _, basis in steps if basis.path[: len(path)] == path != basis.path]
+        parts = modes(size) if deeper or is_tuple(size) or not path else ()
+        if parts:
+            count = max(len(parts), *(mode + 1 for mode in deeper), 0)
+            return join(*(along((*path, m), parts[m] if m < len(parts) else 1) for m in range(count)))
+        rest = complement(_layout_of([(s, basis.value) for s, basis in steps if basis.path == path]), size)
+        return Layout(rest.shape, map_leaves(functools.partial(_along, path), rest.stride))
+
+    return along((), box)
 
 
-def _along(mode: int, stride: Integer) -> Basis | int:
-    return Basis(stride, (mode,)) if stride != 0 else 0
+def _along(path: tuple[int, ...], stride: Integer) -> Basis | int:
+    return Basis(stride, path) if stride != 0 else 0
 
 
 @cached
@@ -264,12 +274,7 @@ def left_inverse(layout: Layout) -> Layout:
     Raises `LayoutError` when the strides, sorted, are not multiples of one another, or are not known.
     """
 
-    def filled(steps: list[_Step]) -> list[tuple[Any, Any]]:
-        return _filled(layout, steps)
-
-    inverse = _inverse(layout, filled)
-    by_mode = any(isinstance(stride, Basis) for stride in leaves(layout.stride))
-    return cast(Layout, coalesce(inverse, (0,) * len(inverse) if by_mode else 0))
+    return _inverse(layout, functools.partial(_filled, layout))
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +287,7 @@ class _Step:
 
 
 def _inverse(layout: Layout, invert: Callable[[list[_Step]], list[tuple[Any, Any]]]) -> Layout:
-    flat = _flat_modes(cast(Layout, coalesce(layout)))
+    flat = _flat_modes(coalesce(layout))
     starts = leaves(prefix_products(tuple(size for size, _ in flat)))
     steps = [_Step(size, stride, start) for (size, stride), start in zip(flat, starts, strict=True)]
     if not any(isinstance(step.stride, Basis) for step in steps):
@@ -303,9 +308,9 @@ def _contiguous(steps: list[_Step]) -> list[tuple[Any, Any]]:
     result: list[tuple[Any, Any]] = []
     wanted: Integer = 1
     rest = list(steps)
-    while step := next((s for s in rest if isinstance(s.stride, int) and abs(s.stride) == wanted), None):
+    while step := next((s for s in rest if isinstance(s.stride, int) and s.stride == wanted), None):
         rest.remove(step)
-        result.append((step.size, step.start * sign(step.stride)))
+        result.append((step.size, step.start))
         if not isinstance(step.size, int):
             break
         wanted *= step.size
@@ -313,20 +318,22 @@ def _contiguous(steps: list[_Step]) -> list[tuple[Any, Any]]:
 
 
 def _filled(layout: Layout, steps: list[_Step]) -> list[tuple[Any, Any]]:
-    if not all(isinstance(step.stride, int) for step in steps):
-        raise LayoutError(f"left_inverse of {layout}: its strides have to be known")
-    steps = sorted((step for step in steps if step.stride != 0), key=lambda step: abs(step.stride))
+    for step in steps:
+        if not isinstance(step.stride, int) or step.stride < 0:
+            reason = "has to be known" if isinstance(step.stride, Symbolic) else "is negative"
+            raise LayoutError(f"left_inverse of {layout}: stride {step.stride} {reason}")
+    steps = sorted((step for step in steps if step.stride != 0), key=lambda step: step.stride)
     if not steps:
         return []
-    result: list[tuple[Any, Any]] = [(abs(steps[0].stride), 0)]
+    result: list[tuple[Any, Any]] = [(steps[0].stride, 0)]
     for step, following in itertools.pairwise(steps):
         if following.stride % step.stride:
             raise LayoutError(
                 f"left_inverse of {layout}: stride {following.stride} is not a multiple of stride {step.stride}"
             )
-        result.append((abs(following.stride // step.stride), step.start * sign(step.stride)))
-    result.append((steps[-1].size, steps[-1].start * sign(steps[-1].stride)))
-    return result
+        result.append((following.stride // step.stride, step.start))
+    result.append((steps[-1].size, steps[-1].start))
+    return _merged(result)
 
 
 def show_tile(tile: Tile) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cutecc.errors import LayoutError
 from cutecc.layout.integers import Integer, add, multiply
 
 
@@ -36,11 +37,17 @@ ArithmeticTuple = Integer | tuple["ArithmeticTuple", ...]
 
 
 def add_coordinates(left: ArithmeticTuple, right: ArithmeticTuple) -> ArithmeticTuple:
-    """`left + right`, mode by mode, the shorter one filled up with zeros."""
+    """`left + right`, mode by mode, the shorter one filled up with zeros.
+
+    Raises `LayoutError` when a mode of the one is a number other than 0, and that of the other a coordinate.
+    """
     if not isinstance(left, tuple) and not isinstance(right, tuple):
         return add(left, right)
-    left = left if isinstance(left, tuple) else () if left == 0 else (left,)
-    right = right if isinstance(right, tuple) else () if right == 0 else (right,)
+    if not isinstance(left, tuple) or not isinstance(right, tuple):
+        number, other = (right, left) if isinstance(left, tuple) else (left, right)
+        if number != 0:
+            raise LayoutError(f"the number {number} cannot be added to a coordinate of several modes")
+        return other
     length = max(len(left), len(right))
     left, right = (*left, *(0,) * (length - len(left))), (*right, *(0,) * (length - len(right)))
     return tuple(map(add_coordinates, left, right))

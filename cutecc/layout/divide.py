@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from cutecc.errors import LayoutError
-from cutecc.layout.algebra import Tile, cached, coalesce, complement, composition, show_tile
+from cutecc.layout.algebra import Tile, coalesce, complement, composition, show_tile
 from cutecc.layout.layout import Layout, join, make_layout
-from cutecc.layout.swizzle import AnyLayout, ComposedLayout, with_outer
+from cutecc.layout.swizzle import on_outer
 from cutecc.layout.tuples import is_tuple
 
 
-@cached
-def logical_divide(layout: AnyLayout, tiler: Tile) -> AnyLayout:
+@on_outer
+def logical_divide(layout: Layout, tiler: Tile) -> Layout:
     """The layout as `(tile, rest)`, or with a tuple for a tiler each mode as `(tile, rest)`.
 
     Raises `LayoutError` when the tiler does not divide the layout.
     """
-    if isinstance(layout, ComposedLayout):
-        return with_outer(layout, cast(Layout, logical_divide(layout.outer, tiler)))
     if tiler is None:
         return layout
     if is_tuple(tiler):
-        _check_rank("logical_divide", layout, tiler)
-        divided = [cast(Layout, logical_divide(layout[mode], each)) for mode, each in enumerate(tiler)]
+        _check_rank(layout, tiler)
+        divided = [logical_divide(layout[mode], each) for mode, each in enumerate(tiler)]
         return join(*divided, *(layout[mode] for mode in range(len(tiler), len(layout))))
     tile = tiler if isinstance(tiler, Layout) else make_layout(tiler)
     try:
-        return composition(layout, join(tile, complement(tile, cast(Layout, coalesce(layout)).shape)))
+        return composition(layout, join(tile, complement(tile, coalesce(layout).shape)))
     except LayoutError as error:
         raise LayoutError(error.message, notes=[*error.notes, f"to divide {layout} by {tile}"]) from None
 
 
-@cached
-def zipped_divide(layout: AnyLayout, tiler: Tile) -> AnyLayout:
+@on_outer
+def zipped_divide(layout: Layout, tiler: Tile) -> Layout:
     """The layout as `((tile, ...), (rest, ...))`: one mode within a tile, one among the tiles."""
-    if isinstance(layout, ComposedLayout):
-        return with_outer(layout, cast(Layout, zipped_divide(layout.outer, tiler)))
-    divided = cast(Layout, logical_divide(layout, tiler))
+    divided = logical_divide(layout, tiler)
     if not is_tuple(tiler):
-        return divided
+        return join(*_unzipped(divided, tiler))
     tiles: list[Layout] = []
     rests: list[Layout] = []
     for mode, each in enumerate(tiler):
@@ -61,21 +57,17 @@ def _unzipped(layout: Layout, tiler: Tile) -> tuple[Layout, Layout]:
     return layout[0], layout[1]
 
 
-@cached
-def tiled_divide(layout: AnyLayout, tiler: Tile) -> AnyLayout:
+@on_outer
+def tiled_divide(layout: Layout, tiler: Tile) -> Layout:
     """The layout as `((tile, ...), rest, ...)`."""
-    if isinstance(layout, ComposedLayout):
-        return with_outer(layout, cast(Layout, tiled_divide(layout.outer, tiler)))
-    zipped = cast(Layout, zipped_divide(layout, tiler))
+    zipped = zipped_divide(layout, tiler)
     return join(zipped[0], *_each(zipped[1]))
 
 
-@cached
-def flat_divide(layout: AnyLayout, tiler: Tile) -> AnyLayout:
+@on_outer
+def flat_divide(layout: Layout, tiler: Tile) -> Layout:
     """The layout as `(tile, ..., rest, ...)`."""
-    if isinstance(layout, ComposedLayout):
-        return with_outer(layout, cast(Layout, flat_divide(layout.outer, tiler)))
-    zipped = cast(Layout, zipped_divide(layout, tiler))
+    zipped = zipped_divide(layout, tiler)
     return join(*_each(zipped[0]), *_each(zipped[1]))
 
 
@@ -83,8 +75,6 @@ def _each(layout: Layout) -> list[Layout]:
     return [layout[mode] for mode in range(len(layout))]
 
 
-def _check_rank(name: str, layout: Layout, tiler: tuple[Any, ...]) -> None:
+def _check_rank(layout: Layout, tiler: tuple[Any, ...]) -> None:
     if len(tiler) > len(layout):
-        raise LayoutError(
-            f"{name}: the tiler {show_tile(tiler)} has {len(tiler)} modes, the layout {layout} has {len(layout)}"
-        )
+        raise LayoutError(f"the tiler {show_tile(tiler)} has {len(tiler)} modes, the layout {layout} has {len(layout)}")

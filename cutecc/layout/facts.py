@@ -74,7 +74,7 @@ def offsets(layout: AnyLayout) -> list[int]:
         inside = offsets(layout.outer)
         return [cast(Any, layout.inner)(cast(int, layout.offset) + offset) for offset in inside]
     found = [0]
-    flat = cast(Layout, coalesce(layout))
+    flat = coalesce(layout)
     for size, stride in zip(leaves(flat.shape), leaves(flat.stride), strict=True):
         found = [offset + step * stride for step in range(size) for offset in found]
     return found

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
-Operation = Literal["+", "-", "*", "//", "ceil_div", "%", "min", "max", "abs", "^", "&", ">>", "<<"]
+from cutecc.errors import LayoutError
+
+Operation = Literal["+", "-", "*", "/", "%", "ceil_div", "shape_div", "min", "abs", "sign", "^", "&", ">>", "<<"]
+"""`/` and `%` truncate, as in C and in the code that CuTe makes; `ceil_div` rounds up."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Symbolic:
     """An integer that is not known before the kernel runs: a variable, or an expression over variables.
 
     CuTe prints each one as `?`, with what is known of it: `?{div=4}`, `?{i64 div=4}`. Two of them are equal when they
     are the same expression; the algebra, like CuTe's, never concludes more about them than width and divisibility say.
+    `symbol` and the arithmetic below make them.
     """
 
     operation: Operation | None = None
@@ -24,19 +29,24 @@ class Symbolic:
     name: str = ""
     """A variable's name; CuTe's own text has none."""
     width: int = 32
-    """Bits: 32 or 64."""
+    """Bits: 8, 16, 32 or 64."""
     divisibility: int = 1
     """The largest known divisor."""
-    _hash: int = field(default=0, compare=False, repr=False)
+    _hash: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
+        if self.width not in (8, 16, 32, 64) or self.divisibility < 1:
+            raise LayoutError(f"there are no integers of {self.width} bits that {self.divisibility} divides")
         # An expression is hashed often, and is as deep as the algebra that made it.
-        object.__setattr__(
-            self, "_hash", hash((self.operation, self.operands, self.name, self.width, self.divisibility))
-        )
+        parts = (self.operation, self.operands, self.name, self.width, self.divisibility)
+        object.__setattr__(self, "_hash", hash(parts))
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __repr__(self) -> str:
+        # Written out, an expression can be longer than memory: parts of it stand in many places.
+        return f"<{self.name or self.operation} {self}>"
 
     def __str__(self) -> str:
         known = [f"i{self.width}"] if self.width != 32 else []
@@ -62,18 +72,6 @@ class Symbolic:
     def __neg__(self) -> Integer:
         return multiply(self, -1)
 
-    def __floordiv__(self, other: Integer) -> Integer:
-        return floor_divide(self, other)
-
-    def __rfloordiv__(self, other: Integer) -> Integer:
-        return floor_divide(other, self)
-
-    def __mod__(self, other: Integer) -> Integer:
-        return modulo(self, other)
-
-    def __rmod__(self, other: Integer) -> Integer:
-        return modulo(other, self)
-
 
 Integer: TypeAlias = int | Symbolic
 
@@ -90,7 +88,7 @@ def divisibility(value: Integer) -> int:
 
 def width(value: Integer) -> int:
     """Bits that hold the value: a known one fits where the others do."""
-    return 32 if isinstance(value, int) else value.width
+    return 8 if isinstance(value, int) else value.width
 
 
 def divides(divisor: Integer, value: Integer) -> bool:
@@ -98,7 +96,9 @@ def divides(divisor: Integer, value: Integer) -> bool:
     return isinstance(divisor, int) and divisor != 0 and divisibility(value) % divisor == 0
 
 
+@functools.lru_cache(maxsize=65536)
 def _expression(operation: Operation, operands: tuple[Integer, ...], known_divisor: int) -> Symbolic:
+    # Equal expressions are one object, so that comparing two stops where they share parts.
     return Symbolic(operation, operands, width=max(map(width, operands)), divisibility=max(1, known_divisor))
 
 
@@ -135,27 +135,35 @@ def multiply(left: Integer, right: Integer) -> Integer:
     return _expression("*", (left, right), divisibility(left) * divisibility(right))
 
 
-def floor_divide(left: Integer, right: Integer) -> Integer:
-    """`left / right`, rounded down; the operands are not negative, as sizes are not."""
+def divide(left: Integer, right: Integer) -> Integer:
+    """`left / right`, rounded towards 0. Raises `LayoutError` for a division by 0."""
+    _check_divisor(right)
     if isinstance(left, int) and isinstance(right, int):
-        return left // right
+        return _truncated(left, right)
     if right == 1 or left == 0:
         return left
-    return _expression("//", (left, right), _quotient_divisibility(left, right))
+    exact = isinstance(right, int) and divides(right, left)
+    return _expression("/", (left, right), divisibility(left) // abs(cast(int, right)) if exact else 1)
 
 
-def exact_quotient(left: Integer, right: int) -> Integer:
-    """`left / right`, where nothing is left over: a divisor of `left` that shares nothing with `right` stays one."""
-    if isinstance(left, int) or right == 1:
-        return floor_divide(left, right)
-    return _expression("//", (left, right), left.divisibility // math.gcd(left.divisibility, right))
+def remainder(left: Integer, right: Integer) -> Integer:
+    """What `divide` leaves, with the sign of `left`. Raises `LayoutError` for a division by 0."""
+    _check_divisor(right)
+    if isinstance(left, int) and isinstance(right, int):
+        return left - _truncated(left, right) * right
+    if left == 0 or right == 1 or divides(right, left):
+        return 0
+    # CuTe keeps the divisor only where it divides the modulus, not their common one.
+    known = divisibility(left)
+    return _expression("%", (left, right), known if divides(known, right) else 1)
 
 
 def ceil_divide(left: Integer, right: Integer) -> Integer:
-    """`left / right`, rounded up; the operands are not negative.
+    """`left / right`, rounded up. Raises `LayoutError` for a division by 0.
 
     Nothing is known of what divides it, also where `right` divides `left`, because CuTe's types say so.
     """
+    _check_divisor(right)
     if isinstance(left, int) and isinstance(right, int):
         return -(-left // right)
     if right == 1 or left == 0:
@@ -163,15 +171,27 @@ def ceil_divide(left: Integer, right: Integer) -> Integer:
     return _expression("ceil_div", (left, right), 1)
 
 
-def modulo(left: Integer, right: Integer) -> Integer:
-    """The remainder of `left / right`; the operands are not negative."""
+def shape_divide(left: Integer, right: Integer) -> Integer:
+    """What is left of size `left` after `right` elements are taken: the quotient, but 1 where it would be 0.
+
+    Raises `LayoutError` when of two known sizes neither divides the other.
+    """
+    _check_divisor(right)
     if isinstance(left, int) and isinstance(right, int):
-        return left % right
-    if left == 0 or right == 1 or divides(right, left):
-        return 0
-    # CuTe keeps the divisor only where it divides the modulus, not their common one.
-    known = divisibility(left)
-    return _expression("%", (left, right), known if divides(known, right) else 1)
+        if left % right and right % left:
+            raise LayoutError(f"shape_div: neither of {left} and {right} divides the other")
+        return -(-left // right)
+    return left if left == 1 else _expression("shape_div", (left, right), 1)
+
+
+def _check_divisor(divisor: Integer) -> None:
+    if divisor == 0:
+        raise LayoutError("division by 0")
+
+
+def _truncated(left: int, right: int) -> int:
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
 
 
 def minimum(left: Integer, right: Integer) -> Integer:
@@ -183,15 +203,6 @@ def minimum(left: Integer, right: Integer) -> Integer:
     )
 
 
-def maximum(left: Integer, right: Integer) -> Integer:
-    """The larger of two."""
-    if isinstance(left, int) and isinstance(right, int):
-        return max(left, right)
-    return (
-        left if left == right else _expression("max", (left, right), math.gcd(divisibility(left), divisibility(right)))
-    )
-
-
 def absolute(value: Integer) -> Integer:
     """The value without its sign."""
     return abs(value) if isinstance(value, int) else _expression("abs", (value,), value.divisibility)
@@ -199,6 +210,9 @@ def absolute(value: Integer) -> Integer:
 
 def exclusive_or(value: Symbolic, mask: int, shift: int) -> Integer:
     """`value` with the bits below flipped by those in `mask`, moved right by `shift` bits (left when negative)."""
+    if value.divisibility & -value.divisibility > mask:
+        # The flipping bits are known to be 0.
+        return value
     picked = _expression("&", (value, mask), _low_bits(mask))
     moved = _expression(
         ">>" if shift >= 0 else "<<", (picked, abs(shift)), _low_bits(mask >> shift if shift >= 0 else mask << -shift)
@@ -211,52 +225,73 @@ def _low_bits(mask: int) -> int:
     return mask & -mask
 
 
-def sign(value: Integer) -> int:
-    """-1, 0 or 1; a symbolic value counts as positive, as CuTe's dynamic strides do."""
-    return (value > 0) - (value < 0) if isinstance(value, int) else 1
-
-
-def _quotient_divisibility(left: Integer, right: Integer) -> int:
-    if isinstance(right, int) and right != 0 and divides(right, left):
-        return divisibility(left) // abs(right)
-    return 1
+def sign(value: Integer) -> Integer:
+    """-1, 0 or 1."""
+    return (value > 0) - (value < 0) if isinstance(value, int) else _expression("sign", (value,), 1)
 
 
 def variables(value: Integer) -> list[Symbolic]:
     """The variables of an expression, each once, in the order they are read."""
-    if isinstance(value, int):
-        return []
-    if value.operation is None:
-        return [value]
-    return list(dict.fromkeys(variable for operand in value.operands for variable in variables(operand)))
+    found: dict[Symbolic, None] = {}
+    seen: set[int] = set()
+
+    def visit(part: Integer) -> None:
+        if isinstance(part, int) or id(part) in seen:
+            return
+        seen.add(id(part))
+        if part.operation is None:
+            found[part] = None
+        for operand in part.operands:
+            visit(operand)
+
+    visit(value)
+    return list(found)
 
 
 def evaluate(value: Integer, values: Mapping[str, int]) -> int:
-    """The value of an expression when its variables have `values`, by name. Raises `KeyError` for a missing one."""
-    if isinstance(value, int):
-        return value
-    if value.operation is None:
-        return values[value.name]
-    operands = [evaluate(operand, values) for operand in value.operands]
-    match value.operation, operands:
+    """The value of an expression when its variables have `values`, by name.
+
+    Raises `KeyError` for a missing one, `LayoutError` for a division by 0.
+    """
+    known: dict[int, int] = {}
+
+    def of(part: Integer) -> int:
+        if isinstance(part, int):
+            return part
+        if id(part) not in known:
+            operands = [of(operand) for operand in part.operands]
+            known[id(part)] = values[part.name] if part.operation is None else _compute(part, operands)
+        return known[id(part)]
+
+    return of(value)
+
+
+def _compute(expression: Symbolic, operands: list[int]) -> int:
+    match expression.operation, operands:
         case "+", [left, right]:
             return left + right
         case "-", [left, right]:
             return left - right
         case "*", [left, right]:
             return left * right
-        case "//", [left, right]:
-            return left // right
-        case "ceil_div", [left, right]:
-            return -(-left // right)
+        case "/", [left, right]:
+            _check_divisor(right)
+            return _truncated(left, right)
         case "%", [left, right]:
-            return left % right
-        case "min", _:
-            return min(operands)
-        case "max", _:
-            return max(operands)
+            _check_divisor(right)
+            return left - _truncated(left, right) * right
+        case "ceil_div", [left, right]:
+            _check_divisor(right)
+            return -(-left // right)
+        case "shape_div", [left, right]:
+            _check_divisor(right)
+            return _truncated(left, right) or ((left > 0) - (left < 0)) * ((right > 0) - (right < 0))
+        case "min", [left, right]:
+            return min(left, right)
         case "abs", [operand]:
             return abs(operand)
+        case "sign", [operand]:
+            return (operand > 0) - (operand < 0)
         case "^", [left, right]:
             return left ^ right
         case "&", [left, right]:
@@ -266,4 +301,4 @@ def evaluate(value: Integer, values: Mapping[str, int]) -> int:
         case "<<", [left, right]:
             return left << right
         case _:
-            raise AssertionError(f"no such operation: {value.operation}")
+            raise AssertionError(f"no such operation: {expression.operation}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cutecc.errors import LayoutError
 from cutecc.layout.basis import ArithmeticTuple, Basis, add_coordinates
-from cutecc.layout.integers import Integer, absolute, add, floor_divide, modulo, multiply, subtract
+from cutecc.layout.integers import Integer, Symbolic, absolute, add, divide, multiply, remainder, subtract, width
 from cutecc.layout.tuples import (
     Coordinate,
     IntTuple,
@@ -39,8 +39,14 @@ class Layout:
     def __post_init__(self) -> None:
         if not congruent(self.shape, self.stride):
             raise LayoutError(f"shape {show(self.shape)} and stride {show(self.stride)} do not nest alike")
-        if any(isinstance(size, int) and size < 1 for size in leaves(self.shape)):
-            raise LayoutError(f"shape {show(self.shape)}: sizes are at least 1")
+        for size in leaves(self.shape):
+            if not isinstance(size, int | Symbolic):
+                raise LayoutError(f"shape {show(self.shape)}: '{show(size)}' is not a size")
+            if isinstance(size, int) and size < 1:
+                raise LayoutError(f"shape {show(self.shape)}: sizes are at least 1")
+        for stride in leaves(self.stride):
+            if not isinstance(stride, int | Symbolic | Basis):
+                raise LayoutError(f"stride {show(self.stride)}: '{show(stride)}' is not a stride")
 
     @classmethod
     def parse(cls, text: str) -> Layout:
@@ -65,7 +71,7 @@ class Layout:
 
     def __call__(self, coordinate: Coordinate) -> Any:
         """The offset of a coordinate; with `Basis` strides, the coordinate it goes to."""
-        return crd2idx(coordinate, self.shape, self.stride)
+        return _crd2idx(coordinate, self.shape, self.stride)
 
     @property
     def rank(self) -> int:
@@ -89,7 +95,17 @@ class Layout:
         for size, stride in zip(leaves(self.shape), leaves(self.stride), strict=True):
             path, step = (stride.path, stride.value) if isinstance(stride, Basis) else ((), stride)
             last[path] = add(last.get(path, 0), multiply(subtract(size, 1), absolute(step)))
-        return product(tuple(add(each, 1) for each in last.values()))
+        found = product(tuple(add(each, 1) for each in last.values()))
+        if isinstance(found, int) or is_static(self.shape):
+            return found
+        # CuTe asks for the offset of the last index, in which every stride has a part.
+        widest = max(width(part.value if isinstance(part, Basis) else part) for part in self.leaves)
+        return replace(found, width=max(found.width, widest))
+
+    @property
+    def leaves(self) -> list[Any]:
+        """All sizes, then all strides."""
+        return [*leaves(self.shape), *leaves(self.stride)]
 
     @property
     def is_static(self) -> bool:
@@ -113,9 +129,8 @@ def crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride | None = Non
     The coordinate nests as the shape does, or less: an integer counts through the modes below it, leftmost fastest.
     With `Basis` strides the result is a coordinate. Raises `LayoutError` when they do not fit.
     """
-    stride = prefix_products(shape) if stride is None else stride
-    total = _crd2idx(coordinate, shape, stride)
-    return 0 if total is None else total
+    layout = make_layout(shape, stride)
+    return _crd2idx(coordinate, layout.shape, layout.stride)
 
 
 def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
@@ -129,8 +144,8 @@ def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
         parts: list[Any] = []
         for mode, step in zip(shape[:-1], modes(stride)[:-1], strict=True):
             size = product(mode)
-            parts.append(_crd2idx(modulo(coordinate, size), mode, step))
-            coordinate = floor_divide(coordinate, size)
+            parts.append(_crd2idx(remainder(coordinate, size), mode, step))
+            coordinate = divide(coordinate, size)
         if shape:
             parts.append(_crd2idx(coordinate, shape[-1], modes(stride)[-1]))
         return _sum(parts)
@@ -167,6 +182,6 @@ def idx2crd(index: Any, shape: IntTuple) -> IntTuple:
     coordinates: list[IntTuple] = []
     for mode in shape[:-1]:
         size = product(mode)
-        coordinates.append(idx2crd(modulo(index, size), mode))
-        index = floor_divide(index, size)
+        coordinates.append(idx2crd(remainder(index, size), mode))
+        index = divide(index, size)
     return (*coordinates, *(idx2crd(index, mode) for mode in shape[-1:]))

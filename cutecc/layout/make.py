@@ -12,7 +12,7 @@ from cutecc.layout.integers import Integer, multiply
 from cutecc.layout.layout import Layout, make_layout
 from cutecc.layout.modes import append_to_rank
 from cutecc.layout.product import blocked_product, raked_product
-from cutecc.layout.swizzle import AnyLayout, ComposedLayout, with_outer
+from cutecc.layout.swizzle import AnyLayout, ComposedLayout, on_outer
 from cutecc.layout.tuples import (
     IntTuple,
     ceil_div,
@@ -33,19 +33,16 @@ def make_ordered_layout(shape: IntTuple, order: IntTuple) -> Layout:
     """A compact layout whose mode with the smallest number in `order` is the fastest.
 
     `order` nests as `shape` does, or less: a mode under one number is compact with its leftmost mode fastest. Modes of
-    equal numbers get equal strides.
+    equal numbers get equal strides; those whose number is not known come last, from left to right.
     """
     blocks = list(_blocks(order, shape))
+    places = [(0, rank) if isinstance(rank, int) else (1, number) for number, (rank, _) in enumerate(blocks)]
 
-    def start(rank: Integer) -> Integer:
-        return product(tuple(size for other, size in blocks if _before(other, rank)))
+    def strides(number: int) -> Any:
+        faster = tuple(mode for place, (_, mode) in zip(places, blocks, strict=True) if place < places[number])
+        return prefix_products(blocks[number][1], product(faster))
 
-    def strides(rank: Any, mode: Any) -> Any:
-        if is_tuple(rank):
-            return tuple(map(strides, rank, mode))
-        return prefix_products(mode, start(rank))
-
-    return Layout(shape, strides(order, shape))
+    return Layout(shape, nested_as(order, map(strides, range(len(blocks)))))
 
 
 def _blocks(order: Any, shape: Any) -> Iterator[tuple[Integer, IntTuple]]:
@@ -59,20 +56,15 @@ def _blocks(order: Any, shape: Any) -> Iterator[tuple[Integer, IntTuple]]:
         yield from _blocks(rank, mode)
 
 
-def _before(rank: Integer, other: Integer) -> bool:
-    """Whether a mode of `rank` is faster than one of `other`; one that is not known is the slowest."""
-    return isinstance(rank, int) and (not isinstance(other, int) or rank < other)
-
-
 @cached
-def make_layout_like(layout: Layout) -> Layout:
+def make_layout_like(layout: AnyLayout) -> Layout:
     """A compact layout of the same shape whose modes are ordered by `layout`'s strides; stride 0 stays.
 
     Strides that are not known count as larger than those that are, and are ordered from left to right. Modes of equal
     strides get equal ones again.
     """
-    shown = filter_zeros(layout)
-    compact = _ordered_by_strides(shown, 1)
+    layout = layout.outer if isinstance(layout, ComposedLayout) else layout
+    compact = _ordered_by_strides(filter_zeros(layout), 1)
 
     def kept(stride: Any, new: Integer) -> Integer:
         return 0 if stride == 0 else new
@@ -81,12 +73,13 @@ def make_layout_like(layout: Layout) -> Layout:
 
 
 @cached
-def make_fragment_like(layout: Layout) -> Layout:
+def make_fragment_like(layout: AnyLayout) -> Layout:
     """A compact layout for registers: the first mode leftmost fastest, the others ordered by `layout`'s strides.
 
     Stride 0 stays in the first of several modes alone. With a size that is not known, all go from left to right.
     """
-    if len(layout) == 1 or not is_static(layout.shape):
+    layout = layout.outer if isinstance(layout, ComposedLayout) else layout
+    if len(layout) <= 1 or not is_static(layout.shape):
         return make_layout(layout.shape)
     first = filter_zeros(layout[0])
     fragment = Layout(layout[0].shape, prefix_products(first.shape))
@@ -99,7 +92,7 @@ def _ordered_by_strides(layout: Layout, start: Integer) -> Layout:
 
     def place(position: int) -> tuple[int, int]:
         stride = flat[position][1]
-        return (0, abs(stride)) if isinstance(stride, int) else (1, position)
+        return (0, stride) if isinstance(stride, int) else (1, position)
 
     def compact(position: int) -> Integer:
         if flat[position][0] == 1:
@@ -128,22 +121,23 @@ def make_layout_tv(threads: Layout, values: Layout) -> tuple[IntTuple, Layout]:
 
     `threads` sends a coordinate of the grid of threads to a thread's number, `values` the coordinate of a value in its
     thread to the value's number; both have to be compact. For example `(4,32):(32,1)` and `(4,4):(4,1)` give the tile
-    `(16,128)` and `((32,4),(4,4)):((64,4),(16,1))`.
+    `(16,128)` and `((32,4),(4,4)):((64,4),(16,1))`. Raises `LayoutError` for one that is not compact.
     """
+    for name, layout in (("threads", threads), ("values", values)):
+        if right_inverse(layout).size != layout.size:
+            raise LayoutError(f"make_layout_tv: the {name} {layout} are not compact: they do not number 0, 1, 2, …")
     elements = raked_product(threads, values)
     pairs = make_layout((threads.size, values.size))
     tile = tuple(map(product, modes(elements.shape)))
     return tile, cast(Layout, composition(right_inverse(elements), pairs))
 
 
-@cached
-def tile_to_shape(block: AnyLayout, shape: IntTuple, order: IntTuple | None = None) -> AnyLayout:
+@on_outer
+def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | None = None) -> Layout:
     """Copies of `block` that fill `shape`, the copies in the given order of modes (leftmost first without one).
 
     Each mode is `(block, copies)`; where the block does not divide the shape, the last copies stick out.
     """
-    if isinstance(block, ComposedLayout):
-        return with_outer(block, cast(Layout, tile_to_shape(block.outer, shape, order)))
 
     target = modes(shape)
     if len(block) > len(target):

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from cutecc.layout.algebra import Tile
 from cutecc.layout.basis import ArithmeticTuple, add_coordinates
 from cutecc.layout.divide import zipped_divide
-from cutecc.layout.layout import Layout, idx2crd
+from cutecc.layout.integers import Integer, add, divide, multiply, remainder
+from cutecc.layout.layout import Layout
 from cutecc.layout.make import make_identity_layout
 from cutecc.layout.modes import dice_tuple, slice_layout
-from cutecc.layout.swizzle import AnyLayout
-from cutecc.layout.tuples import Coordinate, IntTuple, is_tuple, modes, product, show
+from cutecc.layout.swizzle import SomeLayout
+from cutecc.layout.tuples import Coordinate, IntTuple, is_tuple, leaves, modes, product, show
 
 
 def local_tile(
-    layout: AnyLayout, tiler: Tile, coordinate: Coordinate, projection: Any = None
-) -> tuple[AnyLayout, ArithmeticTuple]:
+    layout: SomeLayout, tiler: Tile, coordinate: Coordinate, projection: Coordinate = None
+) -> tuple[SomeLayout, ArithmeticTuple]:
     """The tile at `coordinate` among the tiles of `layout`, and its offset; modes with `_` stay.
 
     A `projection` such as `(1, None, 1)` takes only the modes of `tiler` and `coordinate` where it has a number.
@@ -25,28 +26,37 @@ def local_tile(
     if projection is not None:
         tiler, coordinate = dice_tuple(projection, tiler), dice_tuple(projection, coordinate)
     divided = zipped_divide(layout, tiler)
-    among = cast(Any, divided.shape)[1]
-    return slice_layout((_whole(cast(Any, divided.shape)[0]), _filled(coordinate, among)), divided)
+    inside, among = modes(divided.shape)
+    return slice_layout((_whole(inside), _filled(coordinate, among)), divided)
 
 
 def local_partition(
-    layout: AnyLayout, threads: Layout, index: Coordinate, projection: Any = None
-) -> tuple[AnyLayout, ArithmeticTuple]:
+    layout: SomeLayout, threads: Layout, index: Integer, projection: Coordinate = None
+) -> tuple[SomeLayout, ArithmeticTuple]:
     """What thread `index` of `threads` gets when they are laid over `layout` again and again, and its offset."""
     coordinate = flat_coordinate(threads, index)
     tiler = tuple(map(product, modes(threads.shape)))
     if projection is not None:
         tiler, coordinate = dice_tuple(projection, tiler), dice_tuple(projection, coordinate)
     divided = zipped_divide(layout, tiler)
-    return slice_layout((coordinate, _whole(cast(Any, divided.shape)[1])), divided)
+    return slice_layout((coordinate, _whole(modes(divided.shape)[1])), divided)
 
 
-def flat_coordinate(layout: Layout, index: Any) -> Any:
-    """The coordinate, one integer for each mode at the top, that `layout` sends to `index`."""
-    from cutecc.layout.algebra import right_inverse
+def flat_coordinate(layout: Layout, index: Integer) -> tuple[Integer, ...]:
+    """The coordinate, one integer for each mode at the top, that an injective `layout` sends to `index`.
 
-    position = right_inverse(layout)(index)
-    return idx2crd(position, tuple(map(product, modes(layout.shape))))
+    Leaf by leaf it is `index / stride % size`, so indices beyond the layout begin again.
+    """
+    coordinate: list[Integer] = []
+    for mode in range(len(layout)):
+        total: Integer = 0
+        step: Integer = 1
+        for size, stride in zip(leaves(layout[mode].shape), leaves(layout[mode].stride), strict=True):
+            if stride != 0 and size != 1:
+                total = add(total, multiply(remainder(divide(index, stride), size), step))
+            step = multiply(step, size)
+        coordinate.append(total)
+    return tuple(coordinate)
 
 
 def _whole(shape: Any) -> Any:
@@ -74,14 +84,10 @@ class CoordinateTensor:
         """The coordinate at a coordinate."""
         return add_coordinates(self.offset, self.layout(coordinate))
 
-    def moved(self, by: ArithmeticTuple) -> CoordinateTensor:
-        """The same tensor, `by` further."""
-        return CoordinateTensor(add_coordinates(self.offset, by), self.layout)
-
-    def tile(self, tiler: Tile, coordinate: Coordinate, projection: Any = None) -> CoordinateTensor:
+    def tile(self, tiler: Tile, coordinate: Coordinate, projection: Coordinate = None) -> CoordinateTensor:
         """The tile at `coordinate`."""
         layout, offset = local_tile(self.layout, tiler, coordinate, projection)
-        return CoordinateTensor(add_coordinates(self.offset, offset), cast(Layout, layout))
+        return CoordinateTensor(add_coordinates(self.offset, offset), layout)
 
 
 def make_identity_tensor(shape: IntTuple) -> CoordinateTensor:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from cutecc.errors import LayoutError
-from cutecc.layout.algebra import Tile, cached, coalesce, complement, composition, show_tile
+from cutecc.layout.algebra import Tile, coalesce, complement, composition, show_tile
 from cutecc.layout.integers import multiply
 from cutecc.layout.layout import Layout, join, make_layout
 from cutecc.layout.modes import append_to_rank
+from cutecc.layout.swizzle import on_outer
 from cutecc.layout.tuples import is_tuple
 
 
-@cached
+@on_outer
 def logical_product(block: Layout, tiler: Tile) -> Layout:
     """`(block, tiles)`: where the copies of `block` go is laid out by `tiler`; with a tuple, mode by mode."""
     if tiler is None:
@@ -32,43 +31,48 @@ def logical_product(block: Layout, tiler: Tile) -> Layout:
         raise LayoutError(error.message, notes=[*error.notes, f"to repeat {block} by {tiles}"]) from None
 
 
-@cached
+@on_outer
 def zipped_product(block: Layout, tiler: Tile) -> Layout:
     """`((block, ...), (tiles, ...))`."""
-    multiplied = logical_product(block, tiler)
-    if not is_tuple(tiler):
-        return multiplied
-    pairs = [(multiplied[mode], Layout(1, 0)) if each is None else multiplied[mode] for mode, each in enumerate(tiler)]
-    rest = [multiplied[mode] for mode in range(len(tiler), len(multiplied))]
-    return join(join(*(pair[0] for pair in pairs)), join(*(pair[1] for pair in pairs), *rest))
+    return join(*_unzipped(logical_product(block, tiler), tiler))
 
 
-@cached
+def _unzipped(multiplied: Layout, tiler: Tile) -> tuple[Layout, Layout]:
+    if tiler is None:
+        return multiplied, Layout(1, 0)
+    if is_tuple(tiler):
+        pairs = [_unzipped(multiplied[mode], each) for mode, each in enumerate(tiler)]
+        rest = [multiplied[mode] for mode in range(len(tiler), len(multiplied))]
+        return join(*(block for block, _ in pairs)), join(*(tiles for _, tiles in pairs), *rest)
+    return multiplied[0], multiplied[1]
+
+
+@on_outer
 def tiled_product(block: Layout, tiler: Tile) -> Layout:
     """`((block, ...), tiles, ...)`."""
     zipped = zipped_product(block, tiler)
     return join(zipped[0], *(zipped[1][mode] for mode in range(len(zipped[1]))))
 
 
-@cached
+@on_outer
 def flat_product(block: Layout, tiler: Tile) -> Layout:
     """`(block, ..., tiles, ...)`."""
     zipped = zipped_product(block, tiler)
     return join(*(part[mode] for part in (zipped[0], zipped[1]) for mode in range(len(part))))
 
 
-@cached
+@on_outer
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """Copies of `block` beside each other as `tiler` lays them out, mode by mode: `((block_0, tiles_0), ...)`."""
     return _zipped(*_pair(block, tiler))
 
 
-@cached
+@on_outer
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """Copies of `block` interleaved as `tiler` lays them out, mode by mode: `((tiles_0, block_0), ...)`, coalesced."""
     blocks, tiles = _pair(block, tiler)
     zipped = _zipped(tiles, blocks)
-    return cast(Layout, coalesce(zipped, (1,) * len(zipped)))
+    return coalesce(zipped, (1,) * len(zipped))
 
 
 def _pair(block: Layout, tiler: Layout) -> tuple[Layout, Layout]:

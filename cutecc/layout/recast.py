@@ -9,36 +9,51 @@ from typing import Any, cast
 from cutecc.errors import LayoutError
 from cutecc.layout.algebra import cached
 from cutecc.layout.basis import Basis
-from cutecc.layout.integers import Integer, ceil_divide, divides, exact_quotient, floor_divide, multiply, sign
+from cutecc.layout.integers import Integer, ceil_divide, divide, divides, multiply, sign
 from cutecc.layout.layout import Layout, join
-from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
+from cutecc.layout.swizzle import ComposedLayout, SomeLayout, Swizzle
 from cutecc.layout.tuples import is_tuple, show
 
 
 @cached
-def recast_layout(new_bits: int, old_bits: int, layout: AnyLayout) -> AnyLayout:
+def recast_layout(new_bits: int, old_bits: int, layout: SomeLayout) -> SomeLayout:
     """A layout of elements of `old_bits` as one of elements of `new_bits`.
 
     Raises `LayoutError` when the elements do not pack into whole ones.
     """
+    if new_bits < 1 or old_bits < 1:
+        raise LayoutError(f"recast: elements of {min(new_bits, old_bits)} bits")
     shared = math.gcd(new_bits, old_bits)
     down, up = old_bits // shared, new_bits // shared
     # In this order, as CuTe does: for widths of which neither divides the other, sizes are rounded up on the way.
     return downcast(down, upcast(up, layout))
 
 
-def upcast(count: int, layout: AnyLayout) -> AnyLayout:
+def upcast(count: int, layout: SomeLayout) -> SomeLayout:
     """The layout of elements `count` times as wide."""
     if count == 1:
         return layout
     if isinstance(layout, ComposedLayout):
-        assert isinstance(layout.inner, Swizzle)
-        return ComposedLayout(
-            _shifted(layout.inner, -_bits(count)),
-            _divided(layout.offset, count),
-            cast(Layout, upcast(count, layout.outer)),
-        )
-    return _by_mode(_upcast_mode, count, layout.shape, layout.stride)
+        swizzle = _shifted(_swizzle_of(layout), -_bits(count))
+        return cast(SomeLayout, ComposedLayout(swizzle, _divided(layout.offset, count), upcast(count, layout.outer)))
+    return cast(SomeLayout, _by_mode(_upcast_mode, count, layout.shape, layout.stride))
+
+
+def downcast(count: int, layout: SomeLayout) -> SomeLayout:
+    """The layout of elements a `count`-th as wide."""
+    if count == 1:
+        return layout
+    if isinstance(layout, ComposedLayout):
+        swizzle = _shifted(_swizzle_of(layout), _bits(count))
+        offset = multiply(cast(Integer, layout.offset), count)
+        return cast(SomeLayout, ComposedLayout(swizzle, offset, downcast(count, layout.outer)))
+    return cast(SomeLayout, _by_mode(_downcast_mode, count, layout.shape, layout.stride))
+
+
+def _swizzle_of(layout: ComposedLayout) -> Swizzle:
+    if not isinstance(layout.inner, Swizzle):
+        raise LayoutError(f"recast: of composed layouts only swizzled ones, not {layout}")
+    return layout.inner
 
 
 def _by_mode(change: Callable[[int, Any, Any], tuple[Any, Any]], count: int, shape: Any, stride: Any) -> Layout:
@@ -58,21 +73,7 @@ def _upcast_mode(count: int, size: Any, stride: Any) -> tuple[Any, Any]:
     if isinstance(stride, Basis):
         raise LayoutError(f"recast: stride {stride} leads to coordinates, which have no width")
     # A stride that is not known is taken to be a multiple, as CuTe does.
-    return size, exact_quotient(stride, count)
-
-
-def downcast(count: int, layout: AnyLayout) -> AnyLayout:
-    """The layout of elements a `count`-th as wide."""
-    if count == 1:
-        return layout
-    if isinstance(layout, ComposedLayout):
-        assert isinstance(layout.inner, Swizzle)
-        return ComposedLayout(
-            _shifted(layout.inner, _bits(count)),
-            multiply(cast(Integer, layout.offset), count),
-            cast(Layout, downcast(count, layout.outer)),
-        )
-    return _by_mode(_downcast_mode, count, layout.shape, layout.stride)
+    return size, divide(stride, count)
 
 
 def _downcast_mode(count: int, size: Any, stride: Any) -> tuple[Any, Any]:
@@ -98,4 +99,4 @@ def _shifted(swizzle: Swizzle, by: int) -> Swizzle:
 def _divided(offset: Any, count: int) -> Any:
     if not divides(count, offset) and offset != 0:
         raise LayoutError(f"recast: offset {show(offset)} is not known to be a multiple of {count} elements")
-    return floor_divide(offset, count)
+    return divide(offset, count)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from cutecc.errors import LayoutError
-from cutecc.layout.integers import Integer, add, exclusive_or
-from cutecc.layout.layout import Layout, crd2idx
-from cutecc.layout.tuples import Coordinate, IntTuple, is_static, is_tuple, show
+from cutecc.layout.basis import add_coordinates
+from cutecc.layout.integers import Integer, Symbolic, exclusive_or
+from cutecc.layout.layout import Layout
+from cutecc.layout.tuples import Coordinate, IntTuple, is_static, is_tuple, leaves, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +36,17 @@ class Swizzle:
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"
 
-    def __call__(self, offset: Integer) -> Integer:
-        """Where `offset` goes."""
-        mask = (1 << self.bits) - 1
-        source = self.base + max(self.shift, 0)
+    def __call__(self, offset: Any) -> Integer:
+        """Where `offset` goes. Raises `LayoutError` for a coordinate."""
+        if is_tuple(offset):
+            raise LayoutError(f"{self} takes an offset, not the coordinate {show(offset)}")
         if self.bits == 0:
             return offset
+        flipping = ((1 << self.bits) - 1) << (self.base + max(self.shift, 0))
         if isinstance(offset, int):
-            flipping = offset & (mask << (self.base + max(self.shift, 0)))
-            return offset ^ (flipping >> self.shift if self.shift >= 0 else flipping << -self.shift)
-        return exclusive_or(offset, mask << source, self.shift)
-
-    @property
-    def period(self) -> int:
-        """After how many offsets the pattern repeats."""
-        return 1 << (self.base + self.bits + abs(self.shift))
+            flips = offset & flipping
+            return offset ^ (flips >> self.shift if self.shift >= 0 else flips << -self.shift)
+        return exclusive_or(offset, flipping, self.shift)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +57,18 @@ class ComposedLayout:
     offset: IntTuple
     outer: Layout
 
+    def __post_init__(self) -> None:
+        if isinstance(self.inner, Swizzle) and is_tuple(self.offset):
+            raise LayoutError(f"{self.inner} takes an offset, not the coordinate {show(self.offset)}")
+        if not all(isinstance(leaf, int | Symbolic) for leaf in leaves(self.offset)):
+            raise LayoutError(f"'{show(self.offset)}' is not an offset")
+
     def __str__(self) -> str:
         return f"{self.inner} o {show(self.offset)} o {self.outer}"
 
     def __call__(self, coordinate: Coordinate) -> Any:
         """The offset of a coordinate."""
-        from cutecc.layout.basis import add_coordinates
-
-        inside = add_coordinates(self.offset, crd2idx(coordinate, self.outer.shape, self.outer.stride))
-        if isinstance(self.inner, Swizzle):
-            if is_tuple(inside):
-                raise LayoutError(f"{self.inner} takes an offset, not the coordinate {show(inside)}")
-            return self.inner(inside)
-        return self.inner(inside)
+        return self.inner(add_coordinates(self.offset, self.outer(coordinate)))
 
     def __len__(self) -> int:
         return len(self.outer)
@@ -96,6 +94,13 @@ class ComposedLayout:
         return self.outer.size
 
     @property
+    def cosize(self) -> Integer:
+        """The cosize of `outer`, which a swizzle keeps within its own period."""
+        if not isinstance(self.inner, Swizzle):
+            raise LayoutError(f"cosize of {self}: only that of a swizzled layout is known")
+        return self.outer.cosize
+
+    @property
     def is_static(self) -> bool:
         """Whether every size, stride and offset is known."""
         return (
@@ -105,10 +110,23 @@ class ComposedLayout:
         )
 
 
-AnyLayout = Layout | ComposedLayout
+AnyLayout: TypeAlias = Layout | ComposedLayout
+SomeLayout = TypeVar("SomeLayout", bound=AnyLayout)
+Rest = ParamSpec("Rest")
 
 
-def with_outer(layout: ComposedLayout, outer: Layout, offset: Integer = 0) -> ComposedLayout:
-    """The same inner function and offset, moved by `offset`, of another `outer`."""
-    assert not is_tuple(layout.offset)
-    return ComposedLayout(layout.inner, add(layout.offset, offset), outer)
+class _OnEither(Protocol[Rest]):
+    def __call__(self, layout: SomeLayout, *args: Rest.args, **kwargs: Rest.kwargs) -> SomeLayout: ...
+
+
+def on_outer(function: Callable[Concatenate[Layout, Rest], Layout]) -> _OnEither[Rest]:
+    """An operation on layouts that is, on a composed one, the same on its outer layout. Results are kept by value."""
+    remembered = functools.lru_cache(maxsize=65536)(function)
+
+    @functools.wraps(function)
+    def either(layout: Any, *args: Rest.args, **kwargs: Rest.kwargs) -> Any:
+        if isinstance(layout, ComposedLayout):
+            return ComposedLayout(layout.inner, layout.offset, remembered(layout.outer, *args, **kwargs))
+        return remembered(layout, *args, **kwargs)
+
+    return either

@@ -74,6 +74,23 @@ def parse(text: str) -> Any:
     return value
 
 
+def _composed(first: Any, offset: Any, outer: Any) -> AnyLayout:
+    """`first o offset o outer`; `a o x o (b o y o c)` is `(a o x o b) o y o c`."""
+    if not isinstance(first, Layout | Swizzle) or not isinstance(outer, Layout | ComposedLayout):
+        raise LayoutError("'o' stands between a swizzle or layout, an offset, and a layout")
+    if isinstance(outer, ComposedLayout):
+        return ComposedLayout(_inner(first, offset, outer.inner), outer.offset, outer.outer)
+    if isinstance(first, Swizzle) and first.bits == 0 and offset == 0:
+        return outer
+    return ComposedLayout(first, offset, outer)
+
+
+def _inner(first: Layout | Swizzle, offset: Any, then: Any) -> Any:
+    if isinstance(then, Swizzle):
+        raise LayoutError(f"{first} of {then}: a swizzle cannot be the outer one")
+    return _composed(first, offset, then)
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
@@ -124,11 +141,15 @@ class _Parser:
         if self._next_is("_"):
             self._advance()
             return None
-        value = self.layout()
-        return value if isinstance(value, Layout | ComposedLayout) else make_layout(value)
+        start, value = self._start, self.layout()
+        try:
+            return value if isinstance(value, Layout) else _as_layout(value, self._text)
+        except LayoutError as error:
+            raise self._error(error.message, start) from None
 
     def layout(self) -> Any:
         """An int tuple, a layout, a swizzle, or several composed by `o`."""
+        start = self._start
         first = self._simple()
         if self._token["composed"] is None:
             return first
@@ -138,14 +159,10 @@ class _Parser:
             raise self._error("expected 'o' and a layout after the offset")
         self._advance()
         outer = self.layout()
-        if not isinstance(first, Layout | Swizzle | ComposedLayout) or not isinstance(outer, Layout | ComposedLayout):
-            raise self._error("'o' stands between a swizzle or layout, an offset, and a layout")
-        if isinstance(outer, ComposedLayout):
-            # `a o x o b o y o c` groups from the left.
-            assert isinstance(outer.inner, Layout | Swizzle)
-            inner = ComposedLayout(first, offset, outer.inner)  # pyright: ignore[reportArgumentType]
-            return ComposedLayout(inner, outer.offset, outer.outer)
-        return ComposedLayout(first, offset, outer)
+        try:
+            return _composed(first, offset, outer)
+        except LayoutError as error:
+            raise self._error(error.message, start) from None
 
     def _simple(self) -> Any:
         if self._token["swizzle"]:
@@ -183,6 +200,8 @@ class _Parser:
             if self._token["number"] is None:
                 raise self._error("expected the number of a mode after '@'")
             path.append(int(self._token["number"]))
+            if path[-1] < 0:
+                raise self._error("modes are counted from 0")
             self._advance()
         return Basis(value, tuple(reversed(path))) if path else value
 
@@ -200,6 +219,8 @@ class _Parser:
                     raise self._error(f"'{word}' says nothing about a '?'; expected i64 or div=NUMBER")
                 width = int(match["width"] or width)
                 divisibility = int(match["divisibility"] or divisibility)
+                if divisibility == 0:
+                    raise self._error("nothing but 0 is a multiple of 0")
             name = str(self._symbols)
             self._symbols += 1
             self._advance()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cutecc.errors import LayoutError
 from cutecc.layout.basis import Basis
-from cutecc.layout.integers import Integer, Symbolic, ceil_divide, multiply
+from cutecc.layout.integers import Integer, Symbolic, ceil_divide, multiply, shape_divide
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -78,13 +78,6 @@ def congruent(left: Any, right: Any) -> bool:
     return not is_tuple(left) and not is_tuple(right)
 
 
-def weakly_congruent(coarse: Any, fine: Any) -> bool:
-    """Whether `fine` nests as `coarse` does, or further."""
-    if is_tuple(coarse):
-        return is_tuple(fine) and len(coarse) == len(fine) and all(map(weakly_congruent, coarse, fine))
-    return True
-
-
 def compatible(coarse: Any, fine: Any) -> bool:
     """Whether each coordinate of shape `coarse` is one of `fine`, which divides the same sizes into more modes."""
     if is_tuple(coarse):
@@ -105,6 +98,8 @@ def product(value: IntTuple) -> Integer:
     """The product of all leaves: the size of a shape."""
     result: Integer = 1
     for leaf in leaves(value):
+        if not isinstance(leaf, int | Symbolic):
+            raise LayoutError(f"{show(value)} holds '{show(leaf)}', which is not a size")
         result = multiply(result, leaf)
     return result
 
@@ -121,20 +116,6 @@ def prefix_products(shape: IntTuple, start: Integer = 1) -> IntTuple:
     return map_leaves(stride, shape)
 
 
-def elementwise(function: Callable[[Any, Any], Any], left: Any, right: Any, name: str) -> Any:
-    """`function` of the leaves at the same places; an integer on the left meets the whole of the right.
-
-    Raises `LayoutError` that names `name` when ranks differ.
-    """
-    if is_tuple(left) and is_tuple(right):
-        if len(left) != len(right):
-            raise LayoutError(
-                f"{name}: {show(left)} has {len(left)} modes, {show(right)} has {len(right)}",
-            )
-        return tuple(elementwise(function, a, b, name) for a, b in zip(left, right, strict=True))
-    return function(left, right)
-
-
 def shape_div(left: IntTuple, right: IntTuple) -> IntTuple:
     """What is left of shape `left` after `right` elements are taken from its front.
 
@@ -143,37 +124,33 @@ def shape_div(left: IntTuple, right: IntTuple) -> IntTuple:
     """
     if is_tuple(left):
         if is_tuple(right):
-            return elementwise(shape_div, left, right, "shape_div")
-        rest = right
-        result: list[IntTuple] = []
-        for mode in left:
-            result.append(shape_div(mode, rest))
-            rest = shape_div(rest, product(mode))
-        return tuple(result)
-    if is_tuple(right):
-        return shape_div(left, product(right))
-    if isinstance(left, int) and isinstance(right, int):
-        if right == 0 or (left % right and right % left):
-            raise LayoutError(f"shape_div: neither of {left} and {right} divides the other")
-        return -(-left // right)
-    return ceil_divide(left, right) if not (isinstance(left, int) and left == 1) else 1
+            if len(left) != len(right):
+                raise LayoutError(f"shape_div: {show(left)} has {len(left)} modes, {show(right)} has {len(right)}")
+            return tuple(map(shape_div, left, right))
+        return _front_to_back(shape_div, left, right)
+    return shape_divide(left, product(right))
 
 
 def ceil_div(left: IntTuple, right: IntTuple) -> IntTuple:
-    """How many tiles `right` cover the shape `left`, mode by mode; missing modes of `right` count as 1."""
+    """How many tiles of `right` cover the shape `left`, mode by mode; modes that `right` lacks stay as they are."""
     if is_tuple(left):
         if not is_tuple(right):
-            rest = right
-            result: list[IntTuple] = []
-            for mode in left:
-                result.append(ceil_div(mode, rest))
-                rest = ceil_div(rest, product(mode))
-            return tuple(result)
+            return _front_to_back(ceil_div, left, right)
         if len(right) > len(left):
             raise LayoutError(f"ceil_div: {show(right)} has more modes than {show(left)}")
-        padded = (*right, *(1,) * (len(left) - len(right)))
-        return tuple(map(ceil_div, left, padded))
+        return (*map(ceil_div, left, right), *left[len(right) :])
     return ceil_divide(left, product(right))
+
+
+def _front_to_back(
+    divide: Callable[[IntTuple, IntTuple], IntTuple], shape: tuple[IntTuple, ...], rest: IntTuple
+) -> tuple[IntTuple, ...]:
+    """Each mode divided by what the modes before it have left of `rest`."""
+    result: list[IntTuple] = []
+    for mode in shape:
+        result.append(divide(mode, rest))
+        rest = divide(rest, product(mode))
+    return tuple(result)
 
 
 def show(value: Any) -> str:

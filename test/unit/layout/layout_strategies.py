@@ -10,7 +10,7 @@ from cutecc.layout import parse_int_tuple
 from cutecc.layout.tuples import leaves, nested_as, prefix_products, show
 
 SIZES = st.sampled_from([1, 2, 3, 4, 6, 8, 16])
-STRIDES = st.sampled_from([0, 1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64])
+STRIDES = st.sampled_from([0, 1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, -1, -2, -8])
 SYMBOLS = ["?", "?{div=2}", "?{div=4}", "?{div=8}"]
 WIDE_SYMBOLS = [*SYMBOLS, "?{i64}", "?{i64 div=4}", "?{i64 div=8}"]
 

@@ -160,9 +160,10 @@ def test_text_and_back(text: str) -> None:
 def test_swizzles_are_their_own_inverse(bits: int, base: int, shift: int) -> None:
     assume(abs(shift) >= bits)
     swizzle = cl.Swizzle(bits, base, shift)
-    found = [swizzle(offset) for offset in range(swizzle.period)]
-    assert sorted(found) == list(range(swizzle.period))
-    assert [swizzle(offset) for offset in found] == list(range(swizzle.period))
+    period = 1 << (base + bits + abs(shift))
+    found = [swizzle(offset) for offset in range(period)]
+    assert sorted(found) == list(range(period))
+    assert [swizzle(offset) for offset in found] == list(range(period))
 
 
 @many

@@ -36,7 +36,7 @@ CASES: list[tuple[Callable[[], Any], str, list[str]]] = [
     ),
     (
         lambda: cl.zipped_divide(L("(4,8):(8,1)"), (2, 4, 2)),
-        "logical_divide: the tiler [2:1;4:1;2:1] has 3 modes, the layout (4,8):(8,1) has 2",
+        "the tiler [2:1;4:1;2:1] has 3 modes, the layout (4,8):(8,1) has 2",
         [],
     ),
     (
