@@ -43,6 +43,7 @@ from cutecc.layout.modes import (
     select,
     slice_layout,
 )
+from cutecc.layout.naming import rename_symbols
 from cutecc.layout.partition import (
     CoordinateTensor,
     flat_coordinate,
@@ -122,6 +123,7 @@ __all__ = [
     "product",
     "raked_product",
     "recast_layout",
+    "rename_symbols",
     "right_inverse",
     "select",
     "shape_div",

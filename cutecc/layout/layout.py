@@ -53,7 +53,7 @@ class Layout:
         """The layout that CuTe prints as `text`, such as `(4,(2,?)):(1,(4,?{i64 div=8}))`. Raises `LayoutError`.
 
         Without a stride, `(4,8)`, it is compact with the leftmost mode fastest. Each `?` is a variable of its own,
-        named by its place among the `?` of the text: `0`, `1`, ….
+        named by its place among the `?` of the text: `0`, `1`, …. See `rename_symbols` for those of two texts.
         """
         from cutecc.layout.text import parse_layout
 

@@ -11,25 +11,22 @@ Kinds: `int`, `word`, `type`, `layout`, `tuple`, `coord`, `tile`, `swizzle`, `sp
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from cutecc.errors import Error
 from cutecc.ir.types.elements import AddressSpace
 from cutecc.layout import (
-    Basis,
-    ComposedLayout,
-    Layout,
-    Symbolic,
     parse,
     parse_int_tuple,
     parse_tile,
     show,
     show_tile,
-    symbol,
 )
+from cutecc.layout.naming import rename_symbols
 from cutecc.layout.text import parse_any_layout
 
 
@@ -143,29 +140,10 @@ def _read_field(
     except ValueError:
         raise Mismatch from None
     if "?" in match[0]:
-        value = renamed(value, text.count("?", 0, position))
+        # Each `?` is called by its place among those of the whole text.
+        value = rename_symbols(value, map(str, itertools.count(text.count("?", 0, position))))
     fields[field.name] = value
     return match.end()
-
-
-def renamed(value: Any, first: int) -> Any:
-    """An int tuple, layout or tile with `first` added to the numbers that name its `?`."""
-    if first == 0:
-        return value
-    match value:
-        case tuple():
-            parts = cast("tuple[Any, ...]", value)
-            return tuple(renamed(part, first) for part in parts)
-        case Symbolic(name=name, width=width, divisibility=divisibility):
-            return symbol(str(int(name) + first), width=width, divisibility=divisibility)
-        case Basis(number, path):
-            return Basis(renamed(number, first), path)
-        case Layout(shape, stride):
-            return Layout(renamed(shape, first), renamed(stride, first))
-        case ComposedLayout(inner, offset, outer):
-            return ComposedLayout(renamed(inner, first), renamed(offset, first), renamed(outer, first))
-        case _:
-            return value
 
 
 def type_end(text: str, position: int) -> int:

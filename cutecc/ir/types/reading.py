@@ -104,7 +104,7 @@ def _read(text: str, type: ir.Type) -> TypeView:
         return _read_other(text)
     try:
         fields = read(spelling.format, text[name.end() :], lambda inner: _read_nested(inner, type))
-        return _complete(_build(spelling, fields), type)
+        return _with_derived_layouts(_build(spelling, fields), type)
     except Mismatch:
         raise _unreadable(text) from None
     except Error as error:
@@ -169,7 +169,7 @@ _TILED_MMA_TVS = {
 }
 
 
-def _complete(result: Any, type: ir.Type) -> Any:
+def _with_derived_layouts(result: Any, type: ir.Type) -> Any:
     match result:
         case CopyAtom():
             # Some atoms have no class of their own in the bindings, but all are of the interface.
@@ -192,9 +192,8 @@ def _with_layouts(result: Any, class_name: str, accessors: dict[str, str], type:
     for field, accessor in accessors.items():
         try:
             layout = view(getattr(typed, accessor))
-        except (
-            RuntimeError
-        ):  # a tiling that MLIR takes, but that has no such layout: its own is not over (thread, value)
+        except RuntimeError:
+            # A tiling that MLIR takes, but that has no such layout: its own is not over (thread, value).
             continue
         assert isinstance(layout, LayoutValue | ComposedLayoutValue)
         layouts[field] = layout.layout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from layout_strategies import NUMBERS, layouts, layouts_and_coordinates, shaped,
 import cutecc.layout as cl
 from cutecc.errors import LayoutError
 from cutecc.layout import Layout, Symbolic, evaluate, parse, parse_int_tuple, parse_tile, show
-from cutecc.layout.tuples import leaves, map_leaves
+from cutecc.layout.tuples import leaves
 
 CASES = 300
 """For each operation; lowered in bulk, because lowering is what takes time."""
@@ -41,22 +40,6 @@ OPERATIONS: dict[str, tuple[st.SearchStrategy[tuple[str, ...]], Any]] = {
         lambda layout, coordinate: cl.slice_layout(coordinate, layout)[0],
     ),
 }
-
-
-def numbered(value: Any, names: Iterator[int]) -> Any:
-    """The same value, its symbols named by their place among those of all operands."""
-
-    def renamed(leaf: Any) -> Any:
-        if isinstance(leaf, Symbolic):
-            return cl.symbol(str(next(names)), width=leaf.width, divisibility=leaf.divisibility)
-        return leaf
-
-    if isinstance(value, Layout):
-        shape = map_leaves(renamed, value.shape)
-        return Layout(shape, map_leaves(renamed, value.stride))
-    if isinstance(value, tuple):
-        return tuple(numbered(part, names) for part in value)
-    return renamed(value)
 
 
 def operand(operation: str, text: str) -> Any:
@@ -92,8 +75,8 @@ def test_same_values(operation: str) -> None:
     for texts in drawn:
         if not any("?" in text for text in texts):
             continue
-        names = itertools.count()
-        operands = [numbered(operand(operation, text), names) for text in texts]
+        names = map(str, itertools.count())
+        operands = [cl.rename_symbols(operand(operation, text), names) for text in texts]
         symbols = [leaf for each in operands for leaf in every_leaf(each) if isinstance(leaf, Symbolic)]
         try:
             result = OPERATIONS[operation][1](*operands)
