@@ -23,7 +23,7 @@ def lower_in_worker(request: CompileRequest, on_event: Callable[[Event], None] |
     """
     follower = _Follower(on_event)
     try:
-        return isolation.call("cutecc.driver:lower", request, on_event=follower)
+        return isolation.call("cutecc.driver:lower", request, on_event=follower, replay=True)
     except ProcessDied as death:
         error = follower.error(request.source, death)
         if isinstance(error, PassError) and follower.compilation:

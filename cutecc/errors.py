@@ -6,6 +6,11 @@ import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
 
+_LONGEST_LINE = 160
+"""Characters of a source line that an excerpt shows."""
+_MOST_READ = 1_000_000
+"""Characters: a line of a file that is not source can be as long as the file."""
+
 
 @dataclass(frozen=True)
 class SourceLocation:
@@ -23,15 +28,23 @@ class SourceLocation:
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
 
     def excerpt(self) -> str:
-        """The source line with a caret below the column; empty when the line cannot be read."""
+        """The source line with a caret below the column; empty when the line cannot be read.
+
+        Of a long line, what is around the column.
+        """
         line = self.text if self.text is not None else self._read_line()
         if line is None:
             return ""
-        shown = line.rstrip("\n").expandtabs(4)
+        shown = line.rstrip("\r\n").expandtabs(4)
+        before = len(line[: self.column - 1].expandtabs(4)) if self.column else 0
+        start = max(0, min(before - _LONGEST_LINE // 2, len(shown) - _LONGEST_LINE))
+        end = start + _LONGEST_LINE
+        cut = f"{'…' * (start > 0)}{shown[start:end]}{'…' * (end < len(shown))}"
         if self.column is None:
-            return f"  {shown}"
-        before = len(line[: self.column - 1].expandtabs(4))
-        return f"  {shown}\n  {' ' * before}{'^' * max(1, self.length)}"
+            return f"  {cut}"
+        indent = before - start + (start > 0)
+        length = max(1, min(self.length, end - before))
+        return f"  {cut}\n  {' ' * indent}{'^' * length}"
 
     def _read_line(self) -> str | None:
         if self.line is None or self.line < 1:
@@ -42,7 +55,7 @@ class SourceLocation:
                 return None
             with open(self.file, encoding="utf-8", errors="replace") as lines:
                 line = next(itertools.islice(lines, self.line - 1, None), None)
-                return line and line[:1000]
+                return line and line[:_MOST_READ]
         except (OSError, ValueError):
             return None
 
@@ -131,3 +144,9 @@ class RecordError(Error):
 
 class UnsupportedVersionError(Error):
     """The installed nvidia-cutlass-dsl is not one that this cutecc knows."""
+
+
+def describe(failure: BaseException) -> str:
+    """An exception's type and message, `ValueError: no such axis`; the type alone when it has no message."""
+    message = str(failure)
+    return f"{type(failure).__name__}: {message}" if message else type(failure).__name__

@@ -7,6 +7,7 @@ works, and at the end a result or an error. Both sides are this program: message
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 import signal
@@ -18,8 +19,9 @@ from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
-from cutecc.errors import Error
+from cutecc.errors import Error, describe
 
+_PR_SET_PDEATHSIG = 1
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {module} import {name}; {name}()"
 
 
@@ -46,8 +48,9 @@ class Call:
     `function` is `module:name`; it is called with the picklable `arguments`, and with `events` also with a keyword
     `emit`, a function whose arguments arrive here as events. The child's standard output goes to this process's
     standard error, so that ours stays clean; its standard error too, unless `quiet`, which keeps both for the message
-    of a `ProcessDied`. With `fork`, the child is a copy of this process where that is safe, which spares it the start
-    of an interpreter and the imports that are done.
+    of a `ProcessDied`; with `replay`, they come to standard error when the child has ended in another way. On Linux the
+    child dies with the thread that made the call. With `fork`, the child is a copy of this process where that is safe,
+    which spares it the start of an interpreter and the imports that are done.
     """
 
     def __init__(
@@ -57,10 +60,12 @@ class Call:
         events: bool = False,
         environment: Mapping[str, str] | None = None,
         quiet: bool = True,
+        replay: bool = False,
         fork: bool = False,
     ) -> None:
         receiver, child_sender = os.pipe()
         child_receiver, sender = os.pipe()
+        self._replay = replay
         self._log = tempfile.TemporaryFile() if quiet else None  # noqa: SIM115 - closed when the answer is there
         changes = {**self._own_temporary_folder(quiet), **(environment or {})}
         if fork and _can_fork():
@@ -82,7 +87,7 @@ class Call:
         _running.add(self)
         try:
             with Connection(sender, readable=False) as requests:
-                requests.send((function, arguments, events, lasting_folder()))
+                requests.send((function, arguments, events, lasting_folder(), os.getpid()))
         except BrokenPipeError:
             # The child is dead already; `result` says so.
             pass
@@ -108,17 +113,20 @@ class Call:
             status = self._process.wait()
         except BaseException:
             self.kill()
+            self._show_log()
             raise
         finally:
             _running.discard(self)
             self._connection.close()
             if self._temporary is not None:
                 self._temporary.cleanup()
-        log = self._take_log()
         if self.interrupted:
+            self._show_log()
             raise KeyboardInterrupt
         if answer is None:
+            log = self._take_log().strip()[-4000:]
             raise ProcessDied(_description(status), notes=[log] if log else [])
+        self._show_log()
         kind, value = answer
         if kind == "error":
             raise value
@@ -144,9 +152,17 @@ class Call:
         if self._log is None:
             return ""
         self._log.seek(0)
-        text = self._log.read().decode(errors="replace").strip()
+        text = self._log.read().decode(errors="replace")
         self._log.close()
-        return text[-4000:]
+        self._log = None
+        return text
+
+    def _show_log(self) -> None:
+        """Give what the child printed to the user."""
+        log = self._take_log()
+        if self._replay and log:
+            sys.stderr.write(log if log.endswith("\n") else f"{log}\n")
+            sys.stderr.flush()
 
 
 class _Fork:
@@ -240,16 +256,33 @@ def serve() -> None:
     _serve(*(int(argument) for argument in sys.argv[2:4]))
 
 
+def _die_with(parent: int) -> None:
+    """Have the kernel kill this process when the process `parent` ends, however it does."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        # It ended before.
+        os._exit(1)
+
+
 def _serve(receiver: int, sender: int) -> None:
     """One call in, events and an answer out; then the process ends."""
     global _lasting_folder, _reply_descriptors
     # The parent decides what an interrupt means, and kills this process when it has to.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with Connection(receiver, writable=False) as requests:
-        function_name, arguments, events, _lasting_folder = requests.recv()
+        function_name, arguments, events, _lasting_folder, parent = requests.recv()
+    _die_with(parent)
     _reply_descriptors = (sender,)
     replies = Connection(sender, readable=False)
     module_name, _, name = function_name.partition(":")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a pass prints is in the order in which it was printed, also when the process is killed.
+            stream.reconfigure(line_buffering=True)
     try:
         function = getattr(importlib.import_module(module_name), name)
 
@@ -267,7 +300,7 @@ def _serve(receiver: int, sender: int) -> None:
         pass
     except BaseException as failure:
         internal = Error(
-            f"internal error: {type(failure).__name__}: {failure}",
+            f"internal error: {describe(failure)}",
             hints=["this is a bug in cutecc; --debug shows where"],
         )
         internal.add_note(traceback.format_exc())

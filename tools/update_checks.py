@@ -59,25 +59,32 @@ def main() -> None:
     status = 0
     for path in arguments.tests:
         try:
+            original = _read(path)
             text = updated(path)
+        except OSError as failure:
+            print(f"{path}: {failure.strerror}", file=sys.stderr)
+            status = 1
+            continue
         except Failed as failure:
             print(f"{path}: {failure}", file=sys.stderr)
             status = 1
             continue
-        if text == path.read_text():
+        if text == original:
             continue
         if arguments.check:
             print(f"{path}: its check lines are out of date")
             status = 1
         else:
-            path.write_text(text)
+            path.write_text(text, encoding="utf-8", newline="")
             print(f"{path}: updated")
     sys.exit(status)
 
 
 def updated(path: Path) -> str:
     """The test in `path` with its generated check lines as they should be. Raises `Failed`."""
-    original = path.read_text().split("\n")
+    text = _read(path)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    original = text.split(newline)
     generated = {match["prefix"] for line in original if (match := _MARKER.match(line))}
     lines, earlier = _without_generated(original)
     leader, runs = _runs(lines)
@@ -101,7 +108,13 @@ def updated(path: Path) -> str:
             if block.function and re.search(rf"@{re.escape(block.function)}(?![\w$.-])", labels):
                 continue
             insertions.setdefault(line, {}).setdefault(run.prefix, []).extend(block.checks)
-    return "\n".join(_with_insertions(lines, insertions, leader))
+    return newline.join(_with_insertions(lines, insertions, leader))
+
+
+def _read(path: Path) -> str:
+    """The content of `path`, its line ends as they are. Raises `OSError`."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return file.read()
 
 
 def _with_insertions(lines: list[str], insertions: dict[int, dict[str, list[str]]], leader: str) -> Iterator[str]:
@@ -158,8 +171,11 @@ def _runs(lines: list[str]) -> tuple[str, list[Run]]:
         words = shlex.split(checker)
         options = argparse.ArgumentParser(add_help=False)
         options.add_argument("--check-prefix", default="CHECK")
+        options.add_argument("--check-prefixes")
         options.add_argument("--input-file")
         chosen, _ = options.parse_known_args(words[1:])
+        if chosen.check_prefixes:
+            raise Failed("--check-prefixes: it would not be clear which prefix lines belong to; use --check-prefix")
         if pipe and words[:1] == ["filecheck"] and chosen.input_file is None and re.search(r"\bcutecc\b", producer):
             runs.append(Run(index, producer.strip(), chosen.check_prefix))
         command = ""

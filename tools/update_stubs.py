@@ -69,16 +69,26 @@ def _class(name: str, value: Any, view: Any, type_: Any) -> str:
     if not issubclass(value, view):
         return f"class {name}({'Type' if issubclass(value, type_) else 'Attribute'}): ..."
     lines = [f"class {name}(OpView):"]
-    for key, member in sorted(vars(value).items()):
-        if key.startswith("_") or not isinstance(member, property) or key in ("name", "attributes"):
-            continue
-        if f".{value.__module__}".endswith(tuple(f"._{name}_ops_gen" for name in _BUILT_MORE_THAN_READ)):
-            continue
+    for key, member in sorted(accessors(value, view).items()):
         lines += [
             "    @property",
             f"    def {key}(self) -> {_type(_annotation(member.fget), _KNOWN.get(key, 'Any'))}: ...",
         ]
     return "\n".join(lines) if len(lines) > 1 else f"{lines[0]} ..."
+
+
+def accessors(value: Any, view: Any) -> dict[str, property]:
+    """The public properties of a view of an operation that those of all operations, `view`, lack.
+
+    The bindings extend some of the generated classes by deriving from them.
+    """
+    found: dict[str, property] = {}
+    for each in reversed(value.__mro__[: value.__mro__.index(view)]):
+        generated = f".{each.__module__}".endswith(tuple(f"._{name}_ops_gen" for name in _BUILT_MORE_THAN_READ))
+        for key, member in vars(each).items():
+            if isinstance(member, property) and not generated and not key.startswith("_"):
+                found[key] = member
+    return {key: member for key, member in found.items() if key not in ("name", "attributes")}
 
 
 def _annotation(function: Any) -> str:

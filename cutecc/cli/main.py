@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
@@ -12,8 +13,9 @@ from typing import Any
 import click
 
 from cutecc import __version__
+from cutecc.cli.streams import discard_output, open_closed
 from cutecc.config import Settings
-from cutecc.errors import Error, UsageError
+from cutecc.errors import Error, UsageError, describe
 
 EXIT_FAILED = 1
 """The kernel does not trace, a pass or tool failed, or a comparison found a difference."""
@@ -21,6 +23,8 @@ EXIT_USAGE = 2
 """The request is wrong: an option, file, function, spec, pass, pipeline or target."""
 EXIT_INTERRUPTED = 130
 """Interrupted (Ctrl-C); what was written stays."""
+
+_LOST_OUTPUT = (errno.ENOSPC, errno.EBADF, errno.EIO)
 
 # Subcommands load when they are called, so that `cutecc --help` shows at once: name to (module, summary).
 _COMMANDS = {
@@ -67,6 +71,7 @@ def cutecc(debug: bool) -> None:
 
 def main() -> None:
     """The entry point of the `cutecc` command."""
+    open_closed()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character shows a question mark.
         if isinstance(stream, io.TextIOWrapper):
@@ -75,6 +80,7 @@ def main() -> None:
     try:
         # Without standalone mode, click returns the status of a command that ends with `context.exit`.
         status = cutecc.main([argument for argument in sys.argv[1:] if argument != "--debug"], standalone_mode=False)
+        sys.stdout.flush()
         sys.exit(status or 0)
     except click.ClickException as error:
         error.show()
@@ -84,6 +90,7 @@ def main() -> None:
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has gone, as in `cutecc passes | head`.
+        discard_output()
         sys.stderr.close()
         sys.exit(0)
     except Error as error:
@@ -92,10 +99,14 @@ def main() -> None:
         report(error)
         sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILED)
     except Exception as failure:
+        if isinstance(failure, OSError) and failure.filename is None and failure.errno in _LOST_OUTPUT:
+            discard_output()
+            report(Error(f"cannot write standard output: {failure.strerror}"))
+            sys.exit(EXIT_FAILED)
         if debug:
             raise
         click.echo(
-            f"error: internal error: {type(failure).__name__}: {failure}\n"
+            f"error: internal error: {describe(failure)}\n"
             "hint: this is a bug in cutecc; run again with --debug to see where",
             err=True,
         )

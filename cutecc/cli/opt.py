@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any, get_args
@@ -13,8 +12,9 @@ from cutecc.cli.diagnostics import show
 from cutecc.cli.files import read_input
 from cutecc.cli.main import report
 from cutecc.cli.options import load_option, split_names
+from cutecc.cli.streams import discard_output
 from cutecc.config import Settings
-from cutecc.errors import UsageError
+from cutecc.errors import Error, UsageError
 from cutecc.ir.split import MARK
 from cutecc.opt.contained import rewrite_in_worker
 from cutecc.opt.request import ChunkFinished, Form, PrintChoice, Printed, RewriteRequest, Said, Told
@@ -34,8 +34,8 @@ In a file for --verify-diagnostics, comments say what is expected on their line 
   // expected-remark @below {{unrolled 4 times}}      or @above, @+2, @-1, @12, @unknown
   // expected-error-re @+1 {{op '{{.*}}' failed}}     with regular expressions
 
-The exit status is 1 when a module does not parse, a pass fails or a diagnostic was not as expected, and 2 for a wrong
-request.
+The exit status is 1 when a module does not parse, a pass fails or leaves it invalid, or a diagnostic was not as
+expected, and 2 for a wrong request.
 """
 
 
@@ -115,17 +115,30 @@ def _request(file: str, target: Target, values: dict[str, Any]) -> RewriteReques
         verify_diagnostics=values["verify_diagnostics"],
         unregistered=values["allow_unregistered_dialect"],
         prints=PrintChoice(
-            after=["all"] if values["print_after_all"] else split_names(values["print_after"]),
-            before=["all"] if values["print_before_all"] else split_names(values["print_before"]),
+            after=_chosen(values, "print_after"),
+            before=_chosen(values, "print_before"),
             only_changed=values["print_after_change"],
         ),
     )
 
 
+def _chosen(values: dict[str, Any], option: str) -> list[str]:
+    """The passes that `--print-after` or `--print-before` and its form for all passes name."""
+    names = split_names(values[option])
+    if names and not values["pipeline"]:
+        raise UsageError(
+            f"--{option.replace('_', '-')}={names[0]}: no passes run", hints=["name the passes with --pipeline"]
+        )
+    return [*(["all"] if values[f"{option}_all"] else []), *names]
+
+
 def _standard_input() -> bytes:
     if sys.stdin.isatty():
         click.echo("reading a module from the terminal; Ctrl-D ends it", err=True)
-    return sys.stdin.buffer.read()
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as failure:
+        raise UsageError(f"cannot read standard input: {failure.strerror}") from None
 
 
 def _write(output: str, data: bytes) -> None:
@@ -140,4 +153,7 @@ def _write(output: str, data: bytes) -> None:
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         # The reader has seen enough. What is left in the buffer would be tried again when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
+    except OSError as failure:
+        discard_output()
+        raise Error(f"cannot write standard output: {failure.strerror}") from None

@@ -42,7 +42,7 @@ class SourceText:
 
 
 @contextlib.contextmanager
-def listening(
+def hearing_diagnostics(
     context: ir.Context, source: SourceText, hear: Callable[[Diagnostic], None], *, errors: bool
 ) -> Generator[None]:
     """Inside, `hear` gets what MLIR says in `context`: warnings, remarks and notes, with `errors` also errors.

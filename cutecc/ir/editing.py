@@ -13,14 +13,14 @@ from collections.abc import Generator, Iterable, Sequence
 from contextvars import ContextVar
 
 from cutecc.errors import PassError
-from cutecc.ir.locations import user_location
+from cutecc.ir.locations import nearest_location
 from cutecc.ir.mlir import ir
 
 
 def replace(operation: ir.Operation | ir.OpView, values: ir.Value | Sequence[ir.Value]) -> None:
     """Have `values` used wherever the results of `operation` are, and erase it.
 
-    Raises `PassError` when there are not as many values as results, or one has another type.
+    Raises `PassError` when there are not as many values as results, one has another type, or is one of those results.
     """
     operation = operation.operation
     new = [values] if isinstance(values, ir.Value) else list(values)
@@ -31,28 +31,35 @@ def replace(operation: ir.Operation | ir.OpView, values: ir.Value | Sequence[ir.
 
 
 def check_replacements(operation: ir.Operation, types: Sequence[ir.Type], values: Sequence[ir.Value]) -> None:
-    """Raise `PassError` unless `values` have the `types` that are to stand for the results of `operation`."""
+    """Raise `PassError` unless `values` have the `types` that are to stand for the results of `operation`.
+
+    A result cannot stand for itself, nor for another one of the same operation, which goes.
+    """
+    if any(value == result for value in values for result in operation.results):
+        raise PassError(f"{operation.name} is replaced by its own result", nearest_location(operation.location))
     if [value.type for value in values] != list(types):
         raise PassError(
             f"{operation.name} has results ({_listed(types)}), replaced by ({_listed(value.type for value in values)})",
-            user_location(operation.location),
+            nearest_location(operation.location),
         )
 
 
 def erase(operation: ir.Operation | ir.OpView) -> None:
     """Take `operation` out of the module, with everything inside it.
 
-    Raises `PassError` that names a user when one of its results is still used. Looking at `operation` afterwards raises
-    `RuntimeError`; other Python objects of it and of its values show what it was, until the pass ends.
+    Raises `PassError` that names a user when one of its results is still used, and for a module. Looking at `operation`
+    afterwards raises `RuntimeError`; other Python objects of it and of its values show what it was until the pass ends.
     """
     operation = operation.operation
+    if operation.parent is None:
+        raise PassError(f"{operation.name} cannot be erased: nothing holds it", nearest_location(operation.location))
     for result in operation.results:
         for use in result.uses:
             user: ir.Operation = use.owner.operation
             raise PassError(
                 f"{operation.name} cannot be erased: {user.name} uses its result",
-                user_location(operation.location),
-                notes=[f"the user is at {place}"] if (place := user_location(user.location)) else [],
+                nearest_location(operation.location),
+                notes=[f"the user is at {place}"] if (place := nearest_location(user.location)) else [],
             )
     graveyard = _graveyard.get()
     if graveyard is None:
@@ -143,7 +150,7 @@ class _Graveyard:
                 for use in value.uses:
                     user: ir.Operation = use.owner.operation
                     if address_of(user) not in self.erased:
-                        place = user_location(user.location) or user_location(operation.location)
+                        place = nearest_location(user.location) or nearest_location(operation.location)
                         error = PassError(f"{user.name} uses a value of {operation.name}, which was erased", place)
                         return ir.WalkResult.INTERRUPT
             return ir.WalkResult.ADVANCE

@@ -4,7 +4,8 @@ The grammar and the way of matching are those of MLIR's `-verify-diagnostics`, w
 `expected-(error|warning|remark|note)[-re] [@LINE|@+N|@-N|@above|@below|@unknown] {{TEXT}}`. `@above` and `@below` skip
 lines that expect something themselves. In the `-re` forms, `{{…}}` inside the text is a regular
 expression. One expectation stands for any number of equal diagnostics; of two equal ones, the second stays unmet.
-MLIR's note "see current operation", which prints the operation, is never expected.
+A comment that looks like an expectation and is none, or holds two, is a problem itself. MLIR's note "see current
+operation", which prints the operation, is never expected.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from cutecc.ir.diagnostics import Diagnostic, Severity
 _EXPECTED = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)? *"
     r"(?:@(?P<place>[+-]?\d+|above|below|unknown))? *\{\{(?P<text>.*)\}\}\s*$"
+)
+
+_MEANT = re.compile(
+    r"//\s*(?P<begin>expected-(?:error|warning|remark|note))\b|expected-(?:error|warning|remark|note)(?:-re)? *[@{]"
 )
 
 
@@ -46,6 +51,11 @@ class ExpectedDiagnostics:
         lines = text.split("\n")
         for number, line in enumerate(lines, start=1):
             match = _EXPECTED.search(line)
+            meant = _MEANT.search(line)
+            if meant and (match is None or _MEANT.search(match["text"])):
+                start = meant.start("begin") if meant["begin"] else meant.start()
+                self._problems.append(_unreadable(SourceLocation(file, number, start + 1, line), two=match is not None))
+                continue
             if match is None:
                 for waiting in below:
                     waiting.line = number
@@ -123,6 +133,11 @@ class ExpectedDiagnostics:
         if location is None or location.line is None:
             return expectation.line is None
         return expectation.line == location.line and location.file == self._file
+
+
+def _unreadable(at: SourceLocation, *, two: bool) -> Diagnostic:
+    what = "one line expects two diagnostics" if two else "no expectation can be read here"
+    return Diagnostic("error", f"{what}: expected-error [@LINE|@+N|@-N|@above|@below|@unknown] {{{{TEXT}}}}", at)
 
 
 def _pattern(text: str) -> str:

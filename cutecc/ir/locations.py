@@ -24,3 +24,11 @@ def user_location(location: Any) -> SourceLocation | None:
         return None
     # MLIR says column 0 when the tracer gave none.
     return SourceLocation(file, int(line), int(column) or None)
+
+
+def nearest_location(location: Any) -> SourceLocation | None:
+    """The user's line; for IR without one, the line of the module's own text, in a file called `-`."""
+    if place := user_location(location):
+        return place
+    inside = re.search(r'"-":(\d+):(\d+)', str(location))
+    return SourceLocation("-", int(inside[1]), int(inside[2])) if inside else None

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from cutecc.errors import ToolError
 from cutecc.ir.locations import user_location
 from cutecc.ir.modules import body_of
+from cutecc.opt.request import Form
 from cutecc.passes import manager
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.nvidia import codegen
 from cutecc.passes.nvidia.codegen import CodeGeneration
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import named_pipeline
+from cutecc.passes.verifying import verify_result
 from cutecc.passes.wheel import WheelPass
-from cutecc.opt.request import Form
 from cutecc.target import Target
 
 if TYPE_CHECKING:
@@ -41,20 +42,20 @@ def run_to_code(
     one, by that of the `nvidia` pipeline, with its default options. Several device modules follow one another. Raises
     `PassError`, and `ToolError` when the passes leave nothing that code can be generated from.
     """
-    ends = [index for index, pass_ in enumerate(pipeline) if pass_.name == codegen.NAME]
-    head = Pipeline(pipeline.passes[: ends[0]]) if ends else pipeline
+    head = before_code(pipeline)
     if form == "llvm":
         from cutecc.backend.llvm_ir import translate
 
         manager.run(head, module, observers)
+        verify_result(head.passes, module)
         finished()
         _check_lowered(module)
         return "".join(translate(module, _chip(module) or target).values()).encode()
-    whole = pipeline if ends else named_pipeline("nvidia", target)
+    whole = pipeline if len(head) < len(pipeline) else named_pipeline("nvidia", target)
     plain = next(pass_ for pass_ in whole if isinstance(pass_, WheelPass) and pass_.name == codegen.NAME)
     with tempfile.TemporaryDirectory(prefix="cutecc-") as folder:
         generation = CodeGeneration(plain=plain, folder=Path(folder))
-        manager.run(Pipeline((*head, generation)), module, [*observers, _LoweredCheck(generation)])
+        manager.run(Pipeline((*head, generation)), module, [*observers, _LoweredCheck(head, generation)])
         finished()
         if form == "ptx":
             return "".join(generation.ptx()).encode()
@@ -63,14 +64,22 @@ def run_to_code(
         return "".join(disassemble(cubin) for cubin in generation.cubins()).encode()
 
 
+def before_code(pipeline: Pipeline) -> Pipeline:
+    """The passes before the one that generates code; all when there is none."""
+    ends = [index for index, pass_ in enumerate(pipeline) if pass_.name == codegen.NAME]
+    return Pipeline(pipeline.passes[: ends[0]]) if ends else pipeline
+
+
 class _LoweredCheck(Observer):
     """Ends the run before code generation when there is nothing to generate code from."""
 
-    def __init__(self, generation: CodeGeneration) -> None:
+    def __init__(self, head: Pipeline, generation: CodeGeneration) -> None:
+        self._head = head
         self._generation = generation
 
     def before(self, position: Position, module: ir.Module) -> None:
         if position.pass_ is self._generation:
+            verify_result(self._head.passes, module)
             _check_lowered(module)
             if _chip(module) is None:
                 raise ToolError("the module does not say which GPU it is for", hints=[_HINT])

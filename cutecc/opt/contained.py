@@ -28,7 +28,7 @@ def rewrite_in_worker(request: RewriteRequest, tell: Callable[[Told], None]) -> 
     first: int | None = 0
     while first is not None:
         try:
-            isolation.call("cutecc.opt.rewrite:rewrite", request, first, on_event=follower, fork=True)
+            isolation.call("cutecc.opt.rewrite:rewrite", request, first, on_event=follower, fork=True, replay=True)
             first = None
         except ProcessDied as death:
             error = follower.error(request.source, death)

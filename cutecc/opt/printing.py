@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from cutecc.errors import UsageError
 from cutecc.ir.modules import to_text
+from cutecc.opt.request import Form, PrintChoice, Printed
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
-from cutecc.opt.request import PrintChoice, Printed
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
@@ -55,6 +56,18 @@ class ModulePrinter(Observer):
     def _print(self, when: str, position: Position, text: str) -> None:
         selector = self._selectors[position.index - 1]
         self._emit(Printed(f"// -----// IR Dump {when} {selector} //----- //\n{text}\n"))
+
+
+def check_choice(choice: PrintChoice, pipeline: Pipeline, form: Form) -> None:
+    """Raise `UsageError` for a pass that `pipeline` does not have, or that does not run when `form` is wanted."""
+    reached = len(pipeline)
+    if form not in ("mlir", "bytecode"):
+        from cutecc.opt.code import before_code
+
+        reached = len(before_code(pipeline)) + (form != "llvm")
+    for selector in (*choice.after, *choice.before):
+        if selector != "all" and min(pipeline.positions(selector)) >= reached:
+            raise UsageError(f"pass '{selector}' is not reached: code is generated before it, for --emit={form}")
 
 
 def _chosen(pipeline: Pipeline, selectors: Sequence[str]) -> set[int]:

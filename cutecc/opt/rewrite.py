@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING
 
 from cutecc import planning
 from cutecc.errors import Error, ParseError, PassError, SourceLocation, UsageError
-from cutecc.ir.diagnostics import Diagnostic, SourceText, listening
+from cutecc.ir.diagnostics import Diagnostic, SourceText, hearing_diagnostics
 from cutecc.ir.expected import ExpectedDiagnostics
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode, to_text
 from cutecc.ir.relocation import name_places
 from cutecc.ir.split import split_input
-from cutecc.passes import manager, plugins
-from cutecc.passes.manager import Observer, Position
-from cutecc.passes.pipeline import Pipeline
-from cutecc.record import Remark
-from cutecc.request import CompileOptions
-from cutecc.opt.printing import ModulePrinter
+from cutecc.opt.printing import ModulePrinter, check_choice
 from cutecc.opt.request import (
     ChunkFinished,
     ChunkStarted,
@@ -29,6 +24,12 @@ from cutecc.opt.request import (
     RewriteRequest,
     Said,
 )
+from cutecc.passes import manager, plugins
+from cutecc.passes.manager import Observer, Position
+from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.verifying import verify_result
+from cutecc.record import Remark
+from cutecc.request import CompileOptions
 from cutecc.target import Target
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def rewrite(request: RewriteRequest, first: int = 0, *, emit: Emit) -> None:
     Raises what makes the module fail, `ParseError`, `PassError` or `ToolError`; of several modules, one that fails is
     told as such. Raises `UsageError` for a request that no module could fulfil.
     """
+    plugins.load_files()
     for index, chunk in enumerate(_chunks(request)):
         if index < first:
             continue
@@ -115,6 +117,7 @@ def _run(
     pipeline = planning.checked_pipeline(options, target, module) if request.pipeline else Pipeline()
     observers: list[Observer] = [_Reporter(source, hear, emit)]
     if request.prints:
+        check_choice(request.prints, pipeline, request.form)
         observers.append(
             ModulePrinter(request.prints, emit, locations=request.locations, generic=request.generic),
         )
@@ -131,6 +134,7 @@ def _run(
 
         return run_to_code(pipeline, module, observers, target, request.form, finished)
     manager.run(pipeline, module, observers)
+    verify_result(pipeline.passes, module)
     finished()
     if request.form == "bytecode":
         return to_bytecode(module)
@@ -159,7 +163,7 @@ def _attentive_context(
 ) -> Generator[None]:
     with fresh_context() as context:
         context.allow_unregistered_dialects = request.unregistered
-        with listening(context, source, hear, errors=errors):
+        with hearing_diagnostics(context, source, hear, errors=errors):
             yield
 
 

@@ -36,20 +36,33 @@ def analyse(kind: Callable[[ir.Operation], Analysis], of: ir.Module | ir.Operati
 
 @contextlib.contextmanager
 def sharing_analyses() -> Generator[None]:
-    """Inside, analyses are kept; a block inside a block shares them with it."""
-    if _known.get() is not None:
-        yield
-        return
+    """Inside, analyses are kept. A block inside a block begins and leaves with none, for it may be amid changes."""
     token = _known.set({})
     try:
         yield
     finally:
         _known.reset(token)
+        if outer := _known.get():
+            outer.clear()
 
 
-def forget_analyses(preserved: tuple[type, ...]) -> None:
-    """Forget all analyses but those `preserved`, for the module has changed."""
+def forget_analyses(preserved: tuple[type, ...], module: ir.Module) -> None:
+    """Forget all analyses but those `preserved`, for `module` has changed; of operations that are gone, all.
+
+    Another operation may get the address of one that is gone.
+    """
     known = _known.get()
-    for key in [key for key in known or () if key[0] not in preserved]:
-        assert known is not None
-        del known[key]
+    if not known:
+        return
+    kept = {key: value for key, value in known.items() if key[0] in preserved}
+    known.clear()
+    if not kept:
+        return
+
+    from cutecc.ir.editing import address_of
+    from cutecc.ir.walking import walk
+
+    present = {address_of(module.operation)}
+    if not {address for _, address in kept} <= present:
+        present = {address_of(operation) for operation in walk(module)}
+    known.update((key, value) for key, value in kept.items() if key[1] in present)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from cutecc.ir.names import check_names, matcher
 from cutecc.passes.diagnostics import error
 from cutecc.passes.rewriting import Pattern
 
@@ -65,6 +66,7 @@ def converts(*names: str) -> Callable[[Callable[..., bool | None]], Pattern]:
     It takes the operation, its operands with converted types, and a `ConversionRewriter`, with which it replaces or
     erases the operation; otherwise it did not match, and must not have built anything.
     """
+    check_names(names)
     return lambda function: Pattern(names, function)
 
 
@@ -80,7 +82,8 @@ class ConversionRewriter:
     def replace(self, operation: ir.Operation | ir.OpView, values: ir.Value | Sequence[ir.Value]) -> None:
         """Have `values`, of the converted types, stand for the results of `operation`.
 
-        Raises `PassError` when there are not as many values as results, or one has another type.
+        Raises `PassError` when there are not as many values as results, one has another type, or they stand for one
+        another in a circle.
         """
         from cutecc.ir.editing import check_replacements
         from cutecc.ir.mlir import ir
@@ -88,6 +91,11 @@ class ConversionRewriter:
         operation = operation.operation
         new = [values] if isinstance(values, ir.Value) else list(values)
         check_replacements(operation, [self.types(result.type) for result in operation.results], new)
+        for value in new:
+            while (following := self._values.get(value)) is not None:
+                if any(following == result for result in operation.results):
+                    raise error(operation, f"{operation.name} is replaced by what it replaced itself")
+                value = following
         self._values.update(zip(operation.results, new, strict=True))
         self.replaced.append(operation)
 
@@ -133,11 +141,12 @@ def convert(
     from cutecc.ir.building import before
     from cutecc.ir.casters import plain_values
     from cutecc.ir.editing import address_of, erase, is_inside, keeping_erased
-    from cutecc.ir.walking import matcher, walk
+    from cutecc.ir.walking import walk
 
     chosen = [(matcher(pattern.names), pattern) for pattern in patterns]
     is_structural = matcher(_STRUCTURAL)
     illegal = tuple(illegal)
+    check_names(illegal)
     is_illegal = matcher(illegal) if illegal else _nothing
     rewriter = ConversionRewriter(types or TypeConversion())
     visited: set[int] = set()

@@ -7,13 +7,12 @@ command line and whoever follows a worker. So do the warnings and remarks of the
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Generator, Iterable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal
 
 from cutecc.errors import PassError, SourceLocation
-from cutecc.ir.locations import user_location
+from cutecc.ir.locations import nearest_location
 from cutecc.record import Remark
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def error(at: Place, message: str, *, notes: Iterable[str] = (), hints: Iterable
 
 
 @contextlib.contextmanager
-def listening(listener: Callable[[Remark], None], context: ir.Context) -> Generator[None]:
+def hearing_remarks(listener: Callable[[Remark], None], context: ir.Context) -> Generator[None]:
     """Inside, remarks go to `listener`, and after it to whoever listened before; so do MLIR's own in `context`.
 
     MLIR's come when the block ends, for nothing may be raised through its native code.
@@ -91,9 +90,4 @@ def _remarks(diagnostic: ir.DiagnosticInfo) -> list[Remark]:
 
 
 def _location(at: Place) -> SourceLocation | None:
-    """The user's line; for IR without one, the line of the module's own text, in a file called `-`."""
-    location = getattr(at, "location", at)
-    if place := user_location(location):
-        return place
-    inside = re.search(r'"-":(\d+):(\d+)', str(location))
-    return SourceLocation("-", int(inside[1]), int(inside[2])) if inside else None
+    return nearest_location(getattr(at, "location", at))

@@ -15,6 +15,7 @@ from cutecc.ir.snapshots import Reading, Request, SnapshotReader
 from cutecc.passes.dumps import DumpChoice, Stage, input_name, stage_line
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.verifying import verify_after
 from cutecc.record import Compilation, Remark, Step
 from cutecc.record.folder import RecordFolder, file_name
 
@@ -67,19 +68,7 @@ class VerifyEach(Observer):
     """Has MLIR verify the module after each pass, and fails the pass that left it invalid."""
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
-        from cutecc.ir.locations import user_location
-        from cutecc.ir.mlir import ir
-
-        try:
-            module.operation.verify()
-        except ir.MLIRError as failure:
-            first = failure.error_diagnostics[0] if failure.error_diagnostics else None
-            raise PassError(
-                f"pass {position.pass_.name} left an invalid module: {first.message if first else failure}",
-                location=user_location(first.location) if first else None,
-                notes=[note.message for note in first.notes] if first else [],
-                pass_name=position.pass_.name,
-            ) from None
+        verify_after(position.pass_, module)
 
 
 class SnapshotRecorder(Observer):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from cutecc.errors import UsageError
+from cutecc.errors import Error, UsageError, describe
 from cutecc.passes import registry
 from cutecc.passes.base import ModulePass
+from cutecc.passes.foreign import foreign_failures
 from cutecc.passes.options import convert_options, parse_options, split_list
 from cutecc.passes.wheel import WheelPass, check_paths
 
@@ -28,7 +30,8 @@ class Pipeline:
         """The pipeline that `text` spells, as MLIR does: `cse,gpu.module(convert-fastmath-ops),canonicalize{a=1}`.
 
         An enclosing `builtin.module(…)` may be left out. Raises `UsageError` for wrong syntax, an unknown option of a
-        Python pass, or an option that names a path. Whether the wheel knows a pass is found out by `check`.
+        Python pass, or an option that names a path unless the pass is a plugin's. Whether the wheel knows a pass is
+        found out by `check`.
         """
         return cls(tuple(_parse_level(text.strip(), ())))
 
@@ -138,10 +141,20 @@ def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
     if not name or any(character.isspace() for character in name):
         raise UsageError(f"pipeline: '{text}' is not a pass")
     options = parse_options(options_text.rstrip()[:-1] if brace else "")
-    check_paths(name, options)
     pass_class = registry.find_pass(name)
+    if pass_class is None or pass_class.provider != "plugin":
+        check_paths(name, options)
     if pass_class is None:
         return WheelPass(name=name, wheel_options=tuple(options), anchors=anchors)
     if anchors not in ((), pass_class.anchors):
         raise UsageError(f"pass {name} does not run on {' in '.join(anchors)}")
-    return pass_class(**convert_options(pass_class, options))
+    values = convert_options(pass_class, options)
+    for field in dataclasses.fields(pass_class):
+        if field.default is dataclasses.MISSING and field.name not in values:
+            raise UsageError(f"pass {name}: option '{field.name.replace('_', '-')}' must be given")
+    try:
+        return pass_class(**values)
+    except Error as error:
+        raise UsageError(f"pass {name}: {error.message}", notes=error.notes, hints=error.hints) from error
+    except foreign_failures() as failure:
+        raise UsageError(f"pass {name}: {describe(failure)}") from failure

@@ -13,19 +13,29 @@ import importlib.util
 import sys
 import traceback
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from cutecc.config import Settings
-from cutecc.errors import Error, SourceLocation, UsageError
+from cutecc.errors import Error, SourceLocation, UsageError, describe
 from cutecc.passes import registry
 from cutecc.passes.base import ModulePass
+from cutecc.passes.foreign import foreign_failures
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "cutecc.passes"
 """The entry point group: each names a module that registers passes when it is imported, or one pass class."""
 
 _FILES = "cutecc_loaded"
+_HOW = "put @cutecc.register above a pass's class"
 _failures: list[Error] = []
+_installed_modules: set[str] = set()
+"""The modules of installed packages that registered something."""
+_loading_installed = False
 
 
 def failures() -> list[Error]:
@@ -42,39 +52,76 @@ def load_files() -> None:
 
 @functools.cache
 def load_installed() -> None:
-    """Load the plugins of installed packages. One that fails goes to `failures`."""
+    """Load the plugins of installed packages. One that fails, or registers nothing, goes to `failures`."""
+    global _loading_installed
     from importlib import metadata
 
-    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
-        package = entry.dist.name if entry.dist else entry.module
-        try:
-            loaded = entry.load()
-            if isinstance(loaded, type) and issubclass(loaded, ModulePass):
-                registry.register(loaded)
-        except Exception as failure:
-            _failures.append(_failed(f"plugin {entry.name} of {package}", failure, None))
+    if _loading_installed:
+        # A plugin that looks for a pass while it is loaded.
+        return
+    _loading_installed = True
+    try:
+        for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+            what = f"plugin {entry.name} of {entry.dist.name if entry.dist else entry.module}"
+            before = registry.registering_modules()
+            try:
+                with registry.undone_on_failure():
+                    _load_entry(entry, what)
+            except foreign_failures() as failure:
+                _failures.append(_failed(what, failure, None))
+            _installed_modules.update(registry.registering_modules() - before)
+    finally:
+        _loading_installed = False
+
+
+def is_loading_installed() -> bool:
+    """Whether what is registered now comes from an installed plugin."""
+    return _loading_installed
+
+
+def is_of_installed(definition: Callable[..., Any]) -> bool:
+    """Whether a pass or pipeline came from an installed plugin, not from a file or program of the user's."""
+    return definition.__module__ in _installed_modules
+
+
+def _load_entry(entry: EntryPoint, what: str) -> None:
+    before = registry.registered_names()
+    loaded = entry.load()
+    if isinstance(loaded, type) and issubclass(loaded, ModulePass):
+        registry.register(loaded)
+    elif isinstance(loaded, ModuleType):
+        # Another entry point, or the program, may have imported the module before.
+        name = loaded.__name__
+        found = {module for module in registry.registering_modules() if f"{module}.".startswith(f"{name}.")}
+        if not found and registry.registered_names() == before:
+            raise UsageError("it registers no pass and no pipeline", hints=[_HOW])
+    else:
+        raise UsageError(f"{entry.value} is neither a module nor a pass class", hints=[_HOW])
 
 
 def load_file(file: Path) -> None:
-    """Run a Python file that registers passes or pipelines; errors as `load_files`."""
+    """Run a Python file that registers passes or pipelines, once in a process; errors as `load_files`."""
     path = file.resolve()
     if not path.is_file():
         raise UsageError(f"--load: there is no file {file}")
     name = f"{_FILES}.{path.stem}_{zlib.crc32(bytes(path)):08x}"
+    if name in sys.modules:
+        # Named twice, or looking for a pass while it is loaded.
+        return
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"--load: {file} is not a Python file")
     before = registry.registered_names()
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
-    except Exception as failure:
-        del sys.modules[name]
+        with registry.undone_on_failure():
+            spec.loader.exec_module(module)
+    except foreign_failures() as failure:
+        sys.modules.pop(name, None)
         raise _failed(str(file), failure, path) from failure
     if registry.registered_names() == before:
-        raise UsageError(
-            f"--load: {file} registers no pass and no pipeline", hints=["put @cutecc.register above a pass's class"]
-        )
+        del sys.modules[name]
+        raise UsageError(f"--load: {file} registers no pass and no pipeline", hints=[_HOW])
     for value in vars(module).values():
         if isinstance(value, type) and issubclass(value, ModulePass) and value.__module__ == name:
             # Another process knows the pass by its name, once it has loaded the file.
@@ -98,17 +145,35 @@ def _rebuild(name: str, values: dict[str, Any]) -> ModulePass:
     return pass_class(**values)
 
 
-def _failed(what: str, failure: Exception, path: Path | None) -> Error:
-    """An error at the line where loading failed: in the user's file, else in the last file that was reached."""
+def _failed(what: str, failure: BaseException, path: Path | None) -> Error:
+    """An error at the line where loading failed: in the user's file, else in the last one that is theirs, if any."""
     if isinstance(failure, SyntaxError) and failure.filename:
         column = failure.offset or None
         location = SourceLocation(failure.filename, failure.lineno, column, failure.text)
         return UsageError(f"{what} cannot be loaded: {failure.msg}", location)
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(failure.__traceback__)]
-    theirs = [frame for frame in frames if frame[0] == str(path)] if path else frames
+    theirs = [frame for frame in frames if (frame[0] == str(path) if path else _is_theirs(frame[0]))]
     location = SourceLocation(*theirs[-1]) if theirs else None
     if isinstance(failure, Error):
         return UsageError(
             f"{what} cannot be loaded: {failure.message}", failure.location or location, failure.notes, failure.hints
         )
-    return UsageError(f"{what} cannot be loaded: {type(failure).__name__}: {failure}", location)
+    return UsageError(
+        f"{what} cannot be loaded: {describe(failure)}", location, hints=_hints_on_import(failure, path) if path else []
+    )
+
+
+def _is_theirs(file: str) -> bool:
+    ours = (Path(__file__).parents[1], Path(importlib.__file__).parent)
+    return not file.startswith("<") and not any(Path(file).is_relative_to(folder) for folder in ours)
+
+
+def _hints_on_import(failure: BaseException, path: Path) -> list[str]:
+    """What to do when the file `path` imports another one beside it."""
+    if not isinstance(failure, ImportError) or not failure.name:
+        return []
+    if failure.name.partition(".")[0] == _FILES:
+        return ["a file of --load is in no package: import by absolute names"]
+    first = failure.name.partition(".")[0]
+    beside = (path.parent / first, path.parent / f"{first}.py")
+    return [f"to import files beside it, set PYTHONPATH={path.parent}"] if any(each.exists() for each in beside) else []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -54,11 +55,16 @@ _BUILTIN_PACKAGES = ("cutecc.passes.nvidia.standins",)
 def register(pass_class: PassClass) -> PassClass:
     """Make a pass known by its name; a decorator for `ModulePass` classes.
 
-    Raises `UsageError` that names both providers when the name is taken.
+    Raises `UsageError` for a class that is no pass (`checking`), and one that names both providers when the name is
+    taken.
     """
-    name = getattr(pass_class, "name", None)
-    if not isinstance(name, str):
-        raise UsageError(f"pass class {pass_class.__qualname__} has no name", hints=['name: ClassVar[str] = "my-pass"'])
+    from cutecc.passes.checking import check_pass
+    from cutecc.passes.named import NAMED
+
+    check_pass(pass_class)
+    name = pass_class.name
+    if name in NAMED or name in _pipelines:
+        raise UsageError(f"{_qualified(pass_class)} is called '{name}', as a pipeline is", hints=[_RENAME])
     if pass_class.provider == "plugin":
         _load_builtin_passes()
         if _is_wheels(name):
@@ -79,6 +85,9 @@ def register_pipeline(name: str, build: Builder) -> Builder:
 
     if name in NAMED:
         raise UsageError(f"two pipelines are called '{name}': cutecc's and {_qualified(build)}", hints=[_RENAME])
+    _load_builtin_passes()
+    if name in _registry or _is_wheels(name):
+        raise UsageError(f"the pipeline {_qualified(build)} is called '{name}', as a pass is", hints=[_RENAME])
     other = _pipelines.get(name)
     _check_free("pipelines", name, build, other.build if other else None)
     _pipelines[name] = NamedPipeline(name, build)
@@ -86,8 +95,14 @@ def register_pipeline(name: str, build: Builder) -> Builder:
 
 
 def registered_passes() -> dict[str, type[ModulePass]]:
-    """All passes written in Python, by name, installed plugins' too."""
+    """All passes written in Python, by name, installed plugins' too.
+
+    Raises `UsageError` when one of the user's own has the name of an installed plugin's.
+    """
     _load_everything()
+    for dispute in _disputes.values():
+        if dispute.of_user:
+            raise dispute.error()
     return dict(sorted(_registry.items()))
 
 
@@ -102,20 +117,40 @@ def registered_names() -> set[str]:
     return {*_registry, *_pipelines}
 
 
+def registering_modules() -> set[str]:
+    """The modules that define what is registered so far."""
+    return {definition.__module__ for definition in _definitions().values()}
+
+
 def find_pass(name: str) -> type[ModulePass] | None:
-    """The Python pass called `name`; `None` when the wheel is the only one who may know it."""
-    _load_chosen(name)
-    if name not in _registry and not _is_wheels(name):
-        _load_everything()
+    """The Python pass called `name`; `None` when the wheel is the only one who may know it.
+
+    Raises `UsageError` when two plugins have one of that name.
+    """
+    _load_for(name)
     return _registry.get(name)
 
 
 def find_pipeline(name: str) -> NamedPipeline | None:
-    """The named pipeline from outside called `name`."""
-    _load_chosen(name)
-    if name not in _pipelines and name not in _registry and not _is_wheels(name):
-        _load_everything()
+    """The named pipeline from outside called `name`; errors as `find_pass`."""
+    _load_for(name)
     return _pipelines.get(name)
+
+
+@contextlib.contextmanager
+def undone_on_failure() -> Generator[None]:
+    """What plugins register inside is forgotten when the block fails, and their modules too: they may come again."""
+    before = _definitions()
+    try:
+        yield
+    except BaseException:
+        for name, definition in _definitions().items():
+            if before.get(name) is not definition and not definition.__module__.startswith("cutecc."):
+                _registry.pop(name, None)
+                _pipelines.pop(name, None)
+                if definition.__module__ != "__main__":
+                    sys.modules.pop(definition.__module__, None)
+        raise
 
 
 def for_worker(words: Iterable[str]) -> tuple[type[ModulePass] | NamedPipeline, ...]:
@@ -147,6 +182,25 @@ def register_all(those: Iterable[type[ModulePass] | NamedPipeline]) -> None:
             register(each)
 
 
+@dataclass(frozen=True)
+class _Dispute:
+    """A name that two plugins want."""
+
+    message: str
+    of_user: bool
+    """One of the two is not an installed plugin's: the user has chosen it."""
+
+    def error(self) -> UsageError:
+        return UsageError(self.message, hints=[_RENAME])
+
+
+_disputes: dict[str, _Dispute] = {}
+
+
+def _definitions() -> dict[str, type[ModulePass] | Builder]:
+    return {**_registry, **{name: each.build for name, each in _pipelines.items()}}
+
+
 def origin(definition: type[ModulePass] | Builder) -> str:
     """The file (of `--load`) or package that a pass or pipeline comes from."""
     from cutecc.passes.plugins import is_from_file
@@ -162,6 +216,21 @@ def _load_everything() -> None:
     _load_builtin_passes()
     load_files()
     load_installed()
+
+
+def _load_for(name: str) -> None:
+    """Load whatever may define `name`."""
+    from cutecc.passes.plugins import load_installed
+
+    _load_chosen(name)
+    definition = _definitions().get(name)
+    if definition is None and not _is_wheels(name):
+        _load_everything()
+    elif definition is not None and not definition.__module__.startswith("cutecc."):
+        # An installed plugin may want the name too.
+        load_installed()
+    if dispute := _disputes.get(name):
+        raise dispute.error()
 
 
 def _load_chosen(name: str) -> None:
@@ -190,8 +259,13 @@ _RENAME = "give one of them another name"
 
 
 def _check_free(kind: str, name: str, new: type[ModulePass] | Builder, old: type[ModulePass] | Builder | None) -> None:
+    from cutecc.passes.plugins import is_loading_installed, is_of_installed
+
     if old is not None and _qualified(old) != _qualified(new):
-        raise UsageError(f"two {kind} are called '{name}': {_qualified(old)} and {_qualified(new)}", hints=[_RENAME])
+        message = f"two {kind} are called '{name}': {_qualified(old)} and {_qualified(new)}"
+        if is_loading_installed() and not old.__module__.startswith("cutecc."):
+            _disputes[name] = _Dispute(message, of_user=not is_of_installed(old))
+        raise UsageError(message, hints=[_RENAME])
 
 
 def _is_wheels(name: str) -> bool:

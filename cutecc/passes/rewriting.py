@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cutecc.ir.names import check_names, matcher
 from cutecc.passes.diagnostics import error
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ class Pattern:
     def __call__(self, *arguments: Any) -> bool | None:
         return self.function(*arguments)
 
+    def __str__(self) -> str:
+        function = self.function
+        while isinstance(function, functools.partial):
+            function = function.func
+        return getattr(function, "__qualname__", repr(function)).rpartition("<locals>.")[2]
+
     def __get__(self, instance: object, owner: type) -> Pattern:
         # A pattern may be a method of a pass, whose options it then sees.
         return self if instance is None else dataclasses.replace(self, function=functools.partial(self, instance))
@@ -43,9 +50,12 @@ class Pattern:
 def rewrites(*names: str) -> Callable[[Callable[..., bool | None]], Pattern]:
     """Make a pattern for operations called one of `names` (`cute.*`: a dialect) of a function or a pass's method.
 
+    Raises `UsageError` for a name that no operation can have.
+
     It takes the operation and a `Rewriter`. It need not return anything, but `True` when it changed the operation in
     place by other means than the rewriter.
     """
+    check_names(names)
     return lambda function: Pattern(names, function)
 
 
@@ -88,20 +98,19 @@ def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern], *, once
     from cutecc.ir.building import before
     from cutecc.ir.casters import plain_values
     from cutecc.ir.editing import address_of, is_erased, is_inside, keeping_erased
-    from cutecc.ir.walking import matcher, walk
+    from cutecc.ir.walking import walk
 
     chosen = [(matcher(pattern.names), pattern) for pattern in patterns]
     names = [name for _, pattern in chosen for name in pattern.names]
 
-    def apply(operation: ir.Operation) -> Rewriter | None:
-        name = operation.name
+    def apply(operation: ir.Operation, name: str) -> tuple[Pattern, Rewriter] | None:
         for matches, pattern in chosen:
             if matches(name):
                 rewriter = Rewriter()
                 with before(operation):
                     changed = pattern(operation, rewriter)
                 if changed or rewriter.changed:
-                    return rewriter
+                    return pattern, rewriter
         return None
 
     # What a change affects may lie outside.
@@ -121,16 +130,18 @@ def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern], *, once
                 if operation.parent is None:
                     # The module itself: patterns build beside what they rewrite.
                     continue
-                if (rewriter := apply(operation)) is None:
+                # Afterwards it may be gone.
+                name, place = operation.name, operation.location
+                if (applied := apply(operation, name)) is None:
                     continue
+                pattern, rewriter = applied
                 changed, settled = True, False
                 if once:
                     continue
                 operations.extend(rewriter.affected)
                 rewrites_left -= 1
                 if not rewrites_left:
-                    left = operations[0] if operations else root.operation
-                    raise error(left, f"the patterns do not end: they still rewrite {left.name}")
+                    raise error(place, f"the patterns do not end: {pattern} still rewrites {name}")
             # New operations that nothing led to are found by another walk.
             if settled or once:
                 return changed

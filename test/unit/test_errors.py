@@ -91,3 +91,17 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, name: str) -> None:
 
 def test_usage_errors_are_told_apart() -> None:
     assert [kind.__name__ for kind in CLASSES if issubclass(kind, UsageError)] == ["UsageError", "SpecError"]
+
+
+@pytest.mark.parametrize(("column", "cut"), [(1, "end"), (600, "both"), (1200, "start")])
+def test_of_a_long_line_an_excerpt_shows_what_is_around_the_column(column: int, cut: str) -> None:
+    line = "".join(chr(ord("a") + index % 26) for index in range(1200))
+    shown, caret = SourceLocation("k.py", 1, column, line).excerpt().split("\n")
+    assert len(shown) < 170
+    assert shown[caret.index("^")] == line[column - 1]
+    assert (shown.startswith("  …"), shown.endswith("…")) == (cut != "end", cut != "start")
+
+
+def test_a_long_caret_ends_with_what_is_shown() -> None:
+    shown, caret = SourceLocation("k.py", 1, 3, "x" * 1200, length=900).excerpt().split("\n")
+    assert len(caret) == len(shown) - 1

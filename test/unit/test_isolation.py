@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,11 @@ def _children_find_this_file(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def add(a, b):
     return a + b
+
+
+def say_who_and_sleep(file):
+    Path(file).write_text(str(os.getpid()))
+    time.sleep(100)
 
 
 def blob(size):
@@ -182,6 +188,46 @@ def test_environment_folder_and_module_path(monkeypatch: pytest.MonkeyPatch) -> 
     )
     assert (arch, folder, first, ignores_interrupts) == ("sm_90a", os.getcwd(), sys.path[0], True)
     assert os.environ["CUTE_DSL_ARCH"] == "sm_80"
+
+
+@pytest.mark.parametrize("fork", [True, False])
+def test_what_the_child_prints_comes_when_it_has_ended(capfd: pytest.CaptureFixture[str], fork: bool) -> None:
+    assert call("test_isolation:print_noise", replay=True, fork=fork) == ""
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert sorted(err.splitlines()) == ["more noise", "noise on standard output"]
+
+
+DYING = """
+import sys
+from cutecc.isolation import call
+call("test_isolation:say_who_and_sleep", sys.argv[1], fork=sys.argv[2] == "fork")
+"""
+
+
+@pytest.mark.parametrize("kind", ["fork", "fresh"])
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+def test_the_child_dies_with_its_parent(tmp_path: Path, kind: str, by: signal.Signals) -> None:
+    file = tmp_path / "child"
+    parent = subprocess.Popen([sys.executable, "-c", DYING, str(file), kind], env={**os.environ, "PYTHONPATH": HERE})
+    while not (file.exists() and file.read_text()):
+        assert parent.poll() is None
+        time.sleep(0.01)
+    child = int(file.read_text())
+    parent.send_signal(by)
+    assert parent.wait(60) == -by
+    deadline = time.monotonic() + 60
+    while is_running(child):
+        assert time.monotonic() < deadline, "the child goes on"
+        time.sleep(0.01)
+
+
+def is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
 
 
 def test_a_file_in_the_working_folder_shadows_nothing(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -173,3 +175,69 @@ def test_help_shows_examples(cutecc) -> None:
         assert option in text
     assert "// expected-error" in text
     assert "cutecc opt kernel.mlir --pipeline='canonicalize,cse'" in text
+
+
+def in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a line of shell with `cutecc` as `$0`; it prints the status last."""
+    return subprocess.run(
+        ["bash", "-c", f"{line}; echo status $? >&9", str(CUTECC)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "message"),
+    [
+        ("opt add.mlir >&-", 1, "error: cannot write standard output: Bad file descriptor"),
+        ("opt add.mlir > /dev/full", 1, "error: cannot write standard output: No space left on device"),
+        ("opt - <&-", 2, "error: cannot read standard input: Bad file descriptor"),
+        ("passes cse > /dev/full", 1, "error: cannot write standard output: No space left on device"),
+        ("passes cse >&-", 1, "error: cannot write standard output: Bad file descriptor"),
+        ("opt add.mlir --pipeline=cse <&-", 0, ""),
+        ("opt add.mlir --pipeline=cse -o out.mlir >&- <&-", 0, ""),
+        ("opt add.mlir --pipeline=cse 2>&-", 0, ""),
+        ("opt add.mlir --pipeline=nothing 2>&-", 2, ""),
+        ("opt add.mlir --pipeline=cse -o out.mlir >&- <&- 2>&-", 0, ""),
+    ],
+)
+def test_standard_streams_may_be_closed_or_full(add: Path, line: str, status: int, message: str) -> None:
+    done = in_shell(f'exec 9>status; "$0" {line}', add.parent)
+    assert (add.parent / "status").read_text() == f"status {status}\n", done.stderr
+    assert done.stderr.strip() == message
+
+
+def test_passes_to_print_after_are_named(cutecc, add: Path) -> None:
+    done = cutecc("opt", "add.mlir", "--print-after=cse", status=2)
+    assert "error: --print-after=cse: no passes run\n" in done.stderr
+    done = cutecc("opt", "add.mlir", "--pipeline=cse", "--print-before-all", "--print-before=cs", status=2)
+    assert "error: no pass 'cs' in the pipeline" in done.stderr
+
+
+def test_a_looping_pass_dies_with_the_command(tmp_path: Path, add: Path) -> None:
+    (tmp_path / "loop.py").write_text(
+        "import os\nfrom dataclasses import dataclass\nfrom typing import ClassVar\nimport cutecc\n"
+        "@cutecc.register\n@dataclass(frozen=True)\nclass Loop(cutecc.passes.ModulePass):\n"
+        "    name: ClassVar[str] = 'test-loop'\n"
+        "    def run(self, module):\n"
+        "        open('worker', 'w').write(str(os.getpid()))\n"
+        "        while True: pass\n"
+    )
+    running = subprocess.Popen(
+        [CUTECC, "opt", "add.mlir", "--load=loop.py", "--pipeline=test-loop"], cwd=tmp_path, stdout=subprocess.PIPE
+    )
+    worker = tmp_path / "worker"
+    while not (worker.exists() and worker.read_text()):
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.terminate()
+    # The worker holds the pipe too: it ends when both are gone.
+    assert running.communicate(timeout=60)[0] == b""
+    assert running.returncode == -signal.SIGTERM
+    assert worker.read_text() != str(running.pid)
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{worker.read_text()}/exe").exists():
+        assert time.monotonic() < deadline, "the worker goes on"
+        time.sleep(0.01)

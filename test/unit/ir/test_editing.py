@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
@@ -202,3 +203,42 @@ def test_locations_follow_what_is_rewritten(module: ir.Module) -> None:
 def test_nothing_is_built_beside_the_module(module: ir.Module) -> None:
     with pytest.raises(PassError, match=r"beside builtin\.module"), before(module.operation):
         pass
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_module_cannot_be_erased(module: ir.Module, kept: bool) -> None:
+    nothing_holds_it = pytest.raises(PassError, match=r"builtin\.module cannot be erased: nothing holds it")
+    with keeping_erased() if kept else contextlib.nullcontext(), nothing_holds_it:
+        erase(module.operation)
+    module.operation.verify()
+
+
+def test_an_operation_cannot_be_replaced_by_its_own_result(module: ir.Module) -> None:
+    addition = one(module, "arith.addi")
+    with keeping_erased(), pytest.raises(PassError, match=r"arith\.addi is replaced by its own result"):
+        replace(addition, addition.result)
+
+
+def test_errors_are_at_the_line_of_the_text_when_the_user_has_none(module: ir.Module) -> None:
+    product = one(module, "arith.muli")
+    with pytest.raises(PassError) as caught:
+        erase(product)
+    assert (str(caught.value.location), caught.value.notes) == ("-:5:10", ["the user is at -:6:5"])
+
+
+@pytest.mark.parametrize("inside_out", [False, True])
+def test_walk_goes_deeper_than_python_recurses(inside_out: bool) -> None:
+    depth = 3000
+    with fresh_context(), plain_values():
+        module = parse(b"func.func @f(%c: i1) { return }")
+        (end,) = walk(module, "func.return")
+        condition = end.parent.regions[0].blocks[0].arguments[0]
+        point = ir.InsertionPoint(end)
+        for _ in range(depth):
+            branch = ir.Operation.create("scf.if", [], [condition], regions=2, ip=point, loc=ir.Location.unknown())
+            block = branch.regions[0].blocks.append()
+            with ir.InsertionPoint(block), ir.Location.unknown():
+                point = ir.InsertionPoint(ir.Operation.create("scf.yield", [], []))
+        found = [operation.name for operation in walk(module, inside_out=inside_out)]
+        assert (found.count("scf.if"), found.count("scf.yield")) == (depth, depth)
+        assert found[-1] == ("builtin.module" if inside_out else "func.return")

@@ -122,7 +122,28 @@ def test_the_note_that_prints_the_operation_is_never_expected() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["expected-error", "// expected-error {{x}} or so", "// expected-failure {{x}}", "{{x}}"]
+    "line", ["expected-error", "// an expected-error comment, or so", "// expected-failure {{x}}", "{{x}}"]
 )
 def test_other_lines_expect_nothing(line: str) -> None:
     assert problems(line) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("op // expected-error @blow {{x}}", 7),
+        ("op // expected-error {{x}} trailing", 7),
+        ("op // expected-remark@+1 {{x}", 7),
+        ("// expected-note-re {{x", 4),
+        ("// expected-warning x", 4),
+        ("// see expected-error {{x}} below", 8),
+    ],
+)
+def test_what_only_looks_like_an_expectation_is_a_problem(line: str, column: int) -> None:
+    (problem,) = problems(f"a\n{line}")
+    assert problem.startswith(f"t.mlir:2:{column}: no expectation can be read here")
+
+
+def test_one_line_holds_one_expectation() -> None:
+    (problem,) = problems("op // expected-error {{x}} expected-note@+1 {{y}}")
+    assert problem.startswith("t.mlir:1:7: one line expects two diagnostics")

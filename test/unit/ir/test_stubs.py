@@ -84,3 +84,24 @@ def test_dialects_load_by_name_and_leave_the_dsl_alone() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.startswith("cannot import name 'novelty'"), done.stderr
+
+
+@pytest.mark.parametrize("dialect", ["arith", "cf", "cute", "func", "gpu", "math", "scf", "vector"])
+def test_views_have_their_accessors_in_the_stub(dialect: str) -> None:
+    module = getattr(mlir, dialect)
+    written = {
+        node.name: set(members(node.body))
+        for node in ast.parse((ROOT / "cutecc" / "ir" / "mlir" / f"{dialect}.pyi").read_text()).body
+        if isinstance(node, ast.ClassDef)
+    }
+    of_all = set(dir(mlir.ir.OpView))
+    missing = [
+        f"{name}.{member}"
+        for name, stubbed in written.items()
+        if issubclass(real := getattr(module, name), mlir.ir.OpView)
+        for member in dir(real)
+        if not member.startswith("_")
+        and member not in of_all | stubbed
+        and isinstance(getattr(real, member, None), property)
+    ]
+    assert not missing

@@ -11,7 +11,7 @@ import pytest
 from cutecc.errors import PassError
 from cutecc.ir.mlir import ir
 from cutecc.ir.modules import fresh_context, parse
-from cutecc.passes import ModulePass, analyse, manager, walk
+from cutecc.passes import ModulePass, analyse, analyses, erase, manager, run_pipeline, walk
 from cutecc.passes.pipeline import Pipeline, parse_pass
 
 TEXT = b"func.func @f(%a: i32) -> i32 { %0 = arith.addi %a, %a : i32\n return %0 : i32 }"
@@ -99,3 +99,64 @@ def test_outside_of_a_run_an_analysis_is_made_each_time() -> None:
     with fresh_context():
         module = parse(TEXT)
         assert analyse(Census, module) is not analyse(Census, module)
+
+
+@dataclass(frozen=True)
+class ErasesFunction(ModulePass):
+    """Looks at the function, and erases it."""
+
+    name: ClassVar[str] = "test-erases-function"
+    preserves: ClassVar = (Census,)
+
+    def run(self, module: ir.Module) -> None:
+        (function,) = walk(module, "func.func")
+        analyse(Census, module)
+        analyse(Census, function)
+        erase(function)
+
+
+@dataclass(frozen=True)
+class Peeks(ModulePass):
+    """Sees what is known."""
+
+    name: ClassVar[str] = "test-peeks"
+
+    def run(self, module: ir.Module) -> None:
+        known = analyses._known.get()
+        assert known is not None
+        made.append(str(len(known)))
+
+
+def test_what_is_known_of_an_erased_operation_is_forgotten() -> None:
+    # Its address may be another one's at once.
+    assert run(ErasesFunction(), Peeks()) == ["builtin.module", "func.func", "1"]
+
+
+@dataclass(frozen=True)
+class ChangesAndRunsOthers(ModulePass):
+    """Looks, changes what it looked at, and runs a pass that looks."""
+
+    name: ClassVar[str] = "test-changes-and-runs-others"
+    preserves: ClassVar = (Census,)
+
+    def run(self, module: ir.Module) -> None:
+        analyse(Census, module)
+        for function in walk(module, "func.func"):
+            erase(function)
+        run_pipeline(Pipeline((Counts(),)), module)
+        made.append(str(analyse(Census, module).counts.total()))
+
+
+@dataclass(frozen=True)
+class Counts(ModulePass):
+    """Counts operations."""
+
+    name: ClassVar[str] = "test-counts"
+    preserves: ClassVar = (Census,)
+
+    def run(self, module: ir.Module) -> None:
+        made.append(str(analyse(Census, module).counts.total()))
+
+
+def test_a_run_inside_a_pass_does_not_see_what_was_known_before() -> None:
+    assert run(ChangesAndRunsOthers()) == ["builtin.module", "builtin.module", "1", "builtin.module", "1"]

@@ -14,7 +14,7 @@ from cutecc.errors import PassError
 from cutecc.ir.mlir import ir
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import ModulePass, error, manager, note, remark, run_pipeline, walk, warning
-from cutecc.passes.diagnostics import listening
+from cutecc.passes.diagnostics import hearing_remarks
 from cutecc.passes.manager import Observer
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Remark
@@ -129,7 +129,7 @@ def test_mlirs_own_remarks_are_heard_and_its_errors_are_not_taken(
     module: ir.Module, capfd: pytest.CaptureFixture[str]
 ) -> None:
     heard: list[Remark] = []
-    with listening(heard.append, module.context):
+    with hearing_remarks(heard.append, module.context):
         ir.Location.file("k.py", 1, 2).emit_error("mine")
         with pytest.raises(ir.MLIRError):
             ir.Module.parse("nonsense")
@@ -188,7 +188,7 @@ def _diagnostic(severity: str, message: str, place: str, *notes: object) -> Simp
 def test_warnings_of_the_wheels_passes_become_remarks() -> None:
     heard: list[Remark] = []
     context = _Speaker()
-    with listening(heard.append, cast(ir.Context, context)):
+    with hearing_remarks(heard.append, cast(ir.Context, context)):
         note_ = _diagnostic("NOTE", "because of this\n", '"k.py":1:2')
         assert context.say("WARNING", "slow", '"k.py":3:4', note_)
         assert context.say("REMARK", "fused", "unknown")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from sample_passes import ADD, Broken, Rename
 
@@ -105,7 +107,10 @@ def test_a_failing_pass_of_the_wheels(module) -> None:
     assert diary.entries[-1].startswith("failed 2 ")
 
 
-def test_verification_between_passes_is_an_observers_business(module) -> None:
+def test_plugins_are_verified_and_others_only_by_an_observer(module, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PassError, match="pass test-broken left an invalid module: "):
+        manager.run(Pipeline((Broken("invalid-module"),)), module)
+    monkeypatch.setattr(Broken, "provider", "cutecc")
     manager.run(Pipeline((Broken("invalid-module"),)), module)
 
 
@@ -153,3 +158,34 @@ def test_a_pass_in_the_wrong_place() -> None:
 def test_what_the_wheel_knows() -> None:
     with fresh_context():
         check_registered(parse_pass("canonicalize{max-iterations=3}"))
+
+
+@pytest.mark.parametrize(
+    ("failure", "text"),
+    [(SystemExit(4), "SystemExit: 4"), (GeneratorExit(), "GeneratorExit"), (ValueError(), "ValueError")],
+)
+def test_a_pass_cannot_end_the_program(module, monkeypatch: pytest.MonkeyPatch, failure, text: str) -> None:
+    monkeypatch.setattr(Broken, "run", raising(failure))
+    with pytest.raises(PassError) as caught:
+        manager.run(Pipeline((Broken(),)), module)
+    assert caught.value.message == f"pass test-broken failed with an internal error: {text}"
+
+
+def test_an_interrupt_is_the_users_unless_interrupts_are_ignored(module, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Broken, "run", raising(KeyboardInterrupt()))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            manager.run(Pipeline((Broken(),)), module)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with pytest.raises(PassError, match="failed with an internal error: KeyboardInterrupt\n"):
+            manager.run(Pipeline((Broken(),)), module)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def raising(failure: BaseException):
+    def run(self, module):
+        raise failure
+
+    return run

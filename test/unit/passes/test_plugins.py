@@ -63,6 +63,7 @@ def _own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry.registered_passes()
     monkeypatch.setattr(registry, "_registry", dict(registry._registry))
     monkeypatch.setattr(registry, "_pipelines", dict(registry._pipelines))
+    monkeypatch.setattr(registry, "_disputes", {})
     monkeypatch.setattr(plugins, "_failures", [])
     yield
     plugins.load_files.cache_clear()
@@ -262,3 +263,149 @@ def test_remarks_are_shown_by_compile_unless_quiet(tmp_path: Path) -> None:
     assert ": remark: seen\n" in done.stderr
     assert "^" in done.stderr
     assert "remark" not in command(*arguments, "--quiet").stderr
+
+
+LEAVING = ["import sys; sys.exit(4)", "raise SystemExit", "raise GeneratorExit"]
+
+
+@pytest.mark.parametrize("statement", LEAVING)
+def test_a_file_that_leaves_is_an_error_and_leaves_nothing(tmp_path: Path, statement: str) -> None:
+    text = PASS.format(name="test-mark") + f"\n{statement}\n"
+    file = write(tmp_path / "mine.py", text)
+    with pytest.raises(UsageError, match=r"mine\.py cannot be loaded: (SystemExit|GeneratorExit)") as caught:
+        plugins.load_file(file)
+    assert caught.value.location is not None
+    assert caught.value.location.line == len(text.splitlines())
+    # Half of it would be worse than nothing.
+    assert not {"test-mark", "test-mark-both"} & registry.registered_names()
+    write(file, PASS.format(name="test-mark"))
+    plugins.load_file(file)
+    assert {"test-mark", "test-mark-both"} <= registry.registered_names()
+
+
+def test_installed_plugins_that_leave_do_not_end_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, statement in enumerate(LEAVING):
+        (tmp_path / str(number)).mkdir()
+        name = f"cutecc_leaves_{number}"
+        text = PASS.format(name=f"test-mark-{number}") + f"\n{statement}\n"
+        install(tmp_path / str(number), monkeypatch, name, f"leaves_{number} = {name}", text)
+    assert registry.find_pass("test-mark-1") is None
+    assert [failure.message.rpartition("loaded: ")[2] for failure in plugins.failures()] == [
+        "SystemExit: 4",
+        "SystemExit",
+        "GeneratorExit",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "message"),
+    [
+        ("e = cutecc_nothing", "x = 1", "it registers no pass and no pipeline"),
+        ("e = cutecc_nothing:f", "def f(): pass", "cutecc_nothing:f is neither a module nor a pass class"),
+    ],
+)
+def test_an_entry_point_without_a_pass_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str, text: str, message: str
+) -> None:
+    install(tmp_path, monkeypatch, "cutecc_nothing", entry, text)
+    sys.modules.pop("cutecc_nothing", None)
+    plugins.load_installed()
+    (failure,) = plugins.failures()
+    assert failure.message == f"plugin e of cutecc_nothing cannot be loaded: {message}"
+    assert failure.location is None, "not a line of cutecc's own"
+
+
+def test_two_entry_points_may_be_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = "a = cutecc_twice\nb = cutecc_twice\nc = cutecc_twice:Mark"
+    install(tmp_path, monkeypatch, "cutecc_twice", entries, PASS.format(name="test-mark"))
+    assert registry.find_pass("test-mark") is not None
+    assert plugins.failures() == []
+
+
+def test_a_file_and_a_package_with_one_name_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, monkeypatch, "cutecc_same", "same = cutecc_same", PASS.format(name="test-mark"))
+    file = write(tmp_path / "mine.py", PASS.format(name="test-mark"))
+    module = write(tmp_path / "m.mlir", MODULE.decode())
+    for arguments in (["opt", module, "--pipeline=test-mark"], ["passes"], ["passes", "test-mark"]):
+        done = command(*arguments, "--load", file)
+        assert done.returncode == 2, done.stderr
+        assert "error: two passes are called 'test-mark': Mark of " in done.stderr
+        assert str(file) in done.stderr
+        assert "cutecc_same.Mark" in done.stderr
+    assert command("opt", module, "--pipeline=cse", "--load", file).returncode == 0
+
+
+def test_two_packages_with_one_name_are_an_error_when_it_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("cutecc_one", "cutecc_two"):
+        (tmp_path / name).mkdir()
+        install(tmp_path / name, monkeypatch, name, f"{name} = {name}", PASS.format(name="test-mark"))
+    with pytest.raises(UsageError, match=r"'test-mark': cutecc_one\.Mark and cutecc_two\.Mark"):
+        registry.find_pass("test-mark")
+    assert "test-mark" in registry.registered_passes()
+    (failure,) = plugins.failures()
+    assert "two passes are called 'test-mark'" in failure.message
+    assert failure.location is not None
+    assert Path(failure.location.file).name == "cutecc_two.py"
+
+
+def test_a_file_is_loaded_once(tmp_path: Path) -> None:
+    file = write(tmp_path / "mine.py", PASS.format(name="test-mark") + '\nPipeline.parse("cse,test-mark")\n')
+    module = write(tmp_path / "m.mlir", MODULE.decode())
+    done = command("opt", module, "--pipeline=test-mark", "--load", file, "--load", file)
+    assert (done.returncode, done.stderr.count("remark: seen")) == (0, 1), done.stderr
+
+
+def test_a_file_that_cannot_be_loaded_is_said_also_when_no_pass_runs(tmp_path: Path) -> None:
+    file = write(tmp_path / "mine.py", "1 / 0\n")
+    done = command("opt", write(tmp_path / "m.mlir", MODULE.decode()), "--load", file)
+    assert done.returncode == 2
+    assert "mine.py cannot be loaded: ZeroDivisionError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [("import beside", "set PYTHONPATH={folder}"), ("from . import beside", "import by absolute names")],
+)
+def test_a_file_that_imports_its_neighbour_gets_a_hint(tmp_path: Path, statement: str, hint: str) -> None:
+    (tmp_path / "beside.py").write_text("")
+    with pytest.raises(UsageError, match="cannot be loaded") as caught:
+        plugins.load_file(write(tmp_path / "mine.py", statement))
+    assert hint.format(folder=tmp_path) in caught.value.hints[0]
+
+
+def test_options_of_a_plugin_may_be_called_like_paths(tmp_path: Path) -> None:
+    text = PASS.format(name="test-mark").replace("word", "path")
+    plugins.load_file(write(tmp_path / "mine.py", text))
+    assert str(Pipeline.parse("test-mark{path=a/b}")) == "test-mark{path=a/b}"
+    with pytest.raises(UsageError, match="names a path"):
+        Pipeline.parse("cuda-to-binary{dump-ptx-path=x}")
+
+
+PRINTS = PASS.replace("remark(op, self.word)", 'print("out"); print("err", file=sys.stderr)').replace(
+    "import cutecc\n", "import cutecc\nimport sys\n"
+)
+
+
+@pytest.mark.parametrize("subcommand", ["opt", "compile"])
+def test_what_a_pass_prints_is_seen(tmp_path: Path, subcommand: str) -> None:
+    file = write(tmp_path / "mine.py", PRINTS.format(name="test-mark"))
+    module = write(tmp_path / "m.mlir", MODULE.decode())
+    rest = ["--target=sm_90a", "-o", tmp_path / "written"]
+    done = command(subcommand, module, "--load", file, "--pipeline=test-mark", *rest)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if line in ("out", "err")] == ["out", "err"]
+    assert "out\n" not in done.stdout
+
+
+def test_an_invalid_rewrite_is_blamed_on_its_pass(tmp_path: Path) -> None:
+    text = PASS.format(name="test-mark").replace(
+        "remark(op, self.word)", "op.parent.regions[0].blocks[0].operations[1].operation.erase()"
+    )
+    file = write(tmp_path / "mine.py", text)
+    module = write(tmp_path / "m.mlir", MODULE.decode())
+    for arguments in (["opt"], ["compile", "--target=sm_90a", "-o", tmp_path / "written"]):
+        done = command(*arguments, module, "--load", file, "--pipeline=cse,test-mark,canonicalize")
+        assert done.returncode == 1
+        assert "error: pass test-mark left an invalid module: " in done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cutecc.errors import PassError
+from cutecc.errors import PassError, UsageError
 from cutecc.ir.casters import plain_values
 from cutecc.ir.editing import keeping_erased
 from cutecc.ir.mlir import arith, ir
@@ -256,3 +256,41 @@ func.func @f(%a: i32, %b: vector<4xf32>) -> i32 {
     assert (without.splitlines()[-1], with_.splitlines()[-1]) == ("OpResult", "ArithValue")
     assert without.splitlines()[:-1] == with_.splitlines()[:-1]
     assert "arith.addi %arg0, %arg0 : i64" in without
+
+
+def test_patterns_without_an_end_name_the_operation_and_the_pattern(module: ir.Module) -> None:
+    @rewrites("arith.muli")
+    def spin(op: ir.Operation, rewriter: Rewriter) -> bool:
+        return True
+
+    with pytest.raises(PassError, match=r"do not end: spin still rewrites arith\.muli") as caught:
+        rewrite(module, [spin])
+    assert str(caught.value.location) == "-:4:8"
+
+
+@pytest.mark.parametrize("name", ["*", "arith", "*.addi", "arith.*.x", "", "arith."])
+def test_names_that_no_operation_has_are_refused(module: ir.Module, name: str) -> None:
+    for use in (lambda: rewrites(name), lambda: converts(name), lambda: convert(module, [], illegal=[name])):
+        with pytest.raises(UsageError, match="no operation is called"):
+            use()
+
+
+def test_a_conversion_does_not_replace_in_circles(module: ir.Module) -> None:
+    @converts("arith.addi")
+    def by_itself(op: ir.Operation, operands: list[ir.Value], rewriter: ConversionRewriter) -> None:
+        rewriter.replace(op, op.result)
+
+    with pytest.raises(PassError, match=r"arith\.addi is replaced by its own result"):
+        convert(module, [by_itself])
+
+    @converts("arith.addi")
+    def by_product(op: ir.Operation, operands: list[ir.Value], rewriter: ConversionRewriter) -> None:
+        (product,) = walk(module, "arith.muli")
+        rewriter.replace(op, product.result)
+
+    @converts("arith.muli")
+    def by_sum(op: ir.Operation, operands: list[ir.Value], rewriter: ConversionRewriter) -> None:
+        rewriter.replace(op, op.operands[0])
+
+    with pytest.raises(PassError, match=r"arith\.muli is replaced by what it replaced itself"):
+        convert(module, [by_product, by_sum])

@@ -239,3 +239,21 @@ def test_what_cannot_be_updated_is_said_and_left(tmp_path: Path, text: str, mess
     (path,) = write(tmp_path, test=text)
     assert message in update(path, status=1).stderr
     assert path.read_text() == text
+
+
+def test_line_ends_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "add.mlir"
+    file.write_bytes(ADD.replace("\n", "\r\n").encode())
+    update(file)
+    written = file.read_bytes()
+    assert written == ADD.replace("func.func @twice", f"{ADD_CHECKS}func.func @twice").replace("\n", "\r\n").encode()
+    update("--check", file)
+
+
+def test_what_cannot_be_written_is_said_in_a_line(tmp_path: Path) -> None:
+    missing = update(tmp_path / "missing.mlir", status=1)
+    assert missing.stderr == f"{tmp_path}/missing.mlir: No such file or directory\n"
+    (several,) = write(tmp_path, several=ADD.replace("filecheck %s", "filecheck %s --check-prefixes=A,B"))
+    done = update(several, status=1)
+    assert done.stderr.startswith(f"{several}: --check-prefixes: ")
+    assert len(done.stderr.splitlines()) == 1

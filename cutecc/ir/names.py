@@ -1,0 +1,26 @@
+"""Names of operations, and of all operations of a dialect: `arith.addi`, `cute.*`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from cutecc.errors import UsageError
+
+_NAME = re.compile(r"[^.*\s]+\.(?:\*|[^*\s]+)")
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise `UsageError` for a name that no operation can have, such as `arith` or `*`."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"no operation is called '{name}'", hints=["say dialect.operation, or dialect.* for a whole dialect"]
+            )
+
+
+def matcher(names: tuple[str, ...]) -> Callable[[str], bool]:
+    """A test for operation names: one of `names`, where `cute.*` is every operation of a dialect; without any, all."""
+    exact = {name for name in names if not name.endswith(".*")}
+    dialects = tuple(name[:-1] for name in names if name.endswith(".*"))
+    return lambda name: not names or name in exact or (bool(dialects) and name.startswith(dialects))
