@@ -94,7 +94,7 @@ def layout(
 ) -> None:
     """Evaluate a layout expression, print the result as CuTe does, and draw it.
 
-    EXPRESSION is a layout, '(4,8):(8,1)' or 'S<3,4,3> o 0 o (8,64):(64,1)', or calls of CuTe's functions:
+    EXPRESSION is a layout, '(4,8):(8,1)' or 'S<3,3,3> o 0 o (8,64):(64,1)', or calls of CuTe's functions:
     'zipped_divide((8,8):(8,1), <2,4>)', 'make_layout_tv((4,32):(32,1), (4,4):(4,1))'. `a o b` composes.
     """
     value = _user_error(lambda: evaluate_expression(expression))

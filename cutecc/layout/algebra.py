@@ -169,6 +169,8 @@ def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layo
         if taken != 1 and rest_shape != 1:
             new_shape = minimum(taken, rest_shape)
             if isinstance(rest_shape, int) and isinstance(new_shape, int) and rest_shape % new_shape:
+                if isinstance(size, int) and isinstance(rest_stride, int) and size % rest_stride:
+                    raise whole.error(f"stride {rest_stride} does not divide size {size} of {size}:{step}")
                 raise whole.error(
                     f"size {rest_shape} is not a multiple of the {new_shape} elements left in {size}:{step}"
                 )

@@ -89,6 +89,8 @@ class _Evaluator:
         match = _TOKEN.match(self._text, self._position)
         if match is None:
             at = len(self._text) - len(self._text[self._position :].lstrip())
+            if self._text[at] == "=":
+                raise self._error("arguments go by position, without names", at, at + 1)
             raise self._error(f"unexpected '{self._text[at]}'", at, at + 1)
         self._token = match
         self._start = match.start(match.lastgroup or 0)
