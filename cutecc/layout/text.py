@@ -22,6 +22,8 @@ _TOKEN = re.compile(
 )
 _KNOWN = re.compile(r"i(?P<width>8|16|32|64)|div=(?P<divisibility>\d+)")
 
+_DEEPEST = 64
+
 
 @functools.lru_cache(maxsize=65536)
 def parse_layout(text: str) -> Layout:
@@ -96,6 +98,7 @@ class _Parser:
         self._text = text
         self._position = 0
         self._symbols = 0
+        self._depth = 0
         self._advance()
 
     def _advance(self) -> None:
@@ -106,6 +109,13 @@ class _Parser:
         self._token = match
         self._start = match.start(match.lastgroup or 0)
         self._position = match.end()
+
+    def _enter(self) -> None:
+        """Go into a tuple or tile; Python's stack is not endless."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._error(f"nested more than {_DEEPEST} deep")
+        self._advance()
 
     def _next_is(self, mark: str) -> bool:
         return self._token["mark"] == mark
@@ -131,12 +141,13 @@ class _Parser:
     def tile(self) -> Any:
         for opening, separator, closing in (("[", ";", "]"), ("<", ",", ">")):
             if self._next_is(opening):
-                self._advance()
+                self._enter()
                 parts = [self.tile()]
                 while self._next_is(separator):
                     self._advance()
                     parts.append(self.tile())
                 self._expect(closing, "at the end of the tile")
+                self._depth -= 1
                 return tuple(parts)
         if self._next_is("_"):
             self._advance()
@@ -182,13 +193,14 @@ class _Parser:
 
     def int_tuple(self) -> Any:
         if self._next_is("("):
-            self._advance()
+            self._enter()
             parts: list[Any] = []
             while not self._next_is(")"):
                 if parts:
                     self._expect(",", "or ')' in the tuple")
                 parts.append(self.int_tuple())
             self._advance()
+            self._depth -= 1
             return tuple(parts)
         if self._next_is("_"):
             self._advance()

@@ -118,6 +118,7 @@ def test_message(attempt: Callable[[], Any], message: str, notes: list[str]) -> 
         ("4:1 o 2", "expected 'o' and a layout after the offset", 8),
         ("?{div=x}", "'div=x' says nothing about a '?'; expected i64 or div=NUMBER", 1),
         ("4:1@", "expected the number of a mode after '@'", 5),
+        ("(" * 100 + "4" + ")" * 100, "nested more than 64 deep", 65),
         ("", "expected a number, '?' or '('", 1),
     ],
 )

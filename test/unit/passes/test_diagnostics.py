@@ -121,8 +121,9 @@ def test_observers_hear_passes_inside_passes(module: ir.Module) -> None:
     assert caught.value.pass_name == "test-talks"
 
 
-def test_nobody_has_to_listen(module: ir.Module) -> None:
+def test_nobody_has_to_listen(module: ir.Module, capfd: pytest.CaptureFixture[str]) -> None:
     Talks().run(module)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_mlirs_own_remarks_are_heard_and_its_errors_are_not_taken(
