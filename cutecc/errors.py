@@ -107,6 +107,10 @@ class SpecError(UsageError):
     """An argument spec that does not parse, or does not fit its parameter."""
 
 
+class ArgumentError(UsageError):
+    """An argument that a compiled kernel does not take: its type, shape, strides, alignment or device."""
+
+
 class LayoutError(Error):
     """A layout expression that CuTe does not define: sizes that do not divide, ranks that differ, text that is none."""
 
@@ -140,6 +144,10 @@ class ToolError(Error):
 
 class RecordError(Error):
     """A record on disk that cannot be read: damaged, incomplete, or of a newer major version."""
+
+
+class LaunchError(Error):
+    """The CUDA driver is missing or refused, or the host program ended with an error."""
 
 
 class UnsupportedVersionError(Error):

@@ -57,7 +57,7 @@ def measure(case: Case, variant: str, repeats: int) -> dict[str, Any]:
     os.environ["CUTE_DSL_ARCH"] = case.target
     from cutlass import cute
 
-    from cutecc.frontend.arguments import bind_specs
+    from cutecc.frontend.binding import bind_specs
     from cutecc.frontend.callee import Callee
     from cutecc.frontend.header import read_header
     from cutecc.frontend.kernel_file import find_callee

@@ -7,9 +7,9 @@ import types
 import typing
 from typing import Any, get_args, get_origin
 
+from cutecc.arguments.dtypes import NumericType, find_numeric_type
+from cutecc.arguments.specs import ConstSpec, NoneSpec, PointerSpec, ScalarSpec, Spec, StreamSpec, TensorSpec, TupleSpec
 from cutecc.frontend import dsl
-from cutecc.frontend.dtypes import NumericType, find_numeric_type
-from cutecc.frontend.specs import ConstSpec, NoneSpec, PointerSpec, ScalarSpec, Spec, StreamSpec, TensorSpec, TupleSpec
 
 _PYTHON_NUMBERS: dict[object, str] = {int: "i32", float: "f32", bool: "bool"}
 _CONSTANTS: dict[object, str] = {bool: "const(True)", str: "const('name')", float: "const(1.0)", tuple: "const((1, 1))"}

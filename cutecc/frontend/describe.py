@@ -7,11 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
-from cutecc.errors import SpecError
-from cutecc.frontend import dsl
-from cutecc.frontend.arrays import describe_array, read_array
-from cutecc.frontend.dtypes import NumericType, find_numeric_type
-from cutecc.frontend.specs import (
+from cutecc.arguments.arrays import describe_array, read_array
+from cutecc.arguments.dtypes import NumericType, find_numeric_type
+from cutecc.arguments.specs import (
     ConstSpec,
     Dynamic,
     Mode,
@@ -24,6 +22,8 @@ from cutecc.frontend.specs import (
     TupleSpec,
     parse_spec,
 )
+from cutecc.errors import SpecError
+from cutecc.frontend import dsl
 
 _SPECS = (TensorSpec, ScalarSpec, ConstSpec, PointerSpec, StreamSpec, NoneSpec, TupleSpec)
 _PYTHON_NUMBERS: dict[type, str] = {bool: "bool", int: "i32", float: "f32"}

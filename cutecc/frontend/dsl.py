@@ -10,7 +10,7 @@ import sys
 from collections.abc import Generator
 from typing import Any
 
-from cutecc.frontend.dtypes import NumericType
+from cutecc.arguments.dtypes import NumericType
 from cutecc.ir.version import check_supported_version
 from cutecc.target import Target
 

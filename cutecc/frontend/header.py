@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from cutecc.arguments.sizes import named_values, size_names, unify_sizes
+from cutecc.arguments.specs import Spec, parse_spec
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.frontend.arithmetic import check, evaluate
 from cutecc.frontend.files import check_file
-from cutecc.frontend.sizes import named_values, size_names, unify_sizes
-from cutecc.frontend.specs import Spec, parse_spec
 
 _LINE = re.compile(r"[ \t]*#[ \t]*cutecc:(?P<payload>.*)")
 _TOML_POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")

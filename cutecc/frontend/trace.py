@@ -11,7 +11,7 @@ from typing import Any
 
 from cutecc.errors import Error
 from cutecc.frontend import dsl
-from cutecc.frontend.arguments import Arguments, bind_specs, bind_values
+from cutecc.frontend.binding import Arguments, bind_specs, bind_values
 from cutecc.frontend.callee import Callee
 from cutecc.frontend.failures import ENTRY_FRAME, clean, is_users, trace_error
 from cutecc.frontend.host_functions import check_host_function

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cutecc.arguments.specs import Spec
 from cutecc.errors import SourceLocation
-from cutecc.frontend.specs import Spec
 from cutecc.record.compilation import Remark, Signature
 
 

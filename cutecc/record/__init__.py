@@ -13,13 +13,16 @@ from cutecc.record.compilation import (
     Signature,
     Step,
     Versions,
+    Workload,
 )
+from cutecc.record.host_program import HostProgram
 
 __all__ = [
     "Artifact",
     "ArtifactKind",
     "Compilation",
     "Failure",
+    "HostProgram",
     "KernelResources",
     "Occupancy",
     "Parameter",
@@ -28,4 +31,5 @@ __all__ = [
     "Signature",
     "Step",
     "Versions",
+    "Workload",
 ]

@@ -10,11 +10,14 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from cutecc.record import host_program
+from cutecc.record.host_program import HostProgram
+
 Provider = Literal["wheel", "stand-in", "composite", "cutecc", "plugin"]
 """Who runs a pass: the installed wheel, our Python version of a pass it hides, a stretch of its pipeline that only
 runs as a whole, a pass of cutecc's own, or one from a file or another package."""
 
-ArtifactKind = Literal["llvm-ir", "ptx", "cubin", "sass", "reproducer"]
+ArtifactKind = Literal["llvm-ir", "ptx", "cubin", "sass", "host-program", "reproducer"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,20 @@ class Signature:
     function: str
     """The name of the Python function (`Gemm.__call__` for a method of a configured object)."""
     parameters: list[Parameter]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """How to run a kernel by itself, check it and rate it: what the header of its file says (`docs/arguments.md`)."""
+
+    outputs: list[str] = field(default_factory=list[str])
+    """The parameters that the kernel writes."""
+    tolerance: float | None = None
+    """The largest relative error that counts as equal."""
+    bytes: str | None = None
+    """Bytes that a run moves, as arithmetic over named sizes."""
+    flops: str | None = None
+    """Floating-point operations of a run, as arithmetic over named sizes."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +176,8 @@ class Compilation:
     """Settings that differ from their defaults, by their command line names."""
     signature: Signature | None = None
     """`None` for an input that was MLIR already."""
+    workload: Workload | None = None
+    """`None` for an input without a header."""
     warnings: list[Remark] = field(default_factory=list[Remark])
     """What the DSL warned of while it traced."""
     traced: str | None = None
@@ -178,6 +197,12 @@ class Compilation:
     def artifact(self, kind: ArtifactKind) -> bytes | None:
         """The content of the first artifact of `kind`, `None` when this compilation made none."""
         return next((self.files[artifact.file] for artifact in self.artifacts if artifact.kind == kind), None)
+
+    @property
+    def host_program(self) -> HostProgram | None:
+        """What launches the kernel; `None` when the run stopped before there was one, or it could not be translated."""
+        data = self.artifact("host-program")
+        return None if data is None else host_program.decode(data)
 
     def step(self, name: str) -> Step | None:
         """The last step of the pass called `name` that ran."""

@@ -11,7 +11,7 @@ from cutecc.errors import RecordError
 from cutecc.record.compilation import Compilation
 
 SCHEMA = "cutecc/compilation"
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 """A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
 
 

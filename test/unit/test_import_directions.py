@@ -21,7 +21,7 @@ DRIVER_ORDER = [
     "contained",
     "opt",
 ]
-FOUNDATIONS = {"target", "config", "errors"}
+FOUNDATIONS = {"target", "config", "errors", "arguments"}
 
 # Each place and what it may import besides itself and the foundations: the design's column "may import". A place that
 # the table does not split further (`passes.nvidia`) is part of the one above it.
@@ -39,14 +39,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "emulator": {"record"},
     "report": {"record", "layout"},
     "events": {"record"},
-    "kernel": {"record", "backend"},
+    "kernel": {"record", "backend", "runtime"},
     "request": {"passes", "record"},
     "versions": {"ir", "backend", "record"},
     "planning": {"ir", "passes", "backend", "record", "request", "versions"},
     "artifacts": {"ir", "passes", "backend", "record", "request"},
     "reproducing": {"ir", "passes", "record", "request", "isolation"},
     "driver": {
-        *("ir", "passes", "frontend", "backend", "record", "layout", "cache"),
+        *("ir", "passes", "frontend", "backend", "record", "layout", "cache", "runtime"),
         *("events", "kernel", "isolation", "request", "versions", "planning", "artifacts", "reproducing", "contained"),
     },
     "contained": {"passes", "record", "request", "events", "isolation", "reproducing"},

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cutecc.frontend.dtypes import numeric_types
+from cutecc.arguments.dtypes import numeric_types
+from cutecc.arguments.specs import SPACES, parse_spec
 from cutecc.frontend.header import parse_header
-from cutecc.frontend.specs import SPACES, parse_spec
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "arguments.md").read_text()
 SPECS = [

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from cutlass.cute.runtime import from_dlpack, make_fake_stream, make_fake_tensor, make_ptr
 
+from cutecc.arguments.arrays import Array, describe_array
+from cutecc.arguments.specs import NoneSpec, TensorSpec, parse_spec
 from cutecc.errors import SpecError
-from cutecc.frontend.arrays import Array, describe_array
 from cutecc.frontend.describe import describe
-from cutecc.frontend.specs import NoneSpec, TensorSpec, parse_spec
 
 
 class TorchLike:

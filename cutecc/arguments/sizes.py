@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from cutecc.arguments.specs import Dynamic, Mode, Spec, TensorSpec, TupleSpec, leaves
 from cutecc.errors import SourceLocation, SpecError
-from cutecc.frontend.specs import Dynamic, Mode, Spec, TensorSpec, TupleSpec, leaves
 
 
 def unify_sizes(specs: Mapping[str, Spec], sources: Mapping[str, SourceLocation] | None = None) -> dict[str, Spec]:

@@ -6,8 +6,8 @@ import ast
 import warnings
 from typing import cast
 
+from cutecc.arguments.dtypes import NumericType, close_type_names, find_numeric_type
 from cutecc.errors import SourceLocation, SpecError
-from cutecc.frontend.dtypes import NumericType, close_type_names, find_numeric_type
 
 _EXAMPLES = "a constant is a number, a string, True, False, None, a numeric type, or a tuple, list or dict of those"
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
-from cutecc.errors import SourceLocation, SpecError
-from cutecc.frontend.dtypes import NumericType, close_type_names, find_numeric_type
-from cutecc.frontend.literals import read_literal
-from cutecc.frontend.specs import (
+from cutecc.arguments.dtypes import NumericType, close_type_names, find_numeric_type
+from cutecc.arguments.literals import read_literal
+from cutecc.arguments.specs import (
     SPACES,
     ConstSpec,
     Dynamic,
@@ -25,6 +24,7 @@ from cutecc.frontend.specs import (
     TensorSpec,
     TupleSpec,
 )
+from cutecc.errors import SourceLocation, SpecError
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _INTEGER = re.compile(r"-?[0-9]+")

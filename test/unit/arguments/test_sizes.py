@@ -2,9 +2,9 @@
 
 import pytest
 
+from cutecc.arguments.sizes import named_values, size_names, unify_sizes
+from cutecc.arguments.specs import Spec, parse_spec
 from cutecc.errors import SourceLocation, SpecError
-from cutecc.frontend.sizes import named_values, size_names, unify_sizes
-from cutecc.frontend.specs import Spec, parse_spec
 
 
 def parsed(**texts: str) -> dict[str, Spec]:

@@ -9,6 +9,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast, get_origin
 
+from cutecc.arguments.dtypes import NumericType, find_numeric_type
+from cutecc.arguments.sizes import unify_sizes
+from cutecc.arguments.specs import (
+    ConstSpec,
+    Dynamic,
+    Mode,
+    NoneSpec,
+    PointerSpec,
+    ScalarSpec,
+    Spec,
+    StreamSpec,
+    TensorSpec,
+    TupleSpec,
+    parse_spec,
+)
 from cutecc.errors import SourceLocation, SpecError, UsageError
 from cutecc.frontend import dsl
 from cutecc.frontend.annotations import (
@@ -22,21 +37,6 @@ from cutecc.frontend.annotations import (
 )
 from cutecc.frontend.callee import Callee
 from cutecc.frontend.describe import describe_known, is_placeholder
-from cutecc.frontend.dtypes import NumericType, find_numeric_type
-from cutecc.frontend.sizes import unify_sizes
-from cutecc.frontend.specs import (
-    ConstSpec,
-    Dynamic,
-    Mode,
-    NoneSpec,
-    PointerSpec,
-    ScalarSpec,
-    Spec,
-    StreamSpec,
-    TensorSpec,
-    TupleSpec,
-    parse_spec,
-)
 from cutecc.record.compilation import Parameter, Signature
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.arguments.specs import Dynamic, Mode, TensorSpec
 from cutecc.errors import SpecError
-from cutecc.frontend.dtypes import find_numeric_type
-from cutecc.frontend.specs import Dynamic, Mode, TensorSpec
 
 _LARGEST_ALIGNMENT = 16
 """Bytes: the widest access of one thread. More would tie the compiled kernel to one address."""

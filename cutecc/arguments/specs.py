@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from cutecc.arguments.dtypes import NumericType
+from cutecc.arguments.literals import canonical_literal, literal_of, read_literal
 from cutecc.errors import SourceLocation, SpecError
-from cutecc.frontend.dtypes import NumericType
-from cutecc.frontend.literals import canonical_literal, literal_of, read_literal
 
 Space = Literal["gmem", "smem", "rmem", "tmem", "generic", "dsmem", "cmem"]
 SPACES: tuple[Space, ...] = ("gmem", "smem", "rmem", "tmem", "generic", "dsmem", "cmem")
@@ -212,7 +212,7 @@ def parse_spec(text: str, source: SourceLocation | None = None) -> Spec:
     `source` is where `text` begins, for error messages: a line of the user's file, or an option of the command line.
     Raises `SpecError` that points into it.
     """
-    from cutecc.frontend.grammar import Grammar
+    from cutecc.arguments.grammar import Grammar
 
     return Grammar(text, source).parse()
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutecc.errors import SourceLocation, SpecError
-from cutecc.frontend.dtypes import find_numeric_type, numeric_types
-from cutecc.frontend.specs import (
+from cutecc.arguments.dtypes import find_numeric_type, numeric_types
+from cutecc.arguments.specs import (
     SPACES,
     ConstSpec,
     Dynamic,
@@ -21,6 +20,7 @@ from cutecc.frontend.specs import (
     TupleSpec,
     parse_spec,
 )
+from cutecc.errors import SourceLocation, SpecError
 
 CANONICAL = [
     (
@@ -167,7 +167,7 @@ def test_alignment_defaults_to_the_element() -> None:
 
 
 def test_import_needs_no_dsl() -> None:
-    code = "import sys, cutecc.frontend.specs, cutecc.frontend.header, cutecc.frontend.traced\n"
+    code = "import sys, cutecc.arguments.specs, cutecc.frontend.header, cutecc.frontend.traced\n"
     code += "assert not {'cutlass', 'numpy', 'torch'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
