@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from cutecc.errors import Error
     from cutecc.kernel import Kernel, KernelSet
     from cutecc.passes.registry import register, register_pipeline
+    from cutecc.request import CompileOptions
+    from cutecc.sweep import Job, compile_many
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CompileOptions",
     "Error",
+    "Job",
     "Kernel",
     "KernelSet",
     "__version__",
     "compile",
+    "compile_many",
     "compile_module",
     "register",
     "register_pipeline",
@@ -32,6 +37,9 @@ _HOMES = {
     "compile": "cutecc.driver",
     "compile_module": "cutecc.driver",
     "trace": "cutecc.driver",
+    "CompileOptions": "cutecc.request",
+    "Job": "cutecc.sweep",
+    "compile_many": "cutecc.sweep",
     "Error": "cutecc.errors",
     "Kernel": "cutecc.kernel",
     "KernelSet": "cutecc.kernel",

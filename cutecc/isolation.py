@@ -6,6 +6,7 @@ works, and at the end a result or an error. Both sides are this program: message
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import json
@@ -29,7 +30,7 @@ class ProcessDied(Error):
     """The child ended without an answer: a native abort, a signal, or `os._exit`."""
 
 
-_running: set[Call] = set()
+_running: set[Call | Worker] = set()
 
 
 def interrupt() -> None:
@@ -165,6 +166,66 @@ class Call:
             sys.stderr.flush()
 
 
+class Worker:
+    """A child process that serves one call after another, and keeps what it has imported in between.
+
+    What it prints is kept for the message of a `ProcessDied`. For one thread at a time; on Linux the child dies with
+    the thread that started it.
+    """
+
+    def __init__(self) -> None:
+        receiver, child_sender = os.pipe()
+        child_receiver, sender = os.pipe()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
+        self._temporary = tempfile.TemporaryDirectory(prefix="cutecc-", ignore_cleanup_errors=True)
+        self._process = start_python(
+            "cutecc.isolation:serve_calls",
+            child_receiver,
+            child_sender,
+            stdout=self._log,
+            stderr=self._log,
+            env={**os.environ, "TMPDIR": self._temporary.name},
+        )
+        os.close(child_receiver)
+        os.close(child_sender)
+        self._requests = Connection(sender, readable=False)
+        self._replies = Connection(receiver, writable=False)
+        self.interrupted = False
+        _running.add(self)
+        with contextlib.suppress(BrokenPipeError):
+            self._requests.send((lasting_folder(), os.getpid()))
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        """What `function`, a `module:name`, returns. Raises what it raises; after `ProcessDied` the worker is over."""
+        try:
+            self._requests.send((function, arguments))
+            kind, value = self._replies.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            status = self._process.wait()
+            self._log.seek(0)
+            log = self._log.read().decode(errors="replace").strip()[-4000:]
+            self.close()
+            if self.interrupted:
+                raise KeyboardInterrupt from None
+            raise ProcessDied(_description(status), notes=[log] if log else []) from None
+        if kind == "error":
+            raise value
+        return value
+
+    def kill(self) -> None:
+        """End the child at once."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """End the child, and take away its temporary files."""
+        _running.discard(self)
+        self._process.kill()
+        self._process.wait()
+        for resource in (self._requests, self._replies, self._log):
+            resource.close()
+        self._temporary.cleanup()
+
+
 class _Fork:
     """A child process that is a copy of this one, and serves one call."""
 
@@ -278,11 +339,42 @@ def _serve(receiver: int, sender: int) -> None:
     _die_with(parent)
     _reply_descriptors = (sender,)
     replies = Connection(sender, readable=False)
-    module_name, _, name = function_name.partition(":")
+    _buffer_by_line()
+    _answer(function_name, arguments, events, replies)
+    replies.close()
+    # Skip the interpreter's tear-down: freeing large modules and native thread pools can take long, and abort.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def serve_calls() -> None:
+    """The child process of a `Worker`: one call after another, until the other side closes the pipe."""
+    global _lasting_folder, _reply_descriptors
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    receiver, sender = (int(argument) for argument in sys.argv[2:4])
+    requests, replies = Connection(receiver, writable=False), Connection(sender, readable=False)
+    _lasting_folder, parent = requests.recv()
+    _die_with(parent)
+    _reply_descriptors = (sender,)
+    _buffer_by_line()
+    with contextlib.suppress(EOFError):
+        while True:
+            function_name, arguments = requests.recv()
+            _answer(function_name, arguments, False, replies)
+    os._exit(0)
+
+
+def _buffer_by_line() -> None:
+    """What a pass prints is in the order in which it was printed, also when the process is killed."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # What a pass prints is in the order in which it was printed, also when the process is killed.
             stream.reconfigure(line_buffering=True)
+
+
+def _answer(function_name: str, arguments: tuple[Any, ...], events: bool, replies: Connection) -> None:
+    """Call a function and send its result, or what it raised."""
+    module_name, _, name = function_name.partition(":")
     try:
         function = getattr(importlib.import_module(module_name), name)
 
@@ -305,8 +397,3 @@ def _serve(receiver: int, sender: int) -> None:
         )
         internal.add_note(traceback.format_exc())
         replies.send(("error", internal))
-    replies.close()
-    # Skip the interpreter's tear-down: freeing large modules and native thread pools can take long, and abort.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)

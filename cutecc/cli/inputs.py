@@ -10,8 +10,8 @@ from cutecc import isolation
 from cutecc.cli.files import read_input
 from cutecc.config import Settings
 from cutecc.errors import Error, TraceError, UsageError
-from cutecc.frontend.header import read_header
 from cutecc.frontend.kernel_file import split_path
+from cutecc.frontend.naming import kernel_request
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.passes.dumps import Stage, read_stage
 from cutecc.record import Remark, Signature
@@ -93,13 +93,7 @@ def choose(
     path, function = split_path(text)
     if not path.endswith(".py"):
         raise UsageError(f"'{text}' is neither a Python file nor a .mlir file")
-    header = read_header(path).with_args(dict(_arg(each) for each in args))
-    sources = header.arg_sources
-    if entry is None and function is None:
-        entry = header.entry
-        if "entry" in header.sources:
-            sources["entry"] = header.sources["entry"]
-    request = TraceRequest(path, function, entry, header.args, sources=sources)
+    request, header = kernel_request(path, function, entry, dict(_arg(each) for each in args))
     return KernelFile(path, request, _targets(target or header.target, settings))
 
 

@@ -19,6 +19,7 @@ DRIVER_ORDER = [
     "reproducing",
     "driver",
     "contained",
+    "sweep",
     "opt",
 ]
 FOUNDATIONS = {"target", "config", "errors", "arguments"}
@@ -50,6 +51,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("events", "kernel", "isolation", "request", "versions", "planning", "artifacts", "reproducing", "contained"),
     },
     "contained": {"passes", "record", "request", "events", "isolation", "reproducing"},
+    "pool": {"isolation"},
+    "sweep": {"driver", "contained", "frontend", "kernel", "pool", "record", "request"},
     "opt": {"ir", "passes", "backend", "record", "request", "planning", "isolation"},
     "lit": set(),
     "operations": {"driver", "runtime", "kernel", "request", "record"},

@@ -1,0 +1,142 @@
+"""Compiling many kernels: order, failures, any executor, a cluster that loses a worker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import cutecc
+from cutecc.errors import Error, TraceError, UsageError
+from cutecc.isolation import ProcessDied
+from cutecc.sweep import Job, Result, compile_many
+
+ROOT = Path(__file__).parents[2]
+KERNELS = ROOT / "test" / "kernels"
+COPY, CONSTANTS = KERNELS / "vector_copy.py", KERNELS / "constexpr_args.py"
+ABORTS = "import os\nos.abort()\n"
+
+
+def test_results_come_in_order_and_failures_stay_alone(tmp_path: Path) -> None:
+    aborts = tmp_path / "aborts.py"
+    aborts.write_text(ABORTS)
+    seen: list[tuple[Job, Result]] = []
+    jobs = [
+        Job(str(COPY), target="sm_80"),
+        Job(str(tmp_path / "missing.py")),
+        Job(str(aborts), target="sm_80"),
+        Job(str(COPY), target="sm_90a"),
+        Job(str(COPY), args={"nothing": "f32"}, target="sm_80"),
+        Job(str(COPY), target="sm_80,sm_90a"),
+        CONSTANTS,
+    ]
+    results = compile_many(jobs, workers=2, progress=lambda job, result: seen.append((job, result)))
+    first, missing, aborted, second, wrong_spec, two_targets, third = results
+    assert isinstance(first, cutecc.Kernel)
+    assert ".target sm_80" in first.ptx
+    assert isinstance(missing, UsageError)
+    assert "missing.py" in missing.message
+    assert isinstance(aborted, ProcessDied)
+    assert isinstance(second, cutecc.Kernel)
+    assert ".target sm_90a" in second.ptx
+    assert isinstance(wrong_spec, UsageError)
+    assert isinstance(two_targets, UsageError)
+    assert "one target" in two_targets.message
+    assert isinstance(third, cutecc.Kernel)
+    assert third.compilation.name != first.compilation.name
+    assert len(seen) == len(jobs)
+    assert sorted(isinstance(result, Error) for _, result in seen) == [False] * 3 + [True] * 4
+
+
+def test_a_configuration_is_an_entry(tmp_path: Path) -> None:
+    gemm = ROOT / "examples" / "gemm.py"
+    entries = ["Gemm(tile=(64, 64))", "Gemm(tile=(128, 256))", "Gemm(tile=(1, 1))"]
+    small, large, wrong = compile_many([Job(str(gemm), entry=entry, output=None) for entry in entries], workers=2)
+    assert isinstance(small, cutecc.Kernel)
+    assert isinstance(large, cutecc.Kernel)
+    assert small.cubin != large.cubin
+    assert isinstance(wrong, Error)
+    assert "tile (1, 1)" in wrong.message
+
+
+def test_any_executor_will_do() -> None:
+    with ThreadPoolExecutor(2) as executor:
+        kernels = compile_many([COPY, CONSTANTS, COPY], executor=executor)
+        assert all(isinstance(kernel, cutecc.Kernel) for kernel in kernels)
+        assert executor.submit(int, "7").result() == 7  # it is still open
+
+
+def test_workers_and_an_executor_exclude_each_other() -> None:
+    with ThreadPoolExecutor(1) as executor, pytest.raises(UsageError, match="workers or an executor"):
+        compile_many([COPY], workers=1, executor=executor)
+
+
+class LosesEverything(Executor):
+    def submit(self, fn, /, *args, **kwargs):
+        future: Future = Future()
+        future.set_exception(OSError("the cluster is gone"))
+        return future
+
+
+def test_a_failure_of_the_executors_is_an_error_of_ours() -> None:
+    (result,) = compile_many([COPY], executor=LosesEverything())
+    assert isinstance(result, Error)
+    assert "OSError: the cluster is gone" in result.message
+
+
+def test_a_trace_error_keeps_its_place(tmp_path: Path) -> None:
+    kernel = tmp_path / "wrong.py"
+    kernel.write_text(
+        textwrap.dedent("""
+        from cutlass import cute
+
+        @cute.jit
+        def wrong(x: cute.Tensor):
+            x.missing()
+        """)
+    )
+    (error,) = compile_many([Job(str(kernel), args={"x": "f32[?]"}, target="sm_80")], workers=1)
+    assert isinstance(error, TraceError)
+    assert error.location is not None
+    assert error.location.line == 6
+
+
+def test_a_dask_cluster_that_loses_a_worker(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    # The first process that runs it dies on the way; the job goes to another.
+    kernel = tmp_path / "fatal_once.py"
+    text = COPY.read_text()
+    marker = tmp_path / "died"
+    kernel.write_text(
+        f"{text}\nimport os, signal\nif not os.path.exists({str(marker)!r}):\n"
+        f"    open({str(marker)!r}, 'w').write(str(os.getpid()))\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    )
+    with cluster, distributed.Client(cluster) as client:
+        jobs = [Job(str(kernel), target="sm_80"), Job(str(COPY), target="sm_80"), Job(str(tmp_path / "no.py"))]
+        survived, other, missing = compile_many(jobs, executor=client.get_executor())
+    assert int(marker.read_text()) not in (0, os.getpid())
+    assert isinstance(survived, cutecc.Kernel)
+    assert isinstance(other, cutecc.Kernel)
+    assert survived.cubin == other.cubin
+    assert isinstance(missing, UsageError)
+
+
+def test_the_example_runs_on_a_cluster(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    script = ROOT / "examples" / "sweeps" / "tiles_on_dask.py"
+    command = [sys.executable, script, "--tiles", "64x64,128x128,128x100", "--workers", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["tile", "registers", "spills", "shared", "memory"]
+    assert [line.split()[0] for line in lines[1:]] == ["64x64", "128x128", "128x100"]
+    assert "tile (128, 100)" in lines[3]
+    assert int(lines[1].split()[1]) > 0
