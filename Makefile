@@ -6,11 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test unit lit lint format bench clean
+.PHONY: help demo test unit lit gpu lint format bench clean
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
 	@echo "make test    lint, types, import directions, unit and lit tests"
+	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
 	@echo "make bench   compile time and memory against the stock compiler"
 	@echo "make clean   remove .venv and cutecc-out"
 
@@ -28,7 +29,7 @@ $(BIN)/.dev: $(BIN)/.base
 demo: $(BIN)/.base
 	$(BIN)/cutecc compile examples/elementwise_add.py --dump-after=all --verbose
 
-test: lint unit lit
+test: lint unit lit gpu
 
 lint: $(BIN)/.dev
 	$(BIN)/ruff check .
@@ -40,6 +41,10 @@ unit: $(BIN)/.dev
 
 lit: $(BIN)/.dev
 	$(BIN)/lit -j $(JOBS) test/lit
+
+# Where there is no GPU, says that nothing ran.
+gpu: $(BIN)/.dev
+	$(BIN)/python -m pytest test/gpu $(ARGS)
 
 format: $(BIN)/.dev
 	$(BIN)/ruff check --fix .

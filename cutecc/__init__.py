@@ -9,9 +9,13 @@ TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs m
 if TYPE_CHECKING:
     from typing import Any
 
+    from cutecc.benchmarking.results import Benchmark
+    from cutecc.benchmarking.running import benchmark
     from cutecc.driver import compile, compile_module, trace
     from cutecc.errors import Error
+    from cutecc.jit_function import jit
     from cutecc.kernel import Kernel, KernelSet
+    from cutecc.loading import include_path, load
     from cutecc.passes.registry import register, register_pipeline
     from cutecc.request import CompileOptions
     from cutecc.sweep import Job, compile_many
@@ -19,21 +23,28 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Benchmark",
     "CompileOptions",
     "Error",
     "Job",
     "Kernel",
     "KernelSet",
     "__version__",
+    "benchmark",
     "compile",
     "compile_many",
     "compile_module",
+    "include_path",
+    "jit",
+    "load",
     "register",
     "register_pipeline",
     "trace",
 ]
 
 _HOMES = {
+    "Benchmark": "cutecc.benchmarking.results",
+    "benchmark": "cutecc.benchmarking.running",
     "compile": "cutecc.driver",
     "compile_module": "cutecc.driver",
     "trace": "cutecc.driver",
@@ -41,8 +52,11 @@ _HOMES = {
     "Job": "cutecc.sweep",
     "compile_many": "cutecc.sweep",
     "Error": "cutecc.errors",
+    "jit": "cutecc.jit_function",
     "Kernel": "cutecc.kernel",
     "KernelSet": "cutecc.kernel",
+    "include_path": "cutecc.loading",
+    "load": "cutecc.loading",
     "register": "cutecc.passes.registry",
     "register_pipeline": "cutecc.passes.registry",
 }

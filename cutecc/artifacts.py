@@ -1,4 +1,4 @@
-"""Collecting what code generation makes: LLVM IR before it, PTX and cubin after it, SASS and resources from these."""
+"""Collecting what lowering makes: the host program, LLVM IR, PTX and cubin; SASS and resources from these."""
 
 from __future__ import annotations
 
@@ -7,24 +7,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutecc.errors import PassError, UsageError
+from cutecc.errors import PassError, SourceLocation, UsageError
 from cutecc.passes.base import ModulePass
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.nvidia import codegen
 from cutecc.passes.nvidia.codegen import CodeGeneration
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.wheel import WheelPass
-from cutecc.record import Artifact, ArtifactKind, Compilation, KernelResources, Remark
+from cutecc.record import Artifact, ArtifactKind, Compilation, KernelResources, Remark, host_program
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.request import CompileRequest
 from cutecc.target import Target
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
+    from cutecc.record.host_program import HostProgram
+
+_HOST_FORM = "core-to-llvm-prepare"
+"""The pass after which the host function is in the form that can be translated."""
 
 
 class ArtifactCollector(Observer):
-    """Watches the pass that generates code, and puts the artifacts asked for into the record."""
+    """Watches the passes that things are made from, and puts the artifacts asked for into the record."""
 
     def __init__(self, request: CompileRequest, scratch: Path) -> None:
         self._request = request
@@ -32,7 +36,9 @@ class ArtifactCollector(Observer):
         self._scratch = scratch
         self._generation: CodeGeneration | None = None
         self._llvm_ir: Mapping[str, str] = {}
-        self._dynamic_shared: Mapping[str, int | None] = {}
+        self._host: HostProgram | None = None
+        self._no_host: Remark | None = None
+        """Why there is no host program although there is a host function."""
         self._log = ""
 
     def armed(self, pipeline: Pipeline) -> Pipeline:
@@ -48,18 +54,28 @@ class ArtifactCollector(Observer):
     def before(self, position: Position, module: ir.Module) -> None:
         if position.pass_ is not self._generation:
             return
-        if self._request.options.observe:
-            from cutecc.backend.launch import dynamic_shared_bytes
-
-            self._dynamic_shared = dynamic_shared_bytes(module)
+        if self._host is None and self._no_host is None:
+            self._no_host = _missed(module)
         if "llvm-ir" in self._request.options.artifacts:
             from cutecc.backend.llvm_ir import translate
 
             self._llvm_ir = translate(module, self._target)
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
+        if position.pass_.name == _HOST_FORM:
+            self._translate_host(module)
         if position.pass_ is self._generation:
             self._log = codegen.assembler_log(module)
+
+    def _translate_host(self, module: ir.Module) -> None:
+        from cutecc.backend.host import UntranslatableError, launches_kernels, translate
+
+        if not launches_kernels(module):
+            return
+        try:
+            self._host, self._no_host = translate(module), None
+        except UntranslatableError as failure:
+            self._host, self._no_host = None, _not_launchable(failure.message, failure.location)
 
     def failed(self, position: Position, error: PassError, seconds: float) -> None:
         """When the assembler rejected the PTX, say where in the PTX, and on which line of the user's."""
@@ -92,9 +108,11 @@ class ArtifactCollector(Observer):
             if "cubin" in wanted:
                 add("cubin", ".cubin", cubin)
             if self._request.options.observe:
+                from cutecc.backend.launch import dynamic_shared_bytes
                 from cutecc.backend.resources import kernel_resources
 
-                resources = kernel_resources(cubin, self._target, log=self._log, dynamic_shared=self._dynamic_shared)
+                dynamic = dynamic_shared_bytes(self._host) if self._host else {}
+                resources = kernel_resources(cubin, self._target, log=self._log, dynamic_shared=dynamic)
                 compilation.resources += resources
                 compilation.warnings += _launch_warnings(resources, self._target)
             if "sass" in wanted:
@@ -104,6 +122,11 @@ class ArtifactCollector(Observer):
                 disassembler = tool_version(find_tool("nvdisasm"))
                 compilation.versions = replace(compilation.versions, nvdisasm=disassembler)
                 add("sass", ".sass", disassemble(cubin).encode())
+        if "host-program" in wanted:
+            if self._host:
+                add("host-program", ".host.json", host_program.encode(self._host))
+            elif self._no_host:
+                compilation.warnings.append(self._no_host)
 
     def _cubins(self, ptx: list[str]) -> list[bytes]:
         assert self._generation is not None
@@ -132,6 +155,17 @@ class ArtifactCollector(Observer):
         ]
         self._log = "\n".join(result.log for result in assembled)
         return [result.cubin for result in assembled]
+
+
+def _missed(module: ir.Module) -> Remark | None:
+    """Why a lowered module with a host function was never in the form that can be translated."""
+    from cutecc.backend.host import launches_kernels
+
+    return _not_launchable(f"the run did not go through the pass {_HOST_FORM}") if launches_kernels(module) else None
+
+
+def _not_launchable(why: str, location: SourceLocation | None = None) -> Remark:
+    return Remark("warning", f"cutecc cannot launch this kernel: {why}", str(location) if location else None)
 
 
 def _launch_warnings(resources: list[KernelResources], target: Target) -> list[Remark]:

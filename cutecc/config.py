@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from cutecc.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,14 @@ class Settings:
     """`CUTECC_DEBUG`: show tracebacks of cutecc itself; `0` and the empty string mean no."""
     load: tuple[Path, ...] = ()
     """`CUTECC_LOAD`: Python files with passes to know, separated as in `PATH`; what `--load` adds to."""
+    native: bool = True
+    """`CUTECC_NATIVE`: launch through machine code where that is possible; `0` keeps every call in Python."""
+    cache: bool = True
+    """`CUTECC_CACHE`: keep finished compilations and use them again; `0` means no."""
+    cache_dir: Path | None = None
+    """`CUTECC_CACHE_DIR`: the folder to keep them in, instead of the user's cache folder."""
+    cache_size: int = 2 << 30
+    """`CUTECC_CACHE_SIZE`: bytes that they may take; `500M` and `2GiB` are sizes too."""
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -28,5 +39,20 @@ class Settings:
             target=os.environ.get("CUTECC_TARGET") or None,
             ptxas=Path(ptxas) if ptxas else None,
             load=tuple(Path(file) for file in os.environ.get("CUTECC_LOAD", "").split(os.pathsep) if file),
+            native=os.environ.get("CUTECC_NATIVE", "1") != "0",
             debug=os.environ.get("CUTECC_DEBUG", "0") not in ("", "0"),
+            cache=os.environ.get("CUTECC_CACHE", "1") != "0",
+            cache_dir=Path(folder) if (folder := os.environ.get("CUTECC_CACHE_DIR")) else None,
+            cache_size=_size("CUTECC_CACHE_SIZE", cls.cache_size),
         )
+
+
+def _size(variable: str, default: int) -> int:
+    """The number of bytes that an environment variable says, with a unit of 1024 or none."""
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        return default
+    match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    if match is None:
+        raise UsageError(f"{variable}: '{text}' is not a size", hints=["write bytes, or 500M, 2GiB"])
+    return int(match[1]) << 10 * " KMGT".index(match[2].upper() or " ")

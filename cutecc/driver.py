@@ -1,6 +1,7 @@
 """The driver: the one place that strings the stages together, from a kernel to its record.
 
 compile():  trace ─▶ lower():  parse ─▶ plan the pipeline ─▶ passes ─▶ artifacts ─▶ Compilation
+                                              └─▶ the cache, when it has the result ──────┘
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from cutecc import planning, reproducing
+from cutecc import caching, planning, reproducing
 from cutecc.artifacts import ArtifactCollector
+from cutecc.cache import lookup
+from cutecc.caching import Cached
 from cutecc.config import Settings
 from cutecc.errors import Error, PassError, RecordError, UsageError
-from cutecc.events import ArtifactsStarted, Event, Parsed, Planned
+from cutecc.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned
 from cutecc.ir.modules import fresh_context, parse, to_bytecode
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.passes import manager, registry
@@ -52,6 +55,7 @@ def compile(
     observers: Sequence[Observer] = (),
     isolation: Isolation = "none",
     output: str | Path | None = None,
+    cache: bool | None = None,
     **kwargs: Any,
 ) -> Kernel | KernelSet:
     """Compile a kernel's host function, a `@cute.jit` function or an object with such a `__call__`.
@@ -62,7 +66,8 @@ def compile(
     a `Pipeline`; `options` say everything else about lowering and what to keep. `observers` watch the passes; they
     need `isolation="none"`. With `isolation="worker"` the passes run in a process of their own, so that an abort of the
     MLIR bindings is an error; it imports the modules that define passes of yours. `output` is a folder for the record,
-    with one below it for each of several targets.
+    with one below it for each of several targets. `cache=False` compiles anew and keeps nothing (`docs/caching.md`);
+    `CUTECC_CACHE=0` makes that the default. With observers, dumps or `verify_each` the passes run in any case.
 
     Returns a `Kernel`, or for several targets a `KernelSet`. Raises `cutecc.Error` for everything that goes wrong.
     """
@@ -71,7 +76,9 @@ def compile(
     kernels: dict[str, Kernel] = {}
     for each in targets:
         folder = Path(output) / each.name if output and len(targets) > 1 else output
-        request = functools.partial(_traced_request, fn, args, kwargs, each, Path(folder) if folder else None)
+        request = functools.partial(
+            _traced_request, fn, args, kwargs, each, Path(folder) if folder else None, lookup.wanted(cache)
+        )
         locating_later = options.locations is None and not options.wants_locations
         first = replace(options, reproduce=options.reproduce and not locating_later)
         try:
@@ -91,6 +98,7 @@ def _traced_request(
     kwargs: dict[str, Any],
     target: Target,
     output: Path | None,
+    cache: bool,
     options: CompileOptions,
     locations: bool,
 ) -> CompileRequest:
@@ -108,6 +116,7 @@ def _traced_request(
         output=output,
         trace_seconds=clock.lap(),
         warnings=traced.warnings,
+        cache=cache,
     )
 
 
@@ -129,6 +138,7 @@ def compile_module(
     isolation: Isolation = "none",
     output: str | Path | None = None,
     signature: Signature | None = None,
+    cache: bool | None = None,
 ) -> Kernel:
     """Compile a module that is cute MLIR already: text, bytecode, or a module object of another compiler's.
 
@@ -147,6 +157,7 @@ def compile_module(
         signature=signature,
         options=_with_pipeline(options, pipeline),
         output=Path(output) if output else None,
+        cache=lookup.wanted(cache),
     )
     return Kernel(_lowered(request, observers, isolation))
 
@@ -197,6 +208,13 @@ def lower(
         if folder:
             stack.callback(folder.close)
             folder.save(compilation)
+        cached = _cached(request, plan, module, observers, emit)
+        if cached and cached.restore():
+            _tell(compilation, plan, emit)
+            compilation.seconds["cache"] = clock.lap()
+            if folder:
+                folder.save(compilation)
+            return compilation
 
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cutecc-")))
         collector = ArtifactCollector(request, scratch)
@@ -234,10 +252,39 @@ def lower(
         finally:
             if snapshots:
                 snapshots.finish()
+            if cached:
+                cached.keep()
             compilation.seconds["artifacts"] = clock.lap()
             if folder:
                 _save_last(folder, compilation)
         return compilation
+
+
+def _cached(
+    request: CompileRequest,
+    plan: Plan,
+    module: ir.Module,
+    observers: Sequence[Observer],
+    emit: Callable[[Event], None] | None,
+) -> Cached | None:
+    """The cache, when it may know this request: observers are there to see the passes run, and could change things."""
+    if not request.cache or observers:
+        return None
+    slot = caching.slot_for(request, plan, module)
+    if slot is None:
+        return None
+    if emit:
+        emit(Keyed(slot.key, slot.module, slot.sources))
+    return Cached(request, slot, plan.compilation)
+
+
+def _tell(compilation: Compilation, plan: Plan, emit: Callable[[Event], None] | None) -> None:
+    """Tell of passes that ran earlier what was told then."""
+    if emit is None:
+        return
+    emit(Planned(replace(compilation, steps=[]), plan.offset + 1, plan.offset + len(plan.pipeline)))
+    for step in compilation.steps:
+        emit(PassFinished(step))
 
 
 def _save_last(folder: RecordFolder, compilation: Compilation) -> None:

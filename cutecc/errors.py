@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os.path
 from dataclasses import dataclass, field
-from pathlib import Path
 
 _LONGEST_LINE = 160
 """Characters of a source line that an excerpt shows."""
@@ -51,7 +51,7 @@ class SourceLocation:
             return None
         try:
             # A location in IR can name anything; a device or a pipe would never end.
-            if not Path(self.file).is_file():
+            if not os.path.isfile(self.file):
                 return None
             with open(self.file, encoding="utf-8", errors="replace") as lines:
                 line = next(itertools.islice(lines, self.line - 1, None), None)

@@ -23,6 +23,17 @@ class Planned:
 
 
 @dataclass(frozen=True)
+class Keyed:
+    """The cache knows the request, or will."""
+
+    key: str
+    module: str
+    """The hash of the traced module as it is, with its locations."""
+    sources: tuple[str, ...]
+    """The files of the user's passes, which the key stands for too."""
+
+
+@dataclass(frozen=True)
 class PassStarted:
     """A pass is about to run."""
 
@@ -42,4 +53,4 @@ class ArtifactsStarted:
     """The passes are done; assembling, disassembling and printing go on."""
 
 
-Event = Parsed | Planned | PassStarted | PassFinished | ArtifactsStarted
+Event = Parsed | Planned | Keyed | PassStarted | PassFinished | ArtifactsStarted

@@ -2,19 +2,88 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from cutecc.errors import Error
-from cutecc.record import ArtifactKind, Compilation
+from cutecc.errors import Error, LaunchError
+from cutecc.record import ArtifactKind, Compilation, Signature
+from cutecc.runtime.direct_call import DirectCall, set_call
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cutecc.record import HostProgram
+    from cutecc.runtime.launcher import Launcher
+    from cutecc.runtime.prepared import Prepared
+
+_lock = threading.Lock()
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """One kernel compiled for one target."""
+@dataclass(frozen=True, repr=False)
+class Kernel(DirectCall):
+    """One kernel compiled for one target. Calling it launches it, and does not wait; `docs/running.md` is the guide.
+
+    Arguments of a call are the runtime parameters in order, positionally or by name; constants are left out, streams
+    and `none` may be. Arrays are torch's, or have `__cuda_array_interface__` or DLPack. `stream=` is where to launch,
+    the current stream of the arrays' library unless given. `unchecked=True` leaves out the checks of shapes, strides,
+    types and alignment: what the kernel does with other ones is then undefined.
+
+    A call raises `ArgumentError`, before anything is launched, for arguments that the kernel does not take, and
+    `LaunchError` for a failure of the CUDA driver or of the host program.
+    """
 
     compilation: Compilation
     """The record: pipeline, steps, artifacts, resources."""
+
+    def __post_init__(self) -> None:
+        this = weakref.ref(self)  # what the kernel holds must not hold the kernel
+
+        def first_call(*args: Any, **kwargs: Any) -> None:
+            kernel = this()
+            assert kernel is not None
+            kernel.launcher.call(*args, **kwargs)
+
+        set_call(self, first_call)
+
+    def prepare(self, /, *args: Any, **kwargs: Any) -> Prepared:
+        """The call as an object without arguments, which repeats it: `prepared()`, or `prepared(stream=…)`.
+
+        Arguments and errors as in a call. They are checked here and kept alive; nothing is launched.
+        """
+        return self.launcher.prepare(*args, **kwargs)
+
+    def check(self, /, *args: Any, **kwargs: Any) -> None:
+        """Raise `ArgumentError` unless a call would take these arguments. Needs no GPU: arrays may live on the CPU."""
+        kwargs.pop("unchecked", None)
+        self.launcher.binder.check(args, kwargs)
+
+    @property
+    def signature(self) -> Signature | None:
+        """The host function's parameters, constants included; `None` when the input was MLIR without any."""
+        return self.compilation.signature
+
+    @property
+    def host_program(self) -> HostProgram | None:
+        """What computes grids, parameters and descriptors before each launch; `None` when there is none."""
+        return self.compilation.host_program
+
+    def save(self, path: str | Path) -> None:
+        """Write the kernel as a bundle, which `cutecc.load` reads where there is no DSL."""
+        from cutecc.record.bundle import write_bundle
+
+        write_bundle(path, [self.compilation])
+
+    def unload(self) -> None:
+        """Unload the kernel's code from the GPUs, after the launches that run. A later call loads it again.
+
+        CUDA graphs that hold the kernel, and prepared calls, cannot be launched any more.
+        """
+        if (launcher := vars(self).get("launcher")) is not None:
+            launcher.unload()
 
     @property
     def ptx(self) -> str:
@@ -40,6 +109,34 @@ class Kernel:
 
         return disassemble(self.cubin)
 
+    @cached_property
+    def launcher(self) -> Launcher:
+        """What calls the kernel."""
+        from cutecc.runtime.launcher import Launcher
+
+        with _lock:  # threads that call a new kernel at the same time share one
+            launcher = vars(self).get("launcher") or Launcher(self.compilation)
+        launcher.serve(self)
+        return launcher
+
+    def __repr__(self) -> str:
+        signature = self.signature
+        parameters = ", ".join(f"{each.name}: {each.spec}" for each in signature.parameters) if signature else "…"
+        return f"<Kernel {self.compilation.name}({parameters}) for {self.compilation.target}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What is loaded belongs to one process.
+        return Kernel, (self.compilation,)
+
+    @property
+    def launch_path(self) -> str:
+        """How calls are made: in Python first, by machine code (`native`) once a form of call has come often.
+
+        `python: …` says why calls stay in Python.
+        """
+        switch = self.launcher.switch
+        return f"python: {switch.reason}" if switch.launch_path == "python" and switch.reason else switch.launch_path
+
     def _artifact(self, kind: ArtifactKind) -> bytes:
         data = self.compilation.artifact(kind)
         if data is None:
@@ -50,10 +147,14 @@ class Kernel:
 
 
 class KernelSet(Mapping[str, Kernel]):
-    """The same kernel compiled for several targets, by target name in the order asked for."""
+    """The same kernel compiled for several targets, by target name in the order asked for.
+
+    Calling it launches the one that fits the GPU of the arguments.
+    """
 
     def __init__(self, kernels: Mapping[str, Kernel]) -> None:
         self._kernels = dict(kernels)
+        self._by_device: dict[int, Kernel] = {}
 
     def __getitem__(self, target: str) -> Kernel:
         return self._kernels[target]
@@ -63,3 +164,55 @@ class KernelSet(Mapping[str, Kernel]):
 
     def __len__(self) -> int:
         return len(self._kernels)
+
+    def __repr__(self) -> str:
+        first = next(iter(self._kernels.values()), None)
+        name = first.compilation.name if first else "nothing"
+        return f"<KernelSet {name} for {', '.join(self._kernels)}>"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> None:
+        """Launch the kernel that fits; arguments and errors as those of `Kernel`."""
+        self._fitting(args, kwargs)(*args, **kwargs)
+
+    def prepare(self, /, *args: Any, **kwargs: Any) -> Prepared:
+        """As `Kernel.prepare`."""
+        return self._fitting(args, kwargs).prepare(*args, **kwargs)
+
+    def check(self, /, *args: Any, **kwargs: Any) -> None:
+        """As `Kernel.check`, against the first kernel: all are compiled for the same arguments."""
+        self._any().check(*args, **kwargs)
+
+    def save(self, path: str | Path) -> None:
+        """Write all kernels as one bundle, which `cutecc.load` reads where there is no DSL."""
+        from cutecc.record.bundle import write_bundle
+
+        write_bundle(path, [kernel.compilation for kernel in self._kernels.values()])
+
+    def unload(self) -> None:
+        """As `Kernel.unload`, for all of them."""
+        for kernel in self._kernels.values():
+            kernel.unload()
+
+    def _any(self) -> Kernel:
+        for kernel in self._kernels.values():
+            return kernel
+        raise LaunchError("a set of no kernels cannot be called")
+
+    def _fitting(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kernel:
+        """The kernel for the GPU of the arguments, or of the calling thread."""
+        launcher = self._any().launcher
+        ordinal = 0
+        if launcher.driver.device_count() > 1:
+            named = {name: value for name, value in kwargs.items() if name != "unchecked"}
+            bound = launcher.binder.bind(args, named, checked=False)
+            ordinal = bound.device if bound.device is not None else launcher.driver.current_device() or 0
+        kernel = self._by_device.get(ordinal)
+        if kernel is None:
+            from cutecc.runtime.device import CudaDevice, choose
+
+            chosen, _ = choose(
+                [each.compilation for each in self._kernels.values()], CudaDevice(launcher.driver, ordinal)
+            )
+            kernel = next(each for each in self._kernels.values() if each.compilation is chosen)
+            self._by_device[ordinal] = kernel
+        return kernel

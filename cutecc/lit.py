@@ -20,7 +20,7 @@ def configure(config: Any, name: str) -> None:
 
     Tests are `.mlir`, `.py` and `.test` files outside of folders called `Inputs`. In RUN lines, `%cutecc` is the
     command line of the Python that runs lit, with the plugins installed there; `cutecc` and `filecheck` are found too.
-    Output has no colours, and settings (`CUTECC_*`) do not reach the tests.
+    Output has no colours, settings (`CUTECC_*`) do not reach the tests, and the cache is off.
     """
     from lit import formats  # pyright: ignore
 
@@ -32,6 +32,7 @@ def configure(config: Any, name: str) -> None:
     config.substitutions.append(("%cutecc", f"{shlex.quote(sys.executable)} -P -m cutecc"))
     config.environment["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), config.environment["PATH"]])
     config.environment["NO_COLOR"] = "1"
+    config.environment["CUTECC_CACHE"] = "0"
     # lit itself passes few variables on, and not this one.
     if "PYTHONPATH" in os.environ:
         config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]

@@ -69,6 +69,7 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         source=request.source,
         options=options.changed(),
         signature=request.signature,
+        workload=request.workload,
         warnings=[*request.warnings, *(Remark("warning", failure.message) for failure in plugins.failures())],
     )
     # A module of the experimental API stops saying so half-way, and its prefix may hold a composite: spelled out.

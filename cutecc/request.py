@@ -13,9 +13,9 @@ from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.registry import NamedPipeline
-from cutecc.record import ArtifactKind, Remark, Signature
+from cutecc.record import ArtifactKind, Remark, Signature, Workload
 
-ALL_ARTIFACTS: tuple[ArtifactKind, ...] = ("llvm-ir", "ptx", "cubin", "sass")
+ALL_ARTIFACTS: tuple[ArtifactKind, ...] = ("llvm-ir", "ptx", "cubin", "sass", "host-program")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class CompileOptions:
     wheel: WheelOptions = field(default_factory=WheelOptions)
     ptxas: Path | None = None
     """Assemble with this program instead of the wheel's own assembler."""
-    artifacts: tuple[ArtifactKind, ...] = ("ptx", "cubin")
+    artifacts: tuple[ArtifactKind, ...] = ("ptx", "cubin", "host-program")
     observe: bool = False
     """Record what each pass changed, and operation counts."""
     dumps: DumpChoice = field(default_factory=DumpChoice)
@@ -57,6 +57,11 @@ class CompileOptions:
         if self.locations is not None:
             return self.locations
         return self.observe or bool(self.dumps) or self.wheel.preserve_line_info
+
+    @property
+    def needs_passes(self) -> bool:
+        """Whether to run the passes although the result may be known: to show what they do, check them, or stop."""
+        return bool(self.dumps) or self.verify_each or self.stop_after is not None
 
     @property
     def trace_options(self) -> str:
@@ -94,6 +99,8 @@ class CompileRequest:
     source: str = "-"
     """The input as the user named it, for messages."""
     signature: Signature | None = None
+    workload: Workload | None = None
+    """How to run the kernel and rate it, for the record."""
     options: CompileOptions = field(default_factory=CompileOptions)
     output: Path | None = None
     """The folder to write the record into as it grows."""
@@ -104,3 +111,5 @@ class CompileRequest:
     """How long tracing took."""
     warnings: Sequence[Remark] = ()
     """What the DSL warned of while it traced."""
+    cache: bool = False
+    """Whether the cache may answer, and keep the result."""

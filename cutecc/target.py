@@ -118,6 +118,11 @@ def native_targets() -> list[Target]:
 
     Raises `UsageError` where the CUDA driver finds no GPU.
     """
+    return list(dict.fromkeys(device_targets()))
+
+
+def device_targets() -> list[Target]:
+    """The target of each of this machine's GPUs, by ordinal, as `native_targets`."""
     import importlib
 
     try:
@@ -155,4 +160,4 @@ def native_targets() -> list[Target]:
         ) from None
     if not found:
         raise UsageError("target 'native': this machine has no GPU", hints=["name the target, e.g. --target sm_90a"])
-    return list(dict.fromkeys(found))
+    return found

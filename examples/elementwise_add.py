@@ -80,3 +80,11 @@ def elementwise_add(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
 def reference(a, b, c):
     """The expected `c`."""
     return a + b
+
+
+# cutecc: peers = ["torch_add"]
+def torch_add(a, b, c):
+    """The same with `torch.add`."""
+    import torch
+
+    torch.add(a, b, out=c)

@@ -155,3 +155,11 @@ def hopper_gemm(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
 def reference(a, b, c):
     """The expected `c`."""
     return (a.astype("float32") @ b.astype("float32").T).astype("float16")
+
+
+# cutecc: peers = ["torch_matmul"]
+def torch_matmul(a, b, c):
+    """The same with `torch.matmul`, which calls cuBLAS."""
+    import torch
+
+    torch.matmul(a, b.T, out=c)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cutecc.arguments.dtypes import find_numeric_type
@@ -11,6 +12,8 @@ from cutecc.errors import SpecError
 
 _LARGEST_ALIGNMENT = 16
 """Bytes: the widest access of one thread. More would tie the compiled kernel to one address."""
+_PAIRS = "float4_e2m1fn_x2"
+"""What torch and DLPack call a byte with two 4-bit floats."""
 
 
 @dataclass(frozen=True)
@@ -24,20 +27,91 @@ class Array:
     """In elements."""
     address: int
     """Of the first element; 0 when there is none."""
+    device: str = "cpu"
+    """`cuda`, `cpu`, or another library's name of a place: `meta`, `rocm`."""
+    ordinal: int | None = None
+    """Which of the devices of that name; `None` when the array does not say, and on the CPU."""
+    library: str = ""
+    """The top-level package of the array's class."""
+    stream: int | None = None
+    """The `CUstream` on which work for the array may be pending, where its owner names one."""
+
+    @property
+    def place(self) -> str:
+        """Where the array lives, as torch writes it: `cuda:1`, `cpu`."""
+        return self.device if self.ordinal is None else f"{self.device}:{self.ordinal}"
 
 
-def read_array(value: Any) -> Array | None:
-    """The layout of an array of torch, numpy, cupy or a library that describes its arrays alike; else `None`."""
-    if callable(getattr(value, "data_ptr", None)) and callable(getattr(value, "stride", None)):
-        name = str(value.dtype).removeprefix("torch.")
-        return _unpacked(Array(name, tuple(value.shape), tuple(value.stride()), value.data_ptr()))
-    # A numpy scalar has the interface of an array, but is none.
-    interface: Any = getattr(value, "__cuda_array_interface__", None)
-    if interface is None and hasattr(value, "__dlpack__"):
-        interface = getattr(value, "__array_interface__", None)
-    if interface is None:
+def read_array(value: Any, *, stream: Callable[[int], int] | None = None, unpack: bool = True) -> Array | None:
+    """The layout of an array; `None` for what is none.
+
+    Arrays are: torch's and what has the same attributes; what has `__cuda_array_interface__` (cupy, numba); what has
+    `__dlpack__` (jax, and others); numpy's; CuTe tensors that `from_dlpack` made. With `unpack`, a pair of 4-bit floats
+    counts as two elements, as CuTe counts them; without, as one of type `f4E2M1FNx2`. `stream` gives the
+    `CUstream` that will use arrays on the CUDA device of an ordinal, for those that come by DLPack: their owner makes
+    it wait for the work that they wait for. Raises `SpecError` for an array whose memory a kernel cannot use.
+    """
+    array = _read(value, stream)
+    if array is None:
         return None
-    shape, itemsize = tuple(interface["shape"]), int(value.dtype.itemsize)
+    if array.dtype == _PAIRS:
+        return _unpacked(array) if unpack else replace(array, dtype="f4E2M1FNx2")
+    return array
+
+
+def is_torch_like(value: Any) -> bool:
+    """Whether `value` has the attributes of a torch tensor."""
+    return callable(getattr(value, "data_ptr", None)) and callable(getattr(value, "stride", None))
+
+
+def _read(value: Any, stream: Callable[[int], int] | None) -> Array | None:
+    if is_torch_like(value):
+        return _read_torch(value)
+    interface: Any = _attribute(value, "__cuda_array_interface__")
+    # Before version 3 it does not say what to wait for; DLPack does.
+    if interface is not None and (interface.get("version", 0) >= 3 or not hasattr(value, "__dlpack__")):
+        return _read_cuda_interface(value, interface)
+    # A numpy scalar has the interface of an array, but is none.
+    host: Any = _attribute(value, "__array_interface__") if hasattr(value, "__dlpack__") else None
+    if host is not None:
+        return _read_interface(value, host)
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        return _read_dlpack(value, stream)
+    if _package(value) == "cutlass" and type(value).__name__ == "_Tensor":
+        return _read_cute(value)
+    return None
+
+
+def _read_torch(value: Any) -> Array:
+    device: Any = getattr(value, "device", None)
+    place = getattr(device, "type", "cpu")
+    ordinal = None if place == "cpu" else device.index
+    name = str(value.dtype).removeprefix("torch.")
+    _require_whole_bytes(name, getattr(value, "itemsize", 0))
+    try:
+        return Array(name, tuple(value.shape), tuple(value.stride()), value.data_ptr(), place, ordinal, "torch")
+    except RuntimeError as error:  # a sparse tensor, or one without memory behind it
+        reason = str(error).partition("\n")[0]
+        raise SpecError(f"a {type(value).__name__} without strided memory ({reason})") from None
+
+
+def _read_cuda_interface(value: Any, interface: Any) -> Array:
+    if interface.get("mask") is not None:
+        raise SpecError("a masked array")
+    ordinal = getattr(getattr(value, "device", None), "id", None)  # as cupy has it; the interface does not say
+    array = _read_interface(value, interface)
+    return replace(array, device="cuda", ordinal=ordinal, stream=interface.get("stream"))
+
+
+def _read_interface(value: Any, interface: Any) -> Array:
+    shape, typestr = tuple(interface["shape"]), str(interface["typestr"])
+    if typestr.startswith(">"):
+        raise SpecError(f"elements of type {typestr}, which no GPU reads")
+    # The interface has no names for the types that numpy lacks; the array may have.
+    dtype: Any = getattr(value, "dtype", None)
+    itemsize = int(typestr[2:]) if dtype is None else int(dtype.itemsize)
+    name = _interface_type(typestr[1], itemsize) if dtype is None else str(dtype.name)
+    _require_whole_bytes(name, itemsize)
     strides: tuple[int, ...] | None = interface.get("strides")
     if strides is None:
         stride = _row_major(shape)
@@ -45,7 +119,50 @@ def read_array(value: Any) -> Array | None:
         raise SpecError(f"strides of {strides} bytes are not whole elements of {itemsize} bytes")
     else:
         stride = tuple(step // itemsize for step in strides)
-    return Array(str(value.dtype.name), shape, stride, int(interface["data"][0]))
+    return Array(name, shape, stride, int(interface["data"][0]), library=_package(value))
+
+
+def _interface_type(kind: str, itemsize: int) -> str:
+    names = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
+    return "bool" if kind == "b" else f"{names.get(kind, kind)}{8 * itemsize}"
+
+
+def _read_dlpack(value: Any, stream: Callable[[int], int] | None) -> Array:
+    from cutecc.arguments import dlpack
+
+    try:
+        found = dlpack.read(value, stream)
+    except (BufferError, RuntimeError, ValueError) as error:
+        raise SpecError(f"its __dlpack__ refuses: {error}") from None
+    stride = _row_major(found.shape) if found.strides is None else found.strides
+    ordinal = None if found.device == "cpu" else found.ordinal
+    return Array(found.dtype, found.shape, stride, found.address, found.device, ordinal, _package(value))
+
+
+def _read_cute(value: Any) -> Array:
+    """A tensor over a real array; the DSL says in which space it lies, not on which device."""
+    device = "cpu" if value.memspace.name == "generic" else "cuda"
+    name = value.element_type.__name__
+    return Array(name, tuple(value.shape), tuple(value.stride), int(value.data_ptr), device, library="cutlass")
+
+
+def _attribute(value: Any, name: str) -> Any:
+    """An interface of `value`, or `None`: properties that raise say in this way that they do not apply."""
+    try:
+        return getattr(value, name, None)
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        return None
+
+
+def _package(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _require_whole_bytes(name: str, itemsize: int) -> None:
+    """CuTe packs narrow elements; numpy's extension types and torch's own hold one in each byte."""
+    dtype = find_numeric_type(name)
+    if dtype is not None and dtype.width < 8 and dtype.kind != "bool" and itemsize > 0:
+        raise SpecError(f"{name} elements take {itemsize} byte each in this array, and CuTe packs them")
 
 
 def describe_array(array: Array) -> TensorSpec:
@@ -74,7 +191,7 @@ def _leading_mode(array: Array) -> int | None:
     return (long or unit or [None])[-1]
 
 
-def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _row_major(shape: Sequence[int]) -> tuple[int, ...]:
     stride: list[int] = []
     step = 1
     for size in reversed(shape):
@@ -84,10 +201,10 @@ def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _unpacked(array: Array) -> Array:
-    """Torch counts pairs of 4-bit floats as one element; CuTe counts each of them."""
-    if array.dtype != "float4_e2m1fn_x2":
-        return array
+    """Pairs of 4-bit floats taken apart: the mode that they lie along is twice as long."""
     leading = _leading_mode(array)
+    if leading is None:
+        raise SpecError("pairs of 4-bit floats that lie along no mode: none has stride 1")
     shape = tuple(2 * size if mode == leading else size for mode, size in enumerate(array.shape))
     stride = tuple(step if mode == leading else 2 * step for mode, step in enumerate(array.stride))
-    return Array("float4_e2m1fn", shape, stride, array.address)
+    return replace(array, dtype="float4_e2m1fn", shape=shape, stride=stride)

@@ -94,7 +94,14 @@ class Grammar:
         start = self._position
         dtype = self._numeric_type(self._match(_WORD) or "", start)
         self._expect(">", "after the element type")
-        return self._options(PointerSpec(dtype))
+        spec = PointerSpec(dtype)
+        if self._accept("="):
+            self._skip_space()
+            start = self._position
+            elements = self._integer("how many elements lie behind it")
+            with self._blame(start):
+                spec = PointerSpec(dtype, elements=elements)
+        return self._options(spec)
 
     def _options(self, spec: _Tensor) -> _Tensor:
         """`@space`, `align=` and, for a tensor, `order=`, each at most once."""

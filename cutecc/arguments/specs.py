@@ -157,14 +157,18 @@ class ConstSpec:
 
 @dataclass(frozen=True)
 class PointerSpec:
-    """A bare pointer: `ptr<f16>@gmem align=16`."""
+    """A bare pointer: `ptr<f16>=1024@gmem align=16`."""
 
     dtype: NumericType
     space: Space = "gmem"
     align: int | None = None
     """Alignment of the address in bytes; `None` is the natural one of the element type."""
+    elements: int | None = None
+    """How many elements lie behind it when the kernel is run without real arguments."""
 
     def __post_init__(self) -> None:
+        if self.elements is not None and self.elements < 0:
+            raise SpecError(f"{self.elements} elements behind a pointer; it is at least 0")
         _normalize_alignment(self)
 
     @property
@@ -174,7 +178,8 @@ class PointerSpec:
 
     def __str__(self) -> str:
         space = "" if self.space == "gmem" else f"@{self.space}"
-        return f"ptr<{self.dtype}>{space}{'' if self.align is None else f' align={self.align}'}"
+        elements = "" if self.elements is None else f"={self.elements}"
+        return f"ptr<{self.dtype}>{elements}{space}{'' if self.align is None else f' align={self.align}'}"
 
 
 @dataclass(frozen=True)

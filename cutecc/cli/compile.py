@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +14,23 @@ import click
 from click.core import ParameterSource
 
 from cutecc import isolation
-from cutecc.cli.inputs import KernelFile, choose
+from cutecc.cache import lookup
+from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.main import report
 from cutecc.cli.options import edits, load_option, make_wheel_options, pipeline_options, split_names, wheel_options
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.config import Settings
 from cutecc.contained import lower_in_worker
 from cutecc.errors import Error, UsageError
+from cutecc.from_file import lower_file, trace_apart
+from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.passes.dumps import DumpChoice, Stage
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure
-from cutecc.record.folder import RecordFolder, file_name
+from cutecc.record.bundle import check_destination, write_bundle
+from cutecc.record.folder import RecordFolder, read_folder
+from cutecc.record.naming import file_name
 from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
 from cutecc.target import Target
 from cutecc.versions import current_versions
@@ -33,6 +40,7 @@ Examples:
   cutecc compile examples/elementwise_add.py --dump-after=all
   cutecc compile kernel.py:launch --arg a='f16[?,?{div=8}]' --target sm_90a
   cutecc compile gemm.py --entry 'Gemm(tile=(128, 128))' --target sm_90a,sm_100a
+  cutecc compile gemm.py --target sm_90a,sm_100a --bundle gemm.cutecc
   cutecc compile cutecc-out/add-sm_90a/14-cse.mlir --start-after=cse#1
 
 Compiling a .py file runs it. A .mlir file is only parsed.
@@ -55,6 +63,10 @@ Compiling a .py file runs it. A .mlir file is only parsed.
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="The folder to write; default cutecc-out/KERNEL-TARGET."
 )
+@click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE", help="Write one file to load and run, too.")
+@click.option("--bundle-dumps", is_flag=True, help="Put dumps and every artifact into the bundle.")
+@click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
+@click.option("--no-direct", is_flag=True, help="Trace anew, whether or not the file has changed.")
 @click.option("--verify-each", is_flag=True, help="Have MLIR verify the module after each pass.")
 @click.option("--timing", is_flag=True, help="Show where the time went, longest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON (a list for several targets).")
@@ -64,7 +76,8 @@ Compiling a .py file runs it. A .mlir file is only parsed.
 def compile(context: click.Context, input_: str, **values: Any) -> None:
     """Compile a kernel for one or several targets, without a GPU.
 
-    Writes every artifact and a manifest into a folder, and shows what each pass did.
+    Writes every artifact and a manifest into a folder, and shows what each pass did. With --bundle, a file that
+    `cutecc.load` reads: all targets, with what running the kernel needs.
     """
     settings = Settings.from_environment()
     chosen = choose(input_, values["args"], values["entry"], values["target"], settings)
@@ -72,36 +85,63 @@ def compile(context: click.Context, input_: str, **values: Any) -> None:
         raise UsageError("--start-after goes on from a dump", hints=["name the dump instead of the Python file"])
     _go_on_from_stage(context, values, chosen.stage)
     options = _options(values, settings)
+    _check_bundle(values)
     reporter = Reporter(
         as_json=values["as_json"], quiet=values["quiet"], verbose=values["verbose"], timing=values["timing"]
     )
 
-    def one(target: Target) -> Outcome:
-        reporter.tracing(target)
-        try:
-            traced = chosen.trace(target, options)
-        except Error as error:
-            _record_failed_trace(values["output"], chosen.source, target, error)
-            raise
-        output = _output(values, traced.name, target, several=len(chosen.targets) > 1)
+    # Times are asked for to see what this run takes.
+    cache = False if values["no_cache"] or values["timing"] else None
+
+    def folder(kernel: str, target: Target) -> Path:
+        output = _output(values, kernel, target, several=len(chosen.targets) > 1)
         if Path(input_).resolve().parent == output.resolve():
             raise UsageError(
                 f"the output folder {output} holds the input, and a run first removes the earlier one's files",
                 hints=["name another folder with --output"],
             )
-        request = CompileRequest(
-            traced.module,
+        return output
+
+    def request(target: Target, traced: TracedModule | ModuleFile, seconds: float = 0.0) -> CompileRequest:
+        is_file = isinstance(traced, ModuleFile)
+        return CompileRequest(
+            traced.data if is_file else traced.bytecode,
             target.name,
             traced.name,
             source=chosen.source,
-            signature=traced.signature,
+            signature=None if is_file else traced.signature,
+            workload=chosen.workload,
             options=options,
-            output=output,
+            output=folder(traced.name, target),
             command=["cutecc", *sys.argv[1:]],
-            trace_seconds=traced.seconds,
-            warnings=traced.warnings,
+            trace_seconds=seconds,
+            warnings=() if is_file else traced.warnings,
+            cache=lookup.wanted(cache),
         )
-        return Outcome(lower_in_worker(request, reporter.follow(target)), output)
+
+    def one(target: Target) -> Outcome:
+        reporter.tracing(target)
+
+        def trace(file: TraceRequest) -> TracedModule:
+            try:
+                return trace_apart(file)
+            except Error as error:
+                _record_failed_trace(values["output"], chosen.source, target, error)
+                raise
+
+        if isinstance(chosen, ModuleFile):
+            compilation = lower_in_worker(request(target, chosen), reporter.follow(target))
+        else:
+            compilation = lower_file(
+                replace(chosen.request, target=target.name),
+                options,
+                functools.partial(request, target),
+                trace=trace,
+                cache=cache,
+                use_direct=not values["no_direct"],
+                on_event=reporter.follow(target),
+            )
+        return Outcome(compilation, folder(compilation.name, target))
 
     failures: list[Error] = []
     with reporter, ThreadPoolExecutor(min(len(chosen.targets), os.cpu_count() or 1)) as pool:
@@ -115,6 +155,13 @@ def compile(context: click.Context, input_: str, **values: Any) -> None:
         except KeyboardInterrupt:
             isolation.interrupt()
             raise
+    if values["bundle"] and not failures:
+        try:
+            records = [read_folder(outcome.output) for outcome in reporter.outcomes]
+            write_bundle(values["bundle"], records, dumps=values["bundle_dumps"])
+            reporter.bundle = values["bundle"]
+        except Error as error:
+            failures.append(error)
     reporter.show()
     # Several targets often fail for the same reason.
     failures = list({str(failure): failure for failure in failures}.values())
@@ -159,6 +206,17 @@ _RESUMABLE = {
     "ptx_options": "ptxas_options",
     "nvvm_options": "nvvm_options",
 }
+
+
+def _check_bundle(values: dict[str, Any]) -> None:
+    """Refuse at once what would only fail after compiling."""
+    if values["bundle_dumps"] and not values["bundle"]:
+        raise UsageError("--bundle-dumps says what --bundle FILE holds", hints=["name the file with --bundle"])
+    if not values["bundle"]:
+        return
+    if values["stop_after"]:
+        raise UsageError("--bundle needs the whole pipeline", hints=["leave out --stop-after"])
+    check_destination(values["bundle"])
 
 
 def _output(values: dict[str, Any], kernel: str, target: Target, *, several: bool) -> Path:

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from cutecc import isolation
 from cutecc.cli.files import read_input
 from cutecc.config import Settings
-from cutecc.errors import Error, TraceError, UsageError
+from cutecc.errors import Error, UsageError
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.naming import kernel_request
-from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.frontend.traced import TraceRequest
 from cutecc.passes.dumps import Stage, read_stage
-from cutecc.record import Remark, Signature
+from cutecc.record import Workload
 from cutecc.record.folder import file_name
-from cutecc.request import CompileOptions
 from cutecc.target import Target, parse_targets
-
-
-@dataclass(frozen=True)
-class TracedInput:
-    """A module on its way to the passes."""
-
-    module: bytes
-    name: str
-    signature: Signature | None = None
-    warnings: tuple[Remark, ...] = ()
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -40,15 +26,17 @@ class ModuleFile:
     targets: list[Target]
     stage: Stage | None = None
     """What the first line says, when it is a dump of cutecc's."""
+    workload: None = None
 
     @property
     def source(self) -> str:
         """The file as the user named it."""
         return str(self.path)
 
-    def trace(self, target: Target, options: CompileOptions) -> TracedInput:
-        """The module itself; there is nothing to trace."""
-        return TracedInput(self.data, file_name(self.stage.kernel if self.stage else self.path.stem))
+    @property
+    def name(self) -> str:
+        """The kernel's short name."""
+        return file_name(self.stage.kernel if self.stage else self.path.stem)
 
 
 @dataclass(frozen=True)
@@ -58,25 +46,14 @@ class KernelFile:
     path: str
     request: TraceRequest
     targets: list[Target]
+    workload: Workload | None = None
+    """What the file's header says about running the kernel."""
     stage: None = None
 
     @property
     def source(self) -> str:
         """The file as the user named it."""
         return self.path
-
-    def trace(self, target: Target, options: CompileOptions) -> TracedInput:
-        """Run the file and trace the kernel for `target`, in a process of its own. Raises `TraceError`."""
-        start = time.perf_counter()
-        request = replace(self.request, target=target.name, options=options.trace_options)
-        try:
-            traced: TracedModule = isolation.call(
-                "cutecc.frontend.trace:trace_file", request, environment={"CUTE_DSL_ARCH": target.name}, quiet=False
-            )
-        except isolation.ProcessDied as death:
-            raise TraceError(f"tracing {self.path} aborted: {death.message}") from None
-        seconds = time.perf_counter() - start
-        return TracedInput(traced.bytecode, traced.name, traced.signature, traced.warnings, seconds)
 
 
 def choose(
@@ -93,11 +70,12 @@ def choose(
     path, function = split_path(text)
     if not path.endswith(".py"):
         raise UsageError(f"'{text}' is neither a Python file nor a .mlir file")
-    request, header = kernel_request(path, function, entry, dict(_arg(each) for each in args))
-    return KernelFile(path, request, _targets(target or header.target, settings))
+    request, header = kernel_request(path, function, entry, dict(split_arg(each) for each in args))
+    return KernelFile(path, request, _targets(target or header.target, settings), header.workload)
 
 
-def _arg(text: str) -> tuple[str, str]:
+def split_arg(text: str) -> tuple[str, str]:
+    """The parameter and the spec in `NAME=SPEC`; `UsageError` for anything else."""
     name, equals, spec = text.partition("=")
     if not equals or not name.strip().isidentifier():
         raise UsageError(f"--arg takes NAME=SPEC, not '{text}'", hints=["for example --arg a='f16[?,?{div=8}]'"])

@@ -29,10 +29,13 @@ _LOST_OUTPUT = (errno.ENOSPC, errno.EBADF, errno.EIO)
 # Subcommands load when they are called, so that `cutecc --help` shows at once: name to (module, summary).
 _COMMANDS = {
     "compile": ("cutecc.cli.compile", "Compile a kernel: every pass, LLVM IR, PTX, cubin, SASS."),
+    "run": ("cutecc.cli.run", "Launch a kernel and compare with its reference."),
+    "bench": ("cutecc.cli.bench", "Time a kernel, beside others that do the same."),
     "opt": ("cutecc.cli.opt", "Run a pipeline on an MLIR module and print the result."),
     "layout": ("cutecc.cli.layout", "Evaluate a layout expression and draw it."),
     "passes": ("cutecc.cli.passes", "List the passes, or describe one."),
     "pipelines": ("cutecc.cli.pipelines", "Print the named pipelines in full."),
+    "cache": ("cutecc.cli.cache", "Show, clear or check what the cache keeps."),
     "parity": ("cutecc.cli.parity", "Compare the nvidia pipeline with the wheel's single run."),
 }
 

@@ -46,6 +46,8 @@ class Reporter:
 
     def __init__(self, *, as_json: bool, quiet: bool, verbose: bool, timing: bool) -> None:
         self.outcomes: list[Outcome] = []
+        self.bundle: Path | None = None
+        """The bundle that was written."""
         self._as_json = as_json
         self._quiet = quiet
         self._verbose = verbose
@@ -116,16 +118,26 @@ class Reporter:
         elif self._console.is_terminal or self._verbose:
             for outcome in self.outcomes:
                 self._show_tables(outcome)
+            if self.bundle:
+                self._show_bundle(self.bundle)
         else:
             for outcome in self.outcomes:
                 print(outcome.output)
+            if self.bundle:
+                print(self.bundle)
         if self._timing and not self._as_json:
             for outcome in self.outcomes:
                 self._console.print(timing_table(outcome.compilation))
 
     def _show_json(self) -> None:
-        manifests = [json.loads(manifest.encode(outcome.compilation)) for outcome in self.outcomes]
+        also = {"bundle": str(self.bundle)} if self.bundle else {}
+        manifests = [json.loads(manifest.encode(outcome.compilation)) | also for outcome in self.outcomes]
         print(json.dumps(manifests[0] if len(manifests) == 1 else manifests, indent=2))
+
+    def _show_bundle(self, path: Path) -> None:
+        targets = ", ".join(outcome.compilation.target for outcome in self.outcomes)
+        size = path.stat().st_size / 1e3
+        self._console.print(Text.assemble("wrote ", (str(path), "bold"), f": a bundle for {targets}, {size:.0f} kB"))
 
     def _show_tables(self, outcome: Outcome) -> None:
         compilation = outcome.compilation
@@ -133,7 +145,7 @@ class Reporter:
         self._console.print(
             f"[bold]{escape(compilation.name)}[/] for [bold]{compilation.target}[/]: "
             f"{len(compilation.steps)} passes, {sum(bool(step.changed) for step in compilation.steps)} changed the IR, "
-            f"{total:.2f} s",
+            f"{total:.2f} s{', from the cache' if compilation.cached else ''}",
             highlight=False,
         )
         self._console.print(pass_table(compilation, verbose=self._verbose, wide=self._console.width >= 110))

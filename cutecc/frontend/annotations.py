@@ -35,6 +35,11 @@ def is_array_view(annotation: Any) -> bool:
     return annotation is dsl.cutlass().Array
 
 
+def is_stream(annotation: Any) -> bool:
+    """Whether the parameter takes a CUDA stream."""
+    return getattr(annotation, "__name__", None) == "CUstream"
+
+
 def named_fields(annotation: Any) -> dict[str, Any] | None:
     """The annotations of a `NamedTuple`'s fields; `None` for anything else."""
     fields: tuple[str, ...] | None = getattr(annotation, "_fields", None)
@@ -70,7 +75,7 @@ def suggest(annotation: Any) -> str:
             return _CONSTANTS.get(get_origin(inner) or inner, "const(1)")
         if dtype := numeric_type(option):
             return str(dtype)
-        if _is_stream(option):
+        if is_stream(option):
             return "stream"
         if _is_class(option, dsl.cute().Pointer):
             return "ptr<f32>"
@@ -88,7 +93,7 @@ def _fits_one(spec: Spec, annotation: Any) -> bool:
         return isinstance(spec, ConstSpec)
     if dtype := numeric_type(annotation):
         return isinstance(spec, ScalarSpec) and spec.dtype == dtype
-    if _is_stream(annotation):
+    if is_stream(annotation):
         return isinstance(spec, StreamSpec)
     if _is_class(annotation, dsl.cute().Pointer):
         return isinstance(spec, PointerSpec)
@@ -113,7 +118,3 @@ def _alternatives(annotation: Any) -> list[Any]:
 
 def _is_class(annotation: Any, base: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, base)
-
-
-def _is_stream(annotation: Any) -> bool:
-    return getattr(annotation, "__name__", None) == "CUstream"

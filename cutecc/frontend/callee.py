@@ -12,6 +12,9 @@ from typing import Any
 
 from cutecc.errors import SourceLocation
 
+WRAPPED = "__cutecc_wrapped__"
+"""The attribute that holds the host function in what `cutecc.jit` makes of it."""
+
 
 @dataclass(frozen=True)
 class Callee:
@@ -29,7 +32,8 @@ class Callee:
 
     @classmethod
     def of(cls, value: Any) -> Callee:
-        """The callee that `value` is."""
+        """The callee that `value` is, or that `cutecc.jit` has wrapped."""
+        value = getattr(value, WRAPPED, value)
         if inspect.isfunction(value):
             function: Any = inspect.unwrap(value)
             qualified, name = function.__qualname__, function.__name__

@@ -23,7 +23,6 @@ from cutecc.arguments.specs import (
     parse_spec,
 )
 from cutecc.errors import SpecError
-from cutecc.frontend import dsl
 
 _SPECS = (TensorSpec, ScalarSpec, ConstSpec, PointerSpec, StreamSpec, NoneSpec, TupleSpec)
 _PYTHON_NUMBERS: dict[type, str] = {bool: "bool", int: "i32", float: "f32"}
@@ -69,8 +68,6 @@ def is_placeholder(value: object) -> bool:
 def _describe_foreign_value(value: Any) -> Spec | None:
     if array := read_array(value):
         return describe_array(array)
-    if hasattr(value, "__dlpack__"):
-        return _describe_tensor(dsl.cute().runtime.from_dlpack(value).mark_layout_dynamic())
     is_stream = hasattr(value, "cuda_stream") or hasattr(value, "__cuda_stream__")
     if is_stream or type(value).__name__ in _STREAM_TYPES:
         return StreamSpec()

@@ -18,6 +18,7 @@ from cutecc.arguments.specs import Spec, parse_spec
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.frontend.arithmetic import check, evaluate
 from cutecc.frontend.files import check_file
+from cutecc.record import Workload
 
 _LINE = re.compile(r"[ \t]*#[ \t]*cutecc:(?P<payload>.*)")
 _TOML_POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -30,6 +31,7 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "tolerance": ((int, float), "a number"),
     "bytes": ((str, int, float), "a number or arithmetic over named sizes"),
     "flops": ((str, int, float), "a number or arithmetic over named sizes"),
+    "peers": ((list,), "a list of strings"),
 }
 
 
@@ -53,6 +55,8 @@ class Header:
     """Bytes that a run moves, as arithmetic over named sizes."""
     flops: str | None = None
     """Floating-point operations of a run, as arithmetic over named sizes."""
+    peers: list[str] = field(default_factory=list[str])
+    """Functions in the file that do the kernel's work with torch tensors."""
     sources: dict[str, SourceLocation] = field(default_factory=dict[str, SourceLocation], compare=False)
     """Where each value stands, by key: `bytes`, `args.a`."""
 
@@ -72,6 +76,12 @@ class Header:
     def sizes(self) -> dict[str, int]:
         """The values of the named sizes that have one."""
         return named_values(unify_sizes(self.args, self.arg_sources))
+
+    @property
+    def workload(self) -> Workload | None:
+        """How to run the kernel and rate it, as the record keeps it; `None` for a file that says nothing of it."""
+        workload = Workload(list(self.outputs), self.tolerance, self.bytes, self.flops)
+        return None if workload == Workload() else workload
 
     def bytes_moved(self, sizes: Mapping[str, int] | None = None) -> float | None:
         """Bytes that a run with these sizes moves, by default the header's own. `None` when it does not say."""
@@ -138,6 +148,7 @@ class _Reader:
             tolerance=values.get("tolerance"),
             bytes=None if "bytes" not in values else str(values["bytes"]),
             flops=None if "flops" not in values else str(values["flops"]),
+            peers=values.get("peers", []),
             sources=sources | {f"args.{name}": place for name, place in places.items()},
         )
         for key, arithmetic in (("bytes", header.bytes), ("flops", header.flops)):

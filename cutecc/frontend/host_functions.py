@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from cutecc.errors import SourceLocation, UsageError
-from cutecc.frontend.callee import Callee
+from cutecc.frontend.callee import WRAPPED, Callee
 
 
 def check_host_function(value: Any, name: str, source: SourceLocation | None = None) -> Any:
@@ -37,6 +37,7 @@ def check_host_function(value: Any, name: str, source: SourceLocation | None = N
 
 def decorator_kind(value: Any) -> str | None:
     """`jit` for host functions and objects to call as one, `kernel` for device functions, `None` for anything else."""
+    value = getattr(value, WRAPPED, value)
     if inspect.ismethod(value):
         value = value.__func__
     if inspect.isfunction(value):
@@ -51,7 +52,9 @@ def host_functions(module: ModuleType) -> dict[str, int]:
     found = {
         name: Callee.of(value).source_line or 0
         for name, value in vars(module).items()
-        if inspect.isfunction(value) and value.__module__ == module.__name__ and decorator_kind(value) == "jit"
+        if inspect.isfunction(getattr(value, WRAPPED, value))
+        and value.__module__ == module.__name__
+        and decorator_kind(value) == "jit"
     }
     return dict(sorted(found.items(), key=lambda item: item[1]))
 

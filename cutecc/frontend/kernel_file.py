@@ -39,7 +39,7 @@ def find_callee(
     `source` is where `entry` was written. Runs the file. Raises `UsageError` for a file, function or entry that is not
     there or no host function, and `TraceError` when the file itself fails.
     """
-    module = _run(path)
+    module = run_file(path)
     if entry is not None:
         return check_host_function(_evaluate(entry, module, path, source), entry, source)
     if function is not None:
@@ -57,7 +57,7 @@ def find_callee(
     return getattr(module, next(iter(found)))
 
 
-def _run(path: str) -> ModuleType:
+def run_file(path: str) -> ModuleType:
     """Run the file as a module of its own, its folder on the path as Python has it for a script."""
     check_file(path)
     full = os.path.abspath(path)

@@ -7,17 +7,20 @@ import io
 import threading
 import warnings
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 from cutecc.errors import Error
 from cutecc.frontend import dsl
 from cutecc.frontend.binding import Arguments, bind_specs, bind_values
 from cutecc.frontend.callee import Callee
+from cutecc.frontend.decorators import own_decorators
 from cutecc.frontend.failures import ENTRY_FRAME, clean, is_users, trace_error
 from cutecc.frontend.host_functions import check_host_function
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.positions import fast_positions
 from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.frontend.watch import Watch
 from cutecc.record.compilation import Remark
 from cutecc.target import Target
 
@@ -51,10 +54,18 @@ def trace_file(request: TraceRequest) -> TracedModule:
     with _lock, _recorded_warnings() as caught:
         dsl.cutlass()
         with dsl.targeting(target):
-            found = find_callee(request.path, request.function, request.entry, request.sources.get("entry"))
-            callee = Callee.of(found)
-            arguments = bind_specs(callee, request.args, request.sources)
-            return _trace(callee, arguments, request.options, request.locations, caught)
+            if not request.watch:
+                return _trace_file(request, caught)
+            with Watch() as watch:
+                traced = _trace_file(request, caught)
+                return replace(traced, inputs=watch.inputs())
+
+
+def _trace_file(request: TraceRequest, caught: list[warnings.WarningMessage]) -> TracedModule:
+    found = find_callee(request.path, request.function, request.entry, request.sources.get("entry"))
+    callee = Callee.of(found)
+    arguments = bind_specs(callee, request.args, request.sources)
+    return _trace(callee, arguments, request.options, request.locations, caught)
 
 
 def _trace(
@@ -62,7 +73,7 @@ def _trace(
 ) -> TracedModule:
     if locations:
         options = f"--generate-line-info {options}".strip()
-    with fast_positions():
+    with fast_positions(), own_decorators(callee.function.__globals__):
         bytecode = _bytecode(callee, arguments, options)
     remarks = dict.fromkeys(_remark(each, callee) for each in caught)
     return TracedModule(

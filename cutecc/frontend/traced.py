@@ -27,6 +27,22 @@ class TraceRequest:
     """Further compile options of the DSL, those that change the trace, such as `--enable-assertions`."""
     locations: bool = True
     """Keep the user's lines in the module."""
+    watch: bool = False
+    """Note what the trace reads."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a trace read, besides Python's and installed packages' files and cutecc itself. Paths are absolute."""
+
+    files: tuple[str, ...]
+    """Modules, and whatever else was opened."""
+    absent: tuple[str, ...]
+    """Files that were looked for and are not there."""
+    folders: tuple[str, ...]
+    """Where modules of the user's were looked for."""
+    names: tuple[str, ...]
+    """The names of modules that were looked for; a file of such a name in one of the folders would change the trace."""
 
 
 @dataclass(frozen=True)
@@ -43,3 +59,5 @@ class TracedModule:
     """The line of the function's `def`."""
     warnings: tuple[Remark, ...] = ()
     """What the DSL warned of while tracing."""
+    inputs: Inputs | None = None
+    """What was read, when it was watched and can be told."""

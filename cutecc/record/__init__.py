@@ -1,5 +1,9 @@
 """What a compilation leaves behind: plain data, its JSON manifest, and the folder that holds both."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cutecc.record.compilation import (
     Artifact,
     ArtifactKind,
@@ -15,7 +19,9 @@ from cutecc.record.compilation import (
     Versions,
     Workload,
 )
-from cutecc.record.host_program import HostProgram
+
+if TYPE_CHECKING:
+    from cutecc.record.host_program import HostProgram
 
 __all__ = [
     "Artifact",
@@ -33,3 +39,12 @@ __all__ = [
     "Versions",
     "Workload",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Its many classes are needed to launch, and take a third of the time that loading a kernel may.
+    if name == "HostProgram":
+        from cutecc.record.host_program import HostProgram
+
+        return HostProgram
+    raise AttributeError(f"module 'cutecc.record' has no attribute '{name}'")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from cutecc.record import host_program
-from cutecc.record.host_program import HostProgram
+if TYPE_CHECKING:
+    from cutecc.record.host_program import HostProgram
 
 Provider = Literal["wheel", "stand-in", "composite", "cutecc", "plugin"]
 """Who runs a pass: the installed wheel, our Python version of a pass it hides, a stretch of its pipeline that only
@@ -187,8 +187,10 @@ class Compilation:
     artifacts: list[Artifact] = field(default_factory=list[Artifact])
     resources: list[KernelResources] = field(default_factory=list[KernelResources])
     failure: Failure | None = None
+    cached: bool = False
+    """Whether this came from the cache. The steps, with their times, are then those of the run that filled it."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
-    """Wall time by stage: `trace`, `parse`, `passes` (observers included), `artifacts`."""
+    """Wall time by stage: `trace`, `parse`, `passes` (observers included), `artifacts`; `cache` when that answered."""
 
     def __post_init__(self) -> None:
         self.files: MutableMapping[str, bytes] = {}
@@ -201,6 +203,8 @@ class Compilation:
     @property
     def host_program(self) -> HostProgram | None:
         """What launches the kernel; `None` when the run stopped before there was one, or it could not be translated."""
+        from cutecc.record import host_program  # late: a kernel is loaded before it is launched
+
         data = self.artifact("host-program")
         return None if data is None else host_program.decode(data)
 

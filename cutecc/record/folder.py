@@ -12,18 +12,13 @@ from filelock import FileLock, Timeout
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import manifest
 from cutecc.record.compilation import Compilation
+from cutecc.record.naming import file_name, is_plain
 
 MANIFEST = "manifest.json"
 _JOURNAL = ".cutecc-files"
 """Lists every file of the record, each before it is written, so that the next run can take away even those of a run
 that was killed."""
 _LOCK = ".cutecc-lock"
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def file_name(text: str, limit: int = 80) -> str:
-    """`text` as one plain, portable file name: letters, digits, `.`, `_` and `-`, not hidden, at most `limit` long."""
-    return _UNSAFE.sub("-", text).strip("-.")[:limit] or "unnamed"
 
 
 class RecordFolder:
@@ -83,7 +78,7 @@ class RecordFolder:
 
     def reserve(self, name: str) -> Path:
         """The path for a file of the record that somebody else writes."""
-        if name != file_name(name, limit=200):
+        if not is_plain(name):
             raise RecordError(f"'{name}' is not a plain file name")
         try:
             with (self.path / _JOURNAL).open("a", encoding="utf-8") as journal:
@@ -107,7 +102,7 @@ class RecordFolder:
         journal = self.path / _JOURNAL
         if journal.exists():
             for name in journal.read_text().splitlines():
-                if name == file_name(name, limit=200):
+                if is_plain(name):
                     (self.path / name).unlink(missing_ok=True)
                     (self.path / f".{name}.partial").unlink(missing_ok=True)
         journal.write_text("")
@@ -132,7 +127,7 @@ class _FolderFiles(MutableMapping[str, bytes]):
         self._path = path
 
     def __getitem__(self, name: str) -> bytes:
-        if name != file_name(name, limit=200):
+        if not is_plain(name):
             raise RecordError(f"the record in {self._path} names a file outside of it: '{name}'")
         try:
             return (self._path / name).read_bytes()

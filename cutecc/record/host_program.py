@@ -7,8 +7,14 @@ one without MLIR or the DSL.
 The program is in static single assignment form over numbers. Every value has a number and a type
 (`HostProgram.types`); structs have been taken apart into their members. An integer of type `iN` is a residue modulo
 2**N, held as `0 <= value < 2**N`; signed operations read it as two's complement. Pointers, streams and events are
-`i64`. Floating-point values are IEEE numbers of their type. Memory is the program's own allocations, zeros at the
-start, addressed by bytes.
+`i64`. Floating-point values are IEEE numbers of their type; of one that is not a number, only that it is none is kept.
+
+Memory is the program's own allocations, zeros at the start, addressed by bytes, little-endian. An `i1` takes one byte,
+0 or 1; a load of one reads the lowest bit. Addresses of different allocations are far apart; an access must lie within
+one allocation and need not be aligned.
+
+A value is visible from the instruction after its definition to the end of its block, also in blocks within. The blocks
+of one instruction do not see each other's values.
 """
 
 from __future__ import annotations
@@ -28,7 +34,8 @@ LeafKind = Literal["pointer", "size", "stride", "scalar", "stream"]
 
 Op = Literal[
     "constant",  # → immediate: an integer, or the bits of a float
-    # Integers, both operands and the result of one type.
+    # Integers, both operands and the result of one type. Signed division rounds toward zero; dividing by 0, or the
+    # smallest integer by -1, ends the program with an error. A shift by the width or more gives 0, `ashr` the sign.
     "add",
     "sub",
     "mul",
@@ -68,13 +75,14 @@ Op = Literal[
     "fole",
     "fogt",
     "foge",
-    # Floats; each result is rounded to its type.
+    # Floats; each result is rounded once, to the nearest number of its type, ties to even.
     "fadd",
     "fsub",
     "fmul",
     "fdiv",
     "fneg",
-    # Conversions. `bitcast` keeps the bits; a float out of an integer's range gives 0.
+    # Conversions. `bitcast` keeps the bits, of equal width; to an integer rounds toward zero, and what is then out of
+    # its range, or not a number, gives 0. `fpext` widens and `fptrunc` narrows; both are of different widths.
     "zext",
     "sext",
     "trunc",
@@ -86,19 +94,21 @@ Op = Literal[
     "fpext",
     "fptrunc",
     "select",  # condition, value if true, value if false
-    # Memory: operand 0 is an address; a store's operand 1 is what to store.
-    "address",
-    "load",
-    "store",  # `address` → the first byte of allocation number `immediate`
+    # Memory.
+    "address",  # → i64: where allocation number `immediate` begins
+    "load",  # operand: an address
+    "store",  # operands: an address, what to store there
     # Control flow.
     "if",  # operand: condition; blocks: then, else; results: what the blocks yield
-    "while",  # operands: initial values; blocks: condition (yields i1 and values), body (yields the next ones)
+    # operands: initial values, which the condition block is entered with; blocks: condition (yields an i1 and values,
+    # which the body is entered with, or which are the results when the i1 is 0), body (yields the condition's next)
+    "while",
     "return_if_error",  # operand: an i32 status; ends the program with it unless it is 0
     "fail",  # operand: i1; ends the program with the message strings[immediate] when it is true
-    # The outside world. Each gives an i32 status, 0 for success.
+    # The outside world. Each gives an i32 status, a `CUresult`: 0 for success.
     "launch",  # see Instruction.launch
-    "encode_tensor_map",  # operand 0: the address of 128 bytes to write; see Instruction.tensor_map
-    "print",  # operands: the arguments of the C format strings[immediate]
+    "encode_tensor_map",  # operand: the address of 128 bytes to write, zeros on failure; see Instruction.tensor_map
+    "print",  # operands: the arguments of the C format strings[immediate], which has no `%s`, `%n` and `*`
 ]
 
 
@@ -151,7 +161,10 @@ class KernelEntry:
 
 @dataclass(frozen=True)
 class ParameterWrite:
-    """A value's place in a kernel's parameter block, at `offset` bytes."""
+    """A value's place in a kernel's parameter block, at `offset` bytes.
+
+    It lies within one parameter, and the writes of one launch do not overlap. Bytes that none writes are 0.
+    """
 
     offset: int
     value: int
@@ -181,6 +194,7 @@ class LaunchSite:
 
     kernel: int
     """Which of `HostProgram.kernels`."""
+    # Grid and block are i32, `shared_bytes` i32 or i64, `stream` i64, operands of attributes any integers.
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int
@@ -259,9 +273,13 @@ class HostProgram:
 
 
 def encode(program: HostProgram) -> bytes:
-    """The program as JSON."""
-    body = cast("dict[str, object]", msgspec.to_builtins(program))
-    return msgspec.json.encode({"version": f"{MAJOR}.{MINOR}", **_without_defaults(body)}) + b"\n"
+    """The program as JSON, an instruction on each line."""
+    fields = [f'"version": "{MAJOR}.{MINOR}"', f'"function": {_json(program.function)}']
+    for name in ("arguments", "kernels", "allocations", "strings"):
+        entries = ",\n".join(f"    {_json(entry)}" for entry in cast("list[object]", getattr(program, name)))
+        fields.append(f'"{name}": [\n{entries}\n  ]' if entries else f'"{name}": []')
+    fields += [f'"types": {_json(program.types)}', f'"body": {_block(program.body, "  ")}']
+    return ("{\n  " + ",\n  ".join(fields) + "\n}\n").encode()
 
 
 def decode(data: bytes, *, where: str = "the host program") -> HostProgram:
@@ -282,19 +300,25 @@ class _Version(msgspec.Struct):
     version: str
 
 
-_OPTIONAL = ("operands", "results", "immediate", "blocks", "launch", "tensor_map")
-"""Fields of an instruction, most of which have only a few."""
+def _block(block: Block, indent: str) -> str:
+    instructions = ",\n".join(_instruction(instruction, indent + "  ") for instruction in block.instructions)
+    rest = f'"parameters": {_json(block.parameters)}, "yields": {_json(block.yields)}'
+    inside = f"\n{instructions}\n{indent}" if instructions else ""
+    return f'{{"instructions": [{inside}], {rest}}}'
 
 
-def _without_defaults(value: object) -> dict[str, object]:
-    """`value` without what decoding puts back."""
+def _instruction(instruction: Instruction, indent: str) -> str:
+    """The fields that are not what decoding takes a missing one for."""
+    fields = [f'"op": "{instruction.op}"']
+    for name in ("operands", "results", "immediate", "launch", "tensor_map"):
+        value = getattr(instruction, name)
+        if value is not None and value != []:
+            fields.append(f'"{name}": {_json(value)}')
+    if instruction.blocks:
+        blocks = ", ".join(_block(block, indent + "  ") for block in instruction.blocks)
+        fields.append(f'"blocks": [{blocks}]')
+    return f"{indent}{{{', '.join(fields)}}}"
 
-    def cleaned(item: object) -> object:
-        if isinstance(item, dict):
-            pairs = cast("dict[str, object]", item).items()
-            return {key: cleaned(inner) for key, inner in pairs if key not in _OPTIONAL or inner not in (None, [])}
-        if isinstance(item, list | tuple):
-            return [cleaned(inner) for inner in cast("list[object]", item)]
-        return item
 
-    return cast("dict[str, object]", cleaned(value))
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -5,12 +5,16 @@ Exercises pointer arguments, tensors built in the host function, ordered layouts
 
 # cutecc: entry = "pointer_args"
 # cutecc: target = "sm_80"
-# cutecc: args.table = "ptr<f16>@gmem align=16"
-# cutecc: args.indices = "ptr<i32>@gmem align=4"
-# cutecc: args.out = "ptr<f16>@gmem align=16"
+# cutecc: args.table = "ptr<f16>=128000@gmem align=16"
+# cutecc: args.indices = "ptr<i32>=100@gmem align=4"
+# cutecc: args.out = "ptr<f16>=25600@gmem align=16"
 # cutecc: args.rows = "i32=500"
 # cutecc: args.picks = "i32=100"
 # cutecc: args.columns = "i32=256"
+# cutecc: reference = "reference"
+# cutecc: outputs = ["out"]
+# cutecc: tolerance = 0.0
+# cutecc: bytes = "100 * (4 + 256 * 2 * 2)"
 
 import cutlass
 from cutlass import cute
@@ -45,3 +49,11 @@ def pointer_args(
     out_tensor = cute.make_tensor(out, cute.make_ordered_layout((WIDTH, pieces, picks), order=(0, 1, 2)))
     index_tensor = cute.make_tensor(indices, cute.make_layout(picks))
     gather_kernel(table_tensor, index_tensor, out_tensor).launch(grid=[picks, 1, 1], block=[THREADS, 1, 1])
+
+
+def reference(table, indices, out, rows, picks, columns):
+    """The expected `out`: rows whose index is outside of the table are left as they are."""
+    expected = out.reshape(picks, columns)
+    inside = (indices >= 0) & (indices < rows)
+    expected[inside] = table.reshape(rows, columns)[indices[inside]]
+    return expected.reshape(-1)

@@ -17,15 +17,27 @@ KERNELS = ROOT / "test" / "kernels"
 EXAMPLES = ROOT / "examples"
 CUTECC = Path(sys.executable).with_name("cutecc")
 
+# Also for what fixtures of whole modules and sessions compile.
+os.environ["CUTECC_CACHE"] = "0"
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the developer's shell sets, tests see the defaults."""
+    """Whatever the developer's shell sets, tests see the defaults, but for the user's cache, which they leave alone."""
     for name in [*os.environ]:
         if name.startswith("CUTECC_"):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("CUTECC_CACHE", "0")
+
+
+@pytest.fixture
+def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Turns the cache on, in a folder of its own; returns the folder that holds its files."""
+    monkeypatch.setenv("CUTECC_CACHE", "1")
+    monkeypatch.setenv("CUTECC_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "v1"
 
 
 @pytest.fixture

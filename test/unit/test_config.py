@@ -7,6 +7,12 @@ from pathlib import Path
 import pytest
 
 from cutecc.config import Settings
+from cutecc.errors import UsageError
+
+
+@pytest.fixture(autouse=True)
+def _with_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUTECC_CACHE")
 
 
 def test_nothing_is_set() -> None:
@@ -26,3 +32,26 @@ def test_zero_and_empty_mean_no(monkeypatch: pytest.MonkeyPatch, value: str) -> 
     monkeypatch.setenv("CUTECC_TARGET", "")
     monkeypatch.setenv("CUTECC_PTXAS", "")
     assert Settings.from_environment() == Settings(None, None, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1000", 1000), ("500M", 500 << 20), ("2 GiB", 2 << 30), ("3kb", 3 << 10), ("0", 0), ("7B", 7)]
+)
+def test_sizes(monkeypatch: pytest.MonkeyPatch, text: str, size: int) -> None:
+    monkeypatch.setenv("CUTECC_CACHE_SIZE", text)
+    assert Settings.from_environment().cache_size == size
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "1.5G", "5 K M", "GiB", "10iB2"])
+def test_what_is_no_size(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("CUTECC_CACHE_SIZE", text)
+    with pytest.raises(UsageError, match="CUTECC_CACHE_SIZE: .* is not a size"):
+        Settings.from_environment()
+
+
+def test_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTECC_CACHE", "0")
+    monkeypatch.setenv("CUTECC_CACHE_DIR", "/somewhere")
+    settings = Settings.from_environment()
+    assert not settings.cache
+    assert settings.cache_dir == Path("/somewhere")

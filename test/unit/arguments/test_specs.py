@@ -50,6 +50,7 @@ CANONICAL = [
     ('const("it\'s")', 'const("it\'s")'),
     ("ptr<half>@smem align=16", "ptr<f16>@smem align=16"),
     ("ptr<f16> align=2", "ptr<f16>"),
+    ("ptr<f16> = 1024 @gmem align = 16", "ptr<f16>=1024 align=16"),
     ("STREAM", "stream"),
     ("None", "none"),
     ("(f32[?], (i32=3,), ())", "(f32[?], (i32=3,), ())"),
@@ -90,6 +91,8 @@ REJECTED = [
     ("ptr<f16> order=(0)", 10, 5, "unknown option 'order'"),
     ("ptr f32", 5, 1, "expected '<'"),
     ("ptr<f33>", 5, 3, "unknown numeric type"),
+    ("ptr<f16>=many", 10, 1, "expected how many elements lie behind it"),
+    ("ptr<f16>=-1", 10, 2, "-1 elements behind a pointer"),
     ("i8=200", 4, 3, "does not fit i8"),
     ("u8=-1", 4, 2, "does not fit u8"),
     ("i32=1.5", 5, 3, "not an integer"),
@@ -229,7 +232,13 @@ leaves = (
     tensors()
     | scalars()
     | literals.map(ConstSpec.of)
-    | st.builds(PointerSpec, types, st.sampled_from(SPACES), st.sampled_from([None, 1, 2, 4, 8, 16, 128]))
+    | st.builds(
+        PointerSpec,
+        types,
+        st.sampled_from(SPACES),
+        st.sampled_from([None, 1, 2, 4, 8, 16, 128]),
+        st.none() | st.integers(0, 10_000),
+    )
     | st.just(StreamSpec())
     | st.just(NoneSpec())
 )

@@ -25,7 +25,7 @@ _DEVICE = f"""
 _CONFIGURATION = "!llvm.struct<(array<3 x i32>, array<3 x i32>, i64, ptr, ptr, i32)>"
 
 
-def launch(kernel: str, arguments: str, types: str, shared: str, number: int, also: str = "") -> str:
+def launch(kernel: str, arguments: str, types: str, shared: str, number: int) -> str:
     """The operations that launch `kernel` with `shared`, an SSA value, bytes of dynamic shared memory."""
     c = f"%c{number}"
     return f"""
@@ -41,7 +41,6 @@ def launch(kernel: str, arguments: str, types: str, shared: str, number: int, al
     {c}r = llvm.load {c}t : !llvm.ptr -> !llvm.ptr
     {c}n = llvm.getelementptr {c}r[0, 5] : (!llvm.ptr) -> !llvm.ptr, {_CONFIGURATION}
     {c}m = llvm.load {c}n : !llvm.ptr -> i32
-    {also.format(c=c, configuration=_CONFIGURATION)}
     {c}e = cuda.launch_ex @kernels::@{kernel}<{c}x> ({arguments})
         {{assume_kernel_attr = #cuda.assume_kernel_attr<true>}}
         : !cuda.launch_cfg<max_attrs = 17>, ({types}) -> !cuda.result
@@ -66,4 +65,3 @@ module attributes {{gpu.container_module}} {{
 
 
 FIRST = ("first", "%a", _TENSOR)
-SECOND = ("second", "", "")

@@ -1,54 +1,37 @@
 import pytest
-from lowered_samples import FIRST, SECOND, host, launch
+from host_functions import host_function, launch
 
+from cutecc.backend.host import translate
 from cutecc.backend.launch import dynamic_shared_bytes
 from cutecc.ir.modules import fresh_context, parse
 
 
-def found(*launches: str) -> dict[str, int | None]:
+def found(*launches: tuple[str, str], within: str = "%s") -> dict[str, int | None]:
+    """What is said of launches of kernels with so much dynamic shared memory."""
+    operations = ["%n = arith.constant 2048 : i64"]
+    for number, (kernel, shared) in enumerate(launches):
+        passed = ("%i", "i32") if kernel == "takes_i32" else ()
+        operations.append(within % launch(kernel, *passed, shared=shared, name=f"c{number}"))
     with fresh_context():
-        return dynamic_shared_bytes(parse(host(*launches).encode()))
+        return dynamic_shared_bytes(translate(parse(host_function(*operations).encode())))
 
 
-def test_constants_are_read():
-    assert found(launch(*FIRST, "%some", 1), launch(*SECOND, "%zero", 2)) == {"first": 2048, "second": 0}
+@pytest.mark.parametrize("within", ["%s", "scf.if %%b {\n%s\n}"])
+def test_constants_are_read(within: str):
+    assert found(("takes_i32", "%n"), ("takes_nothing", "%none"), within=within) == {
+        "takes_i32": 2048,
+        "takes_nothing": 0,
+    }
 
 
 def test_what_is_not_launched_is_absent():
-    assert found(launch(*FIRST, "%some", 1)) == {"first": 2048}
-    assert found() == {}
+    assert found(("takes_i32", "%n")) == {"takes_i32": 2048}
 
 
 def test_a_computed_size_is_unknown():
-    assert found(launch(*FIRST, "%argument", 1), launch(*SECOND, "%some", 2)) == {"first": None, "second": 2048}
+    assert found(("takes_i32", "%l"), ("takes_nothing", "%n")) == {"takes_i32": None, "takes_nothing": 2048}
 
 
 def test_launches_that_differ_are_unknown():
-    assert found(launch(*SECOND, "%some", 1), launch(*SECOND, "%zero", 2)) == {"second": None}
-    assert found(launch(*SECOND, "%some", 1), launch(*SECOND, "%some", 2)) == {"second": 2048}
-
-
-@pytest.mark.parametrize(
-    "also",
-    [
-        # A second store, through the pointer that was loaded back.
-        """{c}q = llvm.getelementptr {c}r[0, 2] : (!llvm.ptr) -> !llvm.ptr, {configuration}
-           llvm.store %argument, {c}q : i64, !llvm.ptr""",
-        # The same with another constant.
-        """{c}q = llvm.getelementptr {c}r[0, 2] : (!llvm.ptr) -> !llvm.ptr, {configuration}
-           llvm.store %zero, {c}q : i64, !llvm.ptr""",
-        # An index that nobody knows.
-        """{c}q = llvm.getelementptr {c}[0, 0, %block] : (!llvm.ptr, i32) -> !llvm.ptr, {configuration}
-           llvm.store %block, {c}q : i32, !llvm.ptr""",
-        # The structure itself written at once.
-        """{c}q = llvm.mlir.zero : {configuration}
-           llvm.store {c}q, {c} : {configuration}, !llvm.ptr""",
-        # Its address handed to somebody.
-        "{c}q = llvm.ptrtoint {c} : !llvm.ptr to i64",
-        "{c}q = llvm.ptrtoint {c}s : !llvm.ptr to i64",
-        "{c}q = llvm.ptrtoint {c}t : !llvm.ptr to i64",
-        "{c}q = llvm.ptrtoint {c}h : !llvm.ptr to i64",
-    ],
-)
-def test_a_configuration_that_is_used_otherwise_is_unknown(also: str):
-    assert found(launch(*FIRST, "%some", 1, also)) == {"first": None}
+    assert found(("takes_nothing", "%n"), ("takes_nothing", "%none")) == {"takes_nothing": None}
+    assert found(("takes_nothing", "%n"), ("takes_nothing", "%n")) == {"takes_nothing": 2048}

@@ -53,7 +53,7 @@ def test_the_tables(cutecc, arguments, columns: int) -> None:
     (heading,) = [line for line in lines if line.startswith("kernel ")]
     assert heading.split() == ["kernel", "registers", "spills", "stack", "shared", "constant", "occupancy"]
     assert re.search(r"copy_kernel +\d+ +0 B +0 B +0\+0 B +\d+ B +\d+% \(\d+ × 128 ", text)
-    files = [f"vector_copy-sm_80.{suffix}" for suffix in ("ll", "ptx", "cubin", "sass")]
+    files = [f"vector_copy-sm_80.{suffix}" for suffix in ("ll", "ptx", "cubin", "sass", "host.json")]
     assert text.endswith(f"wrote out/: {', '.join(files)}, manifest.json")
 
 

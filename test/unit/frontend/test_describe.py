@@ -30,7 +30,8 @@ class CupyLike:
 
     def __init__(self, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...] | None, address: int) -> None:
         self.dtype = np.dtype(dtype)
-        self.__cuda_array_interface__ = {"shape": shape, "strides": strides, "data": (address, False), "version": 3}
+        layout = {"shape": shape, "strides": strides, "typestr": self.dtype.str}
+        self.__cuda_array_interface__ = {**layout, "data": (address, False), "version": 3}
 
 
 def aligned(spec: object) -> str:
@@ -81,7 +82,7 @@ def test_other_libraries_with_dlpack() -> None:
         def __dlpack_device__(self) -> object:
             return self.array.__dlpack_device__()
 
-    assert str(describe(Other())) == "f32[?=4,?=8]:(?{i64}=8,1)"
+    assert aligned(describe(Other())) == "f32[?=4,?=8]:(?{i64}=8,1)"
 
 
 def test_pairs_of_narrow_floats_are_counted_one_by_one() -> None:

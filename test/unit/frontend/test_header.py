@@ -76,6 +76,7 @@ def test_arguments_of_the_command_line_replace_specs() -> None:
         (['args = "f32[?]"'], "kernel.py:1:11", "'args' is a table"),
         (["args.a = 3"], "kernel.py:1:11", "'args.a' is an argument spec in quotes"),
         (['outputs = ["a", 3]'], "kernel.py:1:11", "'outputs' is a list of strings"),
+        (['peers = "torch_add"'], "kernel.py:1:11", "'peers' is a list of strings"),
         (["tolerance = true"], "kernel.py:1:11", "'tolerance' is a number"),
         (['target = "sm_80"', 'entry = "add'], "kernel.py:2:23", "the header is not TOML"),
         (["a b"], "kernel.py:1:13", "the header is not TOML"),

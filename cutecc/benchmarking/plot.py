@@ -1,0 +1,62 @@
+"""Drawing a benchmark: median time against size, one line a contestant, with the spread of its samples."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cutecc.errors import UsageError
+
+if TYPE_CHECKING:
+    from cutecc.benchmarking.results import Benchmark
+
+
+def plot(benchmark: Benchmark, path: str | Path) -> None:
+    """Write the drawing to `path`, whose ending says the format: .svg, .png or .pdf. Time is logarithmic, and the
+    points of the sweep stand side by side.
+
+    Raises `UsageError` without matplotlib, and for an ending that it does not know.
+    """
+    try:
+        figures: Any = importlib.import_module("matplotlib.figure")
+    except ImportError:
+        raise UsageError("a plot needs matplotlib", hints=["pip install 'cutecc[plot]'"]) from None
+    figure = figures.Figure(figsize=(7.5, 4.5), layout="constrained")
+    axes = figure.subplots()
+    labels = _labels(benchmark)
+    for name in dict.fromkeys(each.name for each in benchmark.measurements):
+        points = [each for each in benchmark.measurements if each.name == name]
+        places = [labels.index(_label(benchmark, each.sizes)) for each in points]
+        (line,) = axes.plot(places, [each.median for each in points], marker="o", label=name)
+        low, high = [each.p10 for each in points], [each.p90 for each in points]
+        axes.fill_between(places, low, high, alpha=0.2, color=line.get_color())
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_yscale("log")
+    axes.set_xlabel(", ".join(_swept(benchmark)) or "size")
+    axes.set_ylabel("median time of a call (µs), 10 to 90 % shaded")
+    axes.set_title(benchmark.device)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend()
+    try:
+        figure.savefig(path)
+    except ValueError as failure:
+        raise UsageError(f"cannot draw into {path}: {failure}") from None
+    except OSError as failure:
+        raise UsageError(f"cannot write {path}: {failure.strerror}") from None
+
+
+def _swept(benchmark: Benchmark) -> list[str]:
+    """The sizes that change in the course of the sweep."""
+    names = dict.fromkeys(name for each in benchmark.measurements for name in each.sizes)
+    return [name for name in names if len({each.sizes.get(name) for each in benchmark.measurements}) > 1]
+
+
+def _label(benchmark: Benchmark, sizes: dict[str, int]) -> str:
+    names = _swept(benchmark)
+    values = [sizes.get(name) for name in names]
+    return str(values[0]) if len(set(values)) == 1 else " × ".join(map(str, values))
+
+
+def _labels(benchmark: Benchmark) -> list[str]:
+    return list(dict.fromkeys(_label(benchmark, each.sizes) for each in benchmark.measurements))

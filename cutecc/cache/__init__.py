@@ -1,0 +1,1 @@
+"""The store of finished compilations on disk: `docs/caching.md`."""

@@ -1,0 +1,115 @@
+"""Direct entries: what a kernel file leads to, as long as nothing that its trace read has changed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from cutecc.cache.fingerprint import digest_of, file_digest, own_fingerprint
+from cutecc.record import Remark, Signature
+
+_MOST_READ = 256 << 20
+"""Bytes: hashing more at every start would cost what is saved."""
+_CLOCK_TICK_NS = 20_000_000
+"""How coarse the times of files are: what changed so shortly before may have changed again."""
+_VARIABLES = ("CUTE_", "CUTLASS_", "PYTHON")
+"""Environment variables that decide about tracing begin so."""
+_PACKAGES = (".dist-info", ".egg-info", ".egg-link", ".pth")
+
+
+class Snapshot(msgspec.Struct):
+    """The state of what a trace read. Paths are absolute."""
+
+    files: dict[str, str]
+    """The hash of each file's content."""
+    absent: list[str]
+    folders: dict[str, list[str]]
+    """Of each folder where modules are looked for: those of `names` that are in it."""
+    names: list[str]
+
+
+class DirectEntry(msgspec.Struct):
+    """What a kernel file leads to."""
+
+    key: str
+    """Of the entry that holds the record."""
+    module: str
+    """The hash of the traced module with its locations, which the entry has to be made from to name this file's."""
+    name: str
+    signature: Signature
+    warnings: list[Remark]
+    snapshot: Snapshot
+
+
+def encode(entry: DirectEntry) -> bytes:
+    """The entry as JSON."""
+    return msgspec.json.encode(entry)
+
+
+def decode(data: bytes) -> DirectEntry | None:
+    """The entry that `encode` wrote; `None` for anything else."""
+    try:
+        return msgspec.json.decode(data, type=DirectEntry)
+    except msgspec.DecodeError:
+        return None
+
+
+def take(
+    files: Iterable[str], absent: Sequence[str], folders: Iterable[str], names: Sequence[str], *, since_ns: int
+) -> Snapshot | None:
+    """The state now. `None` when something has changed since `since_ns`, a time in ns, or there is too much to hash."""
+    digests: dict[str, str] = {}
+    size = 0
+    try:
+        for path in files:
+            status = os.stat(path)
+            size += status.st_size
+            if max(status.st_mtime_ns, status.st_ctime_ns) > since_ns - _CLOCK_TICK_NS or size > _MOST_READ:
+                return None
+            digests[path] = file_digest(path)
+    except OSError:
+        return None
+    wanted = frozenset(names)
+    return Snapshot(digests, [*absent], {folder: _present(folder, wanted) for folder in folders}, [*names])
+
+
+def holds(snapshot: Snapshot) -> bool:
+    """Whether everything is as it was."""
+    try:
+        if any(file_digest(path) != digest for path, digest in snapshot.files.items()):
+            return False
+    except OSError:
+        return False
+    wanted = frozenset(snapshot.names)
+    return not any(map(os.path.exists, snapshot.absent)) and all(
+        _present(folder, wanted) == present for folder, present in snapshot.folders.items()
+    )
+
+
+def environment() -> str:
+    """A hash of what every trace depends on: Python, cutecc, installed packages, the search path and variables."""
+    packages: list[tuple[str, int]] = []
+    for folder in sys.path:
+        # A package that is installed, upgraded or removed changes one of these.
+        if os.path.basename(folder) in ("site-packages", "dist-packages"):
+            with contextlib.suppress(OSError), os.scandir(folder) as items:
+                found = ((item.path, item.stat().st_mtime_ns) for item in items if item.name.endswith(_PACKAGES))
+                packages += sorted(found)
+    variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
+    flags = [int(flag) for flag in sys.flags]
+    return digest_of(
+        [platform.python_version(), flags, own_fingerprint(), packages, sys.path, variables, os.getcwd()],
+    )
+
+
+def _present(folder: str, names: frozenset[str]) -> list[str]:
+    """Those of `names` that a file or folder in `folder` has, by the part before the first dot."""
+    try:
+        return sorted({stem for name in os.listdir(folder) if (stem := name.partition(".")[0]) in names})
+    except OSError:
+        return []

@@ -1,0 +1,104 @@
+"""A record as one entry of the cache, and back into the record of a later request."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection
+from dataclasses import replace
+
+import msgspec
+
+from cutecc.errors import RecordError
+from cutecc.record import Artifact, ArtifactKind, Compilation, manifest
+from cutecc.record.naming import file_name
+
+_FAST = 1
+"""The level of compression: entries are read more often than disks are full."""
+
+
+class _Content(msgspec.Struct):
+    """What an entry holds."""
+
+    manifest: bytes
+    files: dict[str, bytes]
+    module: str
+    """The hash of the traced module as it was, with its source lines."""
+    asked: list[str]
+    """The kinds of artifacts that were asked for; not every kernel has each."""
+
+
+class Stored(msgspec.Struct):
+    """A record that was read from the cache."""
+
+    record: Compilation
+    module: str
+    """The hash of the bytes of the traced module that it was made from."""
+    asked: list[str]
+    """The kinds of artifacts that were asked for."""
+
+
+def encode(compilation: Compilation, module: str, asked: Collection[ArtifactKind], *, own_warnings: int) -> bytes:
+    """The entry of a compilation that succeeded; its first `own_warnings` warnings are about that request alone.
+
+    What says who asked, and the texts of dumps, are left out.
+    """
+    kept = replace(
+        compilation,
+        command=[],
+        source=None,
+        signature=None,
+        workload=None,
+        warnings=compilation.warnings[own_warnings:],
+        traced=None,
+        steps=[replace(step, dump=None, dump_before=None) for step in compilation.steps],
+        cached=False,
+    )
+    files = {artifact.file: compilation.files[artifact.file] for artifact in compilation.artifacts}
+    return zlib.compress(msgspec.msgpack.encode(_Content(manifest.encode(kept), files, module, [*asked])), _FAST)
+
+
+def decode(data: bytes) -> Stored:
+    """The record that `encode` wrote; `RecordError` for anything else."""
+    try:
+        content = msgspec.msgpack.decode(zlib.decompress(data), type=_Content)
+    except (zlib.error, msgspec.DecodeError) as failure:
+        raise RecordError(f"an entry of the cache is damaged: {failure}") from None
+    record = manifest.decode(content.manifest, where="an entry of the cache")
+    record.files = content.files
+    if any(artifact.file not in content.files for artifact in record.artifacts):
+        raise RecordError("an entry of the cache is incomplete")
+    return Stored(record, content.module, content.asked)
+
+
+def serves(stored: Stored, module: str, wanted: Collection[ArtifactKind], *, observe: bool) -> bool:
+    """Whether the record holds all that is asked for: artifacts, what each pass changed, and lines that still hold."""
+    record = stored.record
+    if not {*stored.asked}.issuperset(wanted) or (observe and record.traced_operations is None):
+        return False
+    located = any(remark.location for step in record.steps for remark in step.remarks)
+    return not located or stored.module == module
+
+
+def restore(stored: Stored, base: Compilation, wanted: Collection[ArtifactKind], *, optional: Collection[str]) -> None:
+    """Complete `base`, the record of a new request as it begins, with what was stored.
+
+    Of the artifact kinds in `optional`, the `wanted` ones. Files carry the new request's kernel name; inside, symbols
+    keep the names that they were compiled with, and the host program launches by those.
+    """
+    record = stored.record
+    old, new = file_name(record.name), file_name(base.name)
+    for artifact in record.artifacts:
+        if artifact.kind in optional and artifact.kind not in wanted:
+            continue
+        name = artifact.file
+        if name.startswith(old):
+            name = f"{new}{name.removeprefix(old)}"
+        base.artifacts.append(Artifact(artifact.kind, name))
+        base.files[name] = record.files[artifact.file]
+    base.traced_operations = record.traced_operations
+    base.steps = record.steps
+    base.resources = record.resources
+    base.warnings = [*base.warnings, *record.warnings]
+    base.versions = record.versions
+    base.status = record.status
+    base.cached = True

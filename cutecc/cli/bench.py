@@ -1,0 +1,317 @@
+"""`cutecc bench`: a thin wrapper over timing a kernel and what does the same work."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutecc.cli.device import open_device
+from cutecc.cli.options import load_option, pipeline_options, wheel_options
+from cutecc.cli.run import compile_options
+from cutecc.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from cutecc.benchmarking.results import Benchmark, Measurement, Rates
+    from cutecc.cli.subject import Subject
+    from cutecc.request import CompileOptions
+    from cutecc.runtime.timing import Call
+    from cutecc.runtime.workspace import Workspace
+
+_EPILOG = """\b
+Examples:
+  cutecc bench examples/elementwise_add.py --size M=N=4096,8192,16384
+  cutecc bench examples/gemm.py --size M=N=K=8192 --against 'torch:torch.matmul(a, b.T, out=c)'
+  cutecc bench kernel.py --against other.py --against open --plot times.svg
+"""
+_WIDE = 110
+"""Columns from which the table has room for everything."""
+
+
+@dataclass(frozen=True)
+class _Contestant:
+    """What is timed: `bind` makes a call of it for one set of arguments on the device, by name."""
+
+    name: str
+    bind: Callable[[Mapping[str, Any]], Call]
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.cutecc")
+@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
+@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Named sizes; several values are a sweep.")
+@click.option(
+    "--against", multiple=True, metavar="WHAT", help="Time this too: a file, a pipeline, or torch:EXPRESSION."
+)
+@click.option("--no-peers", is_flag=True, help="Leave out the peers that the file names.")
+@click.option("--cold-l2", is_flag=True, help="Flush the L2 cache before every sample.")
+@click.option("--runs", type=click.IntRange(2), help="Samples of each; by default what fills a second, 20 to 200.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random inputs.")
+@click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or the GPU's.")
+@click.option("--device", default="cuda:0", show_default=True, help="The GPU to run on.")
+@pipeline_options
+@load_option
+@wheel_options
+@click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write everything here.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw time against size.")
+def bench(input_: str, **values: Any) -> None:
+    """Time a kernel on a GPU, in turn with others that do the same work.
+
+    Inputs are random, made from the specs as `cutecc run` makes them. Results are not compared: `cutecc run` does.
+    """
+    from rich.console import Console
+
+    from cutecc.benchmarking.running import current_stream, describe_run, measure_rates
+    from cutecc.cli.subject import load_subject
+    from cutecc.trial.sizes import parse_sizes
+
+    points = parse_sizes(values["sizes"])
+    _check_output(values["json_file"])
+    _check_output(values["plot"])
+    with open_device(values["device"]) as device:
+        load = functools.partial(
+            load_subject,
+            capability=device.compute_capability,
+            args=values["args"],
+            target=values["target"],
+            cache=False if values["no_cache"] else None,
+        )
+        options = compile_options(values)
+        subject = load(input_, entry=values["entry"], options=options)
+        notes: list[str] = []
+        contestants = [_kernel_contestant(subject, device, subject.name)]
+        for text in values["against"]:
+            contestants.append(_against(text, input_, values["entry"], device, options, load, contestants))
+        contestants += [] if values["no_peers"] else _peers(subject, device, notes)
+        with current_stream(device):
+            rates = measure_rates(device, matrix=subject.workload.flops is not None)
+            measurements: list[Measurement] = []
+            for sizes in points:
+                measurements += _point(subject, contestants, device, rates, sizes, values, notes)
+        result = describe_run(device, rates, measurements, list(dict.fromkeys(notes)))
+    console = Console()
+    show(result, console)
+    if values["json_file"]:
+        _write(values["json_file"], json.dumps(result.to_dict(), indent=2) + "\n")
+    if values["plot"]:
+        result.plot(values["plot"])
+
+
+def _point(
+    subject: Subject,
+    contestants: Sequence[_Contestant],
+    device: Workspace,
+    rates: Rates,
+    sizes: dict[str, int],
+    values: dict[str, Any],
+    notes: list[str],
+) -> list[Measurement]:
+    """Everything timed at one point of the sweep, on memory that is freed afterwards."""
+    from cutecc.benchmarking.running import cache_state, run_point, sets_needed
+    from cutecc.trial.arguments import make_arguments
+    from cutecc.trial.on_device import DeviceArguments
+
+    arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=sizes, exact_alignment=False)
+    arguments.randomize(values["seed"])
+    with device.scope():
+        first = DeviceArguments(arguments, device)
+        first.upload()
+        count = 1 if values["cold_l2"] else sets_needed(arguments.bytes, device.l2_bytes)
+        count = max(1, min(count, 1 + device.free_bytes // 2 // max(1, arguments.bytes)))
+        sets = [first, *(DeviceArguments(arguments, device) for _ in range(count - 1))]
+        for other in sets[1:]:
+            other.copy_from(first)
+        cache = cache_state(values["cold_l2"], count, count * arguments.bytes, device.l2_bytes)
+        calls: dict[str, list[Call]] = {}
+        for contestant in contestants:
+            try:
+                calls[contestant.name] = [contestant.bind(each.by_name) for each in sets]
+            except _LeftOut as reason:
+                notes.append(f"left out {contestant.name}: {reason}")
+        return run_point(
+            calls,
+            device,
+            rates,
+            cache,
+            sizes=arguments.sizes,
+            runs=values["runs"],
+            bytes=subject.bytes_moved(arguments.sizes),
+            flops=subject.operations(arguments.sizes),
+        )
+
+
+class _LeftOut(Exception):
+    """Why a peer cannot take part."""
+
+
+def _kernel_contestant(subject: Subject, device: Workspace, name: str, *, positional: bool = False) -> _Contestant:
+    from cutecc.benchmarking.running import prepared
+
+    def bind(arguments: Mapping[str, Any]) -> Call:
+        if positional:
+            return prepared(subject.kernel, device, *arguments.values())
+        return prepared(subject.kernel, device, **arguments)
+
+    return _Contestant(name, bind)
+
+
+def _against(
+    text: str,
+    input_: str,
+    entry: str | None,
+    device: Workspace,
+    options: CompileOptions,
+    load: Callable[..., Subject],
+    others: Sequence[_Contestant],
+) -> _Contestant:
+    if text.startswith("torch:"):
+        return _torch_expression(text.removeprefix("torch:"), device)
+    path = text.rpartition(":")[0] or text
+    if text.endswith((".py", ".cutecc")) or path.endswith(".py"):
+        subject = load(text, options=options, **({"args": (), "target": None} if text.endswith(".cutecc") else {}))
+        taken = {each.name for each in others}
+        name = subject.name if subject.name not in taken else text
+        return _kernel_contestant(subject, device, name, positional=True)
+    if input_.endswith(".cutecc"):
+        raise UsageError(f"--against {text}: a bundle cannot be compiled with another pipeline")
+    subject = load(input_, entry=entry, options=replace(options, pipeline=text))
+    return _kernel_contestant(subject, device, f"{subject.name} ({text})")
+
+
+def _torch_expression(text: str, device: Workspace) -> _Contestant:
+    torch = _torch()
+    if torch is None:
+        raise UsageError(f"--against torch:{text}: torch with CUDA is not installed here")
+    try:
+        code = compile(text.strip(), "<--against>", "eval")
+    except SyntaxError as failure:
+        raise UsageError(f"--against torch:{text}: {failure.msg}") from None
+
+    def bind(arguments: Mapping[str, Any]) -> Call:
+        names = {"torch": torch, **_as_torch(arguments, torch)}
+        call: Call = functools.partial(eval, code, names)
+        try:
+            call()
+        except Exception as failure:
+            raise UsageError(f"--against torch:{text}: {type(failure).__name__}: {failure}") from None
+        return call
+
+    return _Contestant(f"torch:{text}", bind)
+
+
+def _peers(subject: Subject, device: Workspace, notes: list[str]) -> list[_Contestant]:
+    if not subject.peers:
+        return []
+    torch = _torch()
+    if torch is None:
+        names = ", ".join(each.name for each in subject.peers)
+        notes.append(f"left out {names}: torch with CUDA is not installed here")
+        return []
+    from cutecc.frontend.companions import find_function
+    from cutecc.trial.reference import bind_by_name
+
+    def contestant(path: str, name: str) -> _Contestant:
+        function = find_function(path, name)
+        return _Contestant(name, lambda arguments: bind_by_name(function, _as_torch(arguments, torch), name))
+
+    return [contestant(each.path, each.name) for each in subject.peers]
+
+
+def _torch() -> Any:
+    from cutecc.benchmarking.running import import_torch
+
+    return import_torch()
+
+
+def _as_torch(arguments: Mapping[str, Any], torch: Any) -> dict[str, Any]:
+    from cutecc.trial.on_device import DeviceArray
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(convert(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(value, DeviceArray):
+            return value
+        tensor = value.to_torch(torch)
+        if tensor is None:
+            raise _LeftOut(f"torch has no tensors of {value.dtype}")
+        return tensor
+
+    return {name: convert(value) for name, value in arguments.items()}
+
+
+def _check_output(path: Path | None) -> None:
+    """So that a mistake does not show after everything was timed."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as failure:
+        raise UsageError(f"cannot write {path}: {failure.strerror}") from None
+
+
+def show(result: Benchmark, console: Any) -> None:
+    """Print a benchmark: the device and its rates, the table, the notes."""
+    rates = [f"copies at {result.rates.copy:,.0f} GB/s"]
+    if result.rates.matrix is not None:
+        rates.append(f"multiplies f16 matrices at {result.rates.matrix:,.0f} TFLOP/s")
+    console.print(f"{result.device} {' and '.join(rates)}", highlight=False, markup=False)
+    console.print(measurement_table(result.measurements, wide=console.width >= _WIDE))
+    for note in result.notes:
+        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+
+
+def measurement_table(measurements: Sequence[Measurement], *, wide: bool) -> Table:
+    """A row for each measurement, a section for each point of the sweep."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("", overflow="fold")
+    table.add_column("median µs" if wide else "µs", justify="right", no_wrap=True)
+    columns: list[tuple[str, Callable[[Measurement], str | None]]] = [("ratio", lambda each: None)]
+    if wide:
+        columns.append(("p10 to p90", lambda each: f"{each.p10:.2f} to {each.p90:.2f}"))
+    columns.append(("IQR", lambda each: f"{each.iqr / each.median:.1%}"))
+    columns.append(("GB/s", lambda each: _number(each.gigabytes_per_second)))
+    columns.append(("copy %", lambda each: _percent(each.percent_of_copy)))
+    columns.append(("TFLOP/s", lambda each: _number(each.teraflops)))
+    columns.append(("matrix %", lambda each: _percent(each.percent_of_matrix)))
+    if wide:
+        columns.append(("method", lambda each: f"{each.samples.method}, {each.cache} L2"))
+    columns = [(heading, cell) for heading, cell in columns if heading == "ratio" or any(map(cell, measurements))]
+    for heading, _ in columns:
+        table.add_column(heading, justify="right", no_wrap=True)
+    first = measurements[0]
+    sizes: dict[str, int] | None = None
+    for each in measurements:
+        if each.sizes != sizes:
+            if sizes is not None:
+                table.add_section()
+            first, sizes = each, each.sizes
+            if sizes:
+                table.add_row(" ".join(f"{name}={value}" for name, value in sizes.items()), style="bold")
+        cells = [f"{each.median / first.median:.2f}", *(cell(each) or "" for _, cell in columns[1:])]
+        table.add_row(each.name, f"{each.median:.2f}", *cells)
+    return table
+
+
+def _number(value: float | None) -> str | None:
+    if value is None:
+        return None
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _percent(value: float | None) -> str | None:
+    return None if value is None else f"{value:.1f}"

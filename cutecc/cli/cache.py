@@ -1,0 +1,119 @@
+"""`cutecc cache`: what the cache keeps."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import time
+from datetime import datetime
+
+import click
+
+from cutecc.cache.entries import decode
+from cutecc.cache.store import Entry, Store
+from cutecc.cli.main import EXIT_FAILED
+from cutecc.config import Settings
+from cutecc.errors import RecordError, UsageError
+from cutecc.record import Compilation
+
+_EPILOG = """\b
+Examples:
+  cutecc cache info
+  cutecc cache list gemm
+  cutecc cache clear --older-than 30d
+"""
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_KEY_SHOWN = 12
+
+
+@click.group(name="cache", epilog=_EPILOG)
+def cache() -> None:
+    """Show, clear or check what the cache keeps. CUTECC_CACHE_DIR names its folder, CUTECC_CACHE_SIZE limits it."""
+
+
+@cache.command()
+def info() -> None:
+    """Where the cache is and how full."""
+    settings = Settings.from_environment()
+    store = Store.of(settings)
+    entries = store.entries()
+    records = sum(entry.is_record for entry in entries)
+    click.echo(f"folder         {store.folder}")
+    click.echo(f"used           {'yes' if settings.cache else 'no: CUTECC_CACHE=0'}")
+    click.echo(f"compilations   {records}")
+    click.echo(f"kernel files   {len(entries) - records}")
+    click.echo(f"size           {_size(sum(entry.bytes for entry in entries))} of {_size(store.limit)}")
+
+
+@cache.command(name="list")
+@click.argument("kernel", required=False)
+def list_(kernel: str | None) -> None:
+    """List the compilations, the last used first: key, target, size, when used, kernel.
+
+    KERNEL is a name, in which * and ? stand for other characters.
+    """
+    store = Store.of(Settings.from_environment())
+    for entry, record in _records(store, kernel):
+        used = datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M")
+        click.echo(f"{entry.key[:_KEY_SHOWN]}  {record.target:<8}  {_size(entry.bytes):>9}  {used}  {record.name}")
+
+
+@cache.command()
+@click.argument("kernel", required=False)
+@click.option("--older-than", metavar="AGE", help="Only what was not used for so long: 90s, 20m, 12h, 30d, 4w.")
+def clear(kernel: str | None, older_than: str | None) -> None:
+    """Remove everything, or the compilations of KERNEL (* and ? stand for other characters)."""
+    store = Store.of(Settings.from_environment())
+    before = time.time() - _seconds(older_than) if older_than else float("inf")
+    entries = [entry for entry, _ in _records(store, kernel)] if kernel else store.entries()
+    chosen = [entry for entry in entries if entry.used <= before]
+    for entry in chosen:
+        store.remove(entry.name)
+    records = sum(entry.is_record for entry in chosen)
+    click.echo(f"removed {records} compilation{'' if records == 1 else 's'}, {_size(sum(e.bytes for e in chosen))}")
+
+
+@cache.command()
+@click.pass_context
+def verify(context: click.Context) -> None:
+    """Read everything again, and remove what is damaged; the exit status is 1 when something was."""
+    store = Store.of(Settings.from_environment())
+    damaged = store.verify()
+    for name in damaged:
+        click.echo(f"removed {name}: it was damaged")
+    left = len(store.entries())
+    click.echo(f"{left} file{'' if left == 1 else 's'} in order")
+    if damaged:
+        context.exit(EXIT_FAILED)
+
+
+def _records(store: Store, kernel: str | None) -> list[tuple[Entry, Compilation]]:
+    """The compilations whose kernel has a name like `kernel`; damaged entries are left to `verify`."""
+    found: list[tuple[Entry, Compilation]] = []
+    for entry in store.entries():
+        data = store.peek(entry.name) if entry.is_record else None
+        if data is None:
+            continue
+        try:
+            record = decode(data).record
+        except RecordError:
+            continue
+        if kernel is None or fnmatch.fnmatchcase(record.name, kernel):
+            found.append((entry, record))
+    return found
+
+
+def _seconds(age: str) -> float:
+    match = re.fullmatch(r"(\d+)([smhdw])", age)
+    if match is None:
+        raise UsageError(f"--older-than: '{age}' is not an age", hints=["write 90s, 20m, 12h, 30d or 4w"])
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _size(count: int) -> str:
+    size, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

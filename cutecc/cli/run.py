@@ -1,0 +1,277 @@
+"""`cutecc run`: a thin wrapper over the trial of one kernel."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutecc.cli.device import open_device
+from cutecc.cli.options import load_option, make_wheel_options, pipeline_options, wheel_options
+from cutecc.errors import TraceError, UsageError
+from cutecc.isolation import ProcessDied, Worker
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from cutecc.cli.subject import Function, Subject
+    from cutecc.runtime.workspace import Workspace
+    from cutecc.trial.arguments import Arguments
+    from cutecc.trial.comparison import Comparison
+
+_EPILOG = """\b
+Examples:
+  cutecc run examples/elementwise_add.py
+  cutecc run examples/gemm.py --size M=4096,N=4096,K=64 --seed 7
+  cutecc run gemm.cutecc --reference check.py:expected --save outputs.npz
+
+Running a .py file runs it. A bundle needs neither the DSL nor MLIR.
+"""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One launch and what came of it."""
+
+    seed: int
+    comparisons: list[Comparison]
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.cutecc")
+@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
+@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Values of named sizes: M=100,N=7.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random inputs.")
+@click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or the GPU's.")
+@click.option("--device", default="cuda:0", show_default=True, help="The GPU to run on.")
+@click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Launches, each with its own seed.")
+@click.option("--reference", metavar="FILE.py:NAME", help="Compare with this function instead of the file's own.")
+@click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
+@click.option("--save", type=click.Path(path_type=Path), metavar="FILE.npz", help="Write the outputs of the last run.")
+@pipeline_options
+@load_option
+@wheel_options
+@click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print what is wrong only.")
+@click.pass_context
+def run(context: click.Context, input_: str, **values: Any) -> None:
+    """Launch a kernel with inputs made from its specs, and compare what it writes with its reference.
+
+    Outputs are poisoned before the launch. Ends with status 1 when an output is wrong.
+    """
+    from cutecc.cli.subject import load_subject
+    from cutecc.trial.arguments import make_arguments
+    from cutecc.trial.sizes import parse_sizes
+
+    points = parse_sizes(values["sizes"])
+    if len(points) > 1:
+        raise UsageError("a run has one value for each size", hints=["cutecc bench sweeps"])
+    with open_device(values["device"]) as device:
+        subject = load_subject(
+            input_,
+            device.compute_capability,
+            args=values["args"],
+            entry=values["entry"],
+            target=values["target"],
+            options=compile_options(values),
+            cache=False if values["no_cache"] else None,
+        )
+        reference = _function(values["reference"]) if values["reference"] else subject.reference
+        arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=points[0])
+        given = _read_arrays(values["inputs"]) if values["inputs"] else {}
+        runs = _try(subject, arguments, device, reference, given, values["seed"], values["runs"])
+        if values["save"]:
+            _save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.outputs})
+        if values["as_json"]:
+            click.echo(json.dumps(_as_dict(subject, arguments, device, reference, runs), indent=2))
+        else:
+            _show(subject, arguments, device, reference, runs, quiet=values["quiet"])
+    if not all(comparison.ok for each in runs for comparison in each.comparisons):
+        context.exit(1)
+
+
+def compile_options(values: dict[str, Any]) -> Any:
+    """How to compile, from the options that `run` and `bench` share with `compile`."""
+    from cutecc.cli.options import edits
+    from cutecc.request import CompileOptions
+
+    if values["start_after"] or values["stop_after"]:
+        raise UsageError("--start-after and --stop-after are for compiling: a kernel that runs has all its passes")
+    return CompileOptions(
+        pipeline=values["pipeline"] or "nvidia",
+        edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
+        wheel=make_wheel_options(values),
+    )
+
+
+def _try(
+    subject: Subject,
+    arguments: Arguments,
+    device: Workspace,
+    reference: Function | None,
+    given: dict[str, Any],
+    seed: int,
+    count: int,
+) -> list[_Run]:
+    from cutecc.trial.on_device import DeviceArguments, compare_outputs
+
+    on_device = DeviceArguments(arguments, device)
+    names = [tensor.name for tensor in arguments.outputs]
+    runs: list[_Run] = []
+    # The file is a program, and may bring the DSL along: it runs in a process of its own.
+    worker = Worker() if reference else None
+    try:
+        for current in range(seed, seed + count):
+            arguments.randomize(current)
+            arguments.assign(given)
+            expected = None
+            if worker and reference:
+                path, name = reference.path, reference.name
+                try:
+                    expected = worker.call(
+                        "cutecc.frontend.companions:call_reference", path, name, arguments.values(), names
+                    )
+                except ProcessDied as death:
+                    raise TraceError(f"the reference {reference} aborted: {death.message}", notes=death.notes) from None
+            on_device.upload()
+            subject.kernel(**on_device.by_name, stream=device.stream)
+            device.synchronize()
+            stray = on_device.download()
+            compared = (
+                [] if expected is None else compare_outputs(arguments, expected, subject.workload.tolerance, stray)
+            )
+            runs.append(_Run(current, compared))
+    finally:
+        if worker:
+            worker.close()
+    return runs
+
+
+def _function(text: str) -> Function:
+    from cutecc.cli.subject import Function
+    from cutecc.frontend.kernel_file import split_path
+
+    path, name = split_path(text)
+    if name is None:
+        raise UsageError(f"--reference takes FILE.py:NAME, not '{text}'")
+    return Function(path, name)
+
+
+def _read_arrays(path: Path) -> dict[str, Any]:
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except OSError as failure:
+        raise UsageError(f"cannot read {path}: {failure.strerror or failure}") from None
+    except (ValueError, AttributeError, zipfile.BadZipFile) as failure:
+        raise UsageError(f"{path} is no .npz file of numbers: {failure}") from None
+
+
+def _save_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    import numpy as np
+
+    try:
+        # A file and not a path, so that the name stays as it was given.
+        with path.open("wb") as file:
+            np.savez(file, **arrays)
+    except OSError as failure:
+        raise UsageError(f"cannot write {path}: {failure.strerror}") from None
+
+
+def _as_dict(
+    subject: Subject, arguments: Arguments, device: Workspace, reference: Function | None, runs: list[_Run]
+) -> dict[str, Any]:
+    return {
+        "kernel": subject.name,
+        "target": subject.target,
+        "device": device.name,
+        "sizes": arguments.sizes,
+        "reference": str(reference) if reference else None,
+        "ok": all(comparison.ok for each in runs for comparison in each.comparisons) if reference else None,
+        "runs": [
+            {"seed": each.seed, "outputs": [_comparison_dict(comparison) for comparison in each.comparisons]}
+            for each in runs
+        ],
+    }
+
+
+def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
+    import math
+    from dataclasses import asdict
+
+    found: dict[str, Any] = {**asdict(comparison), "ok": comparison.ok, "problems": comparison.problems()}
+    # JSON has no infinity.
+    for key in ("max_absolute_error", "max_relative_error"):
+        found[key] = found[key] if math.isfinite(found[key]) else None
+    if comparison.first:
+        for key in ("value", "expected"):
+            value = found["first"][key]
+            found["first"][key] = value if math.isfinite(value) else str(value)
+    return found
+
+
+def _show(
+    subject: Subject,
+    arguments: Arguments,
+    device: Workspace,
+    reference: Function | None,
+    runs: list[_Run],
+    *,
+    quiet: bool,
+) -> None:
+    from rich.console import Console
+
+    console = Console()
+    if not quiet:
+        sizes = ", ".join(f"{name}={value}" for name, value in arguments.sizes.items())
+        seeds = f"seed {runs[0].seed}" if len(runs) == 1 else f"seeds {runs[0].seed} to {runs[-1].seed}"
+        head = f"{subject.name} for {subject.target} on {device.name}: {f'{sizes}; ' if sizes else ''}{seeds}"
+        console.print(head, highlight=False, markup=False)
+        if reference and arguments.outputs:
+            console.print(comparison_table([each.comparisons for each in runs]))
+        else:
+            why = "it has no reference" if reference is None else "the file names no outputs"
+            console.print(f"ran; nothing was compared: {why} (--reference FILE.py:NAME)", highlight=False, markup=False)
+    for each in runs:
+        for comparison in each.comparisons:
+            for problem in comparison.problems():
+                place = f"seed {each.seed}: " if len(runs) > 1 else ""
+                console.print(f"{place}{problem}", highlight=False, markup=False, style="red", soft_wrap=True)
+
+
+def comparison_table(runs: list[list[Comparison]]) -> Table:
+    """A row for each output, with the worst of all runs."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("output", overflow="fold")
+    table.add_column("type", no_wrap=True)
+    table.add_column("shape", overflow="fold")
+    for heading in ("abs error", "rel error", "tolerance", "differ"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for outputs in zip(*runs, strict=True):
+        first = outputs[0]
+        ok = all(output.ok for output in outputs)
+        table.add_row(
+            first.name,
+            first.dtype,
+            "×".join(map(str, first.shape)) or "1",
+            f"{max(output.max_absolute_error for output in outputs):.3g}",
+            f"{max(output.max_relative_error for output in outputs):.3g}",
+            f"{first.tolerance:g}",
+            str(max(output.wrong for output in outputs)),
+            Text("ok", style="green") if ok else Text("WRONG", style="bold red"),
+        )
+    return table

@@ -1,0 +1,180 @@
+"""What `cutecc run` and `cutecc bench` launch: a kernel compiled from a Python file, or one out of a bundle."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+import cutecc
+from cutecc.arguments.specs import Spec, parse_spec
+from cutecc.cli.inputs import KernelFile, choose, split_arg
+from cutecc.config import Settings
+from cutecc.errors import Error, RecordError, SourceLocation, UsageError
+from cutecc.frontend.arithmetic import evaluate
+from cutecc.frontend.header import Header, read_header
+from cutecc.frontend.kernel_file import split_path
+from cutecc.frontend.traced import TracedModule
+from cutecc.kernel import Kernel, KernelSet
+from cutecc.record import Workload
+from cutecc.request import CompileOptions, CompileRequest
+from cutecc.runtime.device import runs_on
+from cutecc.target import Target
+from cutecc.trial.arguments import specs_of
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function in a file of the user's."""
+
+    path: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.name}"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kernel to launch, and what is known about running it."""
+
+    kernel: Kernel
+    specs: dict[str, Spec]
+    """By parameter, with the values to run with."""
+    workload: Workload
+    reference: Function | None = None
+    peers: tuple[Function, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The kernel's short name."""
+        return self.kernel.compilation.name
+
+    @property
+    def target(self) -> str:
+        """What the kernel is compiled for."""
+        return self.kernel.compilation.target
+
+    def bytes_moved(self, sizes: dict[str, int]) -> float | None:
+        """Bytes of one run with these sizes; `None` when the file does not say."""
+        return None if self.workload.bytes is None else evaluate(self.workload.bytes, sizes)
+
+    def operations(self, sizes: dict[str, int]) -> float | None:
+        """Floating-point operations of one run with these sizes; `None` when the file does not say."""
+        return None if self.workload.flops is None else evaluate(self.workload.flops, sizes)
+
+
+def load_subject(
+    text: str,
+    capability: tuple[int, int],
+    *,
+    args: Sequence[str] = (),
+    entry: str | None = None,
+    target: str | None = None,
+    options: CompileOptions = CompileOptions(),
+    cache: bool | None = None,
+) -> Subject:
+    """The kernel that `text` names, compiled for a GPU of this compute capability.
+
+    A file's own target counts if that GPU runs it; else it is compiled for the GPU, unless it needs another
+    architecture. Raises `UsageError` for what is not there or does not run here, and as compiling and loading do.
+    """
+    if text.endswith((".mlir", ".mlirbc", ".bc")):
+        raise UsageError(f"{text} is a module, which does not say how to call it", hints=["name the Python file"])
+    if _is_record(text):
+        if entry or target:
+            raise UsageError("--entry and --target are for Python files", hints=["a bundle has its targets already"])
+        return _from_record(text, capability, args)
+    path, function = split_path(text)
+    header = read_header(path) if path.endswith(".py") else Header()
+    chosen = choose(text, tuple(args), entry, target or _target(header, capability), Settings.from_environment())
+    assert isinstance(chosen, KernelFile)
+    if len(chosen.targets) > 1 or not runs_on(chosen.targets[0].name, capability):
+        names = ", ".join(each.name for each in chosen.targets)
+        raise UsageError(f"--target {names}: this GPU runs code for one target, {_native(capability)}")
+    kernel = _compiled(chosen, chosen.targets[0], options, cache)
+    # Another function of the file than the header's has its own reference, if any.
+    own = entry is None and (function is None or function == header.entry)
+    reference = Function(path, header.reference) if own and header.reference else None
+    peers = tuple(Function(path, name) for name in header.peers) if own else ()
+    signature = kernel.compilation.signature
+    assert signature is not None
+    specs = {name: chosen.request.args.get(name, spec) for name, spec in specs_of(signature).items()}
+    return Subject(kernel, specs, chosen.workload or Workload(), reference, peers)
+
+
+def _is_record(text: str) -> bool:
+    return text.endswith(".cutecc") or Path(text).is_dir()
+
+
+def _from_record(text: str, capability: tuple[int, int], args: Sequence[str]) -> Subject:
+    loaded = cutecc.load(text)
+    kernels = list(loaded.values()) if isinstance(loaded, KernelSet) else [loaded]
+    fitting = [kernel for kernel in kernels if runs_on(kernel.compilation.target, capability)]
+    # Without one, launching says whether the driver can compile the PTX.
+    kernel = max(fitting or kernels, key=lambda kernel: Target.parse(kernel.compilation.target))
+    if kernel.compilation.signature is None:
+        raise RecordError(f"{text} does not say what arguments the kernel takes: it was compiled from a module")
+    specs = specs_of(kernel.compilation.signature)
+    for each in args:
+        name, spec = split_arg(each)
+        if name not in specs:
+            raise UsageError(
+                f"--arg {name}: the kernel has no such parameter", hints=[f"parameters: {', '.join(specs)}"]
+            )
+        specs[name] = parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec))
+    return Subject(kernel, specs, kernel.compilation.workload or Workload())
+
+
+def _target(header: Header, capability: tuple[int, int]) -> str | None:
+    """The target to compile a file for when the user names none; `None` leaves it to the settings."""
+    if header.target is None:
+        return None
+    targets = [Target.parse(name.strip()) for name in header.target.split(",") if name.strip() != "native"]
+    for target in targets:
+        if runs_on(target.name, capability):
+            return target.name
+    portable = [target for target in targets if not target.suffix and (target.major, target.minor) <= capability]
+    if portable or not targets:
+        return _native(capability)
+    raise UsageError(
+        f"the kernel is for {header.target}, and this GPU is {_native(capability)}",
+        header.sources.get("target"),
+        hints=[f"to compile it for this GPU all the same: --target {_native(capability)}"],
+    )
+
+
+def _native(capability: tuple[int, int]) -> str:
+    major, minor = capability
+    return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
+
+
+def _compiled(chosen: KernelFile, target: Target, options: CompileOptions, cache: bool | None) -> Kernel:
+    from cutecc.cache import lookup
+    from cutecc.from_file import lower_file
+
+    def request(traced: TracedModule, seconds: float) -> CompileRequest:
+        return CompileRequest(
+            traced.bytecode,
+            target.name,
+            traced.name,
+            source=chosen.source,
+            signature=traced.signature,
+            workload=chosen.workload,
+            options=options,
+            command=["cutecc", *sys.argv[1:]],
+            trace_seconds=seconds,
+            warnings=traced.warnings,
+            cache=lookup.wanted(cache),
+        )
+
+    compilation = lower_file(replace(chosen.request, target=target.name), options, request, cache=cache)
+    for remark in compilation.warnings:
+        place = f"{remark.location}: " if remark.location else ""
+        click.echo(f"{place}warning: {remark.message}", err=True)
+    if compilation.host_program is None:
+        raise Error(f"kernel {compilation.name} cannot be launched: the run made no host program")
+    return Kernel(compilation)

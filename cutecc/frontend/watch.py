@@ -1,0 +1,124 @@
+"""What a trace reads: files, modules, and where they were looked for, so that a later run can skip the trace."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+from cutecc.frontend.traced import Inputs
+
+_UNSEEN = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect"})
+"""Audit events of a program that asks others: what they answer, no file tells."""
+_SYSTEM = ("/dev/", "/proc/", "/sys/")
+_watching: Watch | None = None
+_hooked = False
+
+
+class Watch:
+    """Watches this process from `with` on; modules imported before count too."""
+
+    def __init__(self) -> None:
+        self._read: set[str] = set()
+        self._written: set[str] = set()
+        self._unseen: list[str] = []
+        self._finder = _LastFinder()
+
+    def __enter__(self) -> Watch:
+        global _hooked, _watching
+        if not _hooked:
+            # A hook stays for the life of the process.
+            sys.addaudithook(_hook)
+            _hooked = True
+        sys.meta_path.append(self._finder)
+        _watching = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        global _watching
+        _watching = None
+        sys.meta_path.remove(self._finder)
+
+    def saw(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """An audit event of this process."""
+        if event in _UNSEEN:
+            self._unseen.append(event)
+        elif event == "open":
+            path, _, flags = arguments
+            if isinstance(path, bytes):
+                path = os.fsdecode(path)
+            if isinstance(path, str) and isinstance(flags, int):
+                opened = self._written if flags & (os.O_WRONLY | os.O_RDWR) else self._read
+                opened.add(os.path.abspath(path))
+
+    def inputs(self) -> Inputs | None:
+        """What was read so far, without Python's and installed packages' files; `None` when that cannot be told."""
+        if self._unseen:
+            return None
+        opened = {
+            path
+            for path in self._read - self._written
+            if not path.startswith(_SYSTEM) and not path.endswith(".pyc") and not os.path.isdir(path)
+        }
+        modules = {file for module in list(sys.modules.values()) if (file := _file(module))}
+        own = str(Path(__file__).parents[1]) + os.sep
+        paths = {path for path in opened | modules if not _is_installed(path) and not path.startswith(own)}
+        folders = [path for path in map(os.path.abspath, sys.path) if not _is_installed(path)]
+        names = {name.partition(".")[0] for name in list(sys.modules)} | self._finder.missing
+        return Inputs(
+            files=tuple(sorted(path for path in paths if os.path.exists(path))),
+            absent=tuple(sorted(path for path in paths if not os.path.exists(path))),
+            folders=tuple(dict.fromkeys(path for path in (*folders, *self._finder.folders) if os.path.isdir(path))),
+            names=tuple(sorted(names)),
+        )
+
+
+class _LastFinder:
+    """Comes last among Python's finders, so that it sees what the others did not find."""
+
+    def __init__(self) -> None:
+        self.missing: set[str] = set()
+        self.folders: list[str] = []
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        self.missing.add(name.rpartition(".")[2])
+        self.folders += [os.path.abspath(folder) for folder in path or () if not _is_installed(folder)]
+        return None
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if _watching is not None and (event == "open" or event in _UNSEEN):
+        _watching.saw(event, arguments)
+
+
+def _file(module: ModuleType | None) -> str | None:
+    """The file that a module was read from; the archive, when it is inside of one."""
+    archive = getattr(getattr(module, "__loader__", None), "archive", None)
+    file = archive if isinstance(archive, str) else getattr(module, "__file__", None)
+    return os.path.abspath(file) if isinstance(file, str) else None
+
+
+def _is_installed(path: str) -> bool:
+    return f"{path}{os.sep}".startswith(_INSTALLED)
+
+
+def _installed_folders() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders |= {*site.getsitepackages(), site.getusersitepackages()}
+    version = f"python{sys.version_info[0]}{sys.version_info[1]}.zip"
+    folders |= {os.path.join(os.path.dirname(paths["stdlib"]), version)}
+    return tuple(os.path.abspath(folder) + os.sep for folder in folders)
+
+
+_INSTALLED = _installed_folders()

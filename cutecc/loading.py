@@ -1,0 +1,57 @@
+"""Loading compiled kernels: from a bundle, or from the folder that a run has written."""
+
+from __future__ import annotations
+
+import os.path
+from typing import TYPE_CHECKING
+
+from cutecc.errors import RecordError
+from cutecc.kernel import Kernel, KernelSet
+from cutecc.record.bundle import read_bundle
+from cutecc.record.compilation import Compilation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def load(path: str | Path) -> Kernel | KernelSet:
+    """The kernel in the bundle or record folder `path`; for several targets a `KernelSet`, which picks by device.
+
+    Needs neither the DSL nor MLIR nor a GPU. A bundle is code: loading checks that it is whole, not who made it, and
+    calling the kernel runs what it holds. Raises `RecordError` for what is damaged, unfinished, newer or no record.
+    """
+    compilations = _read_folders(path) if os.path.isdir(path) else read_bundle(path)
+    for compilation in compilations:
+        if compilation.status not in ("ok", "stopped"):
+            raise RecordError(
+                f"{path}: the compilation for {compilation.target} "
+                f"{'is still running' if compilation.status == 'running' else f'has status {compilation.status}'}",
+                hints=["compile the kernel again"],
+            )
+    kernels = {compilation.target: Kernel(compilation) for compilation in compilations}
+    return KernelSet(kernels) if len(kernels) > 1 else kernels[compilations[0].target]
+
+
+def include_path() -> Path:
+    """The folder of `cutecc_bundle.h`, with which C and C++ read bundles: for a compiler's `-I`."""
+    from pathlib import Path
+
+    import cutecc.runtime
+
+    return Path(cutecc.runtime.__path__[0]) / "include"
+
+
+def _read_folders(place: str | Path) -> list[Compilation]:
+    """The record in the folder `place`, or those below it: what a run for several targets writes."""
+    from pathlib import Path
+
+    from cutecc.record.folder import MANIFEST, read_folder
+
+    path = Path(place)
+    folders = [path] if (path / MANIFEST).exists() else sorted(each.parent for each in path.glob(f"*/{MANIFEST}"))
+    compilations = [read_folder(folder) for folder in folders or [path]]
+    if len({compilation.name for compilation in compilations}) > 1:
+        raise RecordError(f"{path} holds records of several kernels", hints=[f"name one of them: {folders[0]}"])
+    if len({compilation.target for compilation in compilations}) < len(compilations):
+        raise RecordError(f"{path} holds several records for one target", hints=[f"name one of them: {folders[0]}"])
+    return compilations

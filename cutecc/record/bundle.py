@@ -1,0 +1,306 @@
+"""A bundle: the record of one kernel, for one or several targets, in one file.
+
+The file is a zip archive in the form of `cutecc.record.archive`. Its first entry is `bundle.json`; then comes a
+folder for each target, `sm_90a/manifest.json` and the files that it names. `docs/bundles.md` describes the format.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Generator, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from cutecc.errors import RecordError, UsageError
+from cutecc.record import archive, manifest
+from cutecc.record.archive import Entry
+from cutecc.record.compilation import ArtifactKind, Compilation
+from cutecc.record.naming import is_plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMAT = "cutecc/bundle"
+MAJOR, MINOR = 1, 0
+"""A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
+
+INDEX = "bundle.json"
+_MANIFEST = "manifest.json"
+_TO_RUN: tuple[ArtifactKind, ...] = ("cubin", "ptx", "host-program")
+"""What running needs: machine code, PTX for GPUs that come later, and what computes the launches."""
+_NO_DIGEST = b"0" * 64
+"""What stands for the hash in `bundle.json` while the hash is computed."""
+_LONGEST_INDEX = 1 << 20
+_LONGEST_MANIFEST = 1 << 26
+"""Bytes of JSON that are parsed."""
+
+
+def write_bundle(path: str | Path, compilations: Sequence[Compilation], *, dumps: bool = False) -> None:
+    """Write the records of one kernel, each for another target, to the file `path`, whole or not at all.
+
+    Without `dumps` only what running needs: cubins, PTX, host programs and manifests. Raises `RecordError` for a
+    record that cannot be run and a file that cannot be written, and `UsageError` when `path` is something else already.
+    """
+    from pathlib import Path
+
+    path = Path(path)
+    check_destination(path)
+    data = encode_bundle(compilations, dumps=dumps)
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial")
+    try:
+        try:
+            with partial.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+    except OSError as failure:
+        raise RecordError(
+            f"cannot write the bundle {path}: {failure.strerror}", hints=["free some space, or name another file"]
+        ) from None
+
+
+def check_destination(path: Path) -> None:
+    """Raise `UsageError` when a bundle cannot become the file `path`: something else is there, or it has no folder."""
+    try:
+        with _opened(path) as file:
+            start = file.read(4096)
+    except FileNotFoundError:
+        if not path.parent.is_dir():
+            raise UsageError(f"cannot write the bundle {path}: there is no folder {path.parent}") from None
+        return
+    except RecordError as error:
+        raise UsageError(f"cannot write the bundle: {error.message}", hints=["name another file"]) from None
+    except (OSError, ValueError) as failure:
+        raise UsageError(f"cannot write the bundle {path}: {_reason(failure)}", hints=["name another file"]) from None
+    if start and b"\0bundle.json" not in start[:64]:
+        raise UsageError(
+            f"cannot write the bundle {path}: the file there is not a bundle",
+            hints=["name another file, or remove that one first"],
+        )
+
+
+def encode_bundle(compilations: Sequence[Compilation], *, dumps: bool = False) -> bytes:
+    """The bundle of `compilations`, as `write_bundle` writes it: the same records give the same bytes."""
+    if not compilations:
+        raise RecordError("a bundle holds at least one target")
+    folders: dict[str, list[tuple[str, bytes]]] = {}
+    for compilation in compilations:
+        if compilation.name != compilations[0].name:
+            raise RecordError(
+                f"a bundle holds one kernel, not {compilations[0].name} and {compilation.name}",
+                hints=["write a bundle for each"],
+            )
+        if compilation.target in folders:
+            raise RecordError(f"{compilation.name} comes twice for {compilation.target}")
+        if not is_plain(compilation.target):
+            raise RecordError(f"'{compilation.target}' is not the name of a target")
+        folders[compilation.target] = _folder(compilation, dumps)
+    entries = [(f"{target}/{name}", data) for target, files in folders.items() for name, data in files]
+    head = {"format": FORMAT, "version": f"{MAJOR}.{MINOR}", "sha256": _NO_DIGEST.decode()}
+    index = json.dumps({**head, "kernel": compilations[0].name, "targets": [*folders]}, indent=2).encode() + b"\n"
+    digest = _digest([(INDEX, index), *entries])
+    return archive.pack([(INDEX, index.replace(_NO_DIGEST, digest, 1)), *entries])
+
+
+def read_bundle(path: str | Path) -> list[Compilation]:
+    """The records in the bundle `path`, in its order, their files taken out when they are asked for.
+
+    The whole file is read and checked first. Raises `RecordError` for one that cannot be read, is damaged, is no
+    bundle, or has a newer major version.
+    """
+    try:
+        with _opened(path) as file:
+            if (size := os.fstat(file.fileno()).st_size) > archive.LONGEST:
+                raise RecordError(f"{path} has {size} bytes; a bundle has at most {archive.LONGEST}")
+            data = file.read(archive.LONGEST + 1)
+    except (OSError, ValueError) as failure:
+        raise RecordError(f"cannot read the bundle {path}: {_reason(failure)}") from None
+    return decode_bundle(data, str(path))
+
+
+def decode_bundle(data: bytes, where: str) -> list[Compilation]:
+    """The records in the bundle `data`; raises as `read_bundle` does, and names `where`."""
+    first = archive.first_entry(data)
+    if first is None or first[0] != INDEX.encode():
+        raise RecordError(f"{where} is not a bundle of cutecc", hints=["cutecc compile --bundle FILE writes one"])
+    index = _decode_index(first[1], where)
+    found = archive.unpack(data, where)
+    if len({entry.name for entry in found}) != len(found):
+        raise RecordError(f"{where} is damaged: it holds a file twice")
+    raw_digest = index.digest.encode()
+    view = memoryview(data)
+    contents = [(entry.name, view[entry.offset : entry.offset + entry.size]) for entry in found[1:]]
+    if _digest([(INDEX, first[1].replace(raw_digest, _NO_DIGEST, 1)), *contents]) != raw_digest:
+        raise RecordError(f"{where} is damaged: its content hash differs", hints=["copy or build the bundle again"])
+    folders: dict[str, dict[str, Entry]] = {target: {} for target in index.targets}
+    for entry in found[1:]:
+        target, _, name = entry.name.partition("/")
+        if target not in folders or not is_plain(name):
+            raise RecordError(f"{where} is damaged: '{entry.name}' is not a file of one of its targets")
+        folders[target][name] = entry
+    return [_decode_folder(data, target, files, where) for target, files in folders.items()]
+
+
+def _folder(compilation: Compilation, dumps: bool) -> list[tuple[str, bytes]]:
+    """The manifest and files of one target."""
+    if compilation.status != "ok":
+        raise RecordError(
+            f"{compilation.name} for {compilation.target} cannot be put into a bundle: its compilation "
+            f"{'was stopped early' if compilation.status == 'stopped' else 'did not succeed'}"
+        )
+    kept = compilation if dumps else _without_dumps(compilation)
+    names = [artifact.file for artifact in kept.artifacts]
+    names += sorted(_dumps(kept) - {*names})
+    if not any(artifact.kind in ("cubin", "ptx") for artifact in kept.artifacts):
+        raise RecordError(
+            f"{kept.name} for {kept.target} has neither a cubin nor PTX",
+            hints=["compile with artifacts=('ptx', 'cubin', 'host-program')"],
+        )
+    files: dict[str, bytes] = {}
+    for name in names:
+        if not is_plain(name) or name == _MANIFEST:
+            raise RecordError(f"the record of {kept.name} for {kept.target} names a file '{name}', which none can be")
+        try:
+            files[name] = compilation.files[name]
+        except (KeyError, OSError):
+            raise RecordError(f"the record of {kept.name} for {kept.target} lacks its file {name}") from None
+    return [(_MANIFEST, manifest.encode(kept)), *files.items()]
+
+
+def _without_dumps(compilation: Compilation) -> Compilation:
+    """`compilation` with what running needs, and no mention of other files."""
+    return replace(
+        compilation,
+        artifacts=[artifact for artifact in compilation.artifacts if artifact.kind in _TO_RUN],
+        traced=None,
+        steps=[replace(step, dump=None, dump_before=None) for step in compilation.steps],
+        failure=compilation.failure and replace(compilation.failure, reproducer=None),
+    )
+
+
+def _dumps(compilation: Compilation) -> set[str]:
+    named = [
+        compilation.traced,
+        compilation.failure and compilation.failure.reproducer,
+        *(name for step in compilation.steps for name in (step.dump_before, step.dump)),
+    ]
+    return {name for name in named if name}
+
+
+class _Index:
+    """What `bundle.json` says."""
+
+    def __init__(self, digest: str, targets: list[str]) -> None:
+        self.digest = digest
+        self.targets = targets
+
+
+def _decode_index(data: bytes, where: str) -> _Index:
+    try:
+        body = json.loads(data) if len(data) <= _LONGEST_INDEX else None
+    except (ValueError, RecursionError) as failure:
+        raise RecordError(f"{where} is damaged: its {INDEX} is not JSON: {failure}") from None
+    if not isinstance(body, dict) or cast(dict[str, Any], body).get("format") != FORMAT:
+        raise RecordError(f"{where} is not a bundle of cutecc: its {INDEX} does not say so")
+    index = cast(dict[str, Any], body)
+    version = str(index.get("version", ""))
+    major = version.partition(".")[0]
+    if not (major.isascii() and major.isdecimal()) or len(major) > 9 or int(major) > MAJOR:
+        raise RecordError(
+            f"{where} has version '{version[:40]}'; this cutecc reads versions up to {MAJOR}.x",
+            hints=["upgrade cutecc to read this bundle"],
+        )
+    digest, targets = index.get("sha256"), index.get("targets")
+    is_digest = isinstance(digest, str) and len(digest) == len(_NO_DIGEST) and data.count(digest.encode()) == 1
+    if not is_digest or not isinstance(targets, list) or not targets:
+        raise RecordError(f"{where} is damaged: its {INDEX} lacks the content hash or the targets")
+    names = cast(list[object], targets)
+    if not all(isinstance(name, str) and is_plain(name) for name in names) or len({*names}) != len(names):
+        raise RecordError(f"{where} is damaged: its {INDEX} names a target twice, or one that cannot be")
+    return _Index(cast(str, digest), cast(list[str], names))
+
+
+def _decode_folder(data: bytes, target: str, files: dict[str, Entry], where: str) -> Compilation:
+    place = f"{where}: {target}/{_MANIFEST}"
+    entry = files.pop(_MANIFEST, None)
+    if entry is None or entry.size > _LONGEST_MANIFEST:
+        raise RecordError(f"{where} is damaged: it has no manifest for {target}, or one that is too large")
+    compilation = manifest.decode(data[entry.offset : entry.offset + entry.size], where=place)
+    if compilation.target != target:
+        raise RecordError(f"{place} is for '{compilation.target}'")
+    if missing := {*_dumps(compilation), *(artifact.file for artifact in compilation.artifacts)} - {*files}:
+        raise RecordError(f"{place} names '{min(missing)}', which the bundle lacks")
+    compilation.files = _BundleFiles(data, files)
+    return compilation
+
+
+class _BundleFiles(MutableMapping[str, bytes]):
+    """The files of one target, each taken out of the bundle when it is asked for."""
+
+    def __init__(self, data: bytes, entries: dict[str, Entry]) -> None:
+        self._data = data
+        self._entries = entries
+
+    def __getitem__(self, name: str) -> bytes:
+        entry = self._entries[name]
+        return self._data[entry.offset : entry.offset + entry.size]
+
+    def __setitem__(self, name: str, data: bytes) -> None:
+        raise RecordError("a record that was read cannot be written")
+
+    def __delitem__(self, name: str) -> None:
+        raise RecordError("a record that was read cannot be written")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def _digest(entries: Sequence[tuple[str, bytes | memoryview]]) -> bytes:
+    """The SHA-256 over names, sizes and contents in order, in hexadecimal digits."""
+    state = hashlib.sha256()
+    for name, data in entries:
+        state.update(name.encode() + b"\0" + len(data).to_bytes(8, "little"))
+        state.update(data)
+    return state.hexdigest().encode()
+
+
+@contextmanager
+def _opened(path: str | Path) -> Generator[BinaryIO]:
+    """The file at `path` for reading, where it is a plain file; a pipe or a device could go on for ever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise RecordError(f"{path} is not a plain file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(descriptor)
+
+
+def _sync_folder(path: Path) -> None:
+    """Have the new name of a file in the folder `path` survive a loss of power, where the file system can."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as failure:
+        if failure.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _reason(failure: OSError | ValueError) -> str:
+    return (failure.strerror if isinstance(failure, OSError) else None) or str(failure)

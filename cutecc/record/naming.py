@@ -1,0 +1,19 @@
+"""File names of a record: plain and portable, so that none of them leads anywhere."""
+
+from __future__ import annotations
+
+import re
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST = 200
+"""Characters of the longest name that a record may hold."""
+
+
+def file_name(text: str, limit: int = 80) -> str:
+    """`text` as one plain, portable file name: letters, digits, `.`, `_` and `-`, not hidden, at most `limit` long."""
+    return _UNSAFE.sub("-", text).strip("-.")[:limit] or "unnamed"
+
+
+def is_plain(name: str) -> bool:
+    """Whether a record may hold a file called `name`: one that `file_name` leaves as it is."""
+    return name == file_name(name, limit=_LONGEST)

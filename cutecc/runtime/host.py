@@ -1,0 +1,125 @@
+"""What a host program's launches, descriptors and printed text become on a GPU, and what their failures are called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
+
+from cutecc.arguments.specs import Dynamic
+from cutecc.errors import LaunchError
+from cutecc.record.host_program import HostProgram
+from cutecc.runtime.binding import Binder, Bound
+from cutecc.runtime.block import ParameterBlock
+from cutecc.runtime.driver import INVALID_CONTEXT, Caller, failure
+from cutecc.runtime.evaluation import StatusError
+from cutecc.runtime.launch import Launch, TensorMap
+from cutecc.runtime.library import Loaded
+
+
+class CudaHost:
+    """The outside world of one call's host program."""
+
+    def __init__(self, loaded: Loaded, binder: Binder, bound: Bound, caller: Caller) -> None:
+        """Launches go to `caller`'s stream where the program says 0."""
+        self._functions = loaded.functions
+        self._driver = loaded.device.driver
+        self._binder = binder
+        self._bound = bound
+        self._caller = caller
+        self.launches: list[Launch] = []
+        """The launch that was last tried, for messages."""
+
+    def launch(self, launch: Launch) -> int:
+        self.launches = [launch]
+        _, (start,) = self.blocks_and_starters([launch])
+        return start(launch.stream)
+
+    def encode_tensor_map(self, tensor_map: TensorMap) -> bytes | int:
+        return self._driver.encode_tensor_map(tensor_map)
+
+    def print(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def blocks_and_starters(self, launches: Sequence[Launch]) -> tuple[list[object], list[Callable[[int], int]]]:
+        """For each launch the memory of its parameters, and a function that starts it on a stream."""
+        buffers: list[object] = []
+        starters: list[Callable[[int], int]] = []
+        for launch in launches:
+            block = ParameterBlock(launch.kernel, launch.parameters)
+            buffers.append(block.buffer)
+            if 0 in launch.grid:
+                starters.append(self._without_blocks(launch))
+            else:
+                starters.append(self._driver.prepare(self._functions[launch.kernel.name], launch, block, self._caller))
+        return buffers, starters
+
+    def _without_blocks(self, launch: Launch) -> Callable[[int], int]:
+        """With arrays that have no elements, nothing. Any other empty grid is refused, as CUDA does."""
+        sizes = _sizes(self._binder, self._bound)
+        if any(0 in shape for shape in sizes.values()):
+            return lambda _stream: 0
+        shapes = ", ".join(f"'{name}' {_shape_text(shape)}" for name, shape in sizes.items())
+
+        def refuse(_stream: int) -> int:
+            raise LaunchError(
+                f"'{launch.kernel.name}' would be launched with the grid {launch.grid}, which has no blocks",
+                notes=[f"the arguments: {shapes}"] if shapes else [],
+                hints=["the host function computes it; a size smaller than a tile, divided and rounded down, gives 0"],
+            )
+
+        return refuse
+
+
+def recover(error: StatusError, loaded: Loaded, launches: Sequence[Launch], again: Callable[[], None]) -> None:
+    """Repeat a call that failed because its thread has no context yet; raise all other failures."""
+    if error.status != INVALID_CONTEXT or loaded.device.driver.current_device() is not None:
+        raise explained(error, loaded, launches) from None
+    with loaded.device.current():
+        try:
+            again()
+        except StatusError as repeated:
+            raise explained(repeated, loaded, launches) from None
+
+
+def explained(error: StatusError, loaded: Loaded, launches: Sequence[Launch]) -> LaunchError:
+    """A status as CUDA calls it, and what was launched."""
+    what = f"launching '{error.kernel}' on {loaded.device}" if error.kernel else "the host program failed"
+    failed = failure(what, error.status, loaded.device.driver.describe(error.status))
+    failed.notes += [_launch_text(launch) for launch in launches if launch.kernel.name == error.kernel]
+    return failed
+
+
+def reporter(loaded: Loaded, program: HostProgram) -> Callable[[int, int], NoReturn]:
+    """`report(status, kernel)`, which raises the error of a call in machine code: -1 is the program's own."""
+
+    def report(status: int, kernel: int) -> NoReturn:
+        if status == -1:
+            raise LaunchError(f"the host program {program.function} failed after a launch")
+        name = program.kernels[kernel].name
+        raise explained(StatusError("", status=status, kernel=name), loaded, [])
+
+    return report
+
+
+def _sizes(binder: Binder, bound: Bound) -> Mapping[str, tuple[int, ...]]:
+    """The shape of every tensor of a call."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for parameter in binder.parameters:
+        if parameter.leaves and parameter.leaves[0].kind == "pointer" and parameter.sizes:
+            dynamic = iter(bound.leaves[parameter.first_leaf + 1 :])
+            shapes[parameter.name] = tuple(
+                int(next(dynamic)) if isinstance(size, Dynamic) else size for size in parameter.sizes
+            )
+    return shapes
+
+
+def _shape_text(shape: Sequence[int]) -> str:
+    return f"({', '.join(map(str, shape))})"
+
+
+def _launch_text(launch: Launch) -> str:
+    parts = [f"grid {launch.grid}", f"block {launch.block}", f"{launch.shared_bytes} bytes of dynamic shared memory"]
+    parts += [f"{name} {' '.join(map(str, operands))}" for name, operands in launch.attributes.items()]
+    return ", ".join(parts)

@@ -1,0 +1,153 @@
+"""The arguments of a trial on a device: copied there, passed to a kernel, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from cutecc.trial.arguments import Arguments
+from cutecc.trial.comparison import Comparison, compare
+from cutecc.trial.tensors import Tensor
+
+_TORCH_NAMES = {
+    "bf16": "bfloat16",
+    "bool": "bool",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E5M2": "float8_e5m2",
+    "f8E8M0FNU": "float8_e8m0fnu",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+}
+"""Types that torch reads from memory of another type and then calls by these names."""
+_CARRIERS = {1: "|u1", 2: "<i2", 4: "<i4", 8: "<i8"}
+
+
+class Memory(Protocol):
+    """A device's memory. Addresses are integers."""
+
+    ordinal: int
+
+    def allocate(self, size: int) -> int:
+        """The address of `size` bytes."""
+        ...
+
+    def upload(self, address: int, data: Any) -> None:
+        """Copy a contiguous numpy array to the device."""
+        ...
+
+    def download(self, data: Any, address: int) -> None:
+        """Fill a contiguous numpy array from the device, when all work is done."""
+        ...
+
+    def copy(self, destination: int, source: int, size: int) -> None:
+        """Copy within the device."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Device:
+    type: str
+    index: int
+
+
+class DeviceArray:
+    """A tensor in a device's memory as kernels take it: laid out as torch has it, with CUDA's array interface."""
+
+    def __init__(self, tensor: Tensor, address: int, ordinal: int) -> None:
+        """`address` is that of the first element."""
+        self.dtype = tensor.elements.dtype.name
+        self.shape = tensor.shape
+        self.device = _Device("cuda", ordinal)
+        self._address = address
+        self._stride = tensor.placement.stride
+        self._code = tensor.elements.code
+        self._packed = tensor.elements.per_byte > 1
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._address
+
+    def stride(self) -> tuple[int, ...]:
+        """In elements."""
+        return self._stride
+
+    def element_size(self) -> int:
+        """Bytes of one element; 1 also for elements that share a byte."""
+        return self._code.itemsize
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        if self._packed:
+            raise AttributeError("elements that share a byte have no array interface")
+        return self._interface(self._code.str)
+
+    def _interface(self, typestr: str) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "typestr": typestr,
+            "data": (self._address, False),
+            "strides": tuple(step * self._code.itemsize for step in self._stride),
+            "stream": None,
+            "version": 3,
+        }
+
+    def to_torch(self, torch: Any) -> Any:
+        """The same memory as a torch tensor; `None` for a type that torch does not have."""
+        name = _TORCH_NAMES.get(self.dtype)
+        if self._packed or (name is None and self.dtype.startswith("f8")) or (name and not hasattr(torch, name)):
+            return None
+        carrier = _Carrier(self._interface(_CARRIERS[self._code.itemsize] if name else self._code.str))
+        tensor = torch.as_tensor(carrier, device=f"cuda:{self.device.index}")
+        return tensor.view(getattr(torch, name)) if name else tensor
+
+
+@dataclass(frozen=True)
+class _Carrier:
+    __cuda_array_interface__: dict[str, Any]
+
+
+class DeviceArguments:
+    """One copy of the arguments on a device."""
+
+    def __init__(self, arguments: Arguments, memory: Memory) -> None:
+        self._arguments = arguments
+        self._memory = memory
+        self._addresses = {id(tensor): memory.allocate(tensor.bytes) for tensor in arguments.tensors}
+        self.by_name: dict[str, Any] = arguments.mapped(self._array)
+        """What a kernel is called with."""
+
+    def _array(self, tensor: Tensor) -> DeviceArray:
+        return DeviceArray(tensor, self._addresses[id(tensor)] + tensor.offset, self._memory.ordinal)
+
+    def upload(self) -> None:
+        """Copy every tensor, and the memory around it, to the device."""
+        for tensor in self._arguments.tensors:
+            self._memory.upload(self._addresses[id(tensor)], np.ascontiguousarray(tensor.to_bytes()))
+
+    def copy_from(self, other: DeviceArguments) -> None:
+        """Copy every tensor from another copy of the same arguments on the device."""
+        for tensor in self._arguments.tensors:
+            self._memory.copy(self._addresses[id(tensor)], other._addresses[id(tensor)], tensor.bytes)
+
+    def download(self) -> dict[str, int]:
+        """Read every tensor back; bytes that changed outside of its elements, by tensor."""
+        stray: dict[str, int] = {}
+        for tensor in self._arguments.tensors:
+            data = np.empty(tensor.bytes, "u1")
+            self._memory.download(data, self._addresses[id(tensor)])
+            stray[tensor.name] = tensor.take_bytes(data)
+        return stray
+
+
+def compare_outputs(
+    arguments: Arguments, expected: Sequence[Any], tolerance: float | None, stray: Mapping[str, int]
+) -> list[Comparison]:
+    """Every output, as it was read back, against what the reference returned for it. Raises as `compare` does."""
+    return [
+        compare(tensor, wanted, tolerance, stray.get(tensor.name, 0))
+        for tensor, wanted in zip(arguments.outputs, expected, strict=True)
+    ]

@@ -1,0 +1,137 @@
+"""The sizes that a kernel is tried with: those of its specs, and others that the user names."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+
+from cutecc.arguments.sizes import named_values, size_names, unify_sizes
+from cutecc.arguments.specs import Dynamic, Mode, PointerSpec, Spec, TensorSpec, TupleSpec
+from cutecc.errors import UsageError
+
+_EXAMPLES = "for example --size M=1000,N=2048; M=N=512 sets both; N=256,512,1024 is a sweep"
+
+
+def parse_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
+    """The sizes that `--size` options spell, one dictionary for each point of a sweep.
+
+    `M=100,N=7` gives two sizes, `M=N=512` the same value to both, `N=256,512,1024` several values to one. Sizes with
+    several values change together, so all have the same number of them; sizes with one value keep it. Without options,
+    one point without sizes. Raises `UsageError`.
+    """
+    values: dict[str, list[int]] = {}
+    for text in texts:
+        current: list[str] = []
+        for part in text.split(","):
+            *names, last = (word.strip() for word in part.split("="))
+            if names:
+                current = names
+                for name in names:
+                    if name in values:
+                        raise UsageError(f"--size gives '{name}' twice", hints=[_EXAMPLES])
+                    values[name] = []
+            if not current or not last.isascii() or not last.isdigit() or not all(n.isidentifier() for n in names):
+                raise UsageError(f"--size takes NAME=NUMBER, not '{part.strip()}'", hints=[_EXAMPLES])
+            for name in current:
+                values[name].append(int(last))
+    counts = {name: len(each) for name, each in values.items() if len(each) > 1}
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{count} for {name}" for name, count in counts.items())
+        raise UsageError(f"sizes of a sweep change together, but there are {told}", hints=["give each as many values"])
+    points = max(counts.values(), default=1)
+    return [{name: each[min(point, len(each) - 1)] for name, each in values.items()} for point in range(points)]
+
+
+def with_sizes(specs: Mapping[str, Spec], sizes: Mapping[str, int]) -> dict[str, Spec]:
+    """The same specs, every dynamic size and stride with its value: that in `sizes`, else its own.
+
+    A stride without a value is the smallest that keeps the modes apart. Raises `UsageError` for a name that no spec
+    mentions, a value that breaks a promised divisibility, and a size that has no value.
+    """
+    names = size_names(specs)
+    for name in sizes:
+        if name not in names:
+            close = [f"did you mean {match}?" for match in difflib.get_close_matches(name, names, n=1)]
+            known = f"named sizes: {', '.join(names)}" if names else "no spec names a size, as f32[?N] does"
+            raise UsageError(f"no size is called '{name}'", hints=[*close, known])
+    values = {**named_values(unify_sizes(specs)), **sizes}
+    placed: dict[str, Spec] = {}
+    for argument, spec in specs.items():
+        placed[argument] = _placed(argument, _map(spec, lambda size: _named(size, values)))
+        # A stride that this argument has been given is that of every other with its name.
+        values.update(named_values({argument: placed[argument]}))
+    return unify_sizes(placed)
+
+
+def values_of(specs: Mapping[str, Spec]) -> dict[str, int]:
+    """The value of every named size in specs that `with_sizes` returned."""
+    return named_values(specs)
+
+
+def _named(size: Dynamic, known: Mapping[str, int]) -> Dynamic:
+    if size.name is None or size.name not in known:
+        return size
+    value = known[size.name]
+    if value % size.divisibility:
+        raise UsageError(
+            f"size '{size.name}' is {value}, but the kernel is compiled for multiples of {size.divisibility}"
+        )
+    return dataclasses.replace(size, value=value)
+
+
+def _map(spec: Spec, change: Callable[[Dynamic], Dynamic]) -> Spec:
+    if isinstance(spec, TupleSpec):
+        return TupleSpec(tuple(_map(item, change) for item in spec.items))
+    if not isinstance(spec, TensorSpec):
+        return spec
+
+    def each(mode: Mode) -> Mode:
+        if isinstance(mode, tuple):
+            return tuple(map(each, mode))
+        return change(mode) if isinstance(mode, Dynamic) else mode
+
+    stride = None if spec.stride is None else tuple(map(each, spec.stride))
+    return dataclasses.replace(spec, shape=tuple(map(each, spec.shape)), stride=stride)
+
+
+def _placed(argument: str, spec: Spec) -> Spec:
+    if isinstance(spec, TupleSpec):
+        return TupleSpec(tuple(_placed(f"{argument}[{index}]", item) for index, item in enumerate(spec.items)))
+    if isinstance(spec, PointerSpec) and spec.elements is None:
+        raise UsageError(
+            f"argument '{argument}' is a bare pointer, and its spec does not say how many elements lie behind it",
+            hints=[f"say it in the spec: --arg {argument}='{dataclasses.replace(spec, elements=1024)}'"],
+        )
+    if not isinstance(spec, TensorSpec):
+        return spec
+    shape = [_size(argument, index, mode) for index, mode in enumerate(spec.shape)]
+    if spec.stride is None:
+        return spec
+    stride = list(spec.stride)
+    for index in reversed(range(len(stride))):
+        mode = stride[index]
+        if isinstance(mode, Dynamic) and mode.value is None:
+            stride[index] = dataclasses.replace(mode, value=_least_stride(shape, stride, mode.divisibility))
+    return dataclasses.replace(spec, stride=tuple(stride))
+
+
+def _size(argument: str, index: int, mode: Mode) -> int:
+    if isinstance(mode, tuple):
+        raise UsageError(f"argument '{argument}' has nested modes; such tensors cannot be made here")
+    if isinstance(mode, int):
+        return mode
+    if mode.value is None:
+        name = f"size '{mode.name}'" if mode.name else f"the size of mode {index}"
+        hint = f"--size {mode.name}=1024" if mode.name else f"give it one in the spec: {mode}=1024"
+        raise UsageError(f"{name} of argument '{argument}' has no value to run with", hints=[hint])
+    return mode.value
+
+
+def _least_stride(shape: Sequence[int], stride: Sequence[Mode], divisibility: int) -> int:
+    """Past everything that the modes with known strides reach."""
+    reach = 1
+    for length, step in zip(shape, stride, strict=True):
+        known = step if isinstance(step, int) else step.value if isinstance(step, Dynamic) else None
+        reach += max(0, length - 1) * (known or 0)
+    return -(-reach // divisibility) * divisibility

@@ -1,0 +1,123 @@
+"""`cutecc cache`, and the cache in `cutecc compile`, as commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from conftest import KERNELS, Run
+
+from cutecc.cache.store import Store
+from cutecc.request import CompileOptions
+
+
+@pytest.fixture
+def filled(small_kernel, other_kernel, cache_dir: Path) -> Path:
+    """A cache with two compilations."""
+    import cutecc
+
+    options = CompileOptions(pipeline="canonicalize", artifacts=())
+    for kernel in (small_kernel, other_kernel):
+        cutecc.compile_module(
+            kernel.bytecode, target=kernel.target, name=kernel.name, pipeline="canonicalize", options=options
+        )
+    return cache_dir
+
+
+def test_nothing_is_there_yet(cutecc: Run, cache_dir: Path) -> None:
+    assert "compilations   0\n" in cutecc("cache", "info").stdout
+    assert cutecc("cache", "list").stdout == ""
+    assert cutecc("cache", "clear").stdout == "removed 0 compilations, 0 B\n"
+    assert cutecc("cache", "verify").stdout == "0 files in order\n"
+    assert not cache_dir.exists()
+
+
+def test_info(cutecc: Run, filled: Path) -> None:
+    shown = cutecc("cache", "info", env={"CUTECC_CACHE_SIZE": "3M"}).stdout
+    assert f"folder         {filled}\n" in shown
+    assert "used           yes\n" in shown
+    assert "compilations   2\n" in shown
+    assert "of 3.0 MiB\n" in shown
+    assert "no: CUTECC_CACHE=0" in cutecc("cache", "info", env={"CUTECC_CACHE": "0"}).stdout
+
+
+def test_list(cutecc: Run, filled: Path) -> None:
+    lines = cutecc("cache", "list").stdout.splitlines()
+    assert sorted(line.split()[-1] for line in lines) == ["math_functions", "vector_copy"]
+    (line,) = cutecc("cache", "list", "vector*").stdout.splitlines()
+    key, target = line.split()[:2]
+    assert target == "sm_80"
+    assert len([path for path in filled.iterdir() if path.name.startswith(key)]) == 1
+
+
+def test_clear(cutecc: Run, filled: Path) -> None:
+    assert "removed 0 " in cutecc("cache", "clear", "--older-than", "1h").stdout
+    assert "removed 1 compilation," in cutecc("cache", "clear", "math*").stdout
+    (left,) = filled.iterdir()
+    old = time.time() - 7200
+    os.utime(left, (old, old))
+    assert "removed 0 " in cutecc("cache", "clear", "--older-than", "1d").stdout
+    assert "removed 1 " in cutecc("cache", "clear", "--older-than", "1h").stdout
+    assert list(filled.iterdir()) == []
+    assert "is not an age" in cutecc("cache", "clear", "--older-than", "soon", status=2).stderr
+
+
+def test_verify(cutecc: Run, filled: Path) -> None:
+    victim = sorted(filled.iterdir())[0]
+    victim.write_bytes(victim.read_bytes()[:-1])
+    shown = cutecc("cache", "verify", status=1).stdout
+    assert f"removed {victim.name}: it was damaged\n" in shown
+    assert "1 file in order" in shown
+    assert cutecc("cache", "verify").stdout == "1 file in order\n"
+
+
+def test_a_folder_that_cannot_be_used(cutecc: Run, tmp_path: Path, cache_dir: Path) -> None:
+    cache_dir.parent.mkdir()
+    cache_dir.symlink_to(tmp_path)
+    assert "is not used: it is not a folder" in cutecc("cache", "info", status=1).stderr
+
+
+def test_compiling_a_file_twice(cutecc: Run, tmp_path: Path, cache_dir: Path) -> None:
+    """The second time the file is not even run; dumps are made all the same."""
+    kernel = tmp_path / "kernel.py"
+    shutil.copy(KERNELS / "no_tensor.py", kernel)
+    kernel.write_text(f"{kernel.read_text()}\nprint('the file runs')\n")
+    time.sleep(0.05)
+
+    def compile(*options: str) -> tuple[dict, bool]:
+        done = cutecc("compile", kernel, "--json", *options)
+        return json.loads(done.stdout), "the file runs" in done.stderr + done.stdout
+
+    first, ran = compile()
+    assert ran
+    assert not first["cached"]
+    ptx = (tmp_path / "cutecc-out" / "no_tensor-sm_80" / "no_tensor.ptx").read_bytes()
+    assert sorted(entry.is_record for entry in Store(cache_dir, 1 << 30).entries()) == [False, True]
+
+    second, ran = compile()
+    assert not ran
+    assert second["cached"]
+    for key in ("name", "signature", "steps", "artifacts", "resources", "pipeline", "source", "versions"):
+        assert second[key] == first[key], key
+    assert (tmp_path / "cutecc-out" / "no_tensor-sm_80" / "no_tensor.ptx").read_bytes() == ptx
+
+    third, ran = compile("--no-direct")
+    assert ran
+    assert third["cached"]
+
+    dumped, ran = compile("--dump-after=all")
+    assert ran
+    assert not dumped["cached"]
+    assert (tmp_path / "cutecc-out" / "no_tensor-sm_80" / "00-traced.mlir").is_file()
+
+
+def test_compiling_a_module_twice(cutecc: Run, small_kernel, cache_dir: Path) -> None:
+    arguments = ("compile", small_kernel.module, "--target", small_kernel.target, "--json")
+    assert not json.loads(cutecc(*arguments).stdout)["cached"]
+    assert json.loads(cutecc(*arguments).stdout)["cached"]
+    assert not json.loads(cutecc(*arguments, "--no-cache").stdout)["cached"]
+    assert not json.loads(cutecc(*arguments, "--timing").stdout)["cached"]

@@ -1,0 +1,189 @@
+"""`cutecc run` on an imaginary GPU, whose kernels are Python functions over its memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from fake_cuda import STREAM, FakeCuda
+
+from cutecc.arguments.specs import parse_spec
+from cutecc.cli import run as run_command
+from cutecc.cli import subject as subjects
+from cutecc.cli.subject import Function, Subject
+from cutecc.record import Workload
+from cutecc.runtime.workspace import Workspace
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+class PythonKernel:
+    """A kernel that is a function over numpy views of the imaginary GPU's memory."""
+
+    def __init__(self, cuda: FakeCuda, function: Callable[..., None]) -> None:
+        self.compilation = SimpleNamespace(name="double", target="sm_90a")
+        self._cuda = cuda
+        self._function = function
+
+    def __call__(self, *, stream: int, **arguments: Any) -> None:
+        assert stream == STREAM
+        views = {name: self._view(value) for name, value in arguments.items()}
+        self._cuda.work("double", 50.0, lambda: self._function(**views))
+
+    def _view(self, value: Any) -> Any:
+        if not hasattr(value, "__cuda_array_interface__"):
+            return value
+        return np.asarray(SimpleNamespace(__array_interface__=value.__cuda_array_interface__, keep=value))
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Runs `cutecc run` for `y = 2 * x`, done by a function."""
+    (tmp_path / "check.py").write_text("def twice(x):\n    return x * 2\n\ndef thrice(x):\n    return x * 3\n")
+    monkeypatch.chdir(tmp_path)
+
+    def go(function: Callable[..., None], *options: str, reference: str | None = "twice") -> Any:
+        cuda = FakeCuda()
+        specs = {"x": parse_spec("f32[?M=3, ?N=40]:(?LD{i64}=50, 1)"), "y": parse_spec("f32[?M, ?N]")}
+        subject = Subject(
+            PythonKernel(cuda, function),  # pyright: ignore[reportArgumentType]
+            specs,
+            Workload(["y"], 1e-6, "8 * M * N", None),
+            Function("check.py", reference) if reference else None,
+        )
+        monkeypatch.setattr(run_command, "open_device", lambda name: Workspace(driver=cuda))
+        monkeypatch.setattr(subjects, "load_subject", lambda *args, **kwargs: subject)
+        return CliRunner().invoke(run_command.run, ["double.py", *options])
+
+    return go
+
+
+def double(x: Any, y: Any) -> None:
+    y[...] = 2 * x
+
+
+def test_a_right_kernel(run: Any) -> None:
+    result = run(double)
+    assert result.exit_code == 0, result.output
+    assert "double for sm_90a on Imaginary GPU: M=3, N=40, LD=50; seed 0" in result.output
+    assert "ok" in result.output
+    assert "WRONG" not in result.output
+
+
+def test_a_wrong_kernel_ends_with_status_1_and_says_where(run: Any) -> None:
+    def off(x: Any, y: Any) -> None:
+        double(x, y)
+        y[1, 7] = 99
+
+    result = run(off)
+    assert result.exit_code == 1
+    assert "WRONG" in result.output
+    assert "1 of 120 elements of y differs" in result.output
+    assert "the first at y[1, 7]: 99.0, expected" in result.output
+
+
+def test_elements_that_a_kernel_forgets(run: Any) -> None:
+    def partly(x: Any, y: Any) -> None:
+        y[:, :30] = 2 * x[:, :30]
+
+    result = run(partly, "--quiet")
+    assert result.exit_code == 1
+    assert result.output.startswith("30 elements of y were never written\n")
+
+
+def test_a_kernel_that_writes_too_far(run: Any) -> None:
+    def far(x: Any, y: Any) -> None:
+        double(x, y)
+        np.lib.stride_tricks.as_strided(y, (1, 121), (0, 4))[0, 120] = 0
+
+    result = run(far)
+    assert result.exit_code == 1
+    assert "4 bytes around the elements of y were overwritten" in result.output
+
+
+def test_sizes_of_the_user_and_several_seeds(run: Any) -> None:
+    shapes: list[tuple[int, ...]] = []
+    first: list[float] = []
+
+    def keep(x: Any, y: Any) -> None:
+        shapes.append(x.shape)
+        first.append(float(x[0, 0]))
+        double(x, y)
+
+    result = run(keep, "--size", "M=7,N=11", "--size", "LD=13", "--runs", "3", "--seed", "5", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert shapes == [(7, 11)] * 3
+    assert len(set(first)) == 3
+    assert found["sizes"] == {"M": 7, "N": 11, "LD": 13}
+    assert [each["seed"] for each in found["runs"]] == [5, 6, 7]
+    assert found["ok"] is True
+    assert found["runs"][0]["outputs"][0]["max_absolute_error"] == 0.0
+
+
+def test_json_of_a_failure_is_json(run: Any) -> None:
+    result = run(lambda x, y: None, "--json")
+    assert result.exit_code == 1
+    output = json.loads(result.output)["runs"][0]["outputs"][0]
+    assert (output["unwritten"], output["max_absolute_error"], output["first"]["value"]) == (120, None, "nan")
+
+
+def test_another_reference(run: Any) -> None:
+    assert run(double, "--reference", "check.py:thrice").exit_code == 1
+    assert run(double, "--reference", "check.py:twice", reference=None).exit_code == 0
+
+
+def test_without_a_reference_nothing_is_compared_and_it_says_so(run: Any) -> None:
+    result = run(double, reference=None)
+    assert result.exit_code == 0
+    assert "nothing was compared: it has no reference" in result.output
+
+
+def test_arrays_in_and_out(run: Any, tmp_path: Path) -> None:
+    x = np.arange(120, dtype="f4").reshape(3, 40)
+    np.savez(tmp_path / "in.npz", x=x)
+    result = run(double, "--inputs", "in.npz", "--save", "out.npz")
+    assert result.exit_code == 0, result.output
+    with np.load(tmp_path / "out.npz") as saved:
+        np.testing.assert_array_equal(saved["y"], 2 * x)
+
+
+def test_a_real_kernel_goes_to_the_driver(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The driver records and executes nothing, so every output keeps its poison."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "runtime"))
+    from recording import RecordingDriver
+
+    driver, cuda = RecordingDriver(), FakeCuda()
+    monkeypatch.setattr("cutecc.runtime.cuda_bindings.cuda_driver", lambda: driver)
+    monkeypatch.setattr(run_command, "open_device", lambda name: Workspace(driver=cuda))
+    monkeypatch.setenv("CUTECC_NATIVE", "0")
+    command = [str(EXAMPLES / "elementwise_add.py"), "--size", "M=33,N=12", "--no-cache", "--runs", "2"]
+    assert run_command.run.main(command, standalone_mode=False) == 1
+    assert "seed 1: 396 elements of c were never written" in capfd.readouterr().out
+    assert [launch.stream for launch in driver.launches] == [STREAM] * 2
+    pointers = np.frombuffer(driver.launches[0].parameters, "<u8")
+    assert pointers[0] % 16 == 0
+    assert pointers[0] % 32 == 16
+
+
+def test_where_there_is_no_gpu_it_says_so_and_what_to_do(cutecc: Any, tmp_path: Path) -> None:
+    result = cutecc("run", EXAMPLES / "elementwise_add.py", status=1, env={"CUDA_VISIBLE_DEVICES": ""})
+    assert "error: " in result.stderr
+    assert "CUDA driver" in result.stderr
+    assert "cutecc compile FILE.py --bundle FILE.cutecc" in result.stderr
+    assert not any(tmp_path.iterdir())
+
+
+def test_wrong_requests(cutecc: Any) -> None:
+    file = EXAMPLES / "elementwise_add.py"
+    assert "no device is called 'tpu:0'" in cutecc("run", file, "--device", "tpu:0", status=2).stderr
+    assert "one value for each size" in cutecc("run", file, "--size", "M=1,2", status=2).stderr
+    assert "--size takes NAME=NUMBER" in cutecc("run", file, "--size", "100", status=2).stderr

@@ -1,0 +1,120 @@
+"""Comparing outputs: what counts as equal, and what is said about what is not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from cutecc.arguments.specs import parse_spec
+from cutecc.errors import UsageError
+from cutecc.trial.comparison import Comparison, compare
+from cutecc.trial.tensors import Tensor
+
+
+def written(spec: str, values: object) -> Tensor:
+    tensor = Tensor("y", parse_spec(spec), exact_alignment=True)  # pyright: ignore
+    if values is not None:
+        tensor.codes[...] = tensor.elements.encode(np.asarray(values))
+    return tensor
+
+
+def compared(spec: str, values: object, expected: object, tolerance: float | None = 0.0) -> Comparison:
+    return compare(written(spec, values), np.asarray(expected), tolerance)
+
+
+def test_the_relative_error_is_that_of_the_definition() -> None:
+    y = np.array([3.0, -4.0, 0.0, 5.0])
+    x = y + np.array([0.0, 0.25, -0.5, 0.0])
+    scale = math.sqrt((9 + 16 + 0 + 25) / 4)
+    found = compared("f64[4]", x, y, 0.2)
+    assert found.max_absolute_error == 0.5
+    assert found.max_relative_error == pytest.approx(0.5 / scale)
+    assert found.ok
+    tight = compared("f64[4]", x, y, 0.1)
+    assert (tight.wrong, tight.first and tight.first.coordinate) == (1, (2,))
+
+
+def test_the_tolerance_itself_is_still_right() -> None:
+    assert compared("f64[1]", [1.5], [1.0], 0.25).ok
+    assert not compared("f64[1]", [1.5], [1.0], 0.2499).ok
+
+
+def test_the_first_wrong_element() -> None:
+    expected = np.arange(12.0).reshape(3, 4)
+    values = expected.copy()
+    values[1, 2], values[2, 0] = 99, 98
+    found = compared("f32[3, 4]:(5, 1)", values, expected, 1e-6)
+    assert found.problems() == ["2 of 12 elements of y differ", "the first at y[1, 2]: 99.0, expected 6.0"]
+
+
+def test_elements_never_written_are_told_apart() -> None:
+    tensor = written("f32[5]", None)
+    tensor.codes[:3] = [0, 1, 7]
+    found = compare(tensor, np.arange(5, dtype="f4"), 1e-6)
+    assert (found.wrong, found.unwritten) == (3, 2)
+    assert found.problems()[:2] == ["2 elements of y were never written", "1 of 5 elements of y differs"]
+    assert found.max_absolute_error == math.inf
+
+
+def test_an_element_that_the_reference_leaves_alone_may_stay_poisoned() -> None:
+    tensor = written("f16[4]", None)
+    expected = tensor.values
+    tensor.codes[0] = expected[0] = 2.0
+    found = compare(tensor, expected, 0.0)
+    assert found.ok
+    assert found.max_absolute_error == 0.0
+
+
+def test_a_poisoned_integer_that_is_right_by_chance_is_right() -> None:
+    assert compare(written("u8[2]", None), np.array([0xCD, 0xCD], "u1"), 0.0).ok
+
+
+def test_nan_equals_nan_but_not_the_poison() -> None:
+    assert compared("f32[2]", [np.nan, 1.0], [np.nan, 1.0]).ok
+    assert not compared("f32[2]", [np.nan, 1.0], [2.0, 1.0], 1.0).ok
+    assert compare(written("f32[2]", None), np.array([np.nan, 1.0], "f4"), 1.0).wrong == 2
+
+
+def test_a_reference_that_expects_nan_everywhere_compares_nothing() -> None:
+    found = compared("f32[2]", [np.nan, np.nan], [np.nan, np.nan])
+    assert not found.ok
+    assert "expects NaN in all of y" in found.problems()[0]
+
+
+def test_infinities() -> None:
+    assert compared("f32[2]", [np.inf, 1.0], [np.inf, 1.0]).ok
+    for value, expected in ((np.inf, 1.0), (1.0, np.inf), (-np.inf, np.inf)):
+        assert not compared("f32[2]", [value, 1.0], [expected, 1.0], 0.5).ok
+
+
+def test_large_integers_are_compared_exactly() -> None:
+    big = 2**62
+    found = compared("i64[2]", [big, big + 1], [big, big], 0.0)
+    # The difference of 1 is lost in f64, and still the element is wrong.
+    assert found.wrong == 1
+
+
+def test_stray_bytes_make_an_output_wrong() -> None:
+    found = compare(written("f32[1]", [1.0]), np.ones(1, "f4"), 0.0, stray_bytes=3)
+    assert not found.ok
+    assert found.problems() == ["3 bytes around the elements of y were overwritten"]
+
+
+def test_outputs_of_no_elements_and_of_no_modes() -> None:
+    assert compared("f32[?=0, 4]", np.zeros((0, 4)), np.zeros((0, 4))).ok
+    assert compared("f32[]", 2.0, 2.0).ok
+    assert compared("f32[]", 2.0, 3.0).problems()[-1] == "the first at y[]: 2.0, expected 3.0"
+
+
+@pytest.mark.parametrize(
+    ("spec", "tolerance"), [("f64[1]", 1e-9), ("f32[1]", 1e-4), ("f8E5M2[1]", 0.25), ("i32[1]", 0.0)]
+)
+def test_tolerances_by_type(spec: str, tolerance: float) -> None:
+    assert compared(spec, [1], [1], None).tolerance == tolerance
+
+
+def test_a_reference_of_another_shape() -> None:
+    with pytest.raises(UsageError, match=r"returns \(3,\) for 'y', which has shape \(4,\)"):
+        compared("f32[4]", [1, 2, 3, 4], [1, 2, 3])

@@ -1,0 +1,85 @@
+"""Elements in numpy: narrow floats against torch's own, bits for bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cutecc.arguments.dtypes import find_numeric_type, numeric_types
+from cutecc.errors import UsageError
+from cutecc.trial.elements import Elements, elements_of
+
+TORCH = {"f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E8M0FNU": "float8_e8m0fnu"}
+UNSUPPORTED = {"i128", "u128", "f6E3M2FN", "f6E2M3FN", "fnv8E5M3FNU", "f6E3M2FNx4", "f6E2M3FNx4", "f4E2M1FNx2"}
+SUPPORTED = [dtype.name for dtype in numeric_types() if dtype.name not in UNSUPPORTED]
+
+
+def elements(name: str) -> Elements:
+    dtype = find_numeric_type(name)
+    assert dtype is not None
+    return elements_of(dtype)
+
+
+@pytest.mark.parametrize("name", sorted(UNSUPPORTED))
+def test_types_that_numpy_cannot_hold_are_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=name):
+        elements(name)
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_every_code_has_the_value_that_torch_gives_it(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    codes = np.arange(256, dtype="u1")
+    expected = torch.from_numpy(codes).view(getattr(torch, TORCH[name])).float().numpy()
+    np.testing.assert_array_equal(elements(name).decode(codes), expected)
+
+
+def test_bf16_rounds_as_torch_does() -> None:
+    torch = pytest.importorskip("torch")
+    values = np.random.default_rng(0).standard_normal(10_000, dtype="f4")
+    expected = torch.from_numpy(values).bfloat16()
+    codes = elements("bf16").encode(values)
+    np.testing.assert_array_equal(codes.view("i2"), expected.view(torch.int16).numpy())
+    np.testing.assert_array_equal(elements("bf16").decode(codes), expected.float().numpy())
+
+
+def test_the_largest_values_of_the_formats() -> None:
+    largest = {"f8E4M3FN": 448, "f8E4M3": 240, "f8E5M2": 57344, "f8E4M3B11FNUZ": 30, "f4E2M1FN": 6}
+    for name, expected in largest.items():
+        table = elements(name).decode(np.arange(1 << elements(name).dtype.width, dtype="u1"))
+        assert table[np.isfinite(table)].max() == expected
+    codes = np.arange(16, dtype="u1")
+    assert elements("f4E2M1FN").decode(codes[:8]).tolist() == [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+    assert elements("i4").decode(codes).tolist() == [*range(8), *range(-8, 0)]
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_random_elements_are_values_of_the_type(name: str) -> None:
+    kind = elements(name)
+    codes = kind.random(1000, np.random.default_rng(1))
+    values = kind.decode(codes)
+    assert codes.dtype == kind.code
+    assert values.dtype == kind.value
+    np.testing.assert_array_equal(kind.encode(values), codes)
+    assert len(np.unique(values)) > 1
+    if kind.is_float:
+        assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_elements_that_share_a_byte_come_back(name: str) -> None:
+    kind = elements(name)
+    codes = kind.random(64, np.random.default_rng(2))
+    packed = kind.pack(codes)
+    assert (
+        packed.size * 8
+        == 64 * (1 if kind.dtype.kind == "bool" else kind.dtype.width) * (8 if kind.dtype.kind == "bool" else 1)
+        or name == "tf32"
+    )
+    np.testing.assert_array_equal(kind.unpack(packed), codes)
+
+
+@pytest.mark.parametrize("name", ["f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E8M0FNU"])
+def test_the_poison_of_floats_is_nan(name: str) -> None:
+    kind = elements(name)
+    assert np.isnan(kind.decode(np.full(kind.code.itemsize, kind.poison, "u1").view(kind.code))).all()

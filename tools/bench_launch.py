@@ -1,0 +1,153 @@
+"""What a launch costs on the host, beside the stock compiler's ways to launch the same kernels. Needs a GPU and torch.
+
+    python tools/bench_launch.py            # prints the tables
+    python tools/bench_launch.py --write    # also replaces them in docs/benchmarks.md
+
+Each round times thousands of calls of every variant, in an order of its own; tables hold the medians over rounds. The
+kernels are small, so that the host is what is measured. TVM-FFI needs `apache-tvm-ffi`, and is left out without it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import torch
+from bench import write
+
+import cutecc
+from cutecc.frontend import binding, dsl
+from cutecc.frontend.callee import Callee
+from cutecc.frontend.header import read_header
+from cutecc.frontend.kernel_file import find_callee
+from cutecc.target import native_targets
+
+ROOT = Path(__file__).resolve().parent.parent
+CASES: dict[str, tuple[str, dict[str, tuple[int, ...]], torch.dtype]] = {
+    "add, 3 tensors": (
+        "examples/elementwise_add.py",
+        dict.fromkeys("abc", (64, 128)),
+        torch.float32,
+    ),
+    "weighted sum, 8 tensors": (
+        "test/kernels/many_tensors.py",
+        dict.fromkeys(("a", "b", "c", "d", "e", "f", "g", "out"), (1024,)),
+        torch.float32,
+    ),
+    "TMA GEMM, 3 tensors": (
+        "examples/gemm.py",
+        {"a": (128, 64), "b": (128, 64), "c": (128, 128)},
+        torch.float16,
+    ),
+}
+CALLS, ROUNDS = 400, 61
+"""Fewer calls than the driver queues, which blocks when the GPU lags behind."""
+
+
+def variants(file: str, shapes: Mapping[str, tuple[int, ...]], dtype: torch.dtype) -> dict[str, Callable[[], object]]:
+    """Ways to launch the kernel of `file` on tensors of these shapes, by name."""
+    from cutlass import cute
+    from cutlass.cute.runtime import from_dlpack
+
+    path = str(ROOT / file)
+    header = read_header(path)
+    function = find_callee(path, None, header.entry)
+    target = native_targets()[0]
+    tensors = {name: torch.randn(shape, device="cuda").to(dtype) for name, shape in shapes.items()}
+    values = list(tensors.values())
+    specs: dict[str, Any] = {name: str(spec) for name, spec in header.args.items()}
+
+    found: dict[str, Callable[[], object]] = {}
+
+    def stock(options: str) -> Any:
+        with dsl.targeting(target):
+            arguments = binding.bind_specs(Callee.of(function), header.args, {})
+            return cute.compile(function, *arguments.args, **arguments.kwargs, options=options)
+
+    def dynamic(tensor: torch.Tensor) -> Any:
+        return from_dlpack(tensor, assumed_align=16).mark_layout_dynamic()
+
+    plain = stock("")
+    prepared = [dynamic(tensor) for tensor in values]
+    found["stock, arguments prepared"] = lambda: plain(*prepared)
+    found["stock, torch tensors"] = lambda: plain(*map(dynamic, values))
+    try:
+        import tvm_ffi  # noqa: F401 - the DSL needs it
+    except ImportError:
+        pass
+    else:
+        ffi = stock("--enable-tvm-ffi")
+        found["stock, TVM-FFI"] = lambda: ffi(*values)
+
+    def ours() -> cutecc.Kernel:
+        kernel = cutecc.compile(function, target=target, cache=False, **specs)
+        assert isinstance(kernel, cutecc.Kernel)
+        return kernel
+
+    native, python = ours(), ours()
+    for kernel in (native, python):
+        os.environ["CUTECC_NATIVE"] = str(int(kernel is native))
+        for _ in range(200):
+            kernel(*values)
+    ready, ready_python = native.prepare(*values), python.prepare(*values)
+    os.environ.pop("CUTECC_NATIVE")
+    found["cutecc"] = lambda: native(*values)
+    found["cutecc, prepared"] = ready
+    found["cutecc, Python path"] = lambda: python(*values)
+    found["cutecc, Python path, prepared"] = ready_python
+    if file.endswith("elementwise_add.py"):
+        a, b, c = values
+        found["torch.add(a, b, out=c)"] = lambda: torch.add(a, b, out=c)
+    return found
+
+
+def measure(found: Mapping[str, Callable[[], object]]) -> dict[str, list[float]]:
+    """Microseconds a call of each variant, by round."""
+    times: dict[str, list[float]] = {name: [] for name in found}
+    for round_ in range(ROUNDS + 1):
+        for name in random.sample(list(found), len(found)):
+            call = found[name]
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(CALLS):
+                call()
+            elapsed = time.perf_counter() - start
+            torch.cuda.synchronize()
+            if round_:
+                times[name].append(elapsed / CALLS * 1e6)
+    return times
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    replace = parser.parse_args().write
+    rows: dict[str, dict[str, str]] = {}
+    for case, (file, shapes, dtype) in CASES.items():
+        for name, samples in measure(variants(file, shapes, dtype)).items():
+            low, high = statistics.quantiles(samples, n=10)[::8]
+            rows.setdefault(name, {})[case] = f"{statistics.median(samples):.2f} ({low:.2f}–{high:.2f})"
+    lines = [
+        f"| µs a call, median (10 %–90 %) | {' | '.join(CASES)} |",
+        f"|---|{'---|' * len(CASES)}",
+        *(f"| {name} | {' | '.join(cells.get(case, '') for case in CASES)} |" for name, cells in rows.items()),
+    ]
+    machine = f"{torch.cuda.get_device_name()}, Python {platform.python_version()}, torch {torch.__version__}"
+    print("\n".join([machine, *lines]))
+    if replace:
+        write("launch", lines, machine)
+
+
+if __name__ == "__main__":
+    main()
