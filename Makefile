@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# For the tests of torch tensors, which are left out without it: make test TORCH=torch
+TORCH ?=
 
 .PHONY: help demo test unit lit gpu lint format bench clean
 
@@ -23,7 +25,7 @@ $(BIN)/.base: pyproject.toml
 	touch $@
 
 $(BIN)/.dev: $(BIN)/.base
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' $(TORCH)
 	touch $@
 
 demo: $(BIN)/.base

@@ -54,7 +54,8 @@ class ArtifactCollector(Observer):
     def before(self, position: Position, module: ir.Module) -> None:
         if position.pass_ is not self._generation:
             return
-        if self._host is None and self._no_host is None:
+        # A run that goes on from a dump is for looking at.
+        if self._host is None and self._no_host is None and not self._request.options.start_after:
             self._no_host = _missed(module)
         if "llvm-ir" in self._request.options.artifacts:
             from cutecc.backend.llvm_ir import translate

@@ -83,6 +83,7 @@ def compile_job(job: Job, contain: bool = False) -> Compilation:
 
     Raises `cutecc.Error`.
     """
+    from cutecc.cache import lookup
     from cutecc.contained import lower_in_worker
     from cutecc.driver import lower
     from cutecc.frontend.naming import kernel_request
@@ -101,8 +102,10 @@ def compile_job(job: Job, contain: bool = False) -> Compilation:
         source=job.file,
         signature=traced.signature,
         options=options,
+        cache=lookup.wanted(None),
         output=job.output,
         warnings=traced.warnings,
+        workload=header.workload,
     )
     return lower_in_worker(request) if contain else lower(request)
 

@@ -7,6 +7,8 @@ Each round times thousands of calls of every variant, in an order of its own; ta
 kernels are small, so that the host is what is measured. TVM-FFI needs `apache-tvm-ffi`, and is left out without it.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import argparse

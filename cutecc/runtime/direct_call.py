@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class DirectCall:
@@ -15,8 +18,7 @@ class DirectCall:
     __slots__ = ("__call__",)
 
     if TYPE_CHECKING:
-
-        def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+        __call__: Callable[..., None]
 
 
 def set_call(target: DirectCall, call: object) -> None:

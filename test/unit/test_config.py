@@ -45,7 +45,7 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch, text: str, size: int) -> None:
 @pytest.mark.parametrize("text", ["much", "-1", "1.5G", "5 K M", "GiB", "10iB2"])
 def test_what_is_no_size(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("CUTECC_CACHE_SIZE", text)
-    with pytest.raises(UsageError, match="CUTECC_CACHE_SIZE: .* is not a size"):
+    with pytest.raises(UsageError, match=r"CUTECC_CACHE_SIZE: .* is not a size"):
         Settings.from_environment()
 
 

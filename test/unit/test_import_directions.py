@@ -73,7 +73,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "contained": {"passes", "record", "request", "events", "isolation", "reproducing"},
     "pool": {"isolation"},
-    "sweep": {"driver", "contained", "frontend", "kernel", "pool", "record", "request"},
+    "sweep": {"cache", "driver", "contained", "frontend", "kernel", "pool", "record", "request"},
     "opt": {"ir", "passes", "backend", "record", "request", "planning", "isolation"},
     "lit": set(),
     "operations": {"driver", "runtime", "kernel", "request", "record"},
