@@ -8,7 +8,7 @@ JOBS ?= 2
 # For the tests of torch tensors, which are left out without it: make test TORCH=torch
 TORCH ?=
 
-.PHONY: help demo test unit lit gpu lint format bench clean
+.PHONY: help demo test unit lit gpu gpu-sanitize lint format bench clean
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
@@ -47,6 +47,12 @@ lit: $(BIN)/.dev
 # Where there is no GPU, says that nothing ran.
 gpu: $(BIN)/.dev
 	$(BIN)/python -m pytest test/gpu $(ARGS)
+
+# Memory errors and races on the GPU, as compute-sanitizer of a CUDA toolkit sees them.
+gpu-sanitize: $(BIN)/.dev
+	$(BIN)/python test/gpu/make_bundles.py build/gpu
+	compute-sanitizer --tool memcheck --error-exitcode 9 $(BIN)/python test/gpu/launch_all.py build/gpu
+	compute-sanitizer --tool racecheck --error-exitcode 9 $(BIN)/python test/gpu/launch_all.py build/gpu
 
 format: $(BIN)/.dev
 	$(BIN)/ruff check --fix .

@@ -96,17 +96,22 @@ def variants(file: str, shapes: Mapping[str, tuple[int, ...]], dtype: torch.dtyp
         assert isinstance(kernel, cutecc.Kernel)
         return kernel
 
-    native, python = ours(), ours()
-    for kernel in (native, python):
-        os.environ["CUTECC_NATIVE"] = str(int(kernel is native))
-        for _ in range(200):
+    def ready(native: bool) -> tuple[cutecc.Kernel, Callable[[], object]]:
+        """The kernel and a prepared call of it, called often enough to be machine code if they are to be."""
+        os.environ["CUTECC_NATIVE"] = str(int(native))
+        kernel = ours()
+        prepared = kernel.prepare(*values)
+        for _ in range(100):
             kernel(*values)
-    ready, ready_python = native.prepare(*values), python.prepare(*values)
-    os.environ.pop("CUTECC_NATIVE")
+            prepared()
+        return kernel, prepared
+
+    native, native_prepared = ready(native=True)
+    python, python_prepared = ready(native=False)
     found["cutecc"] = lambda: native(*values)
-    found["cutecc, prepared"] = ready
+    found["cutecc, prepared"] = native_prepared
     found["cutecc, Python path"] = lambda: python(*values)
-    found["cutecc, Python path, prepared"] = ready_python
+    found["cutecc, Python path, prepared"] = python_prepared
     if file.endswith("elementwise_add.py"):
         a, b, c = values
         found["torch.add(a, b, out=c)"] = lambda: torch.add(a, b, out=c)

@@ -35,11 +35,12 @@ def _needs_a_gpu(why_not: str | None) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Whatever the developer's shell sets, tests see the defaults, and a cache of their own."""
+    """Whatever the developer's shell sets, tests see the defaults; and a cache of their own, unless told another."""
+    folder = os.environ.get("CUTECC_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
     for name in [*os.environ]:
         if name.startswith("CUTECC_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("CUTECC_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("CUTECC_CACHE_DIR", folder)
 
 
 @pytest.fixture
