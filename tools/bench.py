@@ -235,13 +235,13 @@ def layout_table() -> list[str]:
     return rows
 
 
-def write(section: str, rows: list[str], machine: str | None = None) -> None:
-    """Replace the table between the markers of `section` in the document, with the date and the kind of machine."""
+def write(section: str, rows: list[str], machine: str | None = None, document: Path = DOCUMENT) -> None:
+    """Replace the table between the markers of `section` in a document, with the date and the kind of machine."""
     machine = machine or f"{platform.machine()}, {os.cpu_count()} cores, no GPU"
     stamp = f"{datetime.date.today().isoformat()}, {machine}."
     body = f"<!-- {section}: begin -->\n{stamp}\n\n" + "\n".join(rows) + f"\n<!-- {section}: end -->"
     pattern = re.compile(rf"<!-- {section}: begin -->.*?<!-- {section}: end -->", re.DOTALL)
-    DOCUMENT.write_text(pattern.sub(lambda _: body, DOCUMENT.read_text()))
+    document.write_text(pattern.sub(lambda _: body, document.read_text()))
 
 
 def main() -> None:

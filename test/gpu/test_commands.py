@@ -74,5 +74,5 @@ def test_a_bundle_runs_without_the_dsl(tmp_path: Path) -> None:
 def test_bench_reports_rates(tmp_path: Path) -> None:
     report = tmp_path / "bench.json"
     run(*CUTECC, "bench", ADD, "--size", "M=4096,N=1024,4096", "--json", report)
-    points = json.loads(report.read_text())["points"]
-    assert [point["sizes"]["N"] for point in points] == [1024, 4096]
+    measurements = json.loads(report.read_text())["measurements"]
+    assert {each["sizes"]["N"] for each in measurements} == {1024, 4096}
