@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 from cutecc.backend.tools import find_tool, tool_version
 from cutecc.cache import entries
@@ -15,7 +17,8 @@ from cutecc.cache.store import Store
 from cutecc.config import Settings
 from cutecc.errors import ToolError
 from cutecc.ir.canonical import canonical_hash
-from cutecc.passes.sources import source_files
+from cutecc.passes import registry
+from cutecc.passes.sources import module_files, source_files
 from cutecc.planning import Plan
 from cutecc.record import Compilation, Remark
 from cutecc.request import ALL_ARTIFACTS, CompileRequest
@@ -35,7 +38,7 @@ class Slot:
     module: str
     """The hash of the traced module as it is, with its locations."""
     sources: tuple[str, ...]
-    """The files of the user's passes in the pipeline."""
+    """The files of the user's that registered passes and pipelines, which decided about the pipeline."""
 
     @property
     def name(self) -> str:
@@ -75,7 +78,8 @@ def slot_for(request: CompileRequest, plan: Plan, module: ir.Module) -> Slot | N
         }
     )
     as_traced = hashlib.sha256(f"{request.source}\0".encode() + request.module).hexdigest()
-    return Slot(key, as_traced, tuple(sorted(map(str, sources))))
+    plugins = module_files(registry.registering_modules())
+    return Slot(key, as_traced, tuple(sorted(map(str, sources | plugins))))
 
 
 class Cached:

@@ -6,7 +6,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Any, cast, overload
 
@@ -75,7 +75,8 @@ class JitFunction:
 
     There is one kernel for each class of arguments: element type, rank, which strides are 0 or 1, alignment (up to 16
     bytes), constants, `None`s and the target. Sizes, other strides, numbers and streams belong to the launch. What the
-    function reads besides, such as globals and its object's fields, is read when it is compiled.
+    function reads besides, such as globals and its object's fields, is read when it is compiled. Called from a function
+    that is being traced, it is part of that trace, as a `@cute.jit` function is.
     """
 
     def __init__(
@@ -100,8 +101,13 @@ class JitFunction:
 
     @property
     def kernels(self) -> Mapping[str, Kernel]:
-        """The kernels compiled so far, by target and argument specs."""
-        return MappingProxyType({_title(kernel): kernel for kernel in list(self._kernels.values())})
+        """The kernels compiled so far, by target and argument specs, and a number where these are the same."""
+        found: dict[str, Kernel] = {}
+        for kernel in list(self._kernels.values()):
+            title = _title(kernel)
+            alike = sum(each.partition(" #")[0] == title for each in found)
+            found[f"{title} #{alike + 1}" if alike else title] = kernel
+        return MappingProxyType(found)
 
     def cache_clear(self) -> None:
         """Forget the kernels compiled so far, also after a change of what the function reads. Files stay."""
@@ -121,10 +127,25 @@ class JitFunction:
                 f"{type(instance).__name__} has no room for what @cutecc.jit keeps for each object",
                 hints=["leave out __slots__, or call cutecc.jit(object)"],
             ) from None
-        if name not in namespace:
+        known = namespace.get(name)
+        # A copy of an object has the original's.
+        if known is None or known.__wrapped__.__self__ is not instance:
             bound = self.__wrapped__.__get__(instance, owner)
-            namespace[name] = JitFunction(bound, target=self._target, **self._settings)
-        return namespace[name]
+            known = JitFunction(bound, target=self._target, **self._settings)
+            if isinstance(instance, type):
+                setattr(instance, name, known)
+            else:
+                namespace[name] = known
+        return known
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> JitFunction:
+        return self
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """As of functions and methods: by name, without the kernels."""
+        owner = getattr(self.__wrapped__, "__self__", None)
+        name: str = self.__wrapped__.__name__
+        return (getattr, (owner, name)) if owner is not None else cast("Any", self).__qualname__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile the function for these arguments, unless that is done, and launch it; as `Kernel.__call__`.
@@ -133,6 +154,8 @@ class JitFunction:
         is taken in any case.
         """
         form = self._form
+        if form.is_tracing():
+            return form.call_in_trace(*args, **kwargs)
         stream: dict[str, Any] = {}
         if kwargs or len(args) != form.count:
             args, stream = form.arrange(args, kwargs)
@@ -206,8 +229,11 @@ class _Form:
     def __init__(self, function: Callable[..., Any]) -> None:
         from cutecc.frontend.annotations import is_constexpr, is_stream
         from cutecc.frontend.callee import Callee
+        from cutecc.frontend.decorators import is_tracing
         from cutecc.frontend.host_functions import check_host_function
 
+        self.is_tracing = is_tracing
+        self._function = function
         callee = Callee.of(check_host_function(function, getattr(function, "__qualname__", repr(function))))
         self._callee = callee
         self._parameters = list(callee.signature.parameters.values())
@@ -219,6 +245,13 @@ class _Form:
         self._constants = [i for i, each in enumerate(self._parameters) if is_constexpr(each.annotation)]
         self._streams = {i for i, each in enumerate(self._parameters) if is_stream(each.annotation)}
         self._names = {parameter.name for parameter in self._parameters}
+
+    def call_in_trace(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function as a `@cute.jit` function that calls it does."""
+        from cutecc.frontend.decorators import own_decorators
+
+        with own_decorators(self._callee.function.__globals__):
+            return self._function(*args, **kwargs)
 
     def arrange(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments in the order of the parameters, with defaults, `None` for a stream that was left out; and
@@ -385,6 +418,8 @@ def _constant(value: Any) -> Any:
         return kind, *map(_constant, value)
     if kind is dict:
         return kind, *((_constant(key), _constant(item)) for key, item in value.items())
+    if is_dataclass(kind):
+        return kind, *(_constant(getattr(value, each.name)) for each in fields(kind))
     try:
         hash(value)
     except TypeError:

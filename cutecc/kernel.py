@@ -44,7 +44,8 @@ class Kernel(DirectCall):
 
         def first_call(*args: Any, **kwargs: Any) -> None:
             kernel = this()
-            assert kernel is not None
+            if kernel is None:
+                raise LaunchError("the kernel is gone")
             kernel.launcher.call(*args, **kwargs)
 
         set_call(self, first_call)
@@ -80,7 +81,8 @@ class Kernel(DirectCall):
     def unload(self) -> None:
         """Unload the kernel's code from the GPUs, after the launches that run. A later call loads it again.
 
-        CUDA graphs that hold the kernel, and prepared calls, cannot be launched any more.
+        No other thread may be in a call. CUDA graphs that hold the kernel, and prepared calls, cannot be launched any
+        more.
         """
         if (launcher := vars(self).get("launcher")) is not None:
             launcher.unload()
@@ -115,8 +117,10 @@ class Kernel(DirectCall):
         from cutecc.runtime.launcher import Launcher
 
         with _lock:  # threads that call a new kernel at the same time share one
-            launcher = vars(self).get("launcher") or Launcher(self.compilation)
-        launcher.serve(self)
+            launcher: Launcher | None = vars(self).get("launcher")
+            if launcher is None:
+                launcher = vars(self)["launcher"] = Launcher(self.compilation)
+                launcher.serve(self)
         return launcher
 
     def __repr__(self) -> str:
@@ -164,6 +168,10 @@ class KernelSet(Mapping[str, Kernel]):
 
     def __len__(self) -> int:
         return len(self._kernels)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Which kernel fits is for the other process to find out.
+        return KernelSet, (self._kernels,)
 
     def __repr__(self) -> str:
         first = next(iter(self._kernels.values()), None)

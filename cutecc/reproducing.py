@@ -7,9 +7,10 @@ import pickle
 import shlex
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from cutecc import isolation
 from cutecc.errors import Error, PassError

@@ -68,6 +68,10 @@ def compile_many(
     listed = [job if isinstance(job, Job) else Job(os.fspath(job)) for job in jobs]
     if executor is not None and workers is not None:
         raise UsageError("compile_many takes workers or an executor, not both")
+    taken: dict[Path, Job] = {}
+    for job in listed:
+        if job.output and taken.setdefault(Path(job.output).absolute(), job) is not job:
+            raise UsageError(f"two jobs would be written to {job.output}")
     # In a worker of ours an abort costs a process that is there for it; an executor's process has other work too.
     contain = executor is not None
     with _pool(executor, workers, len(listed)) as pool, _watcher(progress, len(listed)) as tell:

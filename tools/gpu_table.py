@@ -15,7 +15,7 @@ from bench import ROOT, write
 
 
 def rows(lines: list[str]) -> list[str]:
-    """A line for each kernel: its sizes and comparisons, and the error of the output that came nearest to its tolerance."""
+    """A line for each kernel: its sizes, its comparisons, and the error that came nearest to its tolerance."""
     found: dict[str, list[tuple[str, float, float]]] = {}
     sizes: dict[str, set[str]] = {}
     for line in lines:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.arguments.dtypes import NumericType, find_numeric_type
 from cutecc.arguments.specs import Dynamic, Mode, TensorSpec
 from cutecc.errors import SpecError
 
@@ -64,6 +64,11 @@ def is_torch_like(value: Any) -> bool:
     return callable(getattr(value, "data_ptr", None)) and callable(getattr(value, "stride", None))
 
 
+def may_be_negated(dtype: NumericType | None) -> bool:
+    """Whether torch may leave negating such elements for later: `x.conj().imag` is a view of unchanged memory."""
+    return dtype is not None and dtype.name in ("f16", "f32", "tf32", "f64")
+
+
 def _read(value: Any, stream: Callable[[int], int] | None) -> Array | None:
     if is_torch_like(value):
         return _read_torch(value)
@@ -88,6 +93,8 @@ def _read_torch(value: Any) -> Array:
     ordinal = None if place == "cpu" else device.index
     name = str(value.dtype).removeprefix("torch.")
     _require_whole_bytes(name, getattr(value, "itemsize", 0))
+    if may_be_negated(find_numeric_type(name)) and hasattr(value, "is_neg") and value.is_neg():
+        raise SpecError("its memory holds the negatives of its elements", hints=["pass x.resolve_neg()"])
     try:
         return Array(name, tuple(value.shape), tuple(value.stride()), value.data_ptr(), place, ordinal, "torch")
     except RuntimeError as error:  # a sparse tensor, or one without memory behind it

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from cutecc.arguments.dtypes import NumericType, find_numeric_type
 from cutecc.errors import SpecError
 
 _MAJOR = 1
@@ -59,6 +60,20 @@ class _Versioned(ctypes.Structure):
         ("flags", ctypes.c_uint64),
         ("tensor", _Tensor),
     ]
+
+
+def type_code(dtype: NumericType) -> int | None:
+    """The `DLDataTypeCode` of one element of a type; `None` where DLPack has none, or packs several into a byte."""
+    if dtype.width < 8 and dtype.kind != "bool":
+        return None
+    for code, name in _EXACT_TYPES.items():
+        if find_numeric_type(name) is dtype:
+            return code
+    # No library has tf32; its numbers are f32 in memory.
+    kind = {"signed": "int", "unsigned": "uint", "float": "bfloat" if dtype.name == "bf16" else "float"}[dtype.kind]
+    plain = next(code for code, name in _PLAIN_TYPES.items() if name == kind)
+    known = dtype.name == "tf32" or find_numeric_type(f"{kind}{dtype.width}") is dtype
+    return plain if known else None
 
 
 class Description:

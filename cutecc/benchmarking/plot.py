@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,28 @@ if TYPE_CHECKING:
     from cutecc.benchmarking.results import Benchmark
 
 
+_ENDINGS = (".svg", ".png", ".pdf")
+
+
+def check_plot(path: str | Path) -> None:
+    """Raise `UsageError` when nothing can be drawn into `path`: there is no matplotlib, or its ending says no format.
+
+    Known before anything is timed.
+    """
+    if Path(path).suffix not in _ENDINGS:
+        raise UsageError(f"cannot draw into {path}: its name has to end in {', '.join(_ENDINGS)}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError("a plot needs matplotlib", hints=["pip install 'cutecc[plot]'"])
+
+
 def plot(benchmark: Benchmark, path: str | Path) -> None:
     """Write the drawing to `path`, whose ending says the format: .svg, .png or .pdf. Time is logarithmic, and the
     points of the sweep stand side by side.
 
-    Raises `UsageError` without matplotlib, and for an ending that it does not know.
+    Raises `UsageError` as `check_plot` does, and for a file that cannot be written.
     """
-    try:
-        figures: Any = importlib.import_module("matplotlib.figure")
-    except ImportError:
-        raise UsageError("a plot needs matplotlib", hints=["pip install 'cutecc[plot]'"]) from None
+    check_plot(path)
+    figures: Any = importlib.import_module("matplotlib.figure")
     figure = figures.Figure(figsize=(7.5, 4.5), layout="constrained")
     axes = figure.subplots()
     labels = _labels(benchmark)
@@ -40,8 +53,6 @@ def plot(benchmark: Benchmark, path: str | Path) -> None:
     axes.legend()
     try:
         figure.savefig(path)
-    except ValueError as failure:
-        raise UsageError(f"cannot draw into {path}: {failure}") from None
     except OSError as failure:
         raise UsageError(f"cannot write {path}: {failure.strerror}") from None
 

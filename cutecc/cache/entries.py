@@ -50,7 +50,7 @@ def encode(compilation: Compilation, module: str, asked: Collection[ArtifactKind
         workload=None,
         warnings=compilation.warnings[own_warnings:],
         traced=None,
-        steps=[replace(step, dump=None, dump_before=None) for step in compilation.steps],
+        steps=[msgspec.structs.replace(step, dump=None, dump_before=None) for step in compilation.steps],
         cached=False,
     )
     files = {artifact.file: compilation.files[artifact.file] for artifact in compilation.artifacts}

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.device import open_device
-from cutecc.cli.options import load_option, pipeline_options, wheel_options
+from cutecc.cli.files import check_output
+from cutecc.cli.options import edit_options, load_option, wheel_options
 from cutecc.cli.run import compile_options
 from cutecc.errors import UsageError
 
@@ -31,7 +32,7 @@ Examples:
   cutecc bench examples/gemm.py --size M=N=K=8192 --against 'torch:torch.matmul(a, b.T, out=c)'
   cutecc bench kernel.py --against other.py --against open --plot times.svg
 """
-_WIDE = 110
+_WIDE = 150
 """Columns from which the table has room for everything."""
 
 
@@ -57,7 +58,7 @@ class _Contestant:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random inputs.")
 @click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or the GPU's.")
 @click.option("--device", default="cuda:0", show_default=True, help="The GPU to run on.")
-@pipeline_options
+@edit_options
 @load_option
 @wheel_options
 @click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
@@ -70,13 +71,18 @@ def bench(input_: str, **values: Any) -> None:
     """
     from rich.console import Console
 
+    from cutecc.benchmarking.plot import check_plot
     from cutecc.benchmarking.running import current_stream, describe_run, measure_rates
-    from cutecc.cli.subject import load_subject
+    from cutecc.cli.subject import check_input, load_subject
     from cutecc.trial.sizes import parse_sizes
 
+    check_input(input_)
     points = parse_sizes(values["sizes"])
-    _check_output(values["json_file"])
-    _check_output(values["plot"])
+    options = compile_options(values)
+    check_output(values["json_file"])
+    if values["plot"]:
+        check_plot(values["plot"])
+        check_output(values["plot"])
     with open_device(values["device"]) as device:
         load = functools.partial(
             load_subject,
@@ -85,13 +91,15 @@ def bench(input_: str, **values: Any) -> None:
             target=values["target"],
             cache=False if values["no_cache"] else None,
         )
-        options = compile_options(values)
         subject = load(input_, entry=values["entry"], options=options)
         notes: list[str] = []
         contestants = [_kernel_contestant(subject, device, subject.name)]
         for text in values["against"]:
             contestants.append(_against(text, input_, values["entry"], device, options, load, contestants))
         contestants += [] if values["no_peers"] else _peers(subject, device, notes)
+        names = [each.name for each in contestants]
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise UsageError(f"several are called {', '.join(twice)}: their times could not be told apart")
         with current_stream(device):
             rates = measure_rates(device, matrix=subject.workload.flops is not None)
             measurements: list[Measurement] = []
@@ -173,18 +181,23 @@ def _against(
     load: Callable[..., Subject],
     others: Sequence[_Contestant],
 ) -> _Contestant:
+    from cutecc.cli.subject import is_record
+    from cutecc.frontend.kernel_file import split_path
+
     if text.startswith("torch:"):
         return _torch_expression(text.removeprefix("torch:"), device)
-    path = text.rpartition(":")[0] or text
-    if text.endswith((".py", ".cutecc")) or path.endswith(".py"):
-        subject = load(text, options=options, **({"args": (), "target": None} if text.endswith(".cutecc") else {}))
-        taken = {each.name for each in others}
-        name = subject.name if subject.name not in taken else text
-        return _kernel_contestant(subject, device, name, positional=True)
-    if input_.endswith(".cutecc"):
+    if is_record(text):
+        subject = load(text, args=(), target=None)
+    elif split_path(text)[0].endswith(".py"):
+        subject = load(text, options=options)
+    elif is_record(input_):
         raise UsageError(f"--against {text}: a bundle cannot be compiled with another pipeline")
-    subject = load(input_, entry=entry, options=replace(options, pipeline=text))
-    return _kernel_contestant(subject, device, f"{subject.name} ({text})")
+    else:
+        subject = load(input_, entry=entry, options=replace(options, pipeline=text))
+        return _kernel_contestant(subject, device, f"{subject.name} ({text})")
+    taken = {each.name for each in others}
+    name = subject.name if subject.name not in taken else text
+    return _kernel_contestant(subject, device, name, positional=True)
 
 
 def _torch_expression(text: str, device: Workspace) -> _Contestant:
@@ -248,12 +261,6 @@ def _as_torch(arguments: Mapping[str, Any], torch: Any) -> dict[str, Any]:
     return {name: convert(value) for name, value in arguments.items()}
 
 
-def _check_output(path: Path | None) -> None:
-    """So that a mistake does not show after everything was timed."""
-    if path is not None and not path.absolute().parent.is_dir():
-        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
-
-
 def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text)
@@ -270,6 +277,14 @@ def show(result: Benchmark, console: Any) -> None:
     console.print(measurement_table(result.measurements, wide=console.width >= _WIDE))
     for note in result.notes:
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _sizes_text(sizes: Mapping[str, int]) -> str:
+    """`M=N=4096 K=64`: names of one value together."""
+    names: dict[int, list[str]] = {}
+    for name, value in sizes.items():
+        names.setdefault(value, []).append(name)
+    return " ".join("=".join([*same, str(value)]) for value, same in names.items())
 
 
 def measurement_table(measurements: Sequence[Measurement], *, wide: bool) -> Table:
@@ -301,7 +316,7 @@ def measurement_table(measurements: Sequence[Measurement], *, wide: bool) -> Tab
                 table.add_section()
             first, sizes = each, each.sizes
             if sizes:
-                table.add_row(" ".join(f"{name}={value}" for name, value in sizes.items()), style="bold")
+                table.add_row(_sizes_text(sizes), style="bold")
         cells = [f"{each.median / first.median:.2f}", *(cell(each) or "" for _, cell in columns[1:])]
         table.add_row(each.name, f"{each.median:.2f}", *cells)
     return table

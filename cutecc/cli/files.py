@@ -13,3 +13,9 @@ def read_input(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as failure:
         raise UsageError(f"cannot read {path}: {failure.strerror}") from None
+
+
+def check_output(path: Path | None) -> None:
+    """Raise `UsageError` when a file cannot be written for want of its folder, before there is much to lose."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")

@@ -79,8 +79,9 @@ def main() -> None:
         # A terminal that cannot show a character shows a question mark.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    debug = Settings.from_environment().debug or "--debug" in sys.argv
+    debug = "--debug" in sys.argv
     try:
+        debug = debug or Settings.from_environment().debug
         # Without standalone mode, click returns the status of a command that ends with `context.exit`.
         status = cutecc.main([argument for argument in sys.argv[1:] if argument != "--debug"], standalone_mode=False)
         sys.stdout.flush()

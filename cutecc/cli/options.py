@@ -55,12 +55,16 @@ def warn_of_plugins(failures: Iterable[Error]) -> None:
         click.echo(f"{place}warning: {failure.message}", err=True)
 
 
-pipeline_options = apply_all(
+edit_options = apply_all(
     click.option("--pipeline", metavar="NAME|TEXT|FILE", help="A named pipeline, its text, or a file that holds it."),
     click.option("--insert-after", multiple=True, metavar="PASS=NEW", help="Run NEW after PASS (cse#2: the second)."),
     click.option("--insert-before", multiple=True, metavar="PASS=NEW", help="Run NEW before PASS."),
     click.option("--replace", multiple=True, metavar="PASS=NEW", help="Run NEW in the place of PASS."),
     click.option("--without", multiple=True, metavar="PASS", help="Leave PASS out."),
+)
+
+pipeline_options = apply_all(
+    edit_options,
     click.option("--start-after", metavar="PASS", help="The input is a dump made after PASS: run the rest."),
     click.option("--stop-after", metavar="PASS", help="Stop after PASS."),
 )

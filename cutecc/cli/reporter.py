@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,6 @@ from cutecc.errors import SourceLocation
 from cutecc.events import ArtifactsStarted, Event, PassFinished, PassStarted, Planned
 from cutecc.ir.diagnostics import Diagnostic
 from cutecc.record import Compilation, KernelResources, Remark, Step, manifest
-from cutecc.target import Target
 
 _NAME_WIDTH = {False: 27, True: 48}
 """Columns for the name of a pass, on a narrow and a wide terminal; longer ones take two lines."""
@@ -44,18 +43,32 @@ class Reporter:
     the folder's name into a pipe, so that scripts can use it; `verbose` prints tables anyway.
     """
 
-    def __init__(self, *, as_json: bool, quiet: bool, verbose: bool, timing: bool) -> None:
+    def __init__(
+        self,
+        jobs: Sequence[str],
+        *,
+        as_list: bool,
+        as_json: bool,
+        quiet: bool,
+        verbose: bool,
+        timing: bool,
+        brief: bool,
+    ) -> None:
+        """`jobs` are what the user calls each job; `brief` leaves out the tables of passes, unless `verbose`."""
         self.outcomes: list[Outcome] = []
         self.bundle: Path | None = None
         """The bundle that was written."""
+        self._jobs = jobs
+        self._as_list = as_list
         self._as_json = as_json
         self._quiet = quiet
         self._verbose = verbose
         self._timing = timing
+        self._brief = brief
         self._console = Console()
         errors = Console(stderr=True)
         self._progress = Progress(
-            TextColumn("[bold]{task.fields[target]}"),
+            TextColumn("[bold]{task.fields[job]}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -64,7 +77,8 @@ class Reporter:
             transient=True,
             disable=quiet or not errors.is_terminal,
         )
-        self._tasks: dict[Target, TaskID] = {}
+        self._tasks: dict[int, TaskID] = {}
+        self._all = self._progress.add_task("", total=len(jobs), job="all") if len(jobs) > 1 else None
         self._remarks: dict[Remark, None] = {}
 
     def __enter__(self) -> Reporter:
@@ -76,13 +90,19 @@ class Reporter:
     ) -> None:
         self._progress.stop()
 
-    def tracing(self, target: Target) -> None:
-        """Tracing for `target` begins."""
-        self._tasks[target] = self._progress.add_task("tracing", total=None, target=target.name)
+    def begin(self, number: int) -> None:
+        """The job of that number begins, with tracing."""
+        self._tasks[number] = self._progress.add_task("tracing", total=None, job=escape(self._jobs[number]))
 
-    def follow(self, target: Target) -> Callable[[Event], None]:
-        """A function that shows the events of the compilation for `target`."""
-        task = self._tasks[target]
+    def end(self, number: int) -> None:
+        """The job of that number is over."""
+        if self._all is not None:
+            self._progress.remove_task(self._tasks[number])
+            self._progress.advance(self._all)
+
+    def follow(self, number: int) -> Callable[[Event], None]:
+        """A function that shows the events of the job of that number."""
+        task = self._tasks[number]
 
         def on_event(event: Event) -> None:
             match event:
@@ -111,7 +131,7 @@ class Reporter:
                 place = f"{remark.location}: " if remark.location else ""
                 print(f"{place}warning: {remark.message}", file=sys.stderr)
         if self._as_json:
-            if self.outcomes:
+            if self.outcomes or self._as_list:
                 self._show_json()
         elif self._quiet:
             pass
@@ -132,7 +152,7 @@ class Reporter:
     def _show_json(self) -> None:
         also = {"bundle": str(self.bundle)} if self.bundle else {}
         manifests = [json.loads(manifest.encode(outcome.compilation)) | also for outcome in self.outcomes]
-        print(json.dumps(manifests[0] if len(manifests) == 1 else manifests, indent=2))
+        print(json.dumps(manifests if self._as_list else manifests[0], indent=2))
 
     def _show_bundle(self, path: Path) -> None:
         targets = ", ".join(outcome.compilation.target for outcome in self.outcomes)
@@ -148,7 +168,8 @@ class Reporter:
             f"{total:.2f} s{', from the cache' if compilation.cached else ''}",
             highlight=False,
         )
-        self._console.print(pass_table(compilation, verbose=self._verbose, wide=self._console.width >= 110))
+        if self._verbose or not self._brief:
+            self._console.print(pass_table(compilation, verbose=self._verbose, wide=self._console.width >= 110))
         if compilation.resources:
             self._console.print(resource_table(compilation.resources))
         files = [artifact.file for artifact in compilation.artifacts]

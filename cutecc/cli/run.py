@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.device import open_device
-from cutecc.cli.options import load_option, make_wheel_options, pipeline_options, wheel_options
+from cutecc.cli.files import check_output
+from cutecc.cli.options import edit_options, edits, load_option, make_wheel_options, wheel_options
 from cutecc.errors import TraceError, UsageError
 from cutecc.isolation import ProcessDied, Worker
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from cutecc.cli.subject import Function, Subject
+    from cutecc.request import CompileOptions
     from cutecc.runtime.workspace import Workspace
     from cutecc.trial.arguments import Arguments
     from cutecc.trial.comparison import Comparison
@@ -52,7 +54,7 @@ class _Run:
 @click.option("--reference", metavar="FILE.py:NAME", help="Compare with this function instead of the file's own.")
 @click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE.npz", help="Write the outputs of the last run.")
-@pipeline_options
+@edit_options
 @load_option
 @wheel_options
 @click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
@@ -64,13 +66,18 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
 
     Outputs are poisoned before the launch. Ends with status 1 when an output is wrong.
     """
-    from cutecc.cli.subject import load_subject
+    from cutecc.cli.subject import check_input, load_subject
     from cutecc.trial.arguments import make_arguments
     from cutecc.trial.sizes import parse_sizes
 
+    check_input(input_)
     points = parse_sizes(values["sizes"])
     if len(points) > 1:
         raise UsageError("a run has one value for each size", hints=["cutecc bench sweeps"])
+    options = compile_options(values)
+    named = _function(values["reference"]) if values["reference"] else None
+    given = _read_arrays(values["inputs"]) if values["inputs"] else {}
+    check_output(values["save"])
     with open_device(values["device"]) as device:
         subject = load_subject(
             input_,
@@ -78,12 +85,11 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
             args=values["args"],
             entry=values["entry"],
             target=values["target"],
-            options=compile_options(values),
+            options=options,
             cache=False if values["no_cache"] else None,
         )
-        reference = _function(values["reference"]) if values["reference"] else subject.reference
+        reference = named or subject.reference
         arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=points[0])
-        given = _read_arrays(values["inputs"]) if values["inputs"] else {}
         runs = _try(subject, arguments, device, reference, given, values["seed"], values["runs"])
         if values["save"]:
             _save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.outputs})
@@ -95,13 +101,10 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
         context.exit(1)
 
 
-def compile_options(values: dict[str, Any]) -> Any:
+def compile_options(values: dict[str, Any]) -> CompileOptions:
     """How to compile, from the options that `run` and `bench` share with `compile`."""
-    from cutecc.cli.options import edits
     from cutecc.request import CompileOptions
 
-    if values["start_after"] or values["stop_after"]:
-        raise UsageError("--start-after and --stop-after are for compiling: a kernel that runs has all its passes")
     return CompileOptions(
         pipeline=values["pipeline"] or "nvidia",
         edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
@@ -124,7 +127,7 @@ def _try(
     names = [tensor.name for tensor in arguments.outputs]
     runs: list[_Run] = []
     # The file is a program, and may bring the DSL along: it runs in a process of its own.
-    worker = Worker() if reference else None
+    worker = Worker() if reference and names else None
     try:
         for current in range(seed, seed + count):
             arguments.randomize(current)
@@ -159,6 +162,8 @@ def _function(text: str) -> Function:
     path, name = split_path(text)
     if name is None:
         raise UsageError(f"--reference takes FILE.py:NAME, not '{text}'")
+    if not Path(path).is_file():
+        raise UsageError(f"--reference {text}: there is no file {path}")
     return Function(path, name)
 
 
@@ -172,8 +177,8 @@ def _read_arrays(path: Path) -> dict[str, Any]:
             return {name: stored[name] for name in stored.files}
     except OSError as failure:
         raise UsageError(f"cannot read {path}: {failure.strerror or failure}") from None
-    except (ValueError, AttributeError, zipfile.BadZipFile) as failure:
-        raise UsageError(f"{path} is no .npz file of numbers: {failure}") from None
+    except (ValueError, AttributeError, zipfile.BadZipFile):
+        raise UsageError(f"{path} is no .npz file of numbers", hints=["numpy.savez(FILE, x=…) writes one"]) from None
 
 
 def _save_arrays(path: Path, arrays: dict[str, Any]) -> None:
@@ -196,7 +201,7 @@ def _as_dict(
         "device": device.name,
         "sizes": arguments.sizes,
         "reference": str(reference) if reference else None,
-        "ok": all(comparison.ok for each in runs for comparison in each.comparisons) if reference else None,
+        "ok": all(comparison.ok for each in runs for comparison in each.comparisons) if runs[0].comparisons else None,
         "runs": [
             {"seed": each.seed, "outputs": [_comparison_dict(comparison) for comparison in each.comparisons]}
             for each in runs
@@ -239,8 +244,8 @@ def _show(
         if reference and arguments.outputs:
             console.print(comparison_table([each.comparisons for each in runs]))
         else:
-            why = "it has no reference" if reference is None else "the file names no outputs"
-            console.print(f"ran; nothing was compared: {why} (--reference FILE.py:NAME)", highlight=False, markup=False)
+            why = "it has no reference (--reference FILE.py:NAME)" if reference is None else "the file names no outputs"
+            console.print(f"ran; nothing was compared: {why}", highlight=False, markup=False)
     for each in runs:
         for comparison in each.comparisons:
             for problem in comparison.problems():

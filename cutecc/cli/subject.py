@@ -67,6 +67,15 @@ class Subject:
         return None if self.workload.flops is None else evaluate(self.workload.flops, sizes)
 
 
+def check_input(text: str) -> None:
+    """Raise `UsageError` for what is no kernel to run, which is known before there is a GPU."""
+    if text.endswith((".mlir", ".mlirbc", ".bc")):
+        raise UsageError(f"{text} is a module, which does not say how to call it", hints=["name the Python file"])
+    path, _ = split_path(text)
+    if not Path(path).exists():
+        raise UsageError(f"there is no file {path}")
+
+
 def load_subject(
     text: str,
     capability: tuple[int, int],
@@ -82,11 +91,11 @@ def load_subject(
     A file's own target counts if that GPU runs it; else it is compiled for the GPU, unless it needs another
     architecture. Raises `UsageError` for what is not there or does not run here, and as compiling and loading do.
     """
-    if text.endswith((".mlir", ".mlirbc", ".bc")):
-        raise UsageError(f"{text} is a module, which does not say how to call it", hints=["name the Python file"])
-    if _is_record(text):
+    if is_record(text):
         if entry or target:
             raise UsageError("--entry and --target are for Python files", hints=["a bundle has its targets already"])
+        if options != CompileOptions():
+            raise UsageError(f"{text} is compiled already: options of the compiler are for Python files")
         return _from_record(text, capability, args)
     path, function = split_path(text)
     header = read_header(path) if path.endswith(".py") else Header()
@@ -106,7 +115,8 @@ def load_subject(
     return Subject(kernel, specs, chosen.workload or Workload(), reference, peers)
 
 
-def _is_record(text: str) -> bool:
+def is_record(text: str) -> bool:
+    """Whether `text` names a bundle or the folder of a record."""
     return text.endswith(".cutecc") or Path(text).is_dir()
 
 

@@ -17,6 +17,7 @@ from cutecc.frontend.callee import Callee
 from cutecc.frontend.decorators import own_decorators
 from cutecc.frontend.failures import ENTRY_FRAME, clean, is_users, trace_error
 from cutecc.frontend.host_functions import check_host_function
+from cutecc.frontend.imports import own_imports
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.positions import fast_positions
 from cutecc.frontend.traced import TracedModule, TraceRequest
@@ -53,7 +54,7 @@ def trace_file(request: TraceRequest) -> TracedModule:
     target = Target.parse(request.target)
     with _lock, _recorded_warnings() as caught:
         dsl.cutlass()
-        with dsl.targeting(target):
+        with dsl.targeting(target), own_imports(request.path):
             if not request.watch:
                 return _trace_file(request, caught)
             with Watch() as watch:

@@ -70,8 +70,8 @@ class Watch:
         }
         modules = {file for module in list(sys.modules.values()) if (file := _file(module))}
         own = str(Path(__file__).parents[1]) + os.sep
-        paths = {path for path in opened | modules if not _is_installed(path) and not path.startswith(own)}
-        folders = [path for path in map(os.path.abspath, sys.path) if not _is_installed(path)]
+        paths = {path for path in opened | modules if not is_installed(path) and not path.startswith(own)}
+        folders = [path for path in map(os.path.abspath, sys.path) if not is_installed(path)]
         names = {name.partition(".")[0] for name in list(sys.modules)} | self._finder.missing
         return Inputs(
             files=tuple(sorted(path for path in paths if os.path.exists(path))),
@@ -92,7 +92,7 @@ class _LastFinder:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         self.missing.add(name.rpartition(".")[2])
-        self.folders += [os.path.abspath(folder) for folder in path or () if not _is_installed(folder)]
+        self.folders += [os.path.abspath(folder) for folder in path or () if not is_installed(folder)]
         return None
 
 
@@ -108,7 +108,8 @@ def _file(module: ModuleType | None) -> str | None:
     return os.path.abspath(file) if isinstance(file, str) else None
 
 
-def _is_installed(path: str) -> bool:
+def is_installed(path: str) -> bool:
+    """Whether an absolute path is below the folders of Python's library and of installed packages."""
     return f"{path}{os.sep}".startswith(_INSTALLED)
 
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from cutecc.errors import PassError
 from cutecc.events import PassFinished, PassStarted
 from cutecc.ir.modules import content_hash, to_bytecode
@@ -33,7 +35,7 @@ class StepRecorder(Observer):
 
     def remarked(self, position: Position, remark: Remark) -> None:
         if remark.location and remark.location.startswith("-:") and self._compilation.source:
-            remark = replace(remark, location=self._compilation.source + remark.location[1:])
+            remark = msgspec.structs.replace(remark, location=self._compilation.source + remark.location[1:])
         self._remarks.append(remark)
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:

@@ -16,34 +16,56 @@ def source_files(passes: Iterable[ModulePass]) -> set[Path] | None:
     """The files that define those of `passes` that are neither the wheel's nor cutecc's own.
 
     With the modules of the user's, and of the pass's own package, that such a file names at its top level, and so on;
-    what a function imports when it runs is not seen. `None` when a pass has no file, or was made inside a function,
-    whose variables no file tells.
+    what a function imports when it runs is not seen. `None` when a pass has no file, when a file has changed since its
+    module was first seen here, and for a pass made inside a function, whose variables no file tells.
     """
-    files: set[Path] = set()
+    modules: dict[str, Path] = {}
     for pass_ in passes:
         kind = type(pass_)
         if kind.__module__.startswith("cutecc."):
             continue
         if "<locals>" in kind.__qualname__ or _file(sys.modules.get(kind.__module__)) is None:
             return None
-        _add(kind.__module__, files, set(), kind.__module__.partition(".")[0])
-    return files
+        _add(kind.__module__, modules, kind.__module__.partition(".")[0])
+    return {*modules.values()} if all(_is_as_loaded(*item) for item in modules.items()) else None
 
 
-def _add(name: str, files: set[Path], seen: set[str], package: str) -> None:
-    """Add the file of the module `name`, and of those that it refers to."""
+def module_files(names: Iterable[str]) -> set[Path]:
+    """The files of these modules that are not cutecc's own, with those that they name, as for passes."""
+    modules: dict[str, Path] = {}
+    for name in names:
+        if not name.startswith("cutecc."):
+            _add(name, modules, name.partition(".")[0])
+    return {*modules.values()}
+
+
+def _add(name: str, modules: dict[str, Path], package: str) -> None:
+    """Add the module `name` with its file, and those that it refers to."""
     module = sys.modules.get(name)
     file = _file(module)
-    if name in seen or module is None or file is None:
+    if name in modules or module is None or file is None:
         return
-    seen.add(name)
     if name.partition(".")[0] != package and _is_installed(file):
         return
-    files.add(file)
+    modules[name] = file
     for value in list(vars(module).values()):
         for other in _origins(value):
             if not other.startswith("cutecc."):
-                _add(other, files, seen, package)
+                _add(other, modules, package)
+
+
+_loaded: dict[str, tuple[Any, int, int]] = {}
+"""Of each module: its spec, of which a reload makes a new one, and the size and time of its file, when first seen."""
+
+
+def _is_as_loaded(name: str, file: Path) -> bool:
+    """Whether the file still is what the module was made from, as far as this process knows."""
+    spec, status = getattr(sys.modules.get(name), "__spec__", None), file.stat()
+    now = (spec, status.st_size, status.st_mtime_ns)
+    known = _loaded.get(name)
+    if known is None or known[0] is not spec:
+        _loaded[name] = known = now
+    return known[1:] == now[1:]
 
 
 def _origins(value: Any) -> Iterable[str]:

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+import msgspec
+
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import archive, manifest
 from cutecc.record.archive import Entry
@@ -183,8 +185,8 @@ def _without_dumps(compilation: Compilation) -> Compilation:
         compilation,
         artifacts=[artifact for artifact in compilation.artifacts if artifact.kind in _TO_RUN],
         traced=None,
-        steps=[replace(step, dump=None, dump_before=None) for step in compilation.steps],
-        failure=compilation.failure and replace(compilation.failure, reproducer=None),
+        steps=[msgspec.structs.replace(step, dump=None, dump_before=None) for step in compilation.steps],
+        failure=compilation.failure and msgspec.structs.replace(compilation.failure, reproducer=None),
     )
 
 

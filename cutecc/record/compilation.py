@@ -4,11 +4,11 @@ Everything here is plain data that the manifest spells as JSON (`cutecc.record.m
 snapshots and artifacts, live in `Compilation.files` under the names that the data refers to.
 """
 
-from __future__ import annotations
-
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 if TYPE_CHECKING:
     from cutecc.record.host_program import HostProgram
@@ -20,8 +20,7 @@ runs as a whole, a pass of cutecc's own, or one from a file or another package."
 ArtifactKind = Literal["llvm-ir", "ptx", "cubin", "sass", "host-program", "reproducer"]
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """One parameter of the compiled function."""
 
     name: str
@@ -31,8 +30,7 @@ class Parameter:
     """The annotation in the user's source."""
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """The host function's parameters, in call order, compile-time constants included."""
 
     function: str
@@ -40,11 +38,10 @@ class Signature:
     parameters: list[Parameter]
 
 
-@dataclass(frozen=True)
-class Workload:
+class Workload(msgspec.Struct, frozen=True):
     """How to run a kernel by itself, check it and rate it: what the header of its file says (`docs/arguments.md`)."""
 
-    outputs: list[str] = field(default_factory=list[str])
+    outputs: list[str] = []
     """The parameters that the kernel writes."""
     tolerance: float | None = None
     """The largest relative error that counts as equal."""
@@ -54,8 +51,7 @@ class Workload:
     """Floating-point operations of a run, as arithmetic over named sizes."""
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(msgspec.Struct, frozen=True):
     """What a pass said about a place in the user's program."""
 
     severity: Literal["remark", "warning", "error", "note"]
@@ -64,8 +60,7 @@ class Remark:
     """`file:line:column` of the user's frame."""
 
 
-@dataclass
-class Step:
+class Step(msgspec.Struct):
     """One pass of the pipeline, as it ran."""
 
     index: int
@@ -81,23 +76,21 @@ class Step:
     operations_before: dict[str, int] | None = None
     """Operations by dialect before the pass; `None` when they were not counted."""
     operations_after: dict[str, int] | None = None
-    remarks: list[Remark] = field(default_factory=list[Remark])
+    remarks: list[Remark] = []
     dump_before: str | None = None
     """The file that holds the module before this pass as text."""
     dump: str | None = None
     """The file that holds the module after this pass as text."""
 
 
-@dataclass(frozen=True)
-class Artifact:
+class Artifact(msgspec.Struct, frozen=True):
     """A file made from the lowered module."""
 
     kind: ArtifactKind
     file: str
 
 
-@dataclass(frozen=True)
-class Occupancy:
+class Occupancy(msgspec.Struct, frozen=True):
     """How many blocks of a kernel one SM holds at once, and why not more."""
 
     block_threads: int
@@ -110,8 +103,7 @@ class Occupancy:
     """Every resource that allows no further block: `registers`, `shared memory`, `threads`, `blocks`, `barriers`."""
 
 
-@dataclass(frozen=True)
-class KernelResources:
+class KernelResources(msgspec.Struct, frozen=True):
     """What one kernel takes of an SM. Memory in bytes, per thread or per block as said."""
 
     kernel: str
@@ -133,8 +125,7 @@ class KernelResources:
     """`None` when the block size or the dynamic shared memory is not known before the launch."""
 
 
-@dataclass(frozen=True)
-class Versions:
+class Versions(msgspec.Struct, frozen=True):
     """The tools that made a record."""
 
     cutecc: str
@@ -145,8 +136,7 @@ class Versions:
     nvdisasm: str | None = None
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """Why a compilation ended early."""
 
     stage: str
@@ -201,7 +191,7 @@ class Compilation:
         return next((self.files[artifact.file] for artifact in self.artifacts if artifact.kind == kind), None)
 
     @property
-    def host_program(self) -> HostProgram | None:
+    def host_program(self) -> "HostProgram | None":
         """What launches the kernel; `None` when the run stopped before there was one, or it could not be translated."""
         from cutecc.record import host_program  # late: a kernel is loaded before it is launched
 

@@ -254,7 +254,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class HostProgram:
-    """A host function as data; `cutecc.runtime.verification` says what makes one well formed."""
+    """A host function as data; `cutecc.runtime.program.verification` says what makes one well formed."""
 
     function: str
     """The symbol of the lowered host function."""

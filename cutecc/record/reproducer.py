@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import msgspec
@@ -43,7 +43,7 @@ class Reproducer:
 
     def header(self, file: str) -> str:
         """The comment lines that begin the file."""
-        data = json.dumps({"version": f"{MAJOR}.{MINOR}", **asdict(self)})
+        data = json.dumps({"version": f"{MAJOR}.{MINOR}", **msgspec.to_builtins(self)})
         # JSON escapes line breaks, so that the header stays one comment whatever the message says.
         return f"{MARK}{data}\n// {shlex.join(self.command(file)).encode('unicode_escape').decode()}\n"
 

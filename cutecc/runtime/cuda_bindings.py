@@ -20,11 +20,10 @@ from cutecc.runtime.driver import (
     KernelAttribute,
     failure,
 )
-from cutecc.runtime.launch import Launch, TensorMap
+from cutecc.runtime.launch import TENSOR_MAP_BYTES, Launch, TensorMap
 
 OLDEST = 12000
 """The driver version, as `cuDriverGetVersion` counts, from which libraries and `cuLaunchKernelEx` are there."""
-_TENSOR_MAP_BYTES = 128
 _DISABLE_TIMING = 2
 """`CU_EVENT_DISABLE_TIMING`."""
 
@@ -77,6 +76,11 @@ def load_bindings() -> Any:
 
 def _version(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _signed(number: int) -> int:
+    """32 bits as a C `int`."""
+    return ctypes.c_int(number).value
 
 
 def describe_status(cuda: Any, status: int) -> str:
@@ -196,15 +200,16 @@ class CudaBindings:
                 case "preferred_cluster", (x, y, z):
                     value.preferredClusterDim.x, value.preferredClusterDim.y, value.preferredClusterDim.z = x, y, z
                 case "cooperative", (flag,):
-                    value.cooperative = flag
+                    value.cooperative = _signed(flag)
                 case "programmatic_serialization", (flag,):
-                    value.programmaticStreamSerializationAllowed = flag
+                    value.programmaticStreamSerializationAllowed = _signed(flag)
                 case "programmatic_event", (event, flags, at_start):
                     value.programmaticEvent.event = self._cuda.CUevent(event)
-                    value.programmaticEvent.flags, value.programmaticEvent.triggerAtBlockStart = flags, at_start
+                    value.programmaticEvent.flags = _signed(flags)
+                    value.programmaticEvent.triggerAtBlockStart = _signed(at_start)
                 case "launch_completion_event", (event, flags):
                     value.launchCompletionEvent.event = self._cuda.CUevent(event)
-                    value.launchCompletionEvent.flags = flags
+                    value.launchCompletionEvent.flags = _signed(flags)
                 case _:
                     raise LaunchError(f"the launch attribute {name} with {len(operands)} numbers")
             attributes.append(attribute)
@@ -228,7 +233,7 @@ class CudaBindings:
             )
         except (ValueError, OverflowError):  # a number that is none of the enumeration's, or too wide
             return INVALID_VALUE
-        return int(status) if status else ctypes.string_at(int(encoded.getPtr()), _TENSOR_MAP_BYTES)
+        return int(status) if status else ctypes.string_at(int(encoded.getPtr()), TENSOR_MAP_BYTES)
 
     def order(self, first: int, then: int) -> None:
         cuda = self._cuda

@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import inspect
     from collections.abc import Callable
+
+
+class _Signature:
+    """`__signature__` of objects, not of classes: `inspect.signature` cannot read a slot."""
+
+    def __get__(self, target: object, owner: type[object]) -> inspect.Signature:
+        if target is None:
+            raise AttributeError("__signature__")
+        import inspect
+
+        kinds = {"args": inspect.Parameter.VAR_POSITIONAL, "kwargs": inspect.Parameter.VAR_KEYWORD}
+        return inspect.Signature([inspect.Parameter(name, kind) for name, kind in kinds.items()])
 
 
 class DirectCall:
@@ -16,6 +29,7 @@ class DirectCall:
     """
 
     __slots__ = ("__call__",)
+    __signature__ = _Signature()
 
     if TYPE_CHECKING:
         __call__: Callable[..., None]

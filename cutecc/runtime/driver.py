@@ -143,6 +143,7 @@ class Driver(Protocol):
 
 
 _HINTS = {
+    3: "a process that is forked after CUDA has been used cannot use it: start processes by 'spawn' or 'forkserver'",
     2: "free device memory, or use a smaller problem",
     100: "the driver sees no GPU: compare CUDA_VISIBLE_DEVICES with nvidia-smi -L",
     209: "compile the kernel for this GPU: --target native",

@@ -11,10 +11,10 @@ from cutecc.errors import LaunchError
 from cutecc.record.host_program import HostProgram
 from cutecc.runtime.binding import Binder, Bound
 from cutecc.runtime.block import ParameterBlock
-from cutecc.runtime.driver import INVALID_CONTEXT, Caller, failure
-from cutecc.runtime.evaluation import StatusError
+from cutecc.runtime.driver import INVALID_CONTEXT, INVALID_VALUE, Caller, failure
 from cutecc.runtime.launch import Launch, TensorMap
 from cutecc.runtime.library import Loaded
+from cutecc.runtime.program.evaluation import StatusError
 
 
 class CudaHost:
@@ -49,7 +49,9 @@ class CudaHost:
         for launch in launches:
             block = ParameterBlock(launch.kernel, launch.parameters)
             buffers.append(block.buffer)
-            if 0 in launch.grid:
+            if not _fits(launch):
+                starters.append(lambda _stream: INVALID_VALUE)
+            elif 0 in launch.grid:
                 starters.append(self._without_blocks(launch))
             else:
                 starters.append(self._driver.prepare(self._functions[launch.kernel.name], launch, block, self._caller))
@@ -57,15 +59,15 @@ class CudaHost:
 
     def _without_blocks(self, launch: Launch) -> Callable[[int], int]:
         """With arrays that have no elements, nothing. Any other empty grid is refused, as CUDA does."""
-        sizes = _sizes(self._binder, self._bound)
-        if any(0 in shape for shape in sizes.values()):
+        shapes = tensor_shapes(self._binder, self._bound)
+        if any(0 in shape for shape in shapes.values()):
             return lambda _stream: 0
-        shapes = ", ".join(f"'{name}' {_shape_text(shape)}" for name, shape in sizes.items())
+        arguments = ", ".join(f"'{name}' {_shape_text(shape)}" for name, shape in shapes.items())
 
         def refuse(_stream: int) -> int:
             raise LaunchError(
                 f"'{launch.kernel.name}' would be launched with the grid {launch.grid}, which has no blocks",
-                notes=[f"the arguments: {shapes}"] if shapes else [],
+                notes=[f"the arguments: {arguments}"] if arguments else [],
                 hints=["the host function computes it; a size smaller than a tile, divided and rounded down, gives 0"],
             )
 
@@ -103,7 +105,7 @@ def reporter(loaded: Loaded, program: HostProgram) -> Callable[[int, int], NoRet
     return report
 
 
-def _sizes(binder: Binder, bound: Bound) -> Mapping[str, tuple[int, ...]]:
+def tensor_shapes(binder: Binder, bound: Bound) -> Mapping[str, tuple[int, ...]]:
     """The shape of every tensor of a call."""
     shapes: dict[str, tuple[int, ...]] = {}
     for parameter in binder.parameters:
@@ -113,6 +115,14 @@ def _sizes(binder: Binder, bound: Bound) -> Mapping[str, tuple[int, ...]]:
                 int(next(dynamic)) if isinstance(size, Dynamic) else size for size in parameter.sizes
             )
     return shapes
+
+
+def _fits(launch: Launch) -> bool:
+    """Whether the driver's integers hold what the program asks for: events have 64 bits, all else 32."""
+    numbers = [launch.shared_bytes]
+    for name, operands in launch.attributes.items():
+        numbers += operands[1:] if name.endswith("_event") else operands
+    return not any(number >> 32 for number in numbers)
 
 
 def _shape_text(shape: Sequence[int]) -> str:

@@ -9,6 +9,9 @@ from cutecc.record.host_program import AttributeName, KernelEntry
 
 Dim3 = tuple[int, int, int]
 
+TENSOR_MAP_BYTES = 128
+"""Of a TMA descriptor."""
+
 
 @dataclass(slots=True)
 class Launch:

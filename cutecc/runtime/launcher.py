@@ -19,17 +19,17 @@ from cutecc.runtime.binding import Binder, Bound
 from cutecc.runtime.device import CudaDevice, choose
 from cutecc.runtime.direct_call import DirectCall, set_call
 from cutecc.runtime.driver import Caller, Driver, DriverFunctions
-from cutecc.runtime.evaluation import Evaluator, StatusError
 from cutecc.runtime.host import CudaHost, explained, recover, reporter
 from cutecc.runtime.launch import Launch
 from cutecc.runtime.library import Library, Loaded, unload_retired
-from cutecc.runtime.native_switch import NativeSwitch
-from cutecc.runtime.plan import Plan, make_plan
+from cutecc.runtime.native.switch import NativeSwitch
 from cutecc.runtime.prepared import Prepared
+from cutecc.runtime.program.evaluation import Evaluator, StatusError
+from cutecc.runtime.program.plan import Plan, make_plan
+from cutecc.runtime.program.verification import verify
 from cutecc.runtime.reading import Reader
 from cutecc.runtime.recent import Recent
 from cutecc.runtime.streams import current_stream
-from cutecc.runtime.verification import verify
 
 _REMEMBERED = 256
 """Kinds of calls (shapes, strides, scalars) whose plans are kept, per kernel and thread; the last so many at least."""
@@ -251,12 +251,12 @@ class Launcher:
 
     def _plan(self, bound: Bound) -> Plan | None:
         """A plan for calls like this one; `None` for the first one, and where there can be none."""
-        planned = self._plans.get(bound.key)
+        with self._lock:
+            planned = self._plans.get(bound.key)
+            if planned is None and self._seen.get(bound.key) is None:
+                self._seen.put(bound.key, True)
+                return None
         if planned is None:
-            with self._lock:
-                if self._seen.get(bound.key) is None:
-                    self._seen.put(bound.key, True)
-                    return None
             planned = (make_plan(self.program, bound.leaves, self.binder.varying),)
             with self._lock:
                 self._plans.put(bound.key, planned)
@@ -313,9 +313,11 @@ class Launcher:
         if (kernel := self._served()) is not None:
             set_call(kernel, self.call)
 
-    def _install(self, call: Callable[..., None]) -> None:
-        vars(self)["call"] = call
-        self._tell_served()
+    def _install(self, call: Callable[..., None], loaded: object) -> None:
+        with self._lock:
+            if loaded in self._loaded.values():  # else another thread has unloaded it meanwhile
+                vars(self)["call"] = call
+                self._tell_served()
 
     def _resources(self, device: int) -> tuple[list[int], DriverFunctions, Loaded]:
         loaded = self.load(device)

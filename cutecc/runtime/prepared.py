@@ -6,7 +6,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from cutecc.config import Settings
 from cutecc.errors import LaunchError
@@ -14,11 +14,11 @@ from cutecc.record.host_program import HostProgram
 from cutecc.runtime.binding import Binder, Bound
 from cutecc.runtime.direct_call import DirectCall, set_call
 from cutecc.runtime.driver import Caller
-from cutecc.runtime.evaluation import Evaluator, StatusError
-from cutecc.runtime.host import CudaHost, recover, reporter
+from cutecc.runtime.host import CudaHost, recover, reporter, tensor_shapes
 from cutecc.runtime.library import Loaded
-from cutecc.runtime.native_switch import CALLS_BEFORE
-from cutecc.runtime.plan import make_plan
+from cutecc.runtime.native.switch import CALLS_BEFORE
+from cutecc.runtime.program.evaluation import Evaluator, StatusError
+from cutecc.runtime.program.plan import make_plan
 from cutecc.runtime.streams import current_stream, read_stream
 
 
@@ -44,7 +44,8 @@ class Prepared(DirectCall):
 
         def call(*, stream: Any = None) -> None:
             prepared = this()
-            assert prepared is not None
+            if prepared is None:
+                raise LaunchError("the prepared call is gone")
             prepared._call_in_python(stream)
 
         self._in_python = call
@@ -83,6 +84,12 @@ class Prepared(DirectCall):
             self._calls_before -= 1
             if not self._calls_before and (builtin := self._machine_code()) is not None:
                 set_call(self, builtin)
+                if not self._loaded.library.is_loaded:  # another thread has unloaded it meanwhile
+                    self._leave_machine_code()
+
+    def __reduce__(self) -> NoReturn:
+        # Neither what is loaded nor the machine code of this object can be another's.
+        raise TypeError("a prepared call cannot be copied or pickled: prepare the call again")
 
     def __repr__(self) -> str:
         names = ", ".join(kernel.name for kernel in self._program.kernels)
@@ -90,13 +97,15 @@ class Prepared(DirectCall):
 
     def _machine_code(self) -> Callable[[], object] | None:
         """The same call as a builtin, `None` where there can be none."""
-        from cutecc.runtime import native
+        from cutecc.runtime.native import builtin
 
         bound, loaded, driver = self._bound, self._loaded, self._loaded.device.driver
         if bound.after or bound.library not in (None, "torch"):
             return None
+        if any(0 in shape for shape in tensor_shapes(self._binder, bound).values()):
+            return None  # launches without blocks are left out, which only Python does
         try:
-            return native.build_prepared(
+            return builtin.build_prepared(
                 self._program,
                 bound.leaves,
                 functions=[loaded.functions[kernel.name] for kernel in self._program.kernels],
@@ -108,7 +117,7 @@ class Prepared(DirectCall):
                 stream_of=sys.modules["torch"].Tensor if bound.library == "torch" else None,
                 keep=loaded,
             )
-        except native.Unsupported:
+        except builtin.Unsupported:
             return None
 
     def _order(self, stream: int) -> None:

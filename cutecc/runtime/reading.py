@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from cutecc.arguments.arrays import may_be_negated
 from cutecc.arguments.specs import (
     Dynamic,
     NoneSpec,
@@ -165,7 +166,7 @@ class _Code:
             self._has_torch = True
             self._dtype(variable, value.dtype)
             self._on_device(_torch_device(variable, value))
-            self._address(parameter, variable, f"{variable}.data_ptr()")
+            self._memory(parameter, variable, value)
             self._shape(parameter, variable)
             assert isinstance(parameter.spec, TensorSpec)
             row_major = parameter.compact is not None and parameter.spec.order is None
@@ -180,6 +181,7 @@ class _Code:
             self._dtype(variable, value.dtype)
             self._on_device(f"{variable}.data.device_id")
             self._address(parameter, variable, f"{variable}.data.ptr")
+            self._unless.append(f"not _a{variable}")
             self._shape(parameter, variable)
             if parameter.sizes:
                 self._key.append(f"{variable}.strides")
@@ -197,7 +199,7 @@ class _Code:
         self._has_torch = True
         self._dtype(variable, value.dtype)
         self._on_device(_torch_device(variable, value))
-        self._address(parameter, variable, f"{variable}.data_ptr()")
+        self._memory(parameter, variable, value)
         return True
 
     def _scalar(self, variable: str, value: Any) -> bool:
@@ -223,6 +225,15 @@ class _Code:
             self._loads.append(f"_device = {device}")
         else:
             self._unless.append(f"{device} != _device")
+
+    def _memory(self, parameter: CallParameter, variable: str, tensor: Any) -> None:
+        """Reads where a torch tensor's elements are."""
+        assert isinstance(parameter.spec, TensorSpec | PointerSpec)
+        self._address(parameter, variable, f"{variable}.data_ptr()")
+        # The memory may be gone, and its elements may have to be negated.
+        self._unless.append(f"not _a{variable}")
+        if may_be_negated(parameter.spec.dtype) and hasattr(tensor, "is_neg"):
+            self._unless.append(f"{variable}.is_neg()")
 
     def _address(self, parameter: CallParameter, variable: str, address: str) -> None:
         name = f"_a{variable}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from contextlib import suppress
 from typing import Any
 
 from cutecc.arguments.arrays import Array
@@ -72,7 +73,8 @@ def _number(parameter: CallParameter, value: Any) -> int | float:
     if hasattr(value, "__index__"):
         return operator.index(value)
     if hasattr(value, "__float__"):
-        return float(value)
+        with suppress(TypeError, ValueError, OverflowError):
+            return float(value)
     refuse(parameter, _text(value), "a number is needed")
 
 
@@ -82,7 +84,10 @@ def _array_number(parameter: CallParameter, value: Any) -> int | float:
     on_gpu = value.is_cuda if hasattr(value, "is_cuda") else hasattr(value, "__cuda_array_interface__")
     if on_gpu:
         refuse(parameter, _text(value), "reading it would wait for the GPU", ["pass x.item()"])
-    number = value.item() if tuple(value.shape) == () and hasattr(value, "item") else None
+    number: object = None
+    if tuple(value.shape) == () and hasattr(value, "item"):
+        with suppress(RuntimeError):  # torch's tensors without memory have no number
+            number = value.item()
     if not isinstance(number, int | float):
         refuse(parameter, _text(value), "one number is needed", ["pass x.item()"])
     return number

@@ -31,10 +31,15 @@ def read_stream(value: Any) -> int:
 
 def find_stream(value: Any) -> int | None:
     """As `read_stream`, but `None` for what is no stream."""
+    stream = _handle(value)
+    return stream if stream is not None and 0 <= stream < 1 << 64 else None
+
+
+def _handle(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return value if 0 <= value < 1 << 64 else None
+        return value
     if isinstance(stream := getattr(value, "cuda_stream", None), int):
         return stream
     protocol: Any = getattr(value, "__cuda_stream__", None)

@@ -101,18 +101,19 @@ def measure(
 ) -> dict[str, Samples]:
     """Time each contestant `runs` times, taking turns: A B C A B C …, so that all see the same clocks and heat.
 
-    A contestant's calls do the same work on different memory; they take turns too. Work shorter than `SHORT` is timed
-    as a graph of many calls. With `cold_l2` every sample is one call after the L2 cache was flushed. Without `runs`,
+    A contestant's calls do the same work on different memory; they take turns too. When the work of any is shorter than
+    `SHORT`, all are timed as graphs of many calls. With `cold_l2` every sample is one call after the L2 cache was flushed. Without `runs`,
     as many as fill a second, but 20 to 200. Every contestant has been warmed up until its times were stable.
     """
-    ready: dict[str, _Contestant] = {}
-    costs: list[float] = []
-    for name, calls in contestants.items():
-        cost = warm_up(calls, clock)
-        ready[name] = _prepared(calls, cost, clock, cold_l2)
-        costs.append(cost * ready[name].calls_per_sample)
+    costs = {name: warm_up(calls, clock) for name, calls in contestants.items()}
+    in_graphs = not cold_l2 and min(costs.values()) < SHORT
+    ready = {
+        name: _captured(calls, costs[name], clock) if in_graphs else _Contestant(calls, None, 1, True)
+        for name, calls in contestants.items()
+    }
+    total = sum(cost * ready[name].calls_per_sample for name, cost in costs.items())
     if runs is None:
-        runs = min(_MOST_RUNS, max(_LEAST_RUNS, int(_TOTAL / max(1.0, sum(costs)))))
+        runs = min(_MOST_RUNS, max(_LEAST_RUNS, int(_TOTAL / max(1.0, total))))
     found: dict[str, list[float]] = {name: [] for name in contestants}
     for first in range(0, runs, _QUEUED):
         pending: list[tuple[str, Any, Any]] = []
@@ -164,9 +165,8 @@ def _timed(calls: Sequence[Call], count: int, first: int, clock: Clock) -> tuple
     return spent / count, spent
 
 
-def _prepared(calls: Sequence[Call], cost: float, clock: Clock, cold_l2: bool) -> _Contestant:
-    if cold_l2 or cost >= SHORT:
-        return _Contestant(calls, None, 1, True)
+def _captured(calls: Sequence[Call], cost: float, clock: Clock) -> _Contestant:
+    """Many calls in a graph; one by one where they cannot be captured."""
     # Every memory the same number of times.
     rounds = math.ceil(_SAMPLE / max(cost, 0.1) / len(calls))
     count = min(_MOST_CALLS, max(1, rounds) * len(calls))

@@ -18,8 +18,9 @@ from cutecc.arguments.specs import (
     StreamSpec,
     TensorSpec,
     TupleSpec,
+    parse_spec,
 )
-from cutecc.errors import UsageError
+from cutecc.errors import SourceLocation, UsageError
 from cutecc.record import Signature
 from cutecc.trial.sizes import values_of, with_sizes
 from cutecc.trial.tensors import Tensor
@@ -77,9 +78,10 @@ class Arguments:
 
 def specs_of(signature: Signature) -> dict[str, Spec]:
     """The specs of a compiled kernel's parameters by name. `SpecError` for one that is no spec, as of an object."""
-    from cutecc.arguments.specs import parse_spec
-
-    return {parameter.name: parse_spec(parameter.spec) for parameter in signature.parameters}
+    return {
+        each.name: parse_spec(each.spec, SourceLocation(f"argument '{each.name}'", column=1, text=each.spec))
+        for each in signature.parameters
+    }
 
 
 def make_arguments(

@@ -43,8 +43,10 @@ def expected_outputs(result: Any, outputs: Sequence[str]) -> list[Any]:
     """
     arrays: list[Any] = list(cast("Sequence[Any]", result)) if isinstance(result, tuple | list) else [result]
     if len(arrays) != len(outputs):
-        named = ", ".join(outputs) or "none"
-        raise UsageError(f"the reference returns {len(arrays)} arrays for {len(outputs)} outputs: {named}")
+        raise UsageError(
+            f"the reference returns {len(arrays)} arrays, and the outputs are {', '.join(outputs) or 'none'}",
+            hints=["it returns one array for each of `outputs`, in that order"],
+        )
     for name, array in zip(outputs, arrays, strict=True):
         if array is None or np.asarray(array).dtype.kind not in "fiub":
             raise UsageError(f"the reference returns no array of numbers for '{name}'")

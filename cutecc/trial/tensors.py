@@ -85,7 +85,13 @@ class Tensor:
         per_byte, size = self.elements.per_byte, self.elements.code.itemsize
         self._first = self.offset * per_byte
         span = -(-self.placement.span // per_byte) * per_byte
-        self._image = np.full(self._first + span * size + _GUARD * per_byte, self.elements.poison, "u1")
+        total = self._first + span * size + _GUARD * per_byte
+        try:
+            self._image = np.full(total, self.elements.poison, "u1")
+        except (MemoryError, ValueError):  # numpy's words for more than memory holds, and for more than it can address
+            raise UsageError(
+                f"argument '{name}' has {total:,} bytes, which this machine cannot hold", hints=["give smaller sizes"]
+            ) from None
         self._sent = self._image
 
     @property

@@ -152,3 +152,37 @@ def test_the_example_runs_on_a_cluster() -> None:
     assert [line.split()[0] for line in lines[1:]] == ["64x64", "128x128", "128x100"]
     assert "tile (128, 100)" in lines[3]
     assert int(lines[1].split()[1]) > 0
+
+
+def test_files_with_helpers_of_the_same_name(tmp_path: Path) -> None:
+    """One worker traces both; each has the helper that lies beside it."""
+    source = (
+        "import index\n"
+        "from cutlass import cute\n"
+        "@cute.kernel\n"
+        "def kernel(x: cute.Tensor):\n"
+        "    x[0] = x[index.VALUE]\n"
+        "@cute.jit\n"
+        "def launch(x: cute.Tensor):\n"
+        "    kernel(x).launch(grid=[1, 1, 1], block=[1, 1, 1])\n"
+    )
+    for value in (1, 2):
+        folder = tmp_path / str(value)
+        folder.mkdir()
+        (folder / "kernel.py").write_text(source)
+        (folder / "index.py").write_text(f"VALUE = {value}\n")
+    jobs = [Job(str(tmp_path / str(value) / "kernel.py"), args={"x": "f32[?]"}, target="sm_80") for value in (1, 2)]
+    first, second = compile_many(jobs, workers=1)
+    assert isinstance(first, cutecc.Kernel)
+    assert isinstance(second, cutecc.Kernel)
+    assert first.ptx is not None
+    assert second.ptx is not None
+    assert "+4]" in first.ptx
+    assert "+8]" in second.ptx
+
+
+def test_two_jobs_for_one_folder_are_refused(tmp_path: Path) -> None:
+    jobs = [Job(str(COPY), target=target, output=tmp_path / "record") for target in ("sm_80", "sm_90a")]
+    with pytest.raises(UsageError, match="two jobs would be written to"):
+        compile_many(jobs)
+    assert not (tmp_path / "record").exists()

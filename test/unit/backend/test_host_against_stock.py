@@ -23,9 +23,9 @@ from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.planning import uses_lir
 from cutecc.record.host_program import HostProgram, Leaf
-from cutecc.runtime.evaluation import Evaluator, StatusError
 from cutecc.runtime.launch import Launch, TensorMap
-from cutecc.runtime.verification import verify
+from cutecc.runtime.program.evaluation import Evaluator, StatusError
+from cutecc.runtime.program.verification import verify
 
 SOURCES = sorted(path.stem for folder in (KERNELS, EXAMPLES) for path in folder.glob("*.py"))
 RUNS = 6

@@ -13,7 +13,8 @@ from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.record import Compilation
-from cutecc.runtime.verification import verify
+from cutecc.request import Edit
+from cutecc.runtime.program.verification import verify
 
 
 def compiled(module: bytes | str, target: str, **options: object) -> Compilation:
@@ -53,9 +54,15 @@ def test_a_run_that_stops_before_the_code_says_nothing(small_kernel: TracedKerne
     assert (record.artifacts, record.warnings) == ([], [])
 
 
-def test_a_run_that_begins_too_late_says_so(small_kernel: TracedKernel):
+def test_a_run_from_a_later_dump_has_none(small_kernel: TracedKernel):
     lowered = after(small_kernel.bytecode, "convert-scf-to-cf", small_kernel.target)
     record = compiled(lowered, small_kernel.target, start_after="convert-scf-to-cf")
+    assert (record.host_program, record.warnings) == (None, [])
+
+
+def test_a_pipeline_without_the_pass_says_so(small_kernel: TracedKernel):
+    lowered = after(small_kernel.bytecode, "core-to-llvm-prepare", small_kernel.target)
+    record = compiled(lowered, small_kernel.target, edits=(Edit("without", "core-to-llvm-prepare"),))
     assert record.host_program is None
     assert messages(record) == [
         "cutecc cannot launch this kernel: the run did not go through the pass core-to-llvm-prepare"

@@ -10,8 +10,8 @@ from cutecc.backend.host import UntranslatableError, launches_kernels, translate
 from cutecc.errors import LaunchError
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.record.host_program import HostProgram, KernelParameter, Op, decode, encode
-from cutecc.runtime.evaluation import Evaluator
-from cutecc.runtime.verification import verify
+from cutecc.runtime.program.evaluation import Evaluator
+from cutecc.runtime.program.verification import verify
 
 
 def translated(*operations: str, kernels: str = "", functions: str = "") -> HostProgram:

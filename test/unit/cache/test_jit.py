@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +17,7 @@ import cutecc
 from cutecc.errors import UsageError
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.traced import TraceRequest
+from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.jit_function import JitFunction
 from cutecc.kernel import Kernel
 from cutecc.request import CompileOptions
@@ -21,6 +26,8 @@ SOURCE = '''
 import cuda.bindings.driver as cuda
 import cutecc
 import cutlass
+import dataclasses
+import jit_elsewhere as elsewhere
 from cutlass import cute
 from cutecc.request import CompileOptions
 
@@ -63,6 +70,23 @@ class Fill:
     def run(self, x: cute.Tensor):
         kernel(x, self.value, cutlass.Float32(2.0)).launch(grid=[1, 1, 1], block=[1, 1, 1])
 
+    @classmethod
+    @cutecc.jit(target="sm_80", options=options, pipeline="canonicalize")
+    def ones(cls, x: cute.Tensor):
+        kernel(x, 1, cutlass.Float32(2.0)).launch(grid=[1, 1, 1], block=[1, 1, 1])
+
+
+@dataclasses.dataclass
+class Settings:
+    unroll: int
+
+
+@cutecc.jit
+def calls_others(x: cute.Tensor):
+    both(x)
+    elsewhere.plain(x)
+    Fill(2).run(x)
+
 
 class Slotted:
     __slots__ = ()
@@ -74,18 +98,38 @@ class Slotted:
 '''
 
 
+ELSEWHERE = """
+import cutecc as cc
+from cutlass import cute
+
+@cute.kernel
+def store(x: cute.Tensor):
+    x[0] = x[1]
+
+@cc.jit
+def plain(x: cute.Tensor):
+    if x.shape[0] > 4:
+        store(x).launch(grid=[1, 1, 1], block=[1, 1, 1])
+"""
+
+
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+def module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     import importlib.util
 
     path = tmp_path_factory.mktemp("jit") / "jit_kernels.py"
     path.write_text(SOURCE)
+    path.with_name("jit_elsewhere.py").write_text(ELSEWHERE)
+    sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location("jit_kernels", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules["jit_kernels"] = module
     spec.loader.exec_module(module)
-    return module
+    yield module
+    sys.path.remove(str(path.parent))
+    del sys.modules["jit_kernels"], sys.modules["jit_elsewhere"]
 
 
 @pytest.fixture
@@ -242,6 +286,44 @@ def test_methods_belong_to_their_objects(module: ModuleType) -> None:
     assert isinstance(module.Fill.run, JitFunction)
     with pytest.raises(UsageError, match="no room"):
         module.Slotted().run(x)
+
+
+def test_a_copy_of_an_object_has_methods_of_its_own(module: ModuleType) -> None:
+    fill = module.Fill(1)
+    fill.run.compile(array(8))
+    for each in (copy.copy(fill), copy.deepcopy(fill), pickle.loads(pickle.dumps(fill))):
+        assert each.run.__wrapped__.__self__ is each
+        assert each.run is each.run
+        assert not each.run.kernels
+    assert len(fill.run.kernels) == 1
+    assert pickle.loads(pickle.dumps(module.plain)) is module.plain
+
+
+def test_class_methods(module: ModuleType) -> None:
+    kernel = module.Fill.ones.compile(array(8))
+    assert module.Fill(3).ones.compile(array(8)) is kernel
+
+
+def test_a_dataclass_is_a_constant_by_its_fields(module: ModuleType, scale: JitFunction) -> None:
+    one = module.Settings(1)
+    first = scale.compile(array(8), one)
+    assert scale.compile(array(8), module.Settings(1)) is first
+    one.unroll = 2
+    assert scale.compile(array(8), one) is not first
+    assert len(scale.kernels) == 2, "also where their specs are the same"
+
+
+def test_called_in_a_trace_it_is_part_of_it(module: ModuleType) -> None:
+    """Whether it is a method, has its own `@cute.jit`, or stands in another file that calls cutecc otherwise."""
+    options = CompileOptions(artifacts=())
+    traced = cutecc.trace(module.calls_others, "f32[?]", target="sm_80")
+    with fresh_context():
+        text = to_text(parse(traced.bytecode))
+    kernel = cutecc.compile(module.calls_others, "f32[?]", target="sm_80", pipeline="canonicalize", options=options)
+    assert [parameter.name for parameter in kernel.compilation.signature.parameters] == ["x"]
+    assert text.count("cuda.launch_ex") == 3
+    assert text.count("scf.if") >= 2
+    assert not module.both.kernels
 
 
 @pytest.mark.parametrize("name", ["plain", "both", "scale"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from collections.abc import Iterator
@@ -16,12 +17,14 @@ from hypothesis import strategies as st
 
 from cutecc import caching, planning
 from cutecc.ir.canonical import canonical_hash, kernel_name
+from cutecc.ir.mlir import ir
 from cutecc.ir.modules import fresh_context, parse, to_text
+from cutecc.passes import registry
 from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
-from cutecc.passes.sources import source_files
+from cutecc.passes.sources import module_files, source_files
 from cutecc.passes.verifying import verify_after
 from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest, Edit
 
@@ -79,6 +82,25 @@ def test_the_users_name_of_a_kernel_counts(text: str) -> None:
     renamed = text.replace("kernel_cutlass_copy_kernel_", "kernel_cutlass_move_kernel_")
     assert renamed != text
     assert hash_of(renamed) != hash_of(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"cute.print"() <{{fmt = "cutlass_{0}"}}> : () -> ()',
+        "func.call @cutlass_{0}() : () -> ()",
+        '"test.text"() {{text = "kernel_cutlass_{0}"}} : () -> ()',
+    ],
+)
+def test_other_names_that_begin_like_the_dsls_count(line: str) -> None:
+    def module(name: str) -> str:
+        body = line.format(name)
+        return f"func.func private @cutlass_{name}()\nfunc.func @cutlass_host_1() {{\n{body}\nreturn\n}}"
+
+    with fresh_context() as context:
+        context.allow_unregistered_dialects = True
+        one, other = (canonical_hash(ir.Module.parse(module(name))) for name in ("one", "other"))
+    assert one != other
 
 
 @pytest.mark.parametrize(
@@ -215,8 +237,6 @@ class Nothing(ModulePass):
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """A module of the user's that defines a pass and imports a second one."""
-    import importlib
-
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "cache_helper.py").write_text("VALUE = 1\n")
     (tmp_path / "cache_pass.py").write_text(PASS.format(helper="cache_helper"))
@@ -235,16 +255,40 @@ def test_a_pass_counts_by_its_source(text: str, module: ModuleType, tmp_path: Pa
     assert key(option=1) != first
     with (tmp_path / "cache_helper.py").open("a") as file:
         file.write("# changed\n")
+    assert key() is None, "the module is still what the file was"
+    importlib.reload(sys.modules["cache_helper"])
     second = key()
     assert second not in (None, first), "what it imports counts too"
     with (tmp_path / "cache_pass.py").open("a") as file:
         file.write("# changed\n")
+    importlib.reload(module)
     assert key() not in (None, first, second)
 
 
 def test_the_files_of_a_pass(module: ModuleType, tmp_path: Path) -> None:
     assert source_files([module.Nothing()]) == {tmp_path / "cache_pass.py", tmp_path / "cache_helper.py"}
     assert source_files(Pipeline.parse("canonicalize,convert-vector-to-scf")) == set(), "the wheel's, and ours"
+    assert module_files(["cache_pass", "cutecc.driver"]) == source_files([module.Nothing()])
+
+
+def test_a_named_pipeline_has_its_files(
+    text: str, module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They decide which passes run, so a direct entry depends on them."""
+    monkeypatch.setattr(registry, "_pipelines", {})
+
+    def build(target: object, options: object) -> Pipeline:
+        return Pipeline.parse("canonicalize")
+
+    build.__module__ = module.__name__
+    registry.register_pipeline("of-a-file", build)
+    request = CompileRequest(text.encode(), "sm_80", "kernel", options=replace(PLAIN, pipeline="of-a-file"))
+    with fresh_context():
+        parsed = parse(request.module)
+        slot = caching.slot_for(request, planning.plan(request, parsed), parsed)
+    assert slot is not None
+    assert {str(tmp_path / "cache_pass.py"), str(tmp_path / "cache_helper.py")} <= {*slot.sources}
+    assert slot.key == key_of(text, replace(PLAIN, pipeline="canonicalize"))
 
 
 def test_a_pass_without_a_source_cannot_be_cached(text: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from cutecc.cli import subject as subjects
 from cutecc.cli.bench import measurement_table
 from cutecc.cli.subject import Function, Subject
 from cutecc.record import Workload
+from cutecc.request import CompileOptions
 from cutecc.runtime.timing import Samples
 from cutecc.runtime.workspace import Workspace
 
@@ -51,11 +52,11 @@ class Bench:
         self.kernels: dict[str, TimedKernel] = {}
         self.loaded: list[tuple[str, str]] = []
 
-    def __call__(self, *options: str, peers: tuple[Function, ...] = ()) -> Any:
+    def __call__(self, *options: str, peers: tuple[Function, ...] = (), input_: str = "kernel.py") -> Any:
         self.cuda = FakeCuda(launch_cost=0.0)
         specs = {"x": parse_spec("f32[?M=100, ?N=1000]"), "y": parse_spec("f32[?M, ?N]")}
 
-        def load(text: str, *, options: Any, **others: Any) -> Subject:
+        def load(text: str, *, options: Any = CompileOptions(), **others: Any) -> Subject:
             self.loaded.append((text, str(options.pipeline)))
             factor = 2.0 if text == "slow.py" else 0.5 if options.pipeline == "open" else 1.0
             kernel = TimedKernel(self.cuda, Path(text).stem, factor)
@@ -65,13 +66,14 @@ class Bench:
 
         self._monkeypatch.setattr(bench_command, "open_device", lambda name: Workspace(driver=self.cuda))
         self._monkeypatch.setattr(subjects, "load_subject", load)
-        return CliRunner().invoke(bench_command.bench, ["kernel.py", *options])
+        return CliRunner().invoke(bench_command.bench, [input_, *options])
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Bench:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "kernel.py").touch()
     return Bench(monkeypatch)
 
 
@@ -164,6 +166,17 @@ def test_a_folder_that_is_not_there_is_an_error_before_anything_is_timed(bench: 
     assert not bench.loaded
 
 
+def test_a_plot_that_cannot_be_drawn_is_an_error_before_anything_is_timed(bench: Bench) -> None:
+    result = bench("--plot", "out.txt")
+    assert "its name has to end in .svg, .png, .pdf" in str(result.exception)
+    assert not bench.loaded
+
+
+def test_contestants_have_different_names(bench: Bench) -> None:
+    result = bench("--against", "open", "--against", "open")
+    assert "several are called kernel (open)" in str(result.exception)
+
+
 def table(width: int) -> str:
     rates = Rates(4000.0, 700.0)
     rows = [
@@ -184,6 +197,16 @@ def test_the_table_fits_and_loses_nothing(width: int) -> None:
         assert wanted in text, wanted
     assert ("p10 to p90" in text) == (width == 200)
     assert "…" not in text
+
+
+def test_a_record_is_not_compiled_with_another_pipeline(bench: Bench, tmp_path: Path) -> None:
+    for record in ("k.cutecc", "folder"):
+        (tmp_path / record).mkdir()
+        result = bench("--against", "open", input_=record)
+        assert "--against open: a bundle cannot be compiled with another pipeline" in str(result.exception)
+    result = bench("--against", "k.cutecc", "--pipeline", "open", "--runs", "2")
+    assert result.exit_code == 0, result.output
+    assert bench.loaded[-2:] == [("kernel.py", "open"), ("k.cutecc", "nvidia")]
 
 
 def test_where_there_is_no_gpu_it_says_so(cutecc: Any) -> None:

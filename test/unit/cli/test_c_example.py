@@ -11,8 +11,8 @@ import pytest
 
 import cutecc as package
 from cutecc.kernel import Kernel
-from cutecc.runtime.evaluation import Evaluator
 from cutecc.runtime.launch import Launch
+from cutecc.runtime.program.evaluation import Evaluator
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "c" / "launch_add.c"

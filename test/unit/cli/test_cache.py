@@ -121,3 +121,8 @@ def test_compiling_a_module_twice(cutecc: Run, small_kernel, cache_dir: Path) ->
     assert json.loads(cutecc(*arguments).stdout)["cached"]
     assert not json.loads(cutecc(*arguments, "--no-cache").stdout)["cached"]
     assert not json.loads(cutecc(*arguments, "--timing").stdout)["cached"]
+
+
+def test_a_limit_that_is_no_size(cutecc) -> None:
+    done = cutecc("cache", "info", env={"CUTECC_CACHE_SIZE": "-1"}, status=2)
+    assert done.stderr.startswith("error: CUTECC_CACHE_SIZE: '-1' is not a size\nhint: ")

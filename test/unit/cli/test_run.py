@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -46,15 +46,18 @@ class PythonKernel:
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Runs `cutecc run` for `y = 2 * x`, done by a function."""
     (tmp_path / "check.py").write_text("def twice(x):\n    return x * 2\n\ndef thrice(x):\n    return x * 3\n")
+    (tmp_path / "double.py").touch()
     monkeypatch.chdir(tmp_path)
 
-    def go(function: Callable[..., None], *options: str, reference: str | None = "twice") -> Any:
+    def go(
+        function: Callable[..., None], *options: str, reference: str | None = "twice", outputs: Sequence[str] = ("y",)
+    ) -> Any:
         cuda = FakeCuda()
         specs = {"x": parse_spec("f32[?M=3, ?N=40]:(?LD{i64}=50, 1)"), "y": parse_spec("f32[?M, ?N]")}
         subject = Subject(
             PythonKernel(cuda, function),  # pyright: ignore[reportArgumentType]
             specs,
-            Workload(["y"], 1e-6, "8 * M * N", None),
+            Workload([*outputs], 1e-6, "8 * M * N", None),
             Function("check.py", reference) if reference else None,
         )
         monkeypatch.setattr(run_command, "open_device", lambda name: Workspace(driver=cuda))
@@ -182,8 +185,22 @@ def test_where_there_is_no_gpu_it_says_so_and_what_to_do(cutecc: Any, tmp_path: 
     assert not any(tmp_path.iterdir())
 
 
+def test_a_file_without_outputs_is_not_called_right(run: Any) -> None:
+    result = run(double, "--json", outputs=[])
+    assert json.loads(result.output)["ok"] is None
+    assert "nothing was compared: the file names no outputs\n" in run(double, outputs=[]).output
+
+
 def test_wrong_requests(cutecc: Any) -> None:
+    """All of them are found before a GPU is asked for."""
     file = EXAMPLES / "elementwise_add.py"
+    assert "there is no file nothing.py" in cutecc("run", "nothing.py:add", status=2).stderr
+    assert "there is no file nothing.cutecc" in cutecc("bench", "nothing.cutecc", status=2).stderr
+    assert "No such option '--stop-after'" in cutecc("run", file, "--stop-after", "cse", status=2).stderr
+    assert "there is no file no.py" in cutecc("run", file, "--reference", "no.py:f", status=2).stderr
+    assert "there is no folder nowhere" in cutecc("run", file, "--save", "nowhere/c.npz", status=2).stderr
+    refused = cutecc("run", file, "--inputs", file, status=2).stderr
+    assert "is no .npz file of numbers" in refused and "pickle" not in refused
     assert "no device is called 'tpu:0'" in cutecc("run", file, "--device", "tpu:0", status=2).stderr
     assert "one value for each size" in cutecc("run", file, "--size", "M=1,2", status=2).stderr
     assert "--size takes NAME=NUMBER" in cutecc("run", file, "--size", "100", status=2).stderr

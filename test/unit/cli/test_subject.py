@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from fake_cuda import FakeCuda
 
-from cutecc.cli.subject import Subject, load_subject
+from cutecc.cli.subject import Subject, check_input, load_subject
 from cutecc.errors import UsageError
+from cutecc.request import CompileOptions
 from cutecc.runtime.workspace import Workspace
 from cutecc.trial.arguments import make_arguments
 from cutecc.trial.on_device import DeviceArguments
@@ -61,6 +62,8 @@ def test_specs_for_a_bundle(added: Subject, tmp_path: Path) -> None:
         load_subject(bundle, (9, 0), args=["alpha=f64=1.5"])
     with pytest.raises(UsageError, match="--entry and --target are for Python files"):
         load_subject(bundle, (9, 0), target="sm_90a")
+    with pytest.raises(UsageError, match="is compiled already: options of the compiler"):
+        load_subject(bundle, (9, 0), options=CompileOptions(pipeline="canonicalize"))
 
 
 def test_a_file_for_another_architecture() -> None:
@@ -77,4 +80,4 @@ def test_a_target_that_the_gpu_does_not_run() -> None:
 
 def test_a_module_cannot_be_called() -> None:
     with pytest.raises(UsageError, match="is a module, which does not say how to call it"):
-        load_subject("kernel.mlir", (9, 0))
+        check_input("kernel.mlir")

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
+import typing
 
+import msgspec
 from hypothesis import strategies as st
 
-from cutecc.record import Compilation, Versions
+from cutecc.record import Compilation, Versions, compilation
 
 
 def compilations() -> st.SearchStrategy[Compilation]:
     """Any compilation: every field of every data class of the record, from its type."""
     st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
-    return st.builds(Compilation, **{field.name: st.from_type(hint) for field, hint in _hints()})
+    for kind in vars(compilation).values():
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            st.register_type_strategy(kind, _with_every_field(kind))
+    return _with_every_field(Compilation)
 
 
-def _hints() -> list[tuple[dataclasses.Field, object]]:
-    import typing
-
-    hints = typing.get_type_hints(Compilation)
-    return [(field, hints[field.name]) for field in dataclasses.fields(Compilation)]
+def _with_every_field(kind: type) -> st.SearchStrategy:
+    return st.builds(kind, **{name: st.from_type(hint) for name, hint in typing.get_type_hints(kind).items()})
 
 
 def small() -> Compilation:

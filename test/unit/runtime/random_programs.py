@@ -21,11 +21,20 @@ from cutecc.record.host_program import (
     ParameterWrite,
     TensorMapSite,
 )
-from cutecc.runtime.arithmetic import ARITHMETIC, BITS, FORMATS, NAMESPACE, SIZES, constant, function, is_integer
-from cutecc.runtime.evaluation import StatusError
 from cutecc.runtime.launch import Launch, TensorMap
-from cutecc.runtime.memory import AddressSpace, address_of
-from cutecc.runtime.printing import formatter
+from cutecc.runtime.program.arithmetic import (
+    ARITHMETIC,
+    BITS,
+    FORMATS,
+    NAMESPACE,
+    SIZES,
+    constant,
+    function,
+    is_integer,
+)
+from cutecc.runtime.program.evaluation import StatusError
+from cutecc.runtime.program.memory import AddressSpace, address_of
+from cutecc.runtime.program.printing import formatter
 
 KERNELS = [
     KernelEntry("first", [KernelParameter(0, 8, 8), KernelParameter(8, 4, 4), KernelParameter(16, 16, 16)], 32),

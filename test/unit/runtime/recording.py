@@ -25,7 +25,7 @@ from cutecc.runtime.driver import (
     failure,
 )
 from cutecc.runtime.launch import Dim3, Launch, TensorMap
-from cutecc.runtime.native_errors import Unsupported
+from cutecc.runtime.native.errors import Unsupported
 
 PRIMARY = 0x1000
 """Primary contexts are this plus the ordinal."""

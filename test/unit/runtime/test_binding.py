@@ -554,11 +554,12 @@ SPECS = (
 def test_equal_keys_of_a_reader_mean_the_same_to_bind(specs: list[str], data: st.DataObject) -> None:
     torch = pytest.importorskip("torch")
     bound = binder(**dict(zip("abc", specs, strict=False)))
-    memory = torch.zeros(256)
+    memories = [*[torch.zeros(256)] * 5, torch.zeros(128, dtype=torch.complex64).conj().imag]
 
     def tensor() -> Any:
+        memory = data.draw(st.sampled_from(memories))
         m, n = data.draw(st.sampled_from([0, 1, 2, 4])), data.draw(st.sampled_from([1, 2, 4]))
-        strides = data.draw(st.sampled_from([(n, 1), (1, max(m, 1)), (8, 1), (5, 1), (8, 2)]))
+        strides = data.draw(st.sampled_from([(n, 1), (1, max(m, 1)), (8, 1), (5, 1), (8, 2), (0, 1)]))
         return memory.as_strided((m, n), strides, data.draw(st.sampled_from([0, 0, 0, 1, 4])))
 
     accepted: dict[Any, Any] = {}
@@ -582,3 +583,43 @@ def test_equal_keys_of_a_reader_mean_the_same_to_bind(specs: list[str], data: st
         if expected is not None:
             accepted[key] = expected.key
             assert (values, stream) == (expected.values(bound.varying), None)
+
+
+def test_negations_that_torch_has_left_for_later_are_refused() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.ones(4, 8, dtype=torch.complex64).conj().imag
+    for spec in ("f32[?,?]:(?,?)", "ptr<f32>"):
+        for checked in (True, False):
+            with pytest.raises(ArgumentError, match="holds the negatives of its elements") as error:
+                binder(a=spec).bind([x], checked=checked, place="cpu")
+            assert error.value.hints == ["pass x.resolve_neg()"]
+        binder(a=spec).check([x.resolve_neg()])
+
+
+def test_readers_leave_it_to_bind_when_memory_is_gone_or_to_be_negated() -> None:
+    torch = pytest.importorskip("torch")
+    for spec in ("f32[?,?]", "ptr<f32>"):
+        x = torch.ones(4, 8)
+        read = binder(a=spec).reader([x])
+        assert read is not None and read(x) is not None
+        assert read(torch._neg_view(x)) is None
+        x.untyped_storage().resize_(0)
+        assert x.data_ptr() == 0 and read(x) is None
+
+
+@pytest.mark.parametrize("handle", [-1, 1 << 64])
+def test_handles_that_are_no_streams_are_refused(handle: int) -> None:
+    protocol = type("Protocol", (), {"__cuda_stream__": lambda self: (0, handle)})()
+    for stream in (handle, SimpleNamespace(cuda_stream=handle), protocol):
+        with pytest.raises(ArgumentError, match="is no CUDA stream"):
+            binder(a="f32[?]").bind([X], {"stream": stream})
+
+
+def test_objects_that_fail_to_give_a_number_are_refused() -> None:
+    from decimal import Decimal
+
+    with pytest.raises(ArgumentError, match=r"a decimal\.Decimal, but the kernel takes f32: a number is needed"):
+        binder(a="f32").bind([Decimal("sNaN")])
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ArgumentError, match="one number is needed"):
+        binder(a="f32").bind([torch.empty((), device="meta")])

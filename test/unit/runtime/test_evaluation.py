@@ -25,11 +25,11 @@ from cutecc.record.host_program import (
     Leaf,
     ParameterWrite,
 )
-from cutecc.runtime import evaluation
-from cutecc.runtime.evaluation import Evaluator, StatusError
 from cutecc.runtime.launch import Launch
-from cutecc.runtime.memory import AddressSpace, address_of
-from cutecc.runtime.verification import verify
+from cutecc.runtime.program import evaluation
+from cutecc.runtime.program.evaluation import Evaluator, StatusError
+from cutecc.runtime.program.memory import AddressSpace, address_of
+from cutecc.runtime.program.verification import verify
 
 I = Instruction  # noqa: E741
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,8 @@ from cutecc.errors import LaunchError
 from cutecc.record import Parameter, Signature
 from cutecc.record.host_program import HostArgument, Leaf, encode
 from cutecc.runtime.launcher import Launcher
-from cutecc.runtime.native_switch import CALLS_BEFORE
+from cutecc.runtime.native import builtin
+from cutecc.runtime.native.switch import CALLS_BEFORE
 
 pytest.importorskip("llvmlite")
 
@@ -75,6 +77,40 @@ def test_unloading_takes_the_machine_code_away() -> None:
     launcher.call(0x1000, 64, 1.0)
     assert len(native.events) == 1 and driver.calls["load_library"] == 2
     assert launcher.switch.launch_path == "python"
+
+
+def test_machine_code_that_is_ready_after_unloading_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher, driver, native = make(flat=True)
+    prepared = launcher.prepare(0x1000, 64, 1.0)
+
+    def unload_then(build: Callable[..., object]) -> Callable[..., object]:
+        def slow_build(*args: object, **kwargs: object) -> object:
+            made = build(*args, **kwargs)
+            launcher.unload()  # by another thread
+            return made
+
+        return slow_build
+
+    for name in ("build", "build_prepared"):
+        monkeypatch.setattr(f"cutecc.runtime.native.builtin.{name}", unload_then(getattr(builtin, name)))
+    for _ in range(CALLS_BEFORE):
+        prepared()
+    with pytest.raises(LaunchError, match="unloaded since"):
+        prepared()
+    for _ in range(CALLS_BEFORE):
+        launcher.call(0x1000, 64, 1.0)
+    driver._handles = itertools.count(FUNCTIONS - 1)
+    launcher.call(0x1000, 64, 1.0)
+    assert launcher.switch.launch_path == "python"
+    assert not native.events and len(driver.launches) == 2 * CALLS_BEFORE + 1
+
+
+def test_a_prepared_call_of_empty_arrays_stays_in_python() -> None:
+    launcher, driver, native = make()
+    prepared = launcher.prepare(InterfaceArray("float32", (0,), address=0), 2.0)
+    for _ in range(CALLS_BEFORE + 2):
+        prepared()
+    assert not native.events and not native.asked and not driver.launches
 
 
 def test_machine_code_keeps_no_launcher_alive() -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import inspect
 import pickle
 import struct
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +116,72 @@ def test_preparing_and_unloading(driver: RecordingDriver) -> None:
 def test_a_kernel_that_has_been_called_can_be_pickled(driver: RecordingDriver) -> None:
     kernel = Kernel(compilation())
     kernel(x(), 1.0)
-    copy = pickle.loads(pickle.dumps(kernel))
-    copy.compilation.files = kernel.compilation.files
-    copy(x(), 1.0)
-    assert len(driver.launches) == 2 and copy.launcher is not kernel.launcher
+    twin = pickle.loads(pickle.dumps(kernel))
+    twin.compilation.files = kernel.compilation.files
+    twin(x(), 1.0)
+    assert len(driver.launches) == 2 and twin.launcher is not kernel.launcher
+
+
+def test_threads_that_make_the_first_call_share_a_launcher(
+    driver: RecordingDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Launcher] = []
+    begin = Launcher.__init__
+
+    def slowly(self: Launcher, *args: Any) -> None:
+        begin(self, *args)
+        made.append(self)
+        time.sleep(0.01)
+
+    monkeypatch.setattr(Launcher, "__init__", slowly)
+    serve = Launcher.serve
+    monkeypatch.setattr(Launcher, "serve", lambda self, kernel: (time.sleep(0.05), serve(self, kernel)))
+    kernel = Kernel(compilation())
+    threads = [threading.Thread(target=kernel, args=(x(), 1.0)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [kernel.launcher] and len(driver.launches) == 8
+    assert len(driver.libraries) == 1
+
+
+def test_calls_that_outlive_their_object(driver: RecordingDriver) -> None:
+    call = Kernel(compilation()).__call__
+    with pytest.raises(LaunchError, match="the kernel is gone"):
+        call(x(), 1.0)
+    prepared = Kernel(compilation()).prepare(x(), 1.0).__call__
+    with pytest.raises(LaunchError, match="the prepared call is gone"):
+        prepared()
+
+
+def test_a_kernel_is_a_callable_like_others(driver: RecordingDriver) -> None:
+    kernel = Kernel(compilation())
+    assert str(inspect.signature(kernel)) == "(*args, **kwargs)"
+    assert str(inspect.signature(Kernel)).startswith("(compilation: ")
+    for other in (copy.copy(kernel), copy.deepcopy(kernel), dataclasses.replace(kernel)):
+        other.compilation.files = kernel.compilation.files
+        other(x(), 1.0)
+        assert other.launcher is not kernel.launcher
+    assert len(driver.launches) == 3
+
+
+def test_prepared_calls_belong_to_one_process_and_kernel(driver: RecordingDriver) -> None:
+    prepared = Kernel(compilation()).prepare(x(), 1.0)
+    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="prepare the call again"):
+            duplicate(prepared)
+
+
+def test_a_set_that_has_been_called_fits_another_machine(driver: RecordingDriver) -> None:
+    kernels = KernelSet({target: Kernel(compilation(target)) for target in ("sm_90a", "sm_100a")})
+    kernels(x(), 1.0)
+    copied = pickle.loads(pickle.dumps(kernels))
+    for target, kernel in kernels.items():
+        copied[target].compilation.files = kernel.compilation.files
+    driver.gpus = (Gpu((10, 0)),)
+    copied(x(), 1.0)
+    assert len(driver.launches) == 2
 
 
 def test_saving_and_loading(driver: RecordingDriver, tmp_path: Path) -> None:

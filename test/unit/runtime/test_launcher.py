@@ -15,6 +15,7 @@ from recording import PRIMARY, Gpu, RecordingDriver
 from scale_kernel import KERNEL, block, compilation, program
 
 from cutecc.errors import ArgumentError, LaunchError
+from cutecc.record.host_program import Instruction, LaunchAttribute
 from cutecc.runtime import launcher as launcher_module
 from cutecc.runtime.launcher import Launcher
 from cutecc.runtime.recent import Recent
@@ -63,6 +64,28 @@ def test_pointers_streams_sizes_and_scalars_are_those_of_each_call() -> None:
     ]
     assert [(each.grid, each.stream, each.parameters) for each in driver.launches[::2]] == expected
     assert driver.launches[::2] == driver.launches[1::2]
+
+
+@pytest.mark.parametrize("setting", ["shared memory", "cooperative"])
+def test_launch_settings_that_do_not_fit_are_refused_not_cut(setting: str) -> None:
+    host = program()
+    instructions = list(host.body.instructions)
+    wide = len(host.types)
+    number = next(index for index, each in enumerate(instructions) if each.launch is not None)
+    site = instructions[number].launch
+    assert site is not None
+    changed: dict[str, Any] = {"shared_bytes": wide}
+    if setting == "cooperative":
+        changed = {"attributes": [LaunchAttribute("cooperative", [wide])]}
+    instructions[number] = replace(instructions[number], launch=replace(site, **changed))
+    instructions.insert(0, Instruction("constant", [], [wide], (1 << 32) + 1))
+    host = replace(host, types=[*host.types, "i64"], body=replace(host.body, instructions=instructions))
+    driver = RecordingDriver()
+    launcher = Launcher(compilation(host=host), driver)
+    for _ in range(3):
+        with pytest.raises(LaunchError, match="launching 'scale_kernel' on cuda:0"):
+            launcher.call(x(), 1.0)
+    assert not driver.launches
 
 
 def test_repeated_calls_prepare_nothing_anew() -> None:

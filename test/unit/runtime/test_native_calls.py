@@ -31,13 +31,13 @@ from cutecc.record.host_program import (
     ParameterWrite,
     ValueType,
 )
-from cutecc.runtime import native
-from cutecc.runtime.arithmetic import BITS, NAMESPACE, SIZES, function
 from cutecc.runtime.binding import Binder
 from cutecc.runtime.driver import DriverFunctions
-from cutecc.runtime.native_compiler import compile_function
+from cutecc.runtime.native import builtin
+from cutecc.runtime.native.compiler import compile_function
 from cutecc.runtime.parameters import CallGroup, call_parameters, flat_parameters
-from cutecc.runtime.verification import verify
+from cutecc.runtime.program.arithmetic import BITS, NAMESPACE, SIZES, function
+from cutecc.runtime.program.verification import verify
 
 pytest.importorskip("llvmlite")
 torch = pytest.importorskip("torch")
@@ -109,7 +109,7 @@ class Native:
         self.call = self.build(sample)
 
     def build(self, sample: list[Any], functions: DriverFunctions | None = None) -> Callable[..., Any]:
-        return native.build(
+        return builtin.build(
             self.program,
             self.groups,
             sample,
@@ -153,6 +153,11 @@ class Native:
         return True
 
 
+def imaginary(*shape: int) -> Any:
+    """The imaginary parts of a conjugate: torch negates the memory of the original when they are read."""
+    return torch.ones(shape, dtype=torch.complex64).conj().imag
+
+
 MATRIX = "f32[?M,?N{div=4}]:(?{i64 div=4},1)"
 
 
@@ -180,6 +185,10 @@ def test_tensors_that_fit_are_launched_with_the_binders_numbers() -> None:
         (MATRIX, lambda: torch.empty(4, 8), lambda: [1, 2]),
         (MATRIX, lambda: torch.empty(4, 8), lambda: None),
         (MATRIX, lambda: torch.empty(4, 8), lambda: torch.nn.Parameter(torch.empty(4, 8))),
+        (MATRIX, lambda: torch.empty(4, 8), lambda: imaginary(4, 8)),
+        ("f32[?,?]:(?,?)", lambda: imaginary(4, 8).resolve_neg(), lambda: imaginary(4, 8)),
+        ("f32[?,?]", lambda: torch.empty(1, 1), lambda: imaginary(1, 1)),
+        ("f32[]", lambda: torch.empty(()), lambda: imaginary()),
         ("f32[4,?]", lambda: torch.empty(4, 8), lambda: torch.empty(5, 8)),
         ("f32[4,?]", lambda: torch.empty(4, 8), lambda: torch.empty(4, 9)[:, :8]),
         ("f32[?,?]:(?,2)", lambda: torch.empty(4, 8)[:, ::2], lambda: torch.empty(4, 8)),
@@ -246,6 +255,16 @@ def random_tensor(chance: random.Random) -> Any:
         tensor = tensor.narrow(mode, chance.randrange(tensor.shape[mode] - size + 1), size)
     if rank == 2 and chance.random() < 0.3:
         tensor = tensor.t()
+    if chance.random() < 0.1:
+        # Odd strides where they mean nothing, elements that are all one, history, a negation left for later.
+        made = [
+            lambda: tensor.as_strided(tensor.shape, [3 if size == 1 else step for size, step in strides]),
+            lambda: tensor[:1].expand(4 if len(tensor) else 0, *tensor.shape[1:]),
+            lambda: tensor.detach().requires_grad_(),
+            lambda: imaginary(*tensor.shape),
+        ]
+        strides = list(zip(tensor.shape, tensor.stride(), strict=True))
+        tensor = chance.choice(made)()
     return tensor
 
 
@@ -362,7 +381,7 @@ def test_the_current_stream_is_that_of_the_arrays_library(monkeypatch: pytest.Mo
 
 
 def prepare(made: Native, leaves: list[int], **options: Any) -> Callable[[], Any]:
-    return native.build_prepared(
+    return builtin.build_prepared(
         made.program,
         leaves,
         functions=made.driver.handles,
@@ -438,7 +457,7 @@ def test_exceptions_of_the_slow_way_pass() -> None:
     ],
 )
 def test_why_a_call_stays_in_python(specs: list[str], sample: list[Any], reason: str) -> None:
-    with pytest.raises(native.Unsupported, match=reason):
+    with pytest.raises(builtin.Unsupported, match=reason):
         Native(specs, sample)
 
 
@@ -448,7 +467,7 @@ def test_subclasses_with_operations_of_their_own_stay_in_python() -> None:
         def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             return func(*args, **(kwargs or {}))
 
-    with pytest.raises(native.Unsupported, match="Wrapper"):
+    with pytest.raises(builtin.Unsupported, match="Wrapper"):
         Native(["f32[?]"], [torch.empty(4).as_subclass(Wrapper)])
 
 

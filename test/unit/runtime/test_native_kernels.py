@@ -17,10 +17,10 @@ from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.planning import uses_lir
 from cutecc.record.compilation import Parameter, Signature
 from cutecc.record.host_program import HostProgram, Leaf
-from cutecc.runtime import native
-from cutecc.runtime.evaluation import Evaluator
 from cutecc.runtime.launch import Launch, TensorMap
+from cutecc.runtime.native import builtin
 from cutecc.runtime.parameters import call_parameters
+from cutecc.runtime.program.evaluation import Evaluator
 
 pytest.importorskip("llvmlite")
 
@@ -110,7 +110,7 @@ def test_kernels_are_launched_as_the_evaluator_does(traced_kernels: dict[str, Tr
         return [bool(value) if leaf.type == "i1" else value for leaf, value in zip(program.leaves, leaves, strict=True)]
 
     first = [random_leaf(chance, leaf) for leaf in program.leaves]
-    call = native.build(program, groups, arguments(first), **common, slow=lambda *a: slow.append(a))
+    call = builtin.build(program, groups, arguments(first), **common, slow=lambda *a: slow.append(a))
     for index in range(12):
         leaves = [random_leaf(chance, leaf) for leaf in program.leaves]
         recorder = Recorder()
@@ -122,5 +122,5 @@ def test_kernels_are_launched_as_the_evaluator_does(traced_kernels: dict[str, Tr
         assert driver.events == recorder.events
         if index == 0:
             driver.events.clear()
-            native.build_prepared(program, leaves, **common, slow=lambda *a: slow.append(a))()
+            builtin.build_prepared(program, leaves, **common, slow=lambda *a: slow.append(a))()
             assert driver.events == recorder.events

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import pytest
 import random_programs
@@ -22,15 +22,16 @@ from cutecc.record.host_program import (
     Instruction,
     KernelEntry,
     KernelParameter,
+    LaunchAttribute,
     LaunchSite,
     Leaf,
     ParameterWrite,
 )
-from cutecc.runtime import native
-from cutecc.runtime.arithmetic import BITS, DIVISIONS, INTEGER_BINARY, INTEGER_COMPARISONS, INTEGER_UNARY, SIZES
-from cutecc.runtime.evaluation import StatusError
+from cutecc.runtime.native import builtin
 from cutecc.runtime.parameters import call_parameters
-from cutecc.runtime.verification import verify
+from cutecc.runtime.program.arithmetic import BITS, DIVISIONS, INTEGER_BINARY, INTEGER_COMPARISONS, INTEGER_UNARY, SIZES
+from cutecc.runtime.program.evaluation import Evaluator, StatusError
+from cutecc.runtime.program.verification import verify
 
 pytest.importorskip("llvmlite")
 
@@ -116,14 +117,14 @@ def compare(seed: int, prepared: bool) -> bool:
     try:
         if prepared:
             stream = leaves[2]
-            call = native.build_prepared(
+            call = builtin.build_prepared(
                 program, leaves, **common, slow=outcome.slow, report=outcome.report, stream=stream
             )
             call()
         else:
-            call = native.build(program, GROUPS, arguments, **common, slow=outcome.slow, report=outcome.report)
+            call = builtin.build(program, GROUPS, arguments, **common, slow=outcome.slow, report=outcome.report)
             call(*arguments)
-    except native.Unsupported:
+    except builtin.Unsupported:
         return False
     assert (driver.events, outcome.found) == (on_stream(wanted[0], leaves[2]), wanted[1])
     return True
@@ -179,7 +180,7 @@ def test_integer_operations_of_every_width(op: str) -> None:
         program = one_operation(op, kind, count, result)
         driver, outcome = NativeDriver(program), Outcome()
         bits = BITS[kind]
-        call = native.build(
+        call = builtin.build(
             program,
             scalars(kind, count),
             [kind == "i1" if kind == "i1" else 1] * count,
@@ -225,7 +226,7 @@ def check_rounding(kind: str, number: float) -> None:
         driver, outcome = NativeDriver(program), Outcome()
         groups = call_parameters(Signature("host", [Parameter("x", kind)]))
         common = {"functions": driver.handles, "device": 0, "driver": driver.functions}
-        call = native.build(program, groups, [1.0], **common, slow=outcome.slow, report=outcome.report)
+        call = builtin.build(program, groups, [1.0], **common, slow=outcome.slow, report=outcome.report)
         ROUNDING[kind] = program, driver, outcome, call
     program, driver, outcome, call = ROUNDING[kind]
     driver.events.clear()
@@ -256,8 +257,8 @@ def test_a_program_that_prints_stays_in_python() -> None:
     )
     verify(program)
     driver = NativeDriver(program)
-    with pytest.raises(native.Unsupported, match="prints"):
-        native.build(
+    with pytest.raises(builtin.Unsupported, match="prints"):
+        builtin.build(
             program, [], [], functions=[], device=0, driver=driver.functions, slow=print, report=lambda s, k: None
         )
 
@@ -269,8 +270,94 @@ def test_an_endless_loop_is_given_up() -> None:
     program = HostProgram("host", [], ["i1", "i32"], [], Block([loop, Instruction("constant", [], [1], 0)], yields=[1]))
     verify(program)
     driver, outcome = NativeDriver(program), Outcome()
-    call = native.build(
+    call = builtin.build(
         program, [], [], functions=[], device=0, driver=driver.functions, slow=outcome.slow, report=outcome.report
     )
     call()
     assert outcome.found == "slow"
+
+
+def counting(rounds: int) -> HostProgram:
+    """A loop of this many rounds, each of 4 steps, one more for the last look at its condition."""
+    condition = Block([Instruction("ne", [4, 0], [5])], parameters=[4], yields=[5, 4])
+    body = Block([Instruction("add", [6, 2], [7]), Instruction("add", [7, 1], [8])], parameters=[6], yields=[8])
+    instructions = [
+        Instruction("constant", [], [0], rounds),
+        Instruction("constant", [], [1], 0),
+        Instruction("constant", [], [2], 1),
+        Instruction("while", [1], [3], blocks=[condition, body]),
+        Instruction("constant", [], [9], 0),
+    ]
+    types = ["i32"] * 5 + ["i1"] + ["i32"] * 4
+    return HostProgram("host", [], types, [], Block(instructions, yields=[9]))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_loops_end_when_the_evaluator_ends_them(more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("program.evaluation", "native.program"):
+        monkeypatch.setattr(f"cutecc.runtime.{module}.MAX_STEPS", 4000)
+    program = counting(999 + more)
+    verify(program)
+    driver, outcome = NativeDriver(program), Outcome()
+    builtin.build(
+        program, [], [], functions=[], device=0, driver=driver.functions, slow=outcome.slow, report=outcome.report
+    )()
+    with pytest.raises(LaunchError, match="does not end") if more else nullcontext():
+        Evaluator(program)([], Recorder())
+    assert outcome.found == ("slow" if more else None)
+
+
+def launches_of(kernel: KernelEntry, count: int) -> HostProgram:
+    site = LaunchSite(0, (0, 0, 0), (0, 0, 0), 0, 1, [], [])
+    instructions = [Instruction("constant", [], [0], 1), Instruction("constant", [], [1], 0)]
+    instructions += [Instruction("launch", [], [2 + number], launch=site) for number in range(count)]
+    types = ["i32", "i64", *["i32"] * count]
+    return HostProgram("host", [], types, [kernel], Block(instructions, yields=[2]))
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (launches_of(KernelEntry("k", [KernelParameter(0, 32000, 8)], 32000), 20), "needs much memory"),
+        (launches_of(KernelEntry("k", [KernelParameter(0, 0, 1)] * 4000, 0), 100), "is long"),
+        (launches_of(KernelEntry("k", [], 0), 6000), "is long"),
+    ],
+    ids=["parameters", "pointers", "instructions"],
+)
+def test_what_would_not_fit_the_stack_or_take_llvm_long_stays_in_python(program: HostProgram, reason: str) -> None:
+    verify(program)
+    driver = NativeDriver(program)
+    common = {"functions": driver.handles, "device": 0, "driver": driver.functions}
+    with pytest.raises(builtin.Unsupported, match=reason):
+        builtin.build(program, [], [], **common, slow=print, report=lambda s, k: None)
+
+
+@pytest.mark.parametrize("name", ["shared memory", "attribute"])
+def test_launch_settings_that_do_not_fit_are_not_cut(name: str) -> None:
+    """The driver has 32 bits for them."""
+    wide = name == "shared memory"
+    attributes = [] if wide else [LaunchAttribute("programmatic_serialization", [0])]
+    site = LaunchSite(0, (2, 2, 2), (2, 2, 2), 0 if wide else 2, 1, attributes, [])
+    instructions = [
+        Instruction("constant", [], [1], 0),
+        Instruction("constant", [], [2], 1),
+        Instruction("launch", [], [3], launch=site),
+    ]
+    program = HostProgram(
+        "host",
+        [HostArgument([Leaf("scalar", "i64")])],
+        ["i64", "i64", "i32", "i32"],
+        [KernelEntry("k", [], 0)],
+        Block(instructions, yields=[3]),
+    )
+    verify(program)
+    driver, outcome = NativeDriver(program), Outcome()
+    groups = call_parameters(Signature("host", [Parameter("x", "i64")]))
+    common = {"functions": driver.handles, "device": 0, "driver": driver.functions}
+    call = builtin.build(program, groups, [1], **common, slow=outcome.slow, report=outcome.report)
+    call(1)
+    assert outcome.found is None and len(driver.events) == 1
+    for number in (1 << 32, (1 << 32) + 1, -1):
+        outcome.found = None
+        call(number)
+        assert outcome.found == "slow" and len(driver.events) == 1

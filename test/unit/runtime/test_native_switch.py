@@ -10,7 +10,7 @@ from native_driver_double import NativeDriver
 from test_native_programs import one_operation
 
 from cutecc.record.compilation import Parameter, Signature
-from cutecc.runtime.native_switch import CALLS_BEFORE, NativeSwitch
+from cutecc.runtime.native.switch import CALLS_BEFORE, NativeSwitch
 from cutecc.runtime.parameters import call_parameters
 
 
@@ -32,7 +32,8 @@ class Kernel:
         self.call: Callable[..., Any] = self.call_in_python
         self.installed = 0
 
-    def install(self, call: Callable[..., Any]) -> None:
+    def install(self, call: Callable[..., Any], keeper: object) -> None:
+        assert keeper is self
         self.call = call
         self.installed += 1
 
@@ -106,13 +107,13 @@ def test_several_forms_are_all_machine_code(monkeypatch: pytest.MonkeyPatch) -> 
 def test_without_llvmlite_calls_stay_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from cutecc.runtime import native_compiler
+    from cutecc.runtime.native import compiler
 
-    native_compiler._llvm.cache_clear()
+    compiler._llvm.cache_clear()
     monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
     kernel = Kernel()
     for _ in range(CALLS_BEFORE):
         kernel.call(7)
     assert kernel.switch.launch_path == "python"
     assert "llvmlite cannot be used" in str(kernel.switch.reason)
-    assert native_compiler._llvm.cache_info().currsize == 0
+    assert compiler._llvm.cache_info().currsize == 0

@@ -32,12 +32,12 @@ from cutecc.record.host_program import (
     ParameterWrite,
     TensorMapSite,
 )
-from cutecc.runtime.arithmetic import BITS, function
-from cutecc.runtime.evaluation import Evaluator
 from cutecc.runtime.launch import Launch
-from cutecc.runtime.plan import Plan, make_plan
-from cutecc.runtime.residual import BitField, Symbol
-from cutecc.runtime.verification import verify
+from cutecc.runtime.program.arithmetic import BITS, function
+from cutecc.runtime.program.evaluation import Evaluator
+from cutecc.runtime.program.plan import Plan, make_plan
+from cutecc.runtime.program.residual import BitField, Symbol
+from cutecc.runtime.program.verification import verify
 
 I = Instruction  # noqa: E741
 

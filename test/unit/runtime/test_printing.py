@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutecc.runtime.printing import WIDEST, formatter, parse_format
+from cutecc.runtime.program.printing import WIDEST, formatter, parse_format
 
 C_TYPES = {"i8": ctypes.c_int, "i32": ctypes.c_int, "i64": ctypes.c_int64, "f64": ctypes.c_double}
 

@@ -29,10 +29,10 @@ from cutecc.record.host_program import (
     decode,
     encode,
 )
-from cutecc.runtime import tables, verification
-from cutecc.runtime.evaluation import Evaluator
-from cutecc.runtime.plan import make_plan
-from cutecc.runtime.verification import verify
+from cutecc.runtime.program import tables, verification
+from cutecc.runtime.program.evaluation import Evaluator
+from cutecc.runtime.program.plan import make_plan
+from cutecc.runtime.program.verification import verify
 
 I = Instruction  # noqa: E741
 
@@ -222,6 +222,7 @@ BAD: dict[str, tuple[HostProgram, str]] = {
     "kernel without a name": (kernel(name=""), "has the name ''"),
     "kernel's name": (kernel(name="a\0b"), "has the name"),
     "many parameter bytes": (kernel(parameter_bytes=32768), "32768 bytes of parameters"),
+    "many parameters": (kernel(parameters=[KernelParameter(0, 0, 1)] * 4097), "4097 parameters"),
     "overlapping parameters": (kernel(parameters=[KernelParameter(0, 8, 8), KernelParameter(4, 4, 4)]), "overlaps"),
     "misaligned parameter": (kernel(parameters=[KernelParameter(4, 8, 8)]), "offset 4 with alignment 8"),
     "parameter outside": (kernel(parameters=[KernelParameter(8, 16, 8)]), "ends at byte 24 of 16"),
@@ -312,7 +313,7 @@ def mutate(value: Any, generator: random.Random) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_programs_are_refused_or_run_cleanly(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that passes `verify` fails in no way but `LaunchError`, however it came about."""
-    monkeypatch.setattr("cutecc.runtime.evaluation.MAX_STEPS", 2_000)
+    monkeypatch.setattr("cutecc.runtime.program.evaluation.MAX_STEPS", 2_000)
     generator = random.Random(seed)
     original = encode(Generator(seed, 15).program)
     for _ in range(25):

@@ -82,7 +82,7 @@ def test_what_a_reference_returns() -> None:
     array = np.ones(3)
     assert len(expected_outputs(array, ["y"])) == 1
     assert len(expected_outputs((array, array), ["y", "z"])) == 2
-    with pytest.raises(UsageError, match="returns 1 arrays for 2 outputs: y, z"):
+    with pytest.raises(UsageError, match="returns 1 arrays, and the outputs are y, z"):
         expected_outputs(array, ["y", "z"])
     for nothing in (None, "text", np.array([None])):
         with pytest.raises(UsageError, match="returns no array of numbers for 'y'"):

@@ -43,6 +43,15 @@ def test_short_work_is_timed_as_a_graph_which_hides_what_launching_takes() -> No
     assert found.microseconds == pytest.approx([2.0 + 3.0 / 200] * 3)
 
 
+def test_a_long_contestant_of_a_short_one_is_timed_in_the_same_way() -> None:
+    cuda = FakeCuda(launch_cost=3.0)
+    with Workspace(driver=cuda) as clock:
+        contestants = {"short": [worker(cuda, "short", 2.0)], "long": [worker(cuda, "long", 50.0)]}
+        found = measure(contestants, clock, runs=3)
+    assert {each.method for each in found.values()} == {"graph"}
+    assert found["long"].median == pytest.approx(50.0, rel=0.01)
+
+
 def test_sets_of_arguments_take_turns() -> None:
     cuda = FakeCuda()
     with Workspace(driver=cuda) as clock:

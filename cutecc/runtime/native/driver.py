@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cutecc.record.host_program import AttributeName, HostProgram, LaunchAttribute, LaunchSite, TensorMapSite
-from cutecc.runtime.arithmetic import BITS
 from cutecc.runtime.driver import ATTRIBUTE_IDS, DriverFunctions
-from cutecc.runtime.native_code import Code, pointer
-from cutecc.runtime.native_errors import Unsupported
-from cutecc.runtime.native_numbers import LLVM_TYPES, store_value
-from cutecc.runtime.native_python import address_of
+from cutecc.runtime.launch import TENSOR_MAP_BYTES
+from cutecc.runtime.native.code import Code, pointer
+from cutecc.runtime.native.errors import Unsupported
+from cutecc.runtime.native.numbers import LLVM_TYPES, store_value
+from cutecc.runtime.native.python import address_of
+from cutecc.runtime.program.arithmetic import BITS
 
 _CONFIG_BYTES = 56
 """`CUlaunchConfig`: grid and block as six 32-bit numbers, then these."""
@@ -27,7 +28,6 @@ _ATTRIBUTE_PLACES: dict[AttributeName, tuple[tuple[int, str], ...]] = {
     "launch_completion_event": ((0, "i64"), (8, "i32")),
 }
 """Where the operands lie in the value."""
-_TENSOR_MAP_BYTES = 128
 _TENSOR_MAP_ALIGNMENT = 64
 
 
@@ -86,8 +86,8 @@ class DriverCalls:
 
     def encode(self, code: Code, site: TensorMapSite, memory: str, values: Mapping[int, str]) -> str:
         """Write a TMA descriptor to `memory`; gives the status. After a failure these are zeros."""
-        encoded = code.stack(_TENSOR_MAP_BYTES, _TENSOR_MAP_ALIGNMENT)
-        code.zero(encoded, _TENSOR_MAP_BYTES)
+        encoded = code.stack(TENSOR_MAP_BYTES, _TENSOR_MAP_ALIGNMENT)
+        code.zero(encoded, TENSOR_MAP_BYTES)
         lists = [
             (site.sizes, 64),
             (site.strides, 64),
@@ -110,10 +110,10 @@ class DriverCalls:
         clear, end = code.new_block(), code.new_block()
         code.do(f"br i1 {failed}, label %{clear}, label %{end}")
         code.begin(clear)
-        code.zero(encoded, _TENSOR_MAP_BYTES)
+        code.zero(encoded, TENSOR_MAP_BYTES)
         code.do(f"br label %{end}")
         code.begin(end)
-        code.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {memory}, ptr {encoded}, i64 {_TENSOR_MAP_BYTES}, i1 false)")
+        code.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {memory}, ptr {encoded}, i64 {TENSOR_MAP_BYTES}, i1 false)")
         return status
 
     def require_no_capture(self, code: Code, stream: str) -> None:
@@ -148,11 +148,13 @@ class DriverCalls:
         return array
 
     def _resized(self, code: Code, value: int, values: Mapping[int, str], bits: int) -> str:
-        """An integer of the program as one of `bits` bits, its upper bits cut off or 0."""
+        """An integer of the program as one of `bits` bits; one that does not fit escapes."""
         kind = self._program.types[value]
         if not kind.startswith("i"):
             raise Unsupported("the host program launches with a number that is no integer")
         if BITS[kind] == bits:
             return values[value]
-        direction = "zext" if BITS[kind] < bits else "trunc"
-        return code.value(f"{direction} {kind} {values[value]} to i{bits}")
+        if BITS[kind] < bits:
+            return code.value(f"zext {kind} {values[value]} to i{bits}")
+        code.require(code.value(f"icmp ult {kind} {values[value]}, {1 << bits}"))
+        return code.value(f"trunc {kind} {values[value]} to i{bits}")

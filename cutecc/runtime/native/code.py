@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cutecc.runtime.native.errors import Unsupported
+
+_MOST_STACK = 256 << 10
+"""Bytes of a call's own memory: threads may have small stacks."""
+_MOST_LINES = 15_000
+"""LLVM takes seconds for more; the calls of real programs have some hundred."""
 ESCAPE = "escape"
 """The block that a failed requirement goes to."""
 
@@ -13,19 +19,22 @@ class Code:
 
     def __init__(self) -> None:
         self._stack: list[str] = []
+        self._stack_bytes = 0
         self._lines: list[str] = []
         self._count = 0
         self.block = "start"
         """The block that is being written."""
 
     def do(self, instruction: str) -> None:
-        """Append an instruction without a result."""
+        """Append an instruction without a result. Raises `Unsupported` when there are too many."""
+        if len(self._lines) == _MOST_LINES:
+            raise Unsupported("the host program is long")
         self._lines.append(f"  {instruction}")
 
     def value(self, instruction: str) -> str:
         """Append an instruction and name its result."""
         name = f"%v{self._next()}"
-        self._lines.append(f"  {name} = {instruction}")
+        self.do(f"{name} = {instruction}")
         return name
 
     def new_block(self) -> str:
@@ -38,7 +47,10 @@ class Code:
         self.block = block
 
     def stack(self, size: int, align: int = 8) -> str:
-        """Memory of the call's own, `size` bytes, its content undefined."""
+        """Memory of the call's own, `size` bytes, its content undefined. Raises `Unsupported` when it is too much."""
+        self._stack_bytes += size + align
+        if self._stack_bytes > _MOST_STACK:
+            raise Unsupported("the host program needs much memory")
         name = f"%m{self._next()}"
         self._stack.append(f"  {name} = alloca [{max(size, 1)} x i8], align {align}")
         return name

@@ -10,14 +10,14 @@ from typing import Any, cast
 
 from cutecc.record.host_program import HostProgram, ValueType
 from cutecc.runtime.driver import DriverFunctions
-from cutecc.runtime.native_arguments import CLEAR, ArgumentCode
-from cutecc.runtime.native_code import ESCAPE, Code, pointer
-from cutecc.runtime.native_dlpack import Exchange, exchange_of
-from cutecc.runtime.native_driver import DriverCalls
-from cutecc.runtime.native_errors import Unsupported
-from cutecc.runtime.native_numbers import CONVERSIONS, constant
-from cutecc.runtime.native_program import ProgramCode
-from cutecc.runtime.native_python import (
+from cutecc.runtime.native.arguments import CLEAR, ArgumentCode
+from cutecc.runtime.native.code import ESCAPE, Code, pointer
+from cutecc.runtime.native.dlpack import Exchange, exchange_of
+from cutecc.runtime.native.driver import DriverCalls
+from cutecc.runtime.native.errors import Unsupported
+from cutecc.runtime.native.numbers import CONVERSIONS, constant
+from cutecc.runtime.native.program import ProgramCode
+from cutecc.runtime.native.python import (
     FASTCALL_KEYWORDS,
     MethodDefinition,
     address_of,
@@ -171,7 +171,7 @@ def _streams(code: Code, arguments: ArgumentCode) -> tuple[str, str]:
 
 def _fixed(kind: ValueType, value: int | float) -> str:
     """A leaf's value as a constant operand; the receiver rounds."""
-    from cutecc.runtime.arithmetic import NAMESPACE, function
+    from cutecc.runtime.program.arithmetic import NAMESPACE, function
 
     if kind.startswith("i"):
         return constant(kind, int(value))
@@ -194,7 +194,7 @@ def _callable(
     code: Code, calls: DriverCalls, slow: Callable[..., object], report: Callable[[int, int], object], kept: object
 ) -> Callable[..., None]:
     """The function that `code` is the body of, as a builtin."""
-    from cutecc.runtime.native_compiler import compile_function
+    from cutecc.runtime.native.compiler import compile_function
 
     text = _function(code, calls, slow, report)
     engine, address = compile_function(text)

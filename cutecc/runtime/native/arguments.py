@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from cutecc.arguments.arrays import may_be_negated
 from cutecc.arguments.specs import Dynamic, NoneSpec, PointerSpec, ScalarSpec, StreamSpec, TensorSpec
 from cutecc.record.host_program import ValueType
-from cutecc.runtime.native_code import Code, pointer
-from cutecc.runtime.native_dlpack import (
+from cutecc.runtime.native.code import Code, pointer
+from cutecc.runtime.native.dlpack import (
     BYTE_OFFSET_OFFSET,
     DATA_OFFSET,
     DEVICE_OFFSET,
@@ -24,9 +25,9 @@ from cutecc.runtime.native_dlpack import (
     exchange_of,
     rank_and_type,
 )
-from cutecc.runtime.native_errors import Unsupported
-from cutecc.runtime.native_numbers import LLVM_TYPES, round_float
-from cutecc.runtime.native_python import TYPE_OFFSET, address_of
+from cutecc.runtime.native.errors import Unsupported
+from cutecc.runtime.native.numbers import LLVM_TYPES, round_float
+from cutecc.runtime.native.python import TYPE_OFFSET, address_of
 from cutecc.runtime.parameters import CallGroup, CallParameter
 
 CLEAR = "clear"
@@ -243,6 +244,8 @@ class ArgumentCode:
         code.require(code.value(f"icmp ne i64 {address}, 0"))
         self._require_multiple(address, spec.alignment)
         sizes = code.load("ptr", view, SHAPE_OFFSET, align=8)
+        if may_be_negated(spec.dtype):
+            self._require_not_negated(parameter, value, type(sample), sizes)
         numbers = [address, *self._modes(sizes, parameter.sizes, 1), *self._modes(strides, parameter.strides, 0)]
         if parameter.compact is not None:
             self._require_compact(sizes, strides, parameter.compact)
@@ -250,6 +253,35 @@ class ArgumentCode:
             kind = LLVM_TYPES[leaf.type]
             operand = number if kind == "i64" else code.value(f"trunc i64 {number} to {kind}")
             self.leaves[parameter.first_leaf + index] = operand
+
+    def _require_not_negated(self, parameter: CallParameter, value: str, kind: type[Any], sizes: str) -> None:
+        """Go on only where torch has not left a negation for later, which DLPack's tables do not say.
+
+        It does so for imaginary parts, which are views of pairs of numbers: all strides are even where they mean
+        anything. Asking takes as long as all the rest.
+        """
+        code = self._code
+        is_negated = getattr(kind, "is_neg", None)
+        if is_negated is None:
+            return
+        ask, end = code.new_block(), code.new_block()
+        odd = next(
+            (mode for mode, stride in enumerate(parameter.strides) if isinstance(stride, int) and stride % 2), None
+        )
+        several = "false"
+        if odd is not None:
+            several = code.value(f"icmp sgt i64 {code.load('i64', sizes, 8 * odd, align=8)}, 1")
+        code.do(f"br i1 {several}, label %{end}, label %{ask}")
+        code.begin(ask)
+        place = code.stack(8)
+        code.store("ptr", value, place, align=8)
+        arguments = f"ptr {self._object(is_negated)}, ptr {place}, i64 1, ptr null"
+        answer = code.call("ptr", address_of("PyObject_Vectorcall"), arguments)
+        code.require(code.value(f"icmp ne ptr {answer}, null"), CLEAR)
+        code.do(f"call void {pointer(address_of('Py_DecRef'))}(ptr {answer})")
+        code.require(code.value(f"icmp eq ptr {answer}, {self._object(False)}"))
+        code.do(f"br label %{end}")
+        code.begin(end)
 
     def _modes(self, array: str, modes: Sequence[int | Dynamic], least: int) -> list[str]:
         """Check sizes or strides; gives the dynamic ones."""

@@ -36,13 +36,14 @@ class NativeSwitch:
         slow: Call,
         report: Callable[[int, int], object],
         resources: Callable[[int], tuple[Sequence[int], DriverFunctions, object]],
-        install: Callable[[Call], None],
+        install: Callable[[Call, object], None],
     ) -> None:
         """`slow` makes any call in Python, and calls `note` at its end.
 
         `resources(device)` gives the kernels' handles, ready to be launched on the device, the driver's functions, and
         what keeps the handles valid: it lives as long as the machine code. Launches into a CUDA graph go the slow way.
-        `install(call)` makes `call` what a call of the kernel calls. `report` is as in `native.build`.
+        `install(call, keeper)` makes `call` what a call of the kernel calls, unless `keeper` no longer keeps the
+        handles valid. `report` is as in `builtin.build`.
         """
         self._program, self._groups = program, groups
         self._slow, self._report, self._resources, self._install = slow, report, resources, install
@@ -74,11 +75,11 @@ class NativeSwitch:
                 self._lock.release()
 
     def _build(self, sample: Sequence[Any], device: int) -> None:
-        from cutecc.runtime import native
+        from cutecc.runtime.native import builtin
 
         try:
             functions, driver, owner = self._resources(device)
-            call = native.build(
+            call = builtin.build(
                 self._program,
                 self._groups,
                 sample,
@@ -89,10 +90,10 @@ class NativeSwitch:
                 report=self._report,
                 keep=owner,
             )
-        except native.Unsupported as reason:
+        except builtin.Unsupported as reason:
             self.reason = str(reason)
             self.is_done = True
             return
         self._installed.append(call)
         self.is_done = len(self._installed) == _MOST_FORMS
-        self._install(call)
+        self._install(call, owner)

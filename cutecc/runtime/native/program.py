@@ -2,7 +2,7 @@
 
 Memory is reached through addresses whose allocation is known when the code is written. Where only the offset is not, it
 is checked; an address that could lie in any of several allocations is not supported. As numbers, addresses are those
-of `cutecc.runtime.memory`.
+of `cutecc.runtime.program.memory`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutecc.record.host_program import Block, HostProgram, Instruction, ValueType
-from cutecc.runtime.arithmetic import SIZES
-from cutecc.runtime.memory import address_of
-from cutecc.runtime.native_code import Code
-from cutecc.runtime.native_driver import DriverCalls
-from cutecc.runtime.native_errors import Unsupported
-from cutecc.runtime.native_numbers import LLVM_TYPES, arithmetic, constant, store_value
+from cutecc.runtime.launch import TENSOR_MAP_BYTES
+from cutecc.runtime.native.code import Code
+from cutecc.runtime.native.driver import DriverCalls
+from cutecc.runtime.native.errors import Unsupported
+from cutecc.runtime.native.numbers import LLVM_TYPES, arithmetic, constant, store_value
+from cutecc.runtime.program.arithmetic import SIZES
+from cutecc.runtime.program.evaluation import MAX_STEPS, steps_of_round
+from cutecc.runtime.program.memory import address_of
 
-_MOST_STACK = 256 << 10
-"""Bytes of allocations that go onto the C stack."""
-_MOST_ITERATIONS = 1 << 20
-"""Rounds of all loops of a call together. What needs more is for the evaluator, which can be interrupted."""
 _ALIGNMENT = 64
 """Bytes: what a TMA descriptor needs, the most of all that a program stores."""
 
@@ -39,15 +37,13 @@ class ProgramCode:
     """The instructions of one program, written into a function."""
 
     def __init__(self, code: Code, program: HostProgram, leaves: Sequence[str], calls: DriverCalls) -> None:
-        if sum(allocation.size for allocation in program.allocations) > _MOST_STACK:
-            raise Unsupported("the host program needs much memory")
         self._code = code
         self._program = program
         self._calls = calls
         self._values = dict(enumerate(leaves))
         self._addresses: dict[int, _Address] = {}
         self._constants: dict[int, int] = {}
-        self._rounds: str | None = None
+        self._steps: str | None = None
         self._memory = [code.stack(allocation.size, _ALIGNMENT) for allocation in program.allocations]
 
     def write(self) -> None:
@@ -87,7 +83,7 @@ class ProgramCode:
                 self._finish(instruction, self._calls.launch(self._code, instruction.launch, self._values))
             case "encode_tensor_map":
                 assert instruction.tensor_map is not None
-                memory = self._memory_at(instruction.operands[0], 128)
+                memory = self._memory_at(instruction.operands[0], TENSOR_MAP_BYTES)
                 self._finish(instruction, self._calls.encode(self._code, instruction.tensor_map, memory, self._values))
             case "print":
                 raise Unsupported("the host program prints")
@@ -202,7 +198,7 @@ class ProgramCode:
             self._put(place, operand)
         code.do(f"br label %{head}")
         code.begin(head)
-        self._count_round()
+        self._count_steps(steps_of_round(instruction))
         for value, (kind, place) in zip(condition.parameters, places, strict=True):
             self._values[value] = code.load(kind, place, align=8)
         self._block(condition)
@@ -225,10 +221,11 @@ class ProgramCode:
     def _put(self, place: tuple[str, str], operand: str) -> None:
         self._code.store(place[0], operand, place[1], align=8)
 
-    def _count_round(self) -> None:
+    def _count_steps(self, more: int) -> None:
+        """Go on only for as long as the evaluator does."""
         code = self._code
-        if self._rounds is None:
-            self._rounds = code.counter()
-        rounds = code.value(f"add i64 {code.load('i64', self._rounds, align=8)}, 1")
-        code.store("i64", rounds, self._rounds, align=8)
-        code.require(code.value(f"icmp ult i64 {rounds}, {_MOST_ITERATIONS}"))
+        if self._steps is None:
+            self._steps = code.counter()
+        steps = code.value(f"add i64 {code.load('i64', self._steps, align=8)}, {more}")
+        code.store("i64", steps, self._steps, align=8)
+        code.require(code.value(f"icmp ule i64 {steps}, {MAX_STEPS}"))

@@ -6,7 +6,7 @@ from typing import Final, NoReturn
 
 from cutecc.errors import RecordError
 from cutecc.record.host_program import HostProgram, KernelEntry
-from cutecc.runtime.arithmetic import BITS
+from cutecc.runtime.program.arithmetic import BITS
 
 MAX_VALUES: Final = 200_000
 MAX_MEMORY: Final = 1 << 20
@@ -18,6 +18,8 @@ MAX_TEXT: Final = 1 << 20
 MAX_PARAMETER_BYTES: Final = 32_764
 """What CUDA allows for the parameters of one kernel."""
 MAX_KERNELS: Final = 4096
+MAX_PARAMETERS: Final = 4096
+"""Of one kernel."""
 
 
 def malformed(what: str) -> NoReturn:
@@ -65,6 +67,8 @@ def _verify_kernel(kernel: KernelEntry) -> None:
         malformed(f"a kernel has the name {kernel.name!r}")
     if not 0 <= kernel.parameter_bytes <= MAX_PARAMETER_BYTES:
         malformed(f"kernel '{kernel.name}' has {kernel.parameter_bytes} bytes of parameters")
+    if len(kernel.parameters) > MAX_PARAMETERS:
+        malformed(f"kernel '{kernel.name}' has {len(kernel.parameters)} parameters; at most {MAX_PARAMETERS}")
     end = 0
     for number, parameter in enumerate(kernel.parameters):
         where = f"parameter {number} of kernel '{kernel.name}'"

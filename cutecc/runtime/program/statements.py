@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from cutecc.record.host_program import ValueType
-from cutecc.runtime.arithmetic import FORMATS, NAMESPACE, SIZES
-from cutecc.runtime.evaluation import encode, fail, fail_status
 from cutecc.runtime.launch import TensorMap
-from cutecc.runtime.residual import Compute, Effect, Statement, Symbol, SymbolType, Value
+from cutecc.runtime.program.arithmetic import FORMATS, NAMESPACE, SIZES
+from cutecc.runtime.program.evaluation import encode, fail, fail_status
+from cutecc.runtime.program.residual import Compute, Effect, Statement, Symbol, SymbolType, Value
 
 MAX_STATEMENTS: Final = 10_000
 """Residual statements."""

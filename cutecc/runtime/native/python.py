@@ -10,7 +10,7 @@ import functools
 import sys
 import sysconfig
 
-from cutecc.runtime.native_errors import Unsupported
+from cutecc.runtime.native.errors import Unsupported
 
 TYPE_OFFSET = 8
 """Of an object's type in the object."""

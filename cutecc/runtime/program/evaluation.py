@@ -13,9 +13,9 @@ from typing import Final, NoReturn, cast
 
 from cutecc.errors import LaunchError
 from cutecc.record.host_program import Block, HostProgram, Instruction, LaunchSite, TensorMapSite, ValueType
-from cutecc.runtime.arithmetic import ARITHMETIC, FORMATS, NAMESPACE, SIZES, Number, expression, is_integer
-from cutecc.runtime.facts import TENSOR_MAP_BYTES, Facts
-from cutecc.runtime.launch import Host, Launch, TensorMap
+from cutecc.runtime.launch import TENSOR_MAP_BYTES, Host, Launch, TensorMap
+from cutecc.runtime.program.arithmetic import ARITHMETIC, FORMATS, NAMESPACE, SIZES, Number, expression, is_integer
+from cutecc.runtime.program.facts import Facts
 
 MAX_STEPS: Final = 10_000_000
 """Instructions inside loops that one evaluation executes before it is given up."""
@@ -84,6 +84,11 @@ def encode(host: Host, tensor_map: TensorMap) -> tuple[bytes, int]:
 def result_types(program: HostProgram, instruction: Instruction) -> tuple[tuple[ValueType, ...], ValueType]:
     """The types of an arithmetic instruction's operands and of its result."""
     return tuple(program.types[operand] for operand in instruction.operands), program.types[instruction.results[0]]
+
+
+def steps_of_round(loop: Instruction) -> int:
+    """What one round of a `while` counts towards `MAX_STEPS`; loops inside count their own."""
+    return 1 + sum(map(_steps, loop.blocks))
 
 
 def _steps(block: Block) -> int:
@@ -226,7 +231,7 @@ class _Writer:
         condition, body = instruction.blocks
         self.assign(condition.parameters, instruction.operands, depth)
         self.emit(depth, "while True:")
-        self.emit(depth + 1, f"steps -= {1 + _steps(condition) + _steps(body)}")
+        self.emit(depth + 1, f"steps -= {steps_of_round(instruction)}")
         self.emit(depth + 1, "if steps < 0: too_long()")
         self.block(condition, depth + 1)
         self.emit(depth + 1, f"if not {self.text(condition.yields[0])}: break")
@@ -301,7 +306,7 @@ class _Writer:
 
     def print(self, operands: Sequence[int], text: str, depth: int) -> None:
         # Few programs print.
-        from cutecc.runtime.printing import formatter
+        from cutecc.runtime.program.printing import formatter
 
         types: list[ValueType] = [self.program.types[operand] for operand in operands]
         shown = self.constant(formatter(text, types))

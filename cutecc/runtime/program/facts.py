@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from cutecc.errors import LaunchError
 from cutecc.record.host_program import Block, HostProgram, Instruction, ValueType
-from cutecc.runtime.arithmetic import ARITHMETIC, SIZES, Number, constant, function
-from cutecc.runtime.memory import AddressSpace, address_of
-
-TENSOR_MAP_BYTES = 128
+from cutecc.runtime.launch import TENSOR_MAP_BYTES
+from cutecc.runtime.program.arithmetic import ARITHMETIC, SIZES, Number, constant, function
+from cutecc.runtime.program.memory import AddressSpace, address_of
 
 
 class Slot(NamedTuple):

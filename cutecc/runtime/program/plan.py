@@ -14,9 +14,9 @@ from typing import Literal, cast
 
 from cutecc.record.host_program import HostProgram
 from cutecc.runtime.launch import Host, Launch
-from cutecc.runtime.partial import PartialEvaluation
-from cutecc.runtime.residual import count, lines, live
-from cutecc.runtime.statements import Unplannable
+from cutecc.runtime.program.partial import PartialEvaluation
+from cutecc.runtime.program.residual import count, lines, live
+from cutecc.runtime.program.statements import Unplannable
 
 
 class Plan:

@@ -7,7 +7,7 @@ import importlib
 import threading
 from typing import Any
 
-from cutecc.runtime.native_errors import Unsupported
+from cutecc.runtime.native.errors import Unsupported
 
 _lock = threading.Lock()
 """LLVM's global context belongs to one thread at a time."""

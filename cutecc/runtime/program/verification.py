@@ -19,9 +19,9 @@ from cutecc.record.host_program import (
     TensorMapSite,
     ValueType,
 )
-from cutecc.runtime import arithmetic
-from cutecc.runtime.arithmetic import BITS, SIZES, is_integer
-from cutecc.runtime.tables import malformed, verify_tables
+from cutecc.runtime.program import arithmetic
+from cutecc.runtime.program.arithmetic import BITS, SIZES, is_integer
+from cutecc.runtime.program.tables import malformed, verify_tables
 
 MAX_INSTRUCTIONS: Final = 50_000
 MAX_DEPTH: Final = 48
@@ -244,7 +244,7 @@ class _Verifier:
         return self.program.strings[number]
 
     def format(self, text: str, operands: list[ValueType]) -> None:
-        from cutecc.runtime.printing import parse_format
+        from cutecc.runtime.program.printing import parse_format
 
         try:
             conversions = [piece for piece in parse_format(text) if not isinstance(piece, str)]

@@ -12,7 +12,8 @@ from typing import Final, cast
 
 from cutecc.errors import LaunchError
 from cutecc.record.host_program import Block, HostProgram, Instruction, LaunchSite, Op, TensorMapSite, ValueType
-from cutecc.runtime.arithmetic import (
+from cutecc.runtime.launch import TENSOR_MAP_BYTES, Dim3, Launch
+from cutecc.runtime.program.arithmetic import (
     ARITHMETIC,
     BITS,
     DIVISIONS,
@@ -25,12 +26,10 @@ from cutecc.runtime.arithmetic import (
     function,
     is_integer,
 )
-from cutecc.runtime.evaluation import result_types
-from cutecc.runtime.facts import TENSOR_MAP_BYTES
-from cutecc.runtime.launch import Dim3, Launch
-from cutecc.runtime.memory import AddressSpace, address_of
-from cutecc.runtime.residual import BitField, Branch, Compute, Statement, Symbol, SymbolicMemory, Value
-from cutecc.runtime.statements import StatementWriter, Unplannable
+from cutecc.runtime.program.evaluation import result_types
+from cutecc.runtime.program.memory import AddressSpace, address_of
+from cutecc.runtime.program.residual import BitField, Branch, Compute, Statement, Symbol, SymbolicMemory, Value
+from cutecc.runtime.program.statements import StatementWriter, Unplannable
 
 MAX_STEPS: Final = 50_000
 """Instructions that are executed."""
@@ -253,7 +252,7 @@ class PartialEvaluation:
             self._end(message)
 
     def _print(self, operands: Sequence[int], text: str) -> None:
-        from cutecc.runtime.printing import formatter
+        from cutecc.runtime.program.printing import formatter
 
         values = [self.values[operand] for operand in operands]
         types: list[ValueType] = [self.program.types[operand] for operand in operands]

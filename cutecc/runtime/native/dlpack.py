@@ -9,9 +9,10 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
+from cutecc.arguments.dlpack import type_code
 from cutecc.arguments.dtypes import NumericType
-from cutecc.runtime.native_errors import Unsupported
-from cutecc.runtime.native_python import capsule_pointer
+from cutecc.runtime.native.errors import Unsupported
+from cutecc.runtime.native.python import capsule_pointer
 
 _ATTRIBUTE = "__dlpack_c_exchange_api__"
 _CAPSULE = b"dlpack_exchange_api"
@@ -27,21 +28,6 @@ RANK_OFFSET = 16
 SHAPE_OFFSET = 24
 STRIDES_OFFSET = 32
 BYTE_OFFSET_OFFSET = 40
-
-_INTEGERS = {"signed": 0, "unsigned": 1}
-_FLOATS = {
-    "f64": 2,
-    "f32": 2,
-    "tf32": 2,
-    "f16": 2,
-    "bf16": 4,
-    "f8E4M3": 8,
-    "f8E4M3B11FNUZ": 9,
-    "f8E4M3FN": 10,
-    "f8E5M2": 12,
-    "f8E8M0FNU": 14,
-}
-_BOOL = 6
 
 
 class _Table(ctypes.Structure):
@@ -91,13 +77,7 @@ def exchange_of(kind: type[Any]) -> Exchange | None:
 
 def rank_and_type(rank: int, dtype: NumericType) -> int:
     """The 8 bytes of a `DLTensor` from `RANK_OFFSET`, as a number; `Unsupported` for types that DLPack packs."""
-    width = dtype.width
-    if dtype.kind == "bool":
-        code, width = _BOOL, 8
-    elif dtype.kind == "float":
-        code = _FLOATS.get(dtype.name, -1)
-    else:
-        code = _INTEGERS[dtype.kind] if width >= 8 else -1
-    if code < 0:
+    code = type_code(dtype)
+    if code is None:
         raise Unsupported(f"arrays of {dtype} are read in Python")
-    return rank | code << 32 | width << 40 | 1 << 48
+    return rank | code << 32 | max(dtype.width, 8) << 40 | 1 << 48

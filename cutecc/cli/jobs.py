@@ -1,0 +1,275 @@
+"""The jobs of `cutecc compile`: inputs times targets, each with a folder of its own, several at a time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from cutecc import isolation
+from cutecc.cache import lookup
+from cutecc.cli.inputs import KernelFile, ModuleFile, choose
+from cutecc.cli.options import edits, make_wheel_options, split_names
+from cutecc.cli.reporter import Outcome, Reporter
+from cutecc.config import Settings
+from cutecc.contained import lower_in_worker
+from cutecc.errors import Error, UsageError
+from cutecc.events import Event
+from cutecc.from_file import lower_file, trace_apart
+from cutecc.frontend.kernel_file import split_path
+from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.passes.dumps import DumpChoice
+from cutecc.passes.named import NAMED
+from cutecc.passes.pipeline import Pipeline
+from cutecc.record import Compilation, Failure
+from cutecc.record.folder import RecordFolder
+from cutecc.record.naming import file_name
+from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
+from cutecc.target import Target
+from cutecc.versions import current_versions
+
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Job:
+    """One input for one target."""
+
+    text: str
+    """The input as the user named it."""
+    chosen: KernelFile | ModuleFile
+    target: Target
+    options: CompileOptions
+    folder: Path | None
+    """Where the record goes; `None` for below `cutecc-out`, by the kernel's name, which tracing tells."""
+
+    @property
+    def label(self) -> str:
+        """What the user calls it, in a word."""
+        return f"{Path(self.text).name} {self.target}"
+
+    def output(self, kernel: str) -> Path:
+        """The folder for the record of a kernel of this name."""
+        return self.folder or _folder(kernel, self.target, self.options)
+
+
+def plan(context: click.Context, values: dict[str, Any], text: str, settings: Settings, *, several: bool) -> list[Job]:
+    """The jobs that an input makes; `several` when it is not the only one."""
+    chosen = choose(text, values["args"], values["entry"], values["target"], settings)
+    if values["start_after"] and isinstance(chosen, KernelFile):
+        raise UsageError("--start-after goes on from a dump", hints=["name the dump instead of the Python file"])
+    values = dict(values)
+    _go_on_from_stage(context, values, chosen)
+    options = _options(values, settings)
+    output: Path | None = values["output"]
+    jobs: list[Job] = []
+    for target in chosen.targets:
+        if several:
+            # By what the user named, which is known before tracing and tells same-named kernels of two files apart.
+            folder = _folder(_stem(chosen), target, options)
+            folder = output / folder.name if output else folder
+        elif output:
+            folder = output / target.name if len(chosen.targets) > 1 else output
+        else:
+            folder = _folder(chosen.name, target, options) if isinstance(chosen, ModuleFile) else None
+        jobs.append(Job(text, chosen, target, options, folder))
+    return jobs
+
+
+def _stem(chosen: KernelFile | ModuleFile) -> str:
+    if isinstance(chosen, ModuleFile):
+        return chosen.name
+    stem, function = Path(chosen.path).stem, chosen.request.function
+    return file_name(f"{stem}-{function}" if function else stem)
+
+
+def _folder(kernel: str, target: Target, options: CompileOptions) -> Path:
+    start = f"-after-{file_name(options.start_after)}" if options.start_after else ""
+    return Path("cutecc-out") / f"{kernel}-{target.name}{start}"
+
+
+def check_folders(inputs: Sequence[str], jobs: Sequence[Job]) -> None:
+    """Refuse two jobs that would write one folder, and a folder with an input in it."""
+    taken: dict[Path, Job] = {}
+    for job in jobs:
+        if job.folder is None:
+            continue
+        _check_no_input(job.folder, inputs)
+        other = taken.setdefault(job.folder.resolve(), job)
+        if other is not job:
+            raise UsageError(
+                f"{other.text} and {job.text} would both be written to {job.folder}",
+                hints=["compile them one after the other, each with an --output of its own"],
+            )
+
+
+def _check_no_input(folder: Path, inputs: Sequence[str]) -> None:
+    if folder.resolve() in (Path(split_path(text)[0]).resolve().parent for text in inputs):
+        raise UsageError(
+            f"the output folder {folder} holds the input, and a run first removes the earlier one's files",
+            hints=["name another folder with --output"],
+        )
+
+
+def run(jobs: Sequence[Job], values: dict[str, Any], reporter: Reporter) -> list[Outcome | Error]:
+    """Do all jobs, some at a time; what came of each, in their order."""
+
+    def one(number: int) -> Outcome | Error:
+        reporter.begin(number)
+        try:
+            return _compile(jobs[number], values, reporter.follow(number))
+        except Error as error:
+            return error
+        finally:
+            reporter.end(number)
+
+    most = values["jobs"] or os.cpu_count() or 1
+    with reporter, ThreadPoolExecutor(max(1, min(len(jobs), most))) as pool:
+        futures: list[Future[Outcome | Error]] = []
+        try:
+            futures += [pool.submit(one, number) for number in range(len(jobs))]
+            return [future.result() for future in futures]
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            # A job may be between two of its processes.
+            while not all(future.done() for future in futures):
+                isolation.interrupt()
+                time.sleep(_POLL_SECONDS)
+            raise
+
+
+def _compile(job: Job, values: dict[str, Any], on_event: Callable[[Event], None]) -> Outcome:
+    chosen = job.chosen
+    # Times are asked for to see what this run takes.
+    cache = False if values["no_cache"] or values["timing"] else None
+
+    def request(traced: TracedModule | ModuleFile, seconds: float = 0.0) -> CompileRequest:
+        is_file = isinstance(traced, ModuleFile)
+        output = job.output(traced.name)
+        _check_no_input(output, [job.text])
+        return CompileRequest(
+            traced.data if is_file else traced.bytecode,
+            job.target.name,
+            traced.name,
+            source=chosen.source,
+            signature=None if is_file else traced.signature,
+            workload=chosen.workload,
+            options=job.options,
+            output=output,
+            command=["cutecc", *sys.argv[1:]],
+            trace_seconds=seconds,
+            warnings=() if is_file else traced.warnings,
+            cache=lookup.wanted(cache),
+        )
+
+    def trace(file: TraceRequest) -> TracedModule:
+        try:
+            return trace_apart(file)
+        except Error as error:
+            _record_failed_trace(job, error)
+            raise
+
+    if isinstance(chosen, ModuleFile):
+        compilation = lower_in_worker(request(chosen), on_event)
+    else:
+        compilation = lower_file(
+            replace(chosen.request, target=job.target.name),
+            job.options,
+            request,
+            trace=trace,
+            cache=cache,
+            use_direct=not values["no_direct"],
+            on_event=on_event,
+        )
+    return Outcome(compilation, job.output(compilation.name))
+
+
+def _go_on_from_stage(context: click.Context, values: dict[str, Any], chosen: KernelFile | ModuleFile) -> None:
+    """Take from a dump's first line what the command line leaves open: position, pipeline and options."""
+    stage = chosen.stage
+    if stage is None:
+        return
+    if context.params.get("target") and values["target"] != stage.target:
+        raise UsageError(
+            f"the dump is of a run for {stage.target}, not {values['target']}: it was traced for that GPU",
+            hints=["leave out --target, or compile the kernel itself"],
+        )
+    if values["start_after"] not in (None, stage.after):
+        raise UsageError(
+            f"the dump was made after {stage.after or 'tracing'}, not after {values['start_after']}",
+            hints=["leave out --start-after; without its first line, the file goes on from where you say"],
+        )
+    if values["pipeline"]:
+        return
+    # The header is the file's word, not the user's: it may name a pipeline or spell one, but no file to read.
+    values["pipeline"] = stage.pipeline if stage.pipeline in NAMED else Pipeline.parse(stage.pipeline)
+    if values["start_after"] is None and stage.after:
+        values["start_after"] = stage.after
+        if not values["quiet"]:
+            click.echo(f"note: going on after {stage.after}, as the first line of the file says", err=True)
+    for name, value in stage.options.items():
+        key = name.replace("-", "_")
+        # Tools and libraries come from the command line alone.
+        if key in _RESUMABLE and context.get_parameter_source(_RESUMABLE[key]) is ParameterSource.DEFAULT:
+            option = next(each for each in context.command.params if each.name == _RESUMABLE[key])
+            values[_RESUMABLE[key]] = option.type_cast_value(context, value)
+
+
+_RESUMABLE = {
+    **{name: name for name in ("opt_level", "preserve_line_info", "enable_assertions", "fast_math")},
+    "ptx_options": "ptxas_options",
+    "nvvm_options": "nvvm_options",
+}
+
+
+def _record_failed_trace(job: Job, error: Error) -> None:
+    """So that a folder never shows an earlier run's results for this one's."""
+    if job.folder is None:
+        return
+    folder = RecordFolder(job.folder)
+    folder.save(
+        Compilation(
+            name=file_name(Path(job.chosen.source).stem),
+            target=job.target.name,
+            pipeline="",
+            versions=current_versions(),
+            status="failed",
+            command=["cutecc", *sys.argv[1:]],
+            source=job.chosen.source,
+            failure=Failure("trace", error.message),
+        )
+    )
+    folder.close()
+
+
+def _options(values: dict[str, Any], settings: Settings) -> CompileOptions:
+    wheel = make_wheel_options(values)
+    dumps = DumpChoice(
+        (*split_names(values["dump_after"]), *([values["stop_after"]] if values["stop_after"] else [])),
+        split_names(values["dump_before"]),
+        values["dump_unchanged"],
+        values["dump_locations"] or wheel.preserve_line_info,
+    )
+    ptxas: Path | None = values["ptxas"] or settings.ptxas
+    if ptxas and not ptxas.is_file():
+        raise UsageError(f"--ptxas: there is no program {ptxas}")
+    return CompileOptions(
+        pipeline=values["pipeline"] or "nvidia",
+        edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
+        start_after=values["start_after"],
+        stop_after=values["stop_after"],
+        wheel=wheel,
+        ptxas=ptxas,
+        artifacts=ALL_ARTIFACTS,
+        observe=True,
+        dumps=dumps,
+        verify_each=values["verify_each"],
+    )

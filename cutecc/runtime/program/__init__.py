@@ -1,0 +1,1 @@
+"""Host programs: verified, evaluated, and reduced to launch plans."""
