@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cutecc.benchmarking.results import Benchmark
     from cutecc.benchmarking.running import benchmark
     from cutecc.driver import compile, compile_module, trace
-    from cutecc.errors import Error
+    from cutecc.errors import ArgumentError, Error, LaunchError, RecordError, SpecError, UsageError
     from cutecc.jit_function import jit
     from cutecc.kernel import Kernel, KernelSet
     from cutecc.loading import include_path, load
@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgumentError",
     "Benchmark",
     "CompileOptions",
     "Error",
     "Job",
     "Kernel",
     "KernelSet",
+    "LaunchError",
+    "RecordError",
+    "SpecError",
+    "UsageError",
     "__version__",
     "benchmark",
     "compile",
@@ -51,7 +56,12 @@ _HOMES = {
     "CompileOptions": "cutecc.request",
     "Job": "cutecc.sweep",
     "compile_many": "cutecc.sweep",
+    "ArgumentError": "cutecc.errors",
     "Error": "cutecc.errors",
+    "LaunchError": "cutecc.errors",
+    "RecordError": "cutecc.errors",
+    "SpecError": "cutecc.errors",
+    "UsageError": "cutecc.errors",
     "jit": "cutecc.jit_function",
     "Kernel": "cutecc.kernel",
     "KernelSet": "cutecc.kernel",
@@ -60,6 +70,10 @@ _HOMES = {
     "register": "cutecc.passes.registry",
     "register_pipeline": "cutecc.passes.registry",
 }
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,7 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.wheel import WheelPass
 from cutecc.record import Artifact, ArtifactKind, Compilation, KernelResources, Remark, host_program
 from cutecc.record.folder import RecordFolder, file_name
+from cutecc.record.naming import short_kernel_name
 from cutecc.request import CompileRequest
 from cutecc.target import Target
 
@@ -40,6 +41,8 @@ class ArtifactCollector(Observer):
         self._host: HostProgram | None = None
         self._no_host: Remark | None = None
         """Why there is no host program although there is a host function."""
+        self._places: Mapping[str, str] = {}
+        """By kernel, the user's line that its launch is ascribed to."""
         self._log = ""
 
     def armed(self, pipeline: Pipeline) -> Pipeline:
@@ -71,11 +74,13 @@ class ArtifactCollector(Observer):
 
     def _translate_host(self, module: ir.Module) -> None:
         from cutecc.backend.host import UntranslatableError, launches_kernels, translate
+        from cutecc.backend.launchability import launch_places
 
         if not launches_kernels(module):
             return
         try:
             self._host, self._no_host = translate(module), None
+            self._places = launch_places(module)
         except UntranslatableError as failure:
             self._host, self._no_host = None, _not_launchable(failure.message, failure.location)
 
@@ -83,8 +88,12 @@ class ArtifactCollector(Observer):
         """When the assembler rejected the PTX, say where in the PTX, and on which line of the user's."""
         if self._generation is None or position.pass_ is not self._generation:
             return
+        from cutecc.backend.launchability import empty_launches
         from cutecc.backend.ptxas import located_error
 
+        for kernel, launches in (empty_launches(self._host) if self._host else {}).items():
+            place = f"{self._places[kernel]}: " if kernel in self._places else ""
+            error.notes += [f"{place}kernel {short_kernel_name(kernel)}: {each}" for each in launches]
         for text in self._generation.ptx():
             if located := located_error(error.message, text, f"{file_name(self._request.name)}.ptx"):
                 error.message = f"pass {error.pass_name} failed: {located.message}"
@@ -116,7 +125,7 @@ class ArtifactCollector(Observer):
                 dynamic = dynamic_shared_bytes(self._host) if self._host else {}
                 resources = kernel_resources(cubin, self._target, log=self._log, dynamic_shared=dynamic)
                 compilation.resources += resources
-                compilation.warnings += _launch_warnings(resources, self._target)
+                compilation.warnings += self._launch_warnings(resources)
             if "sass" in wanted:
                 from cutecc.backend.nvdisasm import disassemble
                 from cutecc.backend.tools import find_tool, tool_version
@@ -129,6 +138,23 @@ class ArtifactCollector(Observer):
                 add("host-program", ".host.json", host_program.encode(self._host))
             elif self._no_host:
                 compilation.warnings.append(self._no_host)
+
+    def _launch_warnings(self, resources: list[KernelResources]) -> list[Remark]:
+        """Which kernels can never be launched, and why."""
+        from cutecc.backend.launchability import empty_launches, exceeded_limits
+
+        reasons = {entry.kernel: exceeded_limits(entry, self._target) for entry in resources}
+        for kernel, launches in (empty_launches(self._host) if self._host else {}).items():
+            reasons.setdefault(kernel, []).extend(launches)
+        return [
+            Remark(
+                "warning",
+                f"kernel {short_kernel_name(kernel)} cannot be launched on {self._target}: {', and '.join(why)}",
+                self._places.get(kernel),
+            )
+            for kernel, why in reasons.items()
+            if why
+        ]
 
     def _cubins(self, ptx: list[str]) -> list[bytes]:
         assert self._generation is not None
@@ -168,19 +194,6 @@ def _missed(module: ir.Module) -> Remark | None:
 
 def _not_launchable(why: str, location: SourceLocation | None = None) -> Remark:
     return Remark("warning", f"cutecc cannot launch this kernel: {why}", str(location) if location else None)
-
-
-def _launch_warnings(resources: list[KernelResources], target: Target) -> list[Remark]:
-    """A kernel of which no SM holds a single block cannot be launched."""
-    return [
-        Remark(
-            "warning",
-            f"kernel {entry.kernel} cannot be launched: {', '.join(entry.occupancy.limited_by)} of one block "
-            f"exceed what an SM of {target} has",
-        )
-        for entry in resources
-        if entry.occupancy is not None and entry.occupancy.blocks_per_sm == 0
-    ]
 
 
 class _Adder:

@@ -88,6 +88,7 @@ class Cached:
     def __init__(self, request: CompileRequest, slot: Slot, compilation: Compilation) -> None:
         """`compilation` is the record as it begins."""
         self._options = request.options
+        self._entry = request.entry
         self._slot = slot
         self._compilation = compilation
         self._own_warnings = len(compilation.warnings)
@@ -118,7 +119,7 @@ class Cached:
         asked = self._options.artifacts
         observed = compilation.traced_operations is not None
         if stored is None or not entries.serves(stored, module, asked, observe=observed):
-            data = entries.encode(compilation, module, asked, own_warnings=self._own_warnings)
+            data = entries.encode(compilation, module, asked, own_warnings=self._own_warnings, entry=self._entry)
             try:
                 if self._trouble is None:
                     Store.of(Settings.from_environment()).put(self._slot.name, data)

@@ -19,13 +19,13 @@ class Settings:
     ptxas: Path | None = None
     """`CUTECC_PTXAS`: the assembler to use instead of the wheel's own."""
     debug: bool = False
-    """`CUTECC_DEBUG`: show tracebacks of cutecc itself; `0` and the empty string mean no."""
+    """`CUTECC_DEBUG`: show tracebacks of cutecc itself; `1`, `true`, `yes`, `on`, or `0`, `false`, `no`, `off`."""
     load: tuple[Path, ...] = ()
     """`CUTECC_LOAD`: Python files with passes to know, separated as in `PATH`; what `--load` adds to."""
     native: bool = True
-    """`CUTECC_NATIVE`: launch through machine code where that is possible; `0` keeps every call in Python."""
+    """`CUTECC_NATIVE`: launch through machine code where that is possible; off keeps every call in Python."""
     cache: bool = True
-    """`CUTECC_CACHE`: keep finished compilations and use them again; `0` means no."""
+    """`CUTECC_CACHE`: keep finished compilations and use them again; on or off."""
     cache_dir: Path | None = None
     """`CUTECC_CACHE_DIR`: the folder to keep them in, instead of the user's cache folder."""
     cache_size: int = 2 << 30
@@ -39,12 +39,27 @@ class Settings:
             target=os.environ.get("CUTECC_TARGET") or None,
             ptxas=Path(ptxas) if ptxas else None,
             load=tuple(Path(file) for file in os.environ.get("CUTECC_LOAD", "").split(os.pathsep) if file),
-            native=os.environ.get("CUTECC_NATIVE", "1") != "0",
-            debug=os.environ.get("CUTECC_DEBUG", "0") not in ("", "0"),
-            cache=os.environ.get("CUTECC_CACHE", "1") != "0",
+            native=_is_on("CUTECC_NATIVE", cls.native),
+            debug=_is_on("CUTECC_DEBUG", cls.debug),
+            cache=_is_on("CUTECC_CACHE", cls.cache),
             cache_dir=Path(folder) if (folder := os.environ.get("CUTECC_CACHE_DIR")) else None,
             cache_size=_size("CUTECC_CACHE_SIZE", cls.cache_size),
         )
+
+
+_ON = ("1", "true", "yes", "on")
+_OFF = ("0", "false", "no", "off")
+
+
+def _is_on(variable: str, default: bool) -> bool:
+    """Whether an environment variable says yes; `default` when it is empty or not set."""
+    text = os.environ.get(variable, "").strip().lower()
+    if text and text not in _ON + _OFF:
+        raise UsageError(
+            f"{variable}: '{os.environ[variable]}' is neither on nor off",
+            hints=[f"on: {', '.join(_ON)}", f"off: {', '.join(_OFF)}"],
+        )
+    return text in _ON if text else default
 
 
 def _size(variable: str, default: int) -> int:

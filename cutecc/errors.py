@@ -107,6 +107,14 @@ class SpecError(UsageError):
     """An argument spec that does not parse, or does not fit its parameter."""
 
 
+class NoGpuError(UsageError):
+    """The GPUs of this machine were asked for, and there is none, or no driver for them."""
+
+
+class NoTargetError(UsageError, KeyError):
+    """A target that a set of kernels is not compiled for. A `KeyError` too: sets are mappings."""
+
+
 class ArgumentError(UsageError):
     """An argument that a compiled kernel does not take: its type, shape, strides, alignment or device."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from cutecc.config import Settings
 from cutecc.contained import lower_in_worker
 from cutecc.errors import TraceError
 from cutecc.events import Event, Keyed, PassFinished
+from cutecc.frontend.files import errors_as_given
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.passes.named import NAMED
 from cutecc.record import Compilation
@@ -56,11 +57,13 @@ def lower_file(
     file = replace(file, options=options.trace_options, locations=options.wants_locations)
     use_cache = lookup.wanted(cache)
     began = time.time_ns()
+    environment = dict(os.environ)
     known = _direct_key(file, options) if use_cache and use_direct else None
     if known and not options.needs_passes and (found := _find(known, options, request_for, on_event)):
         return found
     start = time.perf_counter()
-    traced = trace(replace(file, watch=known is not None))
+    with errors_as_given(file.path):
+        traced = trace(replace(file, watch=known is not None))
     request = replace(request_for(traced, time.perf_counter() - start), cache=use_cache)
     keyed: list[Keyed] = []
 
@@ -70,9 +73,10 @@ def lower_file(
         elif on_event:
             on_event(event)
 
-    compilation = lower_in_worker(request, follow)
+    with errors_as_given(file.path):
+        compilation = lower_in_worker(request, follow)
     if known and keyed and compilation.status == "ok":
-        _keep(known, keyed[0], traced, began)
+        _keep(known, keyed[0], traced, began, environment)
     return compilation
 
 
@@ -152,13 +156,17 @@ def _find(
     return compilation
 
 
-def _keep(name: str, keyed: Keyed, traced: TracedModule, began: int) -> None:
-    """Remember what the file led to, if all that the trace read is known and was left alone meanwhile."""
+def _keep(name: str, keyed: Keyed, traced: TracedModule, began: int, environment: Mapping[str, str]) -> None:
+    """Remember what the file led to, if all that the trace read is known and was left alone meanwhile.
+
+    `environment` is that of this process as it `began`: the process that traced has variables of its own.
+    """
     inputs = traced.inputs
     if inputs is None:
         return
     files = {*inputs.files, *keyed.sources}
-    snapshot = direct.take(sorted(files), inputs.absent, inputs.folders, inputs.names, since_ns=began)
+    variables = {variable: environment.get(variable) for variable in inputs.variables}
+    snapshot = direct.take(sorted(files), inputs.absent, inputs.folders, inputs.names, variables, since_ns=began)
     if snapshot is None:
         return
     entry = DirectEntry(keyed.key, keyed.module, traced.name, traced.signature, list(traced.warnings), snapshot)
@@ -166,3 +174,5 @@ def _keep(name: str, keyed: Keyed, traced: TracedModule, began: int) -> None:
         Store.of(Settings.from_environment()).put(name, direct.encode(entry))
     except CacheError:
         return  # the record has a warning of it already
+    except UnicodeEncodeError:
+        return  # a name of something that was read is no text

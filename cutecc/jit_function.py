@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Any, cast, overload
@@ -21,7 +21,7 @@ from cutecc.arguments.specs import (
     TupleSpec,
     parse_spec,
 )
-from cutecc.errors import UsageError
+from cutecc.errors import LaunchError, NoGpuError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.passes.pipeline import Pipeline
 from cutecc.request import CompileOptions
@@ -138,6 +138,11 @@ class JitFunction:
                 namespace[name] = known
         return known
 
+    def __repr__(self) -> str:
+        count = len(self._kernels)
+        compiled = f"{count or 'no'} kernel{'' if count < 2 else 's'} compiled{'' if count else ' yet'}"
+        return f"<cutecc.jit function {_name(self.__wrapped__)}, {compiled}>"
+
     def __deepcopy__(self, memo: dict[int, Any]) -> JitFunction:
         return self
 
@@ -175,7 +180,18 @@ class JitFunction:
         return _Form(self.__wrapped__)
 
     def _remember(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> _Call:
-        call = _Call(self._kernel(args), self._form.runtime(len(args)))
+        try:
+            kernel = self._kernel(args)
+        except NoGpuError:
+            name = _name(self.__wrapped__)
+            raise LaunchError(
+                f"{name} cannot be called here: this machine has no GPU to run it on",
+                hints=[
+                    f'compiling needs none: cutecc.compile({name}, …, target="sm_90a") gives the kernel, and its '
+                    "save(FILE) a bundle, which cutecc.load reads where there is a GPU"
+                ],
+            ) from None
+        call = _Call(kernel, self._form.runtime(len(args)))
         if len(self._calls) >= _MOST_REMEMBERED:
             self._calls = {}
         self._calls[key] = call
@@ -203,13 +219,27 @@ class JitFunction:
 
 
 def _host_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, made a `@cute.jit` function when it is a plain one."""
+    """`function`, made a `@cute.jit` function when it is a plain one. Raises `UsageError` for what cannot be one."""
     from cutecc.frontend.dsl import cute
-    from cutecc.frontend.host_functions import decorator_kind
+    from cutecc.frontend.host_functions import check_host_function, decorator_kind
 
     if inspect.isfunction(function) and decorator_kind(function) is None:
+        if function.__name__ == "<lambda>":
+            raise UsageError(
+                "cutecc.jit takes a function with a name and lines of its own, not a lambda",
+                hints=["write it with def"],
+            )
         return cute().jit(function)
-    return function
+    try:
+        return check_host_function(function, _name(function))
+    except UsageError as error:
+        error.message = f"cutecc.jit takes a host function: {error.message}"
+        raise
+
+
+def _name(function: Any) -> str:
+    """What the user calls a function, or an object that is called as one."""
+    return getattr(function, "__qualname__", None) or repr(function)
 
 
 class _Call:
@@ -283,10 +313,15 @@ class _Form:
     def key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """What tells this call from others, quickly: more than what compiling depends on."""
         readers = _readers
+        values: Sequence[Any] = args
+        if self._constants:  # may be of any type, also strings that are no specs
+            values = [*args]
+            for position in self._constants:
+                values[position] = None
         try:
-            key = [readers[type(value)](value) for value in args]
+            key = [readers[type(value)](value) for value in values]
         except KeyError:
-            key = [_read_any(value) for value in args]
+            key = [_read_any(value) for value in values]
         for position in self._constants:
             key[position] = _constant(args[position])
         return tuple(key)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from cutecc.errors import Error, LaunchError
+from cutecc.errors import Error, LaunchError, NoTargetError
 from cutecc.record import ArtifactKind, Compilation, Signature
 from cutecc.runtime.direct_call import DirectCall, set_call
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from cutecc.runtime.prepared import Prepared
 
 _lock = threading.Lock()
+_MADE_BY_DEFAULT: tuple[ArtifactKind, ...] = ("ptx", "cubin", "host-program")
+"""The artifacts of a compilation, and of a bundle, that asks for no others."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,11 +74,14 @@ class Kernel(DirectCall):
         """What computes grids, parameters and descriptors before each launch; `None` when there is none."""
         return self.compilation.host_program
 
-    def save(self, path: str | Path) -> None:
-        """Write the kernel as a bundle, which `cutecc.load` reads where there is no DSL."""
+    def save(self, path: str | Path, *, dumps: bool = False) -> None:
+        """Write the kernel as a bundle, which `cutecc.load` reads where there is no DSL.
+
+        What running needs; with `dumps` all artifacts and dumps that the compilation kept.
+        """
         from cutecc.record.bundle import write_bundle
 
-        write_bundle(path, [self.compilation])
+        write_bundle(path, [self.compilation], dumps=dumps)
 
     def unload(self) -> None:
         """Unload the kernel's code from the GPUs, after the launches that run. A later call loads it again.
@@ -144,9 +149,17 @@ class Kernel(DirectCall):
     def _artifact(self, kind: ArtifactKind) -> bytes:
         data = self.compilation.artifact(kind)
         if data is None:
-            raise Error(
-                f"kernel {self.compilation.name} has no {kind}", hints=[f"compile with artifacts=('{kind}', …)"]
-            )
+            if self.compilation.status == "stopped":
+                hints = ["its compilation was stopped early: compile it to the end"]
+            else:
+                kinds = tuple(dict.fromkeys((*_MADE_BY_DEFAULT, kind)))
+                hints = [f"compile it with options=cutecc.CompileOptions(artifacts={kinds})"]
+            if kind not in _MADE_BY_DEFAULT:
+                hints.append(
+                    "a bundle has it only when kernel.save(FILE, dumps=True) or, in a shell, "
+                    "cutecc compile … --bundle FILE --bundle-dumps wrote it"
+                )
+            raise Error(f"kernel {self.compilation.name} has no {kind}", hints=hints)
         return data
 
 
@@ -161,7 +174,21 @@ class KernelSet(Mapping[str, Kernel]):
         self._by_device: dict[int, Kernel] = {}
 
     def __getitem__(self, target: str) -> Kernel:
-        return self._kernels[target]
+        """The kernel for the target of this name; `NoTargetError`, a `KeyError`, when there is none."""
+        kernel = self._kernels.get(target)
+        if kernel is None:
+            raise NoTargetError(
+                f"{self._name} is not compiled for {target}", hints=[f"it is for {', '.join(self._kernels) or 'none'}"]
+            )
+        return kernel
+
+    if not TYPE_CHECKING:  # a type checker knows better which attributes there are
+
+        def __getattr__(self, name: str) -> object:
+            if not name.startswith("_") and name in {*dir(Kernel), *Kernel.__dataclass_fields__} and self._kernels:
+                target = next(iter(self._kernels))
+                raise AttributeError(f"a set has no '{name}'; each kernel of it has one: kernels['{target}'].{name}")
+            raise AttributeError(f"'KernelSet' object has no attribute '{name}'")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -174,9 +201,7 @@ class KernelSet(Mapping[str, Kernel]):
         return KernelSet, (self._kernels,)
 
     def __repr__(self) -> str:
-        first = next(iter(self._kernels.values()), None)
-        name = first.compilation.name if first else "nothing"
-        return f"<KernelSet {name} for {', '.join(self._kernels)}>"
+        return f"<KernelSet {self._name} for {', '.join(self._kernels)}>"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> None:
         """Launch the kernel that fits; arguments and errors as those of `Kernel`."""
@@ -190,16 +215,21 @@ class KernelSet(Mapping[str, Kernel]):
         """As `Kernel.check`, against the first kernel: all are compiled for the same arguments."""
         self._any().check(*args, **kwargs)
 
-    def save(self, path: str | Path) -> None:
-        """Write all kernels as one bundle, which `cutecc.load` reads where there is no DSL."""
+    def save(self, path: str | Path, *, dumps: bool = False) -> None:
+        """Write all kernels as one bundle, as `Kernel.save`."""
         from cutecc.record.bundle import write_bundle
 
-        write_bundle(path, [kernel.compilation for kernel in self._kernels.values()])
+        write_bundle(path, [kernel.compilation for kernel in self._kernels.values()], dumps=dumps)
 
     def unload(self) -> None:
         """As `Kernel.unload`, for all of them."""
         for kernel in self._kernels.values():
             kernel.unload()
+
+    @property
+    def _name(self) -> str:
+        first = next(iter(self._kernels.values()), None)
+        return first.compilation.name if first else "nothing"
 
     def _any(self) -> Kernel:
         for kernel in self._kernels.values():

@@ -98,6 +98,8 @@ class CompileRequest:
     """The kernel's short name."""
     source: str = "-"
     """The input as the user named it, for messages."""
+    entry: str | None = None
+    """What of the source it is, where the user said so: a function, or an expression."""
     signature: Signature | None = None
     workload: Workload | None = None
     """How to run the kernel and rate it, for the record."""

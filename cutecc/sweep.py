@@ -68,6 +68,8 @@ def compile_many(
     listed = [job if isinstance(job, Job) else Job(os.fspath(job)) for job in jobs]
     if executor is not None and workers is not None:
         raise UsageError("compile_many takes workers or an executor, not both")
+    if workers is not None and workers < 1:
+        raise UsageError(f"compile_many: workers={workers} compiles nothing", hints=["at least 1, or None for all"])
     taken: dict[Path, Job] = {}
     for job in listed:
         if job.output and taken.setdefault(Path(job.output).absolute(), job) is not job:
@@ -104,6 +106,7 @@ def compile_job(job: Job, contain: bool = False) -> Compilation:
         target.name,
         traced.name,
         source=job.file,
+        entry=named.function or named.entry,
         signature=traced.signature,
         options=options,
         cache=lookup.wanted(None),

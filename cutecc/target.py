@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cutecc.errors import UsageError
+from cutecc.errors import NoGpuError, UsageError
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ _LIMITS: dict[tuple[int, int], Limits] = {
 }
 _SUFFIXES = {8: ("",), 9: ("", "a"), 10: ("", "a", "f"), 11: ("", "a", "f"), 12: ("", "a", "f")}
 _NAME = re.compile(r"sm_([0-9]+)([0-9])([af]?)")
+_NAME_IT = 'name the target instead: target="sm_90a" in Python, --target sm_90a in a shell'
 
 
 @dataclass(frozen=True, order=True)
@@ -102,8 +103,8 @@ def known_targets() -> list[Target]:
 def parse_targets(text: str) -> list[Target]:
     """The targets of a comma-separated list, in its order and without repeats.
 
-    `native` stands for the GPUs of this machine. Raises `UsageError` for an unknown name, an empty list, or `native`
-    where there is no GPU.
+    `native` stands for the GPUs of this machine. Raises `UsageError` for an unknown name and an empty list,
+    `NoGpuError` for `native` where there is no GPU.
     """
     targets: list[Target] = []
     for name in filter(None, (part.strip() for part in text.split(","))):
@@ -116,7 +117,7 @@ def parse_targets(text: str) -> list[Target]:
 def native_targets() -> list[Target]:
     """The targets of this machine's GPUs, with the architecture-specific suffix where there is one.
 
-    Raises `UsageError` where the CUDA driver finds no GPU.
+    Raises `NoGpuError` where the CUDA driver finds no GPU.
     """
     return list(dict.fromkeys(device_targets()))
 
@@ -128,9 +129,7 @@ def device_targets() -> list[Target]:
     try:
         driver: Any = importlib.import_module("cuda.bindings.driver")
     except ImportError as failure:
-        raise UsageError(
-            f"target 'native': cuda-bindings cannot be imported ({failure})", hints=["name the target instead"]
-        ) from None
+        raise NoGpuError(f"target 'native': cuda-bindings cannot be imported ({failure})", hints=[_NAME_IT]) from None
 
     def checked(result: tuple[Any, Any]) -> Any:
         if result[0] != driver.CUresult.CUDA_SUCCESS:
@@ -154,10 +153,7 @@ def device_targets() -> list[Target]:
             )
             found.append(Target.parse(f"sm_{major}{minor}{'a' if major >= 9 else ''}"))
     except (RuntimeError, OSError) as failure:
-        raise UsageError(
-            f"target 'native': the CUDA driver finds no GPU here ({failure})",
-            hints=["name the target instead, for example --target sm_90a"],
-        ) from None
+        raise NoGpuError(f"target 'native': the CUDA driver finds no GPU here ({failure})", hints=[_NAME_IT]) from None
     if not found:
-        raise UsageError("target 'native': this machine has no GPU", hints=["name the target, e.g. --target sm_90a"])
+        raise NoGpuError("target 'native': this machine has no GPU", hints=[_NAME_IT])
     return found

@@ -49,7 +49,7 @@ CASES = (
     Case("examples/gemm.py", "sm_90a"),
     Case("test/kernels/large_unrolled.py", "sm_90a"),
 )
-VARIANTS = ("stock", "cutecc", "cutecc, all dumps")
+VARIANTS: tuple[str, ...] = ("stock", "cutecc", "cutecc, cached", "cutecc, all dumps")
 
 
 def measure(case: Case, variant: str, repeats: int) -> dict[str, Any]:
@@ -73,11 +73,15 @@ def measure(case: Case, variant: str, repeats: int) -> dict[str, Any]:
     def ours() -> None:
         compile_with(function, header.args, case.target, None)
 
+    def cached() -> None:
+        compile_with(function, header.args, case.target, None, cache=True)
+
     def dumping() -> None:
         with tempfile.TemporaryDirectory() as folder:
             compile_with(function, header.args, case.target, Path(folder))
 
-    run: Callable[[], None] = {"stock": stock, "cutecc": ours, "cutecc, all dumps": dumping}[variant]
+    runs: list[Callable[[], None]] = [stock, ours, cached, dumping]
+    run = dict(zip(VARIANTS, runs, strict=True))[variant]
     run()
     times: list[float] = []
     for _ in range(repeats):
@@ -87,7 +91,9 @@ def measure(case: Case, variant: str, repeats: int) -> dict[str, Any]:
     return {"seconds": times}
 
 
-def compile_with(function: Any, specs: dict[str, Any], target: str, output: Path | None) -> None:
+def compile_with(
+    function: Any, specs: dict[str, Any], target: str, output: Path | None, *, cache: bool = False
+) -> None:
     """What a library user does."""
     import cutecc
     from cutecc.passes.dumps import DumpChoice
@@ -96,14 +102,15 @@ def compile_with(function: Any, specs: dict[str, Any], target: str, output: Path
     options = CompileOptions()
     if output:
         options = CompileOptions(observe=True, dumps=DumpChoice(after=("all",)), artifacts=ALL_ARTIFACTS)
-    cutecc.compile(function, **specs, target=target, options=options, output=output)
+    cutecc.compile(function, **specs, target=target, options=options, output=output, cache=cache)
 
 
 def compile_table(repeats: int) -> list[str]:
     """Rows of the compile table."""
     rows = [
-        "| kernel | traced lines | stock | cutecc | ratio | all dumps | ratio | memory: stock | cutecc | all dumps |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| kernel | traced lines | stock | cutecc | ratio | cached | ratio | all dumps | ratio "
+        "| memory: stock | cutecc | cached | all dumps |",
+        f"|{'---|' * 13}",
     ]
     for case in CASES:
         times: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
@@ -113,10 +120,11 @@ def compile_table(repeats: int) -> list[str]:
                 times[variant] += in_process(["--measure", case.file, case.target, variant, str(repeats)])["seconds"]
         for variant in VARIANTS:
             memory[variant] = peak_memory(["--measure", case.file, case.target, variant, "1"])
-        stock, ours, dumps = (statistics.median(times[variant]) for variant in VARIANTS)
+        stock, *others = (statistics.median(times[variant]) for variant in VARIANTS)
         rows.append(
-            f"| {case.name} | {traced_lines(case)} | {stock * 1e3:.0f} | {ours * 1e3:.0f} | {ours / stock:.2f} | "
-            f"{dumps * 1e3:.0f} | {dumps / stock:.2f} | "
+            f"| {case.name} | {traced_lines(case)} | {stock * 1e3:.0f} | "
+            + " | ".join(f"{other * 1e3:.0f} | {other / stock:.2f}" for other in others)
+            + " | "
             + " | ".join(f"{memory[variant]:.0f} MiB" for variant in VARIANTS)
             + " |"
         )
@@ -261,7 +269,9 @@ def main() -> None:
         startup = startup_table()
         layouts = layout_table()
         print("\n".join([*startup, *layouts]), flush=True)
-        compiling = compile_table(arguments.repeats)
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["CUTECC_CACHE_DIR"] = cache
+            compiling = compile_table(arguments.repeats)
         if arguments.write:
             write("startup", startup)
             write("layout", layouts)

@@ -182,7 +182,7 @@ def describe_array(array: Array) -> TensorSpec:
     dtype = find_numeric_type(array.dtype)
     if dtype is None:
         raise SpecError(f"CuTe has no element type {array.dtype}")
-    leading = _leading_mode(array)
+    leading = leading_mode(array)
     stride: list[Mode] = []
     for mode, step in enumerate(array.stride):
         static = step == 0 or mode == leading
@@ -191,7 +191,7 @@ def describe_array(array: Array) -> TensorSpec:
     return TensorSpec(dtype, tuple(Dynamic(value=size) for size in array.shape), tuple(stride), align=align)
 
 
-def _leading_mode(array: Array) -> int | None:
+def leading_mode(array: Array) -> int | None:
     """The mode of stride 1; of several, one with more than one element."""
     unit = [mode for mode, step in enumerate(array.stride) if step == 1]
     long = [mode for mode in unit if array.shape[mode] > 1]
@@ -209,7 +209,7 @@ def _row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 def _unpacked(array: Array) -> Array:
     """Pairs of 4-bit floats taken apart: the mode that they lie along is twice as long."""
-    leading = _leading_mode(array)
+    leading = leading_mode(array)
     if leading is None:
         raise SpecError("pairs of 4-bit floats that lie along no mode: none has stride 1")
     shape = tuple(2 * size if mode == leading else size for mode, size in enumerate(array.shape))

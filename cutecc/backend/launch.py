@@ -1,4 +1,4 @@
-"""How much dynamic shared memory kernels are launched with, where it is a constant."""
+"""What kernels are launched with, where it is a constant: dynamic shared memory, grids and blocks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ def dynamic_shared_bytes(program: HostProgram) -> dict[str, int | None]:
     A kernel's value is `None` when it is computed from the arguments, or when two launches of it differ. Kernels that
     nothing launches are absent.
     """
-    constants: dict[int, int | None] = {}
-    sites: list[LaunchSite] = []
-    _collect(program.body, constants, sites)
+    constants, sites = constants_and_launches(program)
     found: dict[str, set[int | None]] = {}
     for site in sites:
         found.setdefault(program.kernels[site.kernel].name, set()).add(constants.get(site.shared_bytes))
     return {kernel: values.pop() if len(values) == 1 else None for kernel, values in found.items()}
+
+
+def constants_and_launches(program: HostProgram) -> tuple[dict[int, int | None], list[LaunchSite]]:
+    """The values that are constants, by number, and every launch, wherever in the program they are."""
+    constants: dict[int, int | None] = {}
+    sites: list[LaunchSite] = []
+    _collect(program.body, constants, sites)
+    return constants, sites
 
 
 def _collect(block: Block, constants: dict[int, int | None], sites: list[LaunchSite]) -> None:

@@ -47,12 +47,17 @@ def occupancy(
     )
 
 
-def _blocks_by_registers(target: Target, registers: int, warps: int) -> int:
+def resident_threads(target: Target, registers: int) -> int:
+    """The most threads, with so many registers each, that the registers of an SM hold."""
     limits = target.limits
     if registers > limits.registers_per_thread:
         return 0
     per_warp = _round_up(max(registers, 1) * _WARP_THREADS, _REGISTERS_UNIT)
-    return limits.registers_per_sm // _PARTITIONS // per_warp * _PARTITIONS // warps
+    return limits.registers_per_sm // _PARTITIONS // per_warp * _PARTITIONS * _WARP_THREADS
+
+
+def _blocks_by_registers(target: Target, registers: int, warps: int) -> int:
+    return resident_threads(target, registers) // _WARP_THREADS // warps
 
 
 def _blocks_by_shared_memory(target: Target, shared_bytes: int) -> int:

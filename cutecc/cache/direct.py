@@ -6,7 +6,7 @@ import contextlib
 import os
 import platform
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -31,6 +31,8 @@ class Snapshot(msgspec.Struct):
     folders: dict[str, list[str]]
     """Of each folder where modules are looked for: those of `names` that are in it."""
     names: list[str]
+    variables: dict[str, str | None]
+    """The hash of each environment variable's value, which may be a secret; `None` of one that is not set."""
 
 
 class DirectEntry(msgspec.Struct):
@@ -60,9 +62,18 @@ def decode(data: bytes) -> DirectEntry | None:
 
 
 def take(
-    files: Iterable[str], absent: Sequence[str], folders: Iterable[str], names: Sequence[str], *, since_ns: int
+    files: Iterable[str],
+    absent: Sequence[str],
+    folders: Iterable[str],
+    names: Sequence[str],
+    variables: Mapping[str, str | None],
+    *,
+    since_ns: int,
 ) -> Snapshot | None:
-    """The state now. `None` when something has changed since `since_ns`, a time in ns, or there is too much to hash."""
+    """The state now, with the values that `variables` had.
+
+    `None` when something has changed since `since_ns`, a time in ns, or there is too much to hash.
+    """
     digests: dict[str, str] = {}
     size = 0
     try:
@@ -75,11 +86,15 @@ def take(
     except OSError:
         return None
     wanted = frozenset(names)
-    return Snapshot(digests, [*absent], {folder: _present(folder, wanted) for folder in folders}, [*names])
+    present = {folder: _present(folder, wanted) for folder in folders}
+    values = {name: _value_digest(value) for name, value in variables.items()}
+    return Snapshot(digests, [*absent], present, [*names], values)
 
 
 def holds(snapshot: Snapshot) -> bool:
     """Whether everything is as it was."""
+    if any(_value_digest(os.environ.get(name)) != digest for name, digest in snapshot.variables.items()):
+        return False
     try:
         if any(file_digest(path) != digest for path, digest in snapshot.files.items()):
             return False
@@ -105,6 +120,10 @@ def environment() -> str:
     return digest_of(
         [platform.python_version(), flags, own_fingerprint(), packages, sys.path, variables, os.getcwd()],
     )
+
+
+def _value_digest(value: str | None) -> str | None:
+    return None if value is None else digest_of(value)
 
 
 def _present(folder: str, names: frozenset[str]) -> list[str]:

@@ -25,6 +25,8 @@ class _Content(msgspec.Struct):
     """The hash of the traced module as it was, with its source lines."""
     asked: list[str]
     """The kinds of artifacts that were asked for; not every kernel has each."""
+    about: str = ""
+    """Who asked for it first, for people."""
 
 
 class Stored(msgspec.Struct):
@@ -35,12 +37,22 @@ class Stored(msgspec.Struct):
     """The hash of the bytes of the traced module that it was made from."""
     asked: list[str]
     """The kinds of artifacts that were asked for."""
+    about: str = ""
+    """Who asked for it first, for people: file, entry, argument specs, options."""
 
 
-def encode(compilation: Compilation, module: str, asked: Collection[ArtifactKind], *, own_warnings: int) -> bytes:
+def encode(
+    compilation: Compilation,
+    module: str,
+    asked: Collection[ArtifactKind],
+    *,
+    own_warnings: int,
+    entry: str | None = None,
+) -> bytes:
     """The entry of a compilation that succeeded; its first `own_warnings` warnings are about that request alone.
 
-    What says who asked, and the texts of dumps, are left out.
+    What says who asked is one line for people, with `entry`, what was asked for of the file. The texts of dumps are
+    left out.
     """
     kept = replace(
         compilation,
@@ -54,7 +66,21 @@ def encode(compilation: Compilation, module: str, asked: Collection[ArtifactKind
         cached=False,
     )
     files = {artifact.file: compilation.files[artifact.file] for artifact in compilation.artifacts}
-    return zlib.compress(msgspec.msgpack.encode(_Content(manifest.encode(kept), files, module, [*asked])), _FAST)
+    content = _Content(manifest.encode(kept), files, module, [*asked], _about(compilation, entry))
+    return zlib.compress(msgspec.msgpack.encode(content), _FAST)
+
+
+def _about(compilation: Compilation, entry: str | None) -> str:
+    words: list[str] = []
+    source = compilation.source if compilation.source not in (None, "-") else None
+    if source and entry and entry.isidentifier():
+        words.append(f"{source}:{entry}")
+    else:
+        words += [each for each in (source, entry) if each]
+    if compilation.signature is not None:
+        words += [f"{each.name}={each.spec}" for each in compilation.signature.parameters]
+    words += [f"{name}={value}" for name, value in compilation.options.items()]
+    return " ".join(" ".join(words).encode(errors="replace").decode().split())
 
 
 def decode(data: bytes) -> Stored:
@@ -67,7 +93,7 @@ def decode(data: bytes) -> Stored:
     record.files = content.files
     if any(artifact.file not in content.files for artifact in record.artifacts):
         raise RecordError("an entry of the cache is incomplete")
-    return Stored(record, content.module, content.asked)
+    return Stored(record, content.module, content.asked, content.about)
 
 
 def serves(stored: Stored, module: str, wanted: Collection[ArtifactKind], *, observe: bool) -> bool:

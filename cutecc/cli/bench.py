@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   cutecc bench examples/elementwise_add.py --size M=N=4096,8192,16384
-  cutecc bench examples/gemm.py --size M=N=K=8192 --against 'torch:torch.matmul(a, b.T, out=c)'
+  cutecc bench examples/gemm.py --size M=N=K=8192 \\
+    --against 'torch:torch.matmul(a, b.T, out=c)'
   cutecc bench kernel.py --against other.py --against open --plot times.svg
 """
 _WIDE = 150

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import shutil
+import sys
 import time
 from datetime import datetime
 
 import click
 
-from cutecc.cache.entries import decode
+from cutecc.cache import direct
+from cutecc.cache.entries import Stored, decode
 from cutecc.cache.store import Entry, Store
 from cutecc.cli.main import EXIT_FAILED
 from cutecc.config import Settings
 from cutecc.errors import RecordError, UsageError
-from cutecc.record import Compilation
 
 _EPILOG = """\b
 Examples:
@@ -24,6 +26,7 @@ Examples:
 """
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _KEY_SHOWN = 12
+_EMPTY = "the cache is empty"
 
 
 @click.group(name="cache", epilog=_EPILOG)
@@ -39,7 +42,7 @@ def info() -> None:
     entries = store.entries()
     records = sum(entry.is_record for entry in entries)
     click.echo(f"folder         {store.folder}")
-    click.echo(f"used           {'yes' if settings.cache else 'no: CUTECC_CACHE=0'}")
+    click.echo(f"used           {'yes' if settings.cache else 'no: CUTECC_CACHE is off'}")
     click.echo(f"compilations   {records}")
     click.echo(f"kernel files   {len(entries) - records}")
     click.echo(f"size           {_size(sum(entry.bytes for entry in entries))} of {_size(store.limit)}")
@@ -48,14 +51,21 @@ def info() -> None:
 @cache.command(name="list")
 @click.argument("kernel", required=False)
 def list_(kernel: str | None) -> None:
-    """List the compilations, the last used first: key, target, size, when used, kernel.
+    """List the compilations, the last used first: key, target, size, when used, kernel, and who first asked for it.
 
-    KERNEL is a name, in which * and ? stand for other characters.
+    KERNEL is a name, in which * and ? stand for other characters. A terminal shows as much of a line as fits.
     """
     store = Store.of(Settings.from_environment())
-    for entry, record in _records(store, kernel):
+    found = _records(store, kernel)
+    if not found:
+        click.echo(f"the cache has no kernel like {kernel}" if kernel and store.entries() else _EMPTY, err=True)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for entry, stored in found:
+        record = stored.record
         used = datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M")
-        click.echo(f"{entry.key[:_KEY_SHOWN]}  {record.target:<8}  {_size(entry.bytes):>9}  {used}  {record.name}")
+        start = f"{entry.key[:_KEY_SHOWN]}  {record.target:<8}  {_size(entry.bytes):>9}  {used}  {record.name}"
+        line = f"{start}  {stored.about}".rstrip()
+        click.echo(line if width is None or len(line) <= width else f"{line[: width - 1]}…")
 
 
 @cache.command()
@@ -67,6 +77,7 @@ def clear(kernel: str | None, older_than: str | None) -> None:
     before = time.time() - _seconds(older_than) if older_than else float("inf")
     entries = [entry for entry, _ in _records(store, kernel)] if kernel else store.entries()
     chosen = [entry for entry in entries if entry.used <= before]
+    chosen += _leading_to(store, chosen)
     for entry in chosen:
         store.remove(entry.name)
     records = sum(entry.is_record for entry in chosen)
@@ -82,24 +93,36 @@ def verify(context: click.Context) -> None:
     for name in damaged:
         click.echo(f"removed {name}: it was damaged")
     left = len(store.entries())
-    click.echo(f"{left} file{'' if left == 1 else 's'} in order")
+    click.echo(f"{left} file{'' if left == 1 else 's'} in order" if left or damaged else _EMPTY)
     if damaged:
         context.exit(EXIT_FAILED)
 
 
-def _records(store: Store, kernel: str | None) -> list[tuple[Entry, Compilation]]:
+def _leading_to(store: Store, chosen: list[Entry]) -> list[Entry]:
+    """What remembers kernel files by a record among the `chosen` files, and is none of them."""
+    keys = {entry.key for entry in chosen if entry.is_record}
+    found: list[Entry] = []
+    for entry in store.entries():
+        data = None if entry.is_record or entry in chosen else store.peek(entry.name)
+        led = direct.decode(data) if data else None
+        if led and led.key in keys:
+            found.append(entry)
+    return found
+
+
+def _records(store: Store, kernel: str | None) -> list[tuple[Entry, Stored]]:
     """The compilations whose kernel has a name like `kernel`; damaged entries are left to `verify`."""
-    found: list[tuple[Entry, Compilation]] = []
+    found: list[tuple[Entry, Stored]] = []
     for entry in store.entries():
         data = store.peek(entry.name) if entry.is_record else None
         if data is None:
             continue
         try:
-            record = decode(data).record
+            stored = decode(data)
         except RecordError:
             continue
-        if kernel is None or fnmatch.fnmatchcase(record.name, kernel):
-            found.append((entry, record))
+        if kernel is None or fnmatch.fnmatchcase(stored.record.name, kernel):
+            found.append((entry, stored))
     return found
 
 

@@ -21,7 +21,7 @@ _EPILOG = """\b
 Examples:
   cutecc compile examples/elementwise_add.py --dump-after=all
   cutecc compile kernel.py:launch --arg a='f16[?,?{div=8}]' --target sm_90a
-  cutecc compile gemm.py --entry 'Gemm(tile=(128, 128))' --target sm_90a,sm_100a
+  cutecc compile gemm.py --entry 'Gemm(tile=(64, 128))' --target sm_90a
   cutecc compile gemm.py --target sm_90a,sm_100a --bundle gemm.cutecc
   cutecc compile softmax.py gemm.py --target sm_80,sm_90a -j 4
   cutecc compile cutecc-out/add-sm_90a/14-cse.mlir --start-after=cse#1
@@ -85,6 +85,7 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
     )
     outcomes = iter(run(jobs, values, reporter))
     failures: dict[str, Error] = {}
+    failed_targets: dict[str, list[str]] = {}
     for each in planned:
         outcome = next(outcomes) if isinstance(each, Job) else each
         if isinstance(outcome, Outcome):
@@ -93,7 +94,9 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
         if len(inputs) > 1 and isinstance(each, Job):
             outcome.notes.append(f"compiling {each.text}")
         # Several targets often fail for the same reason.
-        failures.setdefault(str(outcome), outcome)
+        failure = failures.setdefault(str(outcome), outcome)
+        if isinstance(each, Job) and len(each.chosen.targets) > 1:
+            failed_targets.setdefault(str(failure), []).append(each.target.name)
     if values["bundle"] and not failures:
         try:
             records = [read_folder(outcome.output) for outcome in reporter.outcomes]
@@ -104,11 +107,15 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
     reporter.show()
     if failures and len(planned) == 1:
         raise next(iter(failures.values()))
-    for failure in failures.values():
+    for text, failure in failures.items():
+        if text in failed_targets:
+            failure.notes.append(f"failed for {', '.join(failed_targets[text])}")
         report(failure)
     if failures:
         if missing := len(planned) - len(reporter.outcomes):
             click.echo(f"{missing} of {len(planned)} failed", err=True)
+            if values["bundle"]:
+                click.echo(f"{values['bundle']} was not written: it is to hold every target", err=True)
         wrong = not reporter.outcomes and all(isinstance(each, UsageError) for each in failures.values())
         context.exit(EXIT_USAGE if wrong else EXIT_FAILED)
 

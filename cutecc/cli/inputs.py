@@ -27,6 +27,7 @@ class ModuleFile:
     stage: Stage | None = None
     """What the first line says, when it is a dump of cutecc's."""
     workload: None = None
+    entry: None = None
 
     @property
     def source(self) -> str:
@@ -51,6 +52,11 @@ class KernelFile:
     stage: None = None
 
     @property
+    def entry(self) -> str | None:
+        """What of the file is compiled: a function or an expression; `None` for its only function."""
+        return self.request.function or self.request.entry
+
+    @property
     def source(self) -> str:
         """The file as the user named it."""
         return self.path
@@ -69,7 +75,8 @@ def choose(
         return ModuleFile(path, data, _targets(target or (stage.target if stage else None), settings), stage)
     path, function = split_path(text)
     if not path.endswith(".py"):
-        raise UsageError(f"'{text}' is neither a Python file nor a .mlir file")
+        hints = [f"a bundle is compiled already; to launch it: cutecc run {text}"] if text.endswith(".cutecc") else []
+        raise UsageError(f"'{text}' is neither a Python file nor a .mlir file", hints=hints)
     request, header = kernel_request(path, function, entry, dict(split_arg(each) for each in args))
     return KernelFile(path, request, _targets(target or header.target, settings), header.workload)
 

@@ -160,6 +160,7 @@ def _compile(job: Job, values: dict[str, Any], on_event: Callable[[Event], None]
             job.target.name,
             traced.name,
             source=chosen.source,
+            entry=chosen.entry,
             signature=None if is_file else traced.signature,
             workload=chosen.workload,
             options=job.options,

@@ -23,16 +23,21 @@ from cutecc.target import Target
 _EPILOG = """\b
 Examples:
   cutecc opt kernel.mlir --pipeline='canonicalize,cse'
-  cutecc opt kernel.mlir --pipeline='canonicalize,cse' --print-after-all --print-after-change
-  cutecc opt tests.mlir --load=my_pass.py --pipeline=my-pass --split-input-file --verify-diagnostics
-  cutecc opt kernel.mlir --pipeline=nvidia --target=sm_90a --emit=ptx -o kernel.ptx
-  cutecc opt kernel.mlir --emit=bytecode | cutecc opt --pipeline=cse --mlir-print-op-generic
+  cutecc opt kernel.mlir --pipeline='canonicalize,cse' \\
+    --print-after-all --print-after-change
+  cutecc opt tests.mlir --load=my_pass.py --pipeline=my-pass \\
+    --split-input-file --verify-diagnostics
+  cutecc opt kernel.mlir --pipeline=nvidia --target=sm_90a --emit=ptx \\
+    -o kernel.ptx
+  cutecc opt kernel.mlir --emit=bytecode |
+    cutecc opt --pipeline=cse --mlir-print-op-generic
 
 \b
-In a file for --verify-diagnostics, comments say what is expected on their line or another:
-  // expected-error {{use of undeclared}}             in this line
-  // expected-remark @below {{unrolled 4 times}}      or @above, @+2, @-1, @12, @unknown
-  // expected-error-re @+1 {{op '{{.*}}' failed}}     with regular expressions
+In a file for --verify-diagnostics, comments say what is expected on their
+line or another:
+  // expected-error {{use of undeclared}}          in this line
+  // expected-remark @below {{unrolled 4 times}}   or @above, @+2, @unknown
+  // expected-error-re @+1 {{op '{{.*}}' failed}}  with regular expressions
 
 The exit status is 1 when a module does not parse, a pass fails or leaves it invalid, or a diagnostic was not as
 expected, and 2 for a wrong request.

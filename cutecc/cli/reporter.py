@@ -21,8 +21,10 @@ from rich.text import Text
 from cutecc.cli.diagnostics import show as show_diagnostic
 from cutecc.errors import SourceLocation
 from cutecc.events import ArtifactsStarted, Event, PassFinished, PassStarted, Planned
+from cutecc.frontend.files import as_given
 from cutecc.ir.diagnostics import Diagnostic
 from cutecc.record import Compilation, KernelResources, Remark, Step, manifest
+from cutecc.record.naming import short_kernel_name
 
 _NAME_WIDTH = {False: 27, True: 48}
 """Columns for the name of a pass, on a narrow and a wide terminal; longer ones take two lines."""
@@ -128,7 +130,7 @@ class Reporter:
             show_diagnostic(Diagnostic(remark.severity, remark.message, place))
         for outcome in self.outcomes:
             for remark in () if self._quiet else outcome.compilation.warnings:
-                place = f"{remark.location}: " if remark.location else ""
+                place = f"{as_given(remark.location, outcome.compilation.source)}: " if remark.location else ""
                 print(f"{place}warning: {remark.message}", file=sys.stderr)
         if self._as_json:
             if self.outcomes or self._as_list:
@@ -279,14 +281,6 @@ def _occupancy(entry: KernelResources) -> str:
         return "block size known at launch"
     blocks = f"{occupancy.blocks_per_sm} × {occupancy.block_threads} threads an SM"
     return f"{occupancy.fraction:.0%} ({blocks}, limited by {', '.join(occupancy.limited_by)})"
-
-
-def short_kernel_name(symbol: str) -> str:
-    """The Python name inside the DSL's symbol `kernel_cutlass_NAME_ARGUMENTS…_0`, as far as it can be told."""
-    name = symbol.removeprefix("kernel_cutlass_")
-    for mark in ("_tensorptr", "_Tensor", "_FakeTensor", "_TiledMMA", "_TiledCopy", "_ptr"):
-        name = name.partition(mark)[0]
-    return name
 
 
 def timing_table(compilation: Compilation) -> Table:

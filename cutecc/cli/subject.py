@@ -15,6 +15,7 @@ from cutecc.cli.inputs import KernelFile, choose, split_arg
 from cutecc.config import Settings
 from cutecc.errors import Error, RecordError, SourceLocation, UsageError
 from cutecc.frontend.arithmetic import evaluate
+from cutecc.frontend.files import as_given
 from cutecc.frontend.header import Header, read_header
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.traced import TracedModule
@@ -172,6 +173,7 @@ def _compiled(chosen: KernelFile, target: Target, options: CompileOptions, cache
             target.name,
             traced.name,
             source=chosen.source,
+            entry=chosen.entry,
             signature=traced.signature,
             workload=chosen.workload,
             options=options,
@@ -183,7 +185,7 @@ def _compiled(chosen: KernelFile, target: Target, options: CompileOptions, cache
 
     compilation = lower_file(replace(chosen.request, target=target.name), options, request, cache=cache)
     for remark in compilation.warnings:
-        place = f"{remark.location}: " if remark.location else ""
+        place = f"{as_given(remark.location, chosen.source)}: " if remark.location else ""
         click.echo(f"{place}warning: {remark.message}", err=True)
     if compilation.host_program is None:
         raise Error(f"kernel {compilation.name} cannot be launched: the run made no host program")

@@ -62,7 +62,7 @@ def bind_values(callee: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]
         bound = callee.signature.bind_partial(*args, **kwargs)
     except TypeError as error:
         raise UsageError(f"{callee.qualified_name}: {error}", callee.location()) from None
-    return _Binder(callee, bound, {}).arguments()
+    return _Binder(callee, bound, {}, in_shell=False).arguments()
 
 
 def bind_specs(callee: Callee, specs: Mapping[str, Spec], sources: Mapping[str, SourceLocation]) -> Arguments:
@@ -83,12 +83,21 @@ def bind_specs(callee: Callee, specs: Mapping[str, Spec], sources: Mapping[str, 
             bound.arguments.setdefault(keywords, {})[name] = spec
         else:
             raise _unknown_parameter(callee, name, sources.get(name))
-    return _Binder(callee, bound, sources).arguments()
+    return _Binder(callee, bound, sources, in_shell=True).arguments()
 
 
 class _Binder:
-    def __init__(self, callee: Callee, bound: inspect.BoundArguments, sources: Mapping[str, SourceLocation]) -> None:
+    def __init__(
+        self,
+        callee: Callee,
+        bound: inspect.BoundArguments,
+        sources: Mapping[str, SourceLocation],
+        *,
+        in_shell: bool,
+    ) -> None:
         self._callee = callee
+        self._in_shell = in_shell
+        """Whether hints are for the command line, or for a call in Python."""
         self._sources = sources
         self._bound = bound
         self._symbols: dict[tuple[str, int], Any] = {}
@@ -102,7 +111,7 @@ class _Binder:
             and parameter.kind not in _VARIADIC
         ]
         if missing:
-            raise _missing_specs(self._callee, missing)
+            raise _missing_specs(self._callee, missing, self._in_shell)
         given = dict(self._bound.arguments)
         self._bound.apply_defaults()
         # A variadic parameter's values are looked at one by one, under names such as `xs[0]`.
@@ -285,7 +294,7 @@ def _with_own_types(value: Any) -> Any:
             return value
 
 
-def _missing_specs(callee: Callee, missing: list[str]) -> SpecError:
+def _missing_specs(callee: Callee, missing: list[str], in_shell: bool) -> SpecError:
     notes: list[str] = []
     hints: list[str] = []
     for name in missing:
@@ -294,7 +303,8 @@ def _missing_specs(callee: Callee, missing: list[str]) -> SpecError:
         declared = f"'{name}' is declared as {text}" if text else f"'{name}' is declared without a type"
         notes.append(f"{declared} at {place}" if place else declared)
         fitting = suggest(callee.signature.parameters[name].annotation)
-        hints.append(f"a spec that fits '{name}': --arg {name}=\"{fitting}\"")
+        form = f"--arg {name}=" if in_shell else ""
+        hints.append(f"a spec that fits '{name}': {form}\"{fitting}\"")
     names = ", ".join(f"'{name}'" for name in missing)
     return SpecError(
         f"{callee.qualified_name}: no spec for parameter{'s' if len(missing) > 1 else ''} {names}",

@@ -115,8 +115,10 @@ def _hints(chain: list[BaseException]) -> Iterator[str]:
             close = difflib.get_close_matches(error.name, dir(error.obj), n=1)
             if new := _RENAMED.get(error.name) or (close[0] if close else None):
                 yield f"did you mean {error.obj.__name__}.{new}?"
-        if isinstance(error, ModuleNotFoundError):
-            yield f"install what the file needs: pip install {error.name}"
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            name = error.name.partition(".")[0]
+            yield f"if it is a module of yours: is {name}.py beside the kernel file?"
+            yield f"if it is a package: pip install {name}"
         if _NO_GPU.search(str(error)):
             yield "the kernel asks a GPU while it is traced; where there is none, pass the answer as a constant"
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import difflib
 import os
+from collections.abc import Generator
 
-from cutecc.errors import UsageError
+from cutecc.errors import Error, UsageError
 
 
 def check_file(path: str) -> None:
@@ -17,3 +20,20 @@ def check_file(path: str) -> None:
     close = difflib.get_close_matches(base, names, n=1)
     hints = [f"did you mean {os.path.join(folder, close[0])}?"] if close else []
     raise UsageError(f"there is no file {path}", hints=hints)
+
+
+def as_given(text: str, path: str | None) -> str:
+    """`text`, the absolute path of the user's file at `path` in it as the user wrote it."""
+    return text if path is None else text.replace(f"{os.path.abspath(path)}:", f"{path}:")
+
+
+@contextlib.contextmanager
+def errors_as_given(path: str) -> Generator[None]:
+    """Lets errors name the file at `path` as the user did."""
+    try:
+        yield
+    except Error as error:
+        if error.location and error.location.file == os.path.abspath(path):
+            error.location = dataclasses.replace(error.location, file=path)
+        error.notes = [as_given(note, path) for note in error.notes]
+        raise

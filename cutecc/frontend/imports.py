@@ -8,7 +8,7 @@ import sys
 from collections.abc import Generator
 from types import ModuleType
 
-from cutecc.frontend.watch import is_installed
+from cutecc.frontend.installed import is_installed
 
 _OWN = __name__.partition(".")[0]
 

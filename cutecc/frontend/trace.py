@@ -10,12 +10,13 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
-from cutecc.errors import Error
+from cutecc.errors import Error, SpecError
 from cutecc.frontend import dsl
 from cutecc.frontend.binding import Arguments, bind_specs, bind_values
 from cutecc.frontend.callee import Callee
 from cutecc.frontend.decorators import own_decorators
 from cutecc.frontend.failures import ENTRY_FRAME, clean, is_users, trace_error
+from cutecc.frontend.header_names import check_outputs
 from cutecc.frontend.host_functions import check_host_function
 from cutecc.frontend.imports import own_imports
 from cutecc.frontend.kernel_file import find_callee
@@ -57,7 +58,7 @@ def trace_file(request: TraceRequest) -> TracedModule:
         with dsl.targeting(target), own_imports(request.path):
             if not request.watch:
                 return _trace_file(request, caught)
-            with Watch() as watch:
+            with Watch(request.path) as watch:
                 traced = _trace_file(request, caught)
                 return replace(traced, inputs=watch.inputs())
 
@@ -65,7 +66,14 @@ def trace_file(request: TraceRequest) -> TracedModule:
 def _trace_file(request: TraceRequest, caught: list[warnings.WarningMessage]) -> TracedModule:
     found = find_callee(request.path, request.function, request.entry, request.sources.get("entry"))
     callee = Callee.of(found)
-    arguments = bind_specs(callee, request.args, request.sources)
+    try:
+        arguments = bind_specs(callee, request.args, request.sources)
+    except SpecError as error:
+        if request.header_entry and error.location and error.location.file == request.path:
+            error.notes.append(f"the header's specs are for its entry '{request.header_entry}'")
+        raise
+    parameters = dict.fromkeys([*callee.signature.parameters, *(each.name for each in arguments.signature.parameters)])
+    check_outputs(request.outputs, parameters, callee.qualified_name)
     return _trace(callee, arguments, request.options, request.locations, caught)
 
 

@@ -23,6 +23,10 @@ class TraceRequest:
     target: str = "sm_90a"
     sources: dict[str, SourceLocation] = field(default_factory=dict[str, SourceLocation])
     """Where each spec, and under the key `entry` the entry, was written, for messages."""
+    outputs: dict[str, SourceLocation | None] = field(default_factory=dict[str, SourceLocation | None])
+    """The parameters that the header calls outputs, and where it does."""
+    header_entry: str | None = None
+    """The entry that the header's specs are for, when something else is to be traced."""
     options: str = ""
     """Further compile options of the DSL, those that change the trace, such as `--enable-assertions`."""
     locations: bool = True
@@ -43,6 +47,8 @@ class Inputs:
     """Where modules of the user's were looked for."""
     names: tuple[str, ...]
     """The names of modules that were looked for; a file of such a name in one of the folders would change the trace."""
+    variables: tuple[str, ...] = ()
+    """The environment variables that the user's files read, set or not."""
 
 
 @dataclass(frozen=True)

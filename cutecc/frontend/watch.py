@@ -1,18 +1,18 @@
-"""What a trace reads: files, modules, and where they were looked for, so that a later run can skip the trace."""
+"""What a trace reads: files, modules and where they were looked for, variables, so that a later run can skip it."""
 
 from __future__ import annotations
 
 import os
-import site
 import sys
-import sysconfig
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
+from cutecc.frontend.installed import is_installed
 from cutecc.frontend.traced import Inputs
+from cutecc.frontend.variables import VariableReads
 
 _UNSEEN = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect"})
 """Audit events of a program that asks others: what they answer, no file tells."""
@@ -24,11 +24,13 @@ _hooked = False
 class Watch:
     """Watches this process from `with` on; modules imported before count too."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str) -> None:
+        """`path` is the kernel file."""
         self._read: set[str] = set()
         self._written: set[str] = set()
         self._unseen: list[str] = []
         self._finder = _LastFinder()
+        self._variables = VariableReads(path)
 
     def __enter__(self) -> Watch:
         global _hooked, _watching
@@ -38,6 +40,7 @@ class Watch:
             _hooked = True
         sys.meta_path.append(self._finder)
         _watching = self
+        self._variables.__enter__()
         return self
 
     def __exit__(
@@ -45,6 +48,7 @@ class Watch:
     ) -> None:
         global _watching
         _watching = None
+        self._variables.__exit__()
         sys.meta_path.remove(self._finder)
 
     def saw(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -61,7 +65,7 @@ class Watch:
 
     def inputs(self) -> Inputs | None:
         """What was read so far, without Python's and installed packages' files; `None` when that cannot be told."""
-        if self._unseen:
+        if self._unseen or self._variables.all:
             return None
         opened = {
             path
@@ -78,6 +82,7 @@ class Watch:
             absent=tuple(sorted(path for path in paths if not os.path.exists(path))),
             folders=tuple(dict.fromkeys(path for path in (*folders, *self._finder.folders) if os.path.isdir(path))),
             names=tuple(sorted(names)),
+            variables=tuple(sorted(self._variables.names)),
         )
 
 
@@ -106,20 +111,3 @@ def _file(module: ModuleType | None) -> str | None:
     archive = getattr(getattr(module, "__loader__", None), "archive", None)
     file = archive if isinstance(archive, str) else getattr(module, "__file__", None)
     return os.path.abspath(file) if isinstance(file, str) else None
-
-
-def is_installed(path: str) -> bool:
-    """Whether an absolute path is below the folders of Python's library and of installed packages."""
-    return f"{path}{os.sep}".startswith(_INSTALLED)
-
-
-def _installed_folders() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    folders |= {*site.getsitepackages(), site.getusersitepackages()}
-    version = f"python{sys.version_info[0]}{sys.version_info[1]}.zip"
-    folders |= {os.path.join(os.path.dirname(paths["stdlib"]), version)}
-    return tuple(os.path.abspath(folder) + os.sep for folder in folders)
-
-
-_INSTALLED = _installed_folders()

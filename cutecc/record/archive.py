@@ -65,35 +65,35 @@ def unpack(data: bytes, where: str) -> list[Entry]:
     """
     end = len(data) - _END.size
     if end < 0 or data[end : end + 4] != b"PK\x05\x06":
-        raise RecordError(f"{where} is cut short, or something was added to it", hints=_REMEDIES)
+        raise RecordError(f"{where} is cut short, or something was added to it", hints=[*REMEDIES])
     _, _, _, _, count, size, start, _ = _END.unpack_from(data, end)
     if start + size != end:
-        raise RecordError(f"{where} is damaged: its directory of {size} bytes is not where it says", hints=_REMEDIES)
+        raise RecordError(f"{where} is damaged: its directory of {size} bytes is not where it says", hints=[*REMEDIES])
     entries: list[Entry] = []
     position = start
     offset = 0
     for _ in range(count):
         if position + _CENTRAL.size > end:
-            raise RecordError(f"{where} is damaged: its directory ends early", hints=_REMEDIES)
+            raise RecordError(f"{where} is damaged: its directory ends early", hints=[*REMEDIES])
         fields = _CENTRAL.unpack_from(data, position)
         crc, length, name_length = fields[7], fields[9], fields[10]
         position += _CENTRAL.size
         name = data[position : position + name_length].decode("ascii", errors="replace")
         position += name_length
         if not name.isascii():
-            raise RecordError(f"{where} is damaged: it has an entry whose name is not plain", hints=_REMEDIES)
+            raise RecordError(f"{where} is damaged: it has an entry whose name is not plain", hints=[*REMEDIES])
         header = _local_header(name, length, crc, offset)
         offset += len(header)
         if offset + length > start or data[offset - len(header) : offset] != header:
-            raise RecordError(f"{where} is damaged at byte {offset - len(header)}, before '{name}'", hints=_REMEDIES)
+            raise RecordError(f"{where} is damaged at byte {offset - len(header)}, before '{name}'", hints=[*REMEDIES])
         entries.append(Entry(name, offset, length, crc))
         offset += length
     if offset != start or data[start:] != _directory(entries, start):
-        raise RecordError(f"{where} is damaged: its directory is not the one of its entries", hints=_REMEDIES)
+        raise RecordError(f"{where} is damaged: its directory is not the one of its entries", hints=[*REMEDIES])
     view = memoryview(data)
     for entry in entries:
         if zlib.crc32(view[entry.offset : entry.offset + entry.size]) != entry.crc:
-            raise RecordError(f"{where} is damaged in '{entry.name}': its checksum differs", hints=_REMEDIES)
+            raise RecordError(f"{where} is damaged in '{entry.name}': its checksum differs", hints=[*REMEDIES])
     return entries
 
 
@@ -108,7 +108,7 @@ def first_entry(data: bytes) -> tuple[bytes, bytes] | None:
     return data[_LOCAL.size : _LOCAL.size + name_length], data[start : start + size]
 
 
-_REMEDIES = ["copy or build the bundle again; one that another program has unpacked and zipped is refused too"]
+REMEDIES = ["copy or build the bundle again; one that another program has unpacked and zipped is refused too"]
 
 
 def _local_header(name: str, size: int, crc: int, offset: int) -> bytes:

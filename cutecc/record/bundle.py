@@ -134,23 +134,30 @@ def decode_bundle(data: bytes, where: str) -> list[Compilation]:
     """The records in the bundle `data`; raises as `read_bundle` does, and names `where`."""
     first = archive.first_entry(data)
     if first is None or first[0] != INDEX.encode():
-        raise RecordError(f"{where} is not a bundle of cutecc", hints=["cutecc compile --bundle FILE writes one"])
+        hints = ["cutecc compile --bundle FILE writes one"]
+        if data[:4] == b"PK\x03\x04":
+            hints.append("a bundle that another program has unpacked and zipped is refused: keep the file as it is")
+        raise RecordError(f"{where} is not a bundle of cutecc", hints=hints)
     index = _decode_index(first[1], where)
     found = archive.unpack(data, where)
     if len({entry.name for entry in found}) != len(found):
-        raise RecordError(f"{where} is damaged: it holds a file twice")
+        raise _damaged(where, "it holds a file twice")
     raw_digest = index.digest.encode()
     view = memoryview(data)
     contents = [(entry.name, view[entry.offset : entry.offset + entry.size]) for entry in found[1:]]
     if _digest([(INDEX, first[1].replace(raw_digest, _NO_DIGEST, 1)), *contents]) != raw_digest:
-        raise RecordError(f"{where} is damaged: its content hash differs", hints=["copy or build the bundle again"])
+        raise _damaged(where, "its content hash differs")
     folders: dict[str, dict[str, Entry]] = {target: {} for target in index.targets}
     for entry in found[1:]:
         target, _, name = entry.name.partition("/")
         if target not in folders or not is_plain(name):
-            raise RecordError(f"{where} is damaged: '{entry.name}' is not a file of one of its targets")
+            raise _damaged(where, f"'{entry.name}' is not a file of one of its targets")
         folders[target][name] = entry
     return [_decode_folder(data, target, files, where) for target, files in folders.items()]
+
+
+def _damaged(where: str, reason: str) -> RecordError:
+    return RecordError(f"{where} is damaged: {reason}", hints=[*archive.REMEDIES])
 
 
 def _folder(compilation: Compilation, dumps: bool) -> list[tuple[str, bytes]]:
@@ -211,9 +218,9 @@ def _decode_index(data: bytes, where: str) -> _Index:
     try:
         body = json.loads(data) if len(data) <= _LONGEST_INDEX else None
     except (ValueError, RecursionError) as failure:
-        raise RecordError(f"{where} is damaged: its {INDEX} is not JSON: {failure}") from None
+        raise _damaged(where, f"its {INDEX} is not JSON: {failure}") from None
     if not isinstance(body, dict) or cast(dict[str, Any], body).get("format") != FORMAT:
-        raise RecordError(f"{where} is not a bundle of cutecc: its {INDEX} does not say so")
+        raise RecordError(f"{where} is not a bundle of cutecc: its {INDEX} does not say so", hints=[*archive.REMEDIES])
     index = cast(dict[str, Any], body)
     version = str(index.get("version", ""))
     major = version.partition(".")[0]
@@ -225,10 +232,10 @@ def _decode_index(data: bytes, where: str) -> _Index:
     digest, targets = index.get("sha256"), index.get("targets")
     is_digest = isinstance(digest, str) and len(digest) == len(_NO_DIGEST) and data.count(digest.encode()) == 1
     if not is_digest or not isinstance(targets, list) or not targets:
-        raise RecordError(f"{where} is damaged: its {INDEX} lacks the content hash or the targets")
+        raise _damaged(where, f"its {INDEX} lacks the content hash or the targets")
     names = cast(list[object], targets)
     if not all(isinstance(name, str) and is_plain(name) for name in names) or len({*names}) != len(names):
-        raise RecordError(f"{where} is damaged: its {INDEX} names a target twice, or one that cannot be")
+        raise _damaged(where, f"its {INDEX} names a target twice, or one that cannot be")
     return _Index(cast(str, digest), cast(list[str], names))
 
 
@@ -236,7 +243,7 @@ def _decode_folder(data: bytes, target: str, files: dict[str, Entry], where: str
     place = f"{where}: {target}/{_MANIFEST}"
     entry = files.pop(_MANIFEST, None)
     if entry is None or entry.size > _LONGEST_MANIFEST:
-        raise RecordError(f"{where} is damaged: it has no manifest for {target}, or one that is too large")
+        raise _damaged(where, f"it has no manifest for {target}, or one that is too large")
     compilation = manifest.decode(data[entry.offset : entry.offset + entry.size], where=place)
     if compilation.target != target:
         raise RecordError(f"{place} is for '{compilation.target}'")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_NUMBER = re.compile(r"__\d+$")
+"""What ends the symbol of a kernel whose arguments have no part in it."""
 _LONGEST = 200
 """Characters of the longest name that a record may hold."""
 
@@ -17,3 +19,11 @@ def file_name(text: str, limit: int = 80) -> str:
 def is_plain(name: str) -> bool:
     """Whether a record may hold a file called `name`: one that `file_name` leaves as it is."""
     return name == file_name(name, limit=_LONGEST)
+
+
+def short_kernel_name(symbol: str) -> str:
+    """The Python name inside the DSL's symbol `kernel_cutlass_NAME_ARGUMENTS…_0`, as far as it can be told."""
+    name = symbol.removeprefix("kernel_cutlass_")
+    for mark in ("_tensorptr", "_Tensor", "_FakeTensor", "_TiledMMA", "_TiledCopy", "_ptr"):
+        name = name.partition(mark)[0]
+    return _NUMBER.sub("", name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from cutecc.errors import ArgumentError, SpecError
 from cutecc.record.compilation import Signature
 from cutecc.record.host_program import HostProgram
 from cutecc.runtime.calls import MISSING, CallForm
-from cutecc.runtime.checks import NamedSizes, Place, check_place, taken_text, tensor_leaves
+from cutecc.runtime.checks import NamedSizes, Place, check_place, kind_text, taken_text, tensor_leaves
 from cutecc.runtime.parameters import CallGroup, CallParameter, call_parameters, flat_parameters
 from cutecc.runtime.reading import Reader, generate_reader
 from cutecc.runtime.scalars import pointer_leaf, scalar_leaf
@@ -55,8 +55,14 @@ class Binder:
     `none` may be. `stream=` is taken whether or not there is a parameter of that name.
     """
 
-    def __init__(self, signature: Signature, program: HostProgram | None = None) -> None:
-        """Raises what `call_parameters` raises. Without a `program` the signature alone says what the leaves are."""
+    def __init__(
+        self, signature: Signature, program: HostProgram | None = None, *, outputs: Sequence[str] = ()
+    ) -> None:
+        """Raises what `call_parameters` raises. Without a `program` the signature alone says what the leaves are.
+
+        `outputs` are the parameters that the kernel writes, where that is known: hints depend on it.
+        """
+        self._outputs = frozenset(outputs)
         self.groups: tuple[CallGroup, ...] = call_parameters(signature, program)
         """The function's parameters."""
         self.parameters: list[CallParameter] = flat_parameters(self.groups)
@@ -87,7 +93,7 @@ class Binder:
         copied or waited for; arrays that come by DLPack order their producer's work before the stream of the call.
         """
         values, stream = self._values(args, kwargs)
-        call = _Call(values, stream, checked, place)
+        call = _Call(values, stream, checked, place, self._outputs)
         leaves = [leaf for parameter in self.parameters for leaf in call.leaves(parameter)]
         if call.stream is not None and self.stream_leaves:
             for position in self.stream_leaves:
@@ -122,8 +128,11 @@ class Binder:
 class _Call:
     """The arguments of one call, arrays read and checked one after the other."""
 
-    def __init__(self, values: Mapping[str, Any], stream: Any, checked: bool, place: Place | None) -> None:
+    def __init__(
+        self, values: Mapping[str, Any], stream: Any, checked: bool, place: Place | None, outputs: Set[str]
+    ) -> None:
         self._values = values
+        self._outputs = outputs
         self._checked = checked
         self._place: Place | None = place
         self._known: NamedSizes = {}
@@ -140,8 +149,12 @@ class _Call:
             case TensorSpec():
                 array = self._array(parameter, value)
                 if array is None:
-                    raise _wrong_kind(parameter, value, "an array is needed")
-                return [*tensor_leaves(parameter, array, self._known, checked=self._checked)]
+                    hint = f"make an array of it: torch.tensor({parameter.name}, device='cuda'), for one"
+                    raise _wrong_kind(
+                        parameter, value, "an array is needed", [hint] if isinstance(value, tuple | list) else []
+                    )
+                writes = parameter.name.partition("[")[0] in self._outputs if self._outputs else None
+                return [*tensor_leaves(parameter, array, self._known, checked=self._checked, writes=writes)]
             case PointerSpec():
                 return [pointer_leaf(parameter, value, self._array(parameter, value), checked=self._checked)]
             case ScalarSpec():
@@ -237,7 +250,7 @@ def _flatten(group: CallGroup, value: Any, flat: dict[str, Any]) -> None:
         return
     items = list(cast("Sequence[Any]", value)) if isinstance(value, tuple | list) else []
     if len(items) != len(group.items) or not isinstance(value, tuple | list):
-        given = f"{len(items)} are" if isinstance(value, tuple | list) else f"a {type(value).__qualname__} is"
+        given = f"{len(items)} are" if isinstance(value, tuple | list) else f"{kind_text(value)} is"
         raise ArgumentError(
             f"argument '{group.name}' takes a tuple of {len(group.items)}, {group.spec}, and {given} given"
         )
@@ -257,10 +270,10 @@ def _library(values: Iterable[Any]) -> str | None:
     return found
 
 
-def _wrong_kind(parameter: CallParameter, value: Any, reason: str) -> ArgumentError:
-    given = "None" if value is None else f"a {type(value).__module__}.{type(value).__qualname__}"
-    found = f"'{parameter.name}' is {given.replace('builtins.', '')}"
-    return ArgumentError(f"argument {found}, but the kernel takes {taken_text(parameter)}: {reason}")
+def _wrong_kind(parameter: CallParameter, value: Any, reason: str, hints: Sequence[str] = ()) -> ArgumentError:
+    found = f"'{parameter.name}' is {kind_text(value)}"
+    message = f"argument {found}, but the kernel takes {taken_text(parameter)}: {reason}"
+    return ArgumentError(message, hints=[*hints])
 
 
 def _hashable(leaf: int | float) -> int | float | str:

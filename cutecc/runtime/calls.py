@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from cutecc.arguments.specs import ConstSpec, NoneSpec, StreamSpec
-from cutecc.errors import ArgumentError
+from cutecc.errors import ArgumentError, SpecError
 from cutecc.runtime.parameters import CallGroup
 from cutecc.runtime.streams import find_stream
 
@@ -43,7 +43,7 @@ class CallForm:
         values: dict[str, Any] = dict.fromkeys(self._names, MISSING)
         for name, value in zip(self._positional(args, named), args, strict=True):
             if name in named:
-                raise ArgumentError(f"{self._function}: argument '{name}' is given twice, in its place and by name")
+                raise self._twice(name)
             values[name] = value
         values.update(named)
         absent = [group.name for group in self._groups if not group.is_optional and values[group.name] is MISSING]
@@ -70,8 +70,7 @@ class CallForm:
             if name in self._names:
                 named[name] = value
             elif name in self._constants:
-                constant = self._constants[name]
-                raise ArgumentError(f"'{name}' is a compile-time constant, {constant.literal}; leave it out")
+                raise _constant_given(name, self._constants[name], value)
             elif name == "stream":
                 stream = value
             else:
@@ -86,6 +85,10 @@ class CallForm:
         """
         slots = [group for group in self._groups if not (group.is_optional and group.name in named)]
         if len(args) > len(slots):
+            if len(args) <= len(self._groups):
+                twice = [group.name for group in self._groups[: len(args)] if group not in slots]
+                if twice:
+                    raise self._twice(twice[0])
             raise self._too_many(len(args), len(slots))
         by_name = sum(not group.is_optional and group.name in named for group in self._groups)
         if len(args) == self._required - by_name:
@@ -95,6 +98,9 @@ class CallForm:
             if len(args) > len(slots):
                 raise self._too_many(len(args), len(slots))
         return [group.name for group in slots[: len(args)]]
+
+    def _twice(self, name: str) -> ArgumentError:
+        return ArgumentError(f"{self._function}: argument '{name}' is given twice, in its place and by name")
 
     def _too_many(self, given: int, taken: int) -> ArgumentError:
         hints = [self._usage()]
@@ -114,6 +120,20 @@ class CallForm:
     def _usage(self) -> str:
         parameters = [f"[{group.name}]" if group.is_optional else group.name for group in self._groups]
         return f"call it as {self._function}({', '.join(parameters)})"
+
+
+def _constant_given(name: str, compiled: ConstSpec, value: Any) -> ArgumentError:
+    """A constant passed by name: needless when it is the compiled one, and else another kernel's."""
+    try:
+        given = ConstSpec.of(value)
+    except SpecError:  # of a type that no constant's spec can show
+        given = compiled
+    if given == compiled:
+        return ArgumentError(f"'{name}' is a compile-time constant, {compiled.literal}: leave it out")
+    return ArgumentError(
+        f"'{name}' is a compile-time constant: the kernel is compiled for {compiled.literal}, not {given.literal}",
+        hints=[f"compile it again for {given.literal}"],
+    )
 
 
 def _fitting(slots: Sequence[CallGroup], args: Sequence[Any]) -> list[CallGroup]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal, NoReturn, TypeAlias
 
-from cutecc.arguments.arrays import Array
+from cutecc.arguments.arrays import Array, leading_mode
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.arguments.specs import Dynamic, Mode, PointerSpec, ScalarSpec, TensorSpec
 from cutecc.errors import ArgumentError
@@ -17,15 +17,18 @@ NamedSizes: TypeAlias = "dict[str, tuple[int, str]]"
 """The value of each named size, and the argument that it was read from."""
 
 
-def tensor_leaves(parameter: CallParameter, array: Array, known: NamedSizes, *, checked: bool) -> list[int]:
+def tensor_leaves(
+    parameter: CallParameter, array: Array, known: NamedSizes, *, checked: bool, writes: bool | None = None
+) -> list[int]:
     """The leaves of a tensor: its address, dynamic sizes and dynamic strides, as residues.
 
     With `checked`, the array's element type, sizes, strides and alignment are what the spec says, and its named sizes
     those in `known`, to which new ones are added. The stride of a mode of size 1, and every stride of an empty tensor,
     means nothing: one that does not fit the spec is passed as a compact tensor would have it, rounded up to its
-    divisibility. Raises `ArgumentError`; also without `checked` for another number of modes.
+    divisibility. Raises `ArgumentError`; also without `checked` for another number of modes. `writes` says whether the
+    kernel writes the tensor, `None` that nobody knows: hints depend on it.
     """
-    check = _TensorCheck(parameter, array, known, checked)
+    check = _TensorCheck(parameter, array, known, checked, writes)
     return [array.address, *check.sizes(), *check.strides()]
 
 
@@ -89,6 +92,14 @@ def taken_text(parameter: CallParameter) -> str:
     return str(spec.dtype) if isinstance(spec, ScalarSpec) else str(spec)
 
 
+def kind_text(value: object) -> str:
+    """A value that is not what was asked for, by its type, since arrays have long texts: `an int`, `None`."""
+    if value is None:
+        return "None"
+    name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
+
+
 def array_text(array: Array) -> str:
     """An array as messages show it: `f16[1000,2044]:(2048,1) on cuda:0`, without strides when it is row-major."""
     dtype = find_numeric_type(array.dtype) or array.dtype
@@ -113,9 +124,12 @@ def compact_strides(sizes: tuple[int, ...], fastest_first: tuple[int, ...]) -> t
 class _TensorCheck:
     """One array held against its spec."""
 
-    def __init__(self, parameter: CallParameter, array: Array, known: NamedSizes, checked: bool) -> None:
+    def __init__(
+        self, parameter: CallParameter, array: Array, known: NamedSizes, checked: bool, writes: bool | None
+    ) -> None:
         assert isinstance(parameter.spec, TensorSpec)
         self._parameter, self._array, self._known, self._checked = parameter, array, known, checked
+        self._writes = writes
         if checked:
             check_elements(parameter, array)
         modes, rank = len(array.shape), len(parameter.sizes)
@@ -209,17 +223,39 @@ class _TensorCheck:
 
     def _refuse_layout(self, mode: int, expected: int) -> NoReturn:
         assert isinstance(self._parameter.spec, TensorSpec)
-        rank = len(self._parameter.sizes)
-        hints = ["pass a compact copy, x.contiguous()"] if self._parameter.spec.order is None else []
-        if rank:
-            fastest = (self._parameter.compact or (0,))[0]
-            strides = ",".join("1" if each == fastest else "?{i64}" for each in range(rank))
-            hints.append(f"compile for a tensor with strides of its own: {self._parameter.spec.dtype}[…]:({strides})")
-        step = self._array.stride[mode]
-        self._refuse(f"mode {mode} has stride {step}, and of a compact tensor {expected}", hints)
+        spec, array, name = self._parameter.spec, self._array, self._parameter.name
+        hints: list[str] = []
+        if spec.order is None and not self._writes:
+            unless_written = "if the kernel only reads it, " if self._writes is None else ""
+            hints.append(f"{unless_written}pass a compact copy: {_compact_copy(name, array)}")
+        # No spec of a tensor from outside has nested modes, and no kernel takes strides below 0.
+        if not any(isinstance(size, tuple) for size in spec.shape) and min(array.stride) >= 0:
+            hints.append(f"{'or ' if hints else ''}compile for strides of its own: {_with_strides_of(spec, array)}")
+        if self._writes:
+            hints.append(f"the kernel writes '{name}': the result would land in a compact copy, to be copied back")
+        order = "" if spec.order is None else " in this order"
+        self._refuse(
+            f"its strides ({','.join(map(str, array.stride))}) are not compact{order}: mode {mode} has "
+            f"{array.stride[mode]}, a compact tensor of this shape {expected}",
+            hints,
+        )
 
     def _refuse(self, reason: str, hints: list[str] | None = None) -> NoReturn:
         refuse(self._parameter, array_text(self._array), reason, hints)
+
+
+def _compact_copy(name: str, array: Array) -> str:
+    """How to write a row-major copy of an argument."""
+    return (
+        f"{array.library}.ascontiguousarray({name})" if array.library in ("numpy", "cupy") else f"{name}.contiguous()"
+    )
+
+
+def _with_strides_of(spec: TensorSpec, array: Array) -> TensorSpec:
+    """`spec` for arrays laid out as this one: 0s and the 1 of the leading mode static, as compiling for it has them."""
+    leading = leading_mode(array)
+    stride = tuple(step if step == 0 or mode == leading else Dynamic(bits=64) for mode, step in enumerate(array.stride))
+    return dataclasses.replace(spec, shape=tuple(map(_without_value, spec.shape)), stride=stride, order=None)
 
 
 def _mask(size: Dynamic) -> int:

@@ -40,7 +40,14 @@ def cuda_driver() -> CudaBindings:
     if _driver is None:
         with _lock:
             if _driver is None:
-                _driver = CudaBindings(load_bindings())
+                try:
+                    _driver = CudaBindings(load_bindings())
+                except LaunchError as error:
+                    error.hints.append(
+                        "kernels compile without a GPU: kernel.save(FILE) writes a bundle, which cutecc.load reads "
+                        "where there is one; kernel.check(…) tests arguments here"
+                    )
+                    raise
     return _driver
 
 

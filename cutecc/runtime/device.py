@@ -127,7 +127,7 @@ def choose(compilations: Sequence[Compilation], device: CudaDevice) -> tuple[Com
     native = f"sm_{major}{minor}{'a' if major >= 9 else ''}"
     raise LaunchError(
         f"{compilations[0].name} is compiled for {targets}, which does not run on {device}",
-        hints=[f"compile it for this GPU: --target {native}"],
+        hints=[f"compile it for this GPU, target {native}"],
     )
 
 

@@ -86,7 +86,8 @@ class Launcher:
                 f"{compilation.name} was compiled from MLIR, and its record does not say what its arguments are",
                 hints=["pass the signature: cutecc.compile_module(…, signature=…)"],
             )
-        self.binder = Binder(signature, self.program)
+        workload = compilation.workload
+        self.binder = Binder(signature, self.program, outputs=workload.outputs if workload else ())
         self._evaluator: Evaluator | None = None
         self._given_driver = driver
         self._lock = threading.Lock()
@@ -146,6 +147,7 @@ class Launcher:
     def _call_anew(self, thread: Thread, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A call that is not like the last ones."""
         unchecked = bool(kwargs.pop("unchecked", False))
+        _ = self.driver  # where there is none, that is what to say, and not where the arrays have to be
         read, key = self._read(thread, args, kwargs)
         bound = self.binder.bind(args, kwargs, checked=not unchecked)
         name = (bound.library, *bound.key)
@@ -291,6 +293,7 @@ class Launcher:
     def prepare(self, /, *args: Any, **kwargs: Any) -> Prepared:
         """The call as an object that repeats it. Checks and errors as in a call; nothing is launched."""
         unchecked = bool(kwargs.pop("unchecked", False))
+        _ = self.driver
         bound = self.binder.bind(args, kwargs, checked=not unchecked)
         loaded = self.load(bound.device)
         unload_retired(bound.stream or current_stream(bound.library, loaded.device.ordinal)())

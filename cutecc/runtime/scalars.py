@@ -9,7 +9,7 @@ from typing import Any
 
 from cutecc.arguments.arrays import Array
 from cutecc.arguments.specs import PointerSpec, ScalarSpec
-from cutecc.runtime.checks import check_alignment, check_elements, refuse
+from cutecc.runtime.checks import check_alignment, check_elements, kind_text, refuse
 from cutecc.runtime.parameters import CallParameter
 
 _OVERFLOWS = {"f16": 65520.0, "bf16": 2.0**128 - 2.0**119, "f32": 2.0**128 - 2.0**103, "tf32": 2.0**128 - 2.0**103}
@@ -50,7 +50,7 @@ def pointer_leaf(parameter: CallParameter, value: Any, array: Array | None, *, c
     address = array.address if array is not None else _address(value)
     if address is None:
         hint = "a null pointer is 0" if value is None else "pass an address, an array or a pointer object"
-        refuse(parameter, _text(value), "a pointer is needed", [hint])
+        refuse(parameter, kind_text(value), "a pointer is needed", [hint])
     if not 0 <= address < 1 << 64:
         refuse(parameter, _number_text(address), "no address")
     if checked:
@@ -75,7 +75,7 @@ def _number(parameter: CallParameter, value: Any) -> int | float:
     if hasattr(value, "__float__"):
         with suppress(TypeError, ValueError, OverflowError):
             return float(value)
-    refuse(parameter, _text(value), "a number is needed")
+    refuse(parameter, kind_text(value), "a number is needed")
 
 
 def _array_number(parameter: CallParameter, value: Any) -> int | float:
@@ -83,13 +83,13 @@ def _array_number(parameter: CallParameter, value: Any) -> int | float:
     # The class of every torch tensor has the interface, also of those on the CPU.
     on_gpu = value.is_cuda if hasattr(value, "is_cuda") else hasattr(value, "__cuda_array_interface__")
     if on_gpu:
-        refuse(parameter, _text(value), "reading it would wait for the GPU", ["pass x.item()"])
+        refuse(parameter, kind_text(value), "reading it would wait for the GPU", ["pass x.item()"])
     number: object = None
     if tuple(value.shape) == () and hasattr(value, "item"):
         with suppress(RuntimeError):  # torch's tensors without memory have no number
             number = value.item()
     if not isinstance(number, int | float):
-        refuse(parameter, _text(value), "one number is needed", ["pass x.item()"])
+        refuse(parameter, kind_text(value), "one number is needed", ["pass x.item()"])
     return number
 
 
@@ -139,10 +139,3 @@ def _ctypes_address(value: Any) -> int | None:
         return ctypes.cast(value, ctypes.c_void_p).value or 0
     number = getattr(value, "value", None)
     return number if isinstance(number, int) and not isinstance(number, bool) else None
-
-
-def _text(value: object) -> str:
-    """A value that is not what was asked for, by its type: arrays have long texts."""
-    return (
-        "None" if value is None else f"a {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
-    )

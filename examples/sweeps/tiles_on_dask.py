@@ -1,4 +1,4 @@
-"""Compile the GEMM of examples/hopper_gemm.py in many tile sizes on a Dask cluster, and compare what they cost.
+"""Compile the GEMM of examples/gemm.py in many tile sizes on a Dask cluster, and compare what they cost.
 
     python examples/sweeps/tiles_on_dask.py                            # workers on this machine
     python examples/sweeps/tiles_on_dask.py --cluster tcp://head:8786  # a cluster, with this folder under the same path

@@ -55,3 +55,16 @@ def test_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.from_environment()
     assert not settings.cache
     assert settings.cache_dir == Path("/somewhere")
+
+
+@pytest.mark.parametrize("variable", ["debug", "native", "cache"])
+def test_on_and_off(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    def is_on(text: str) -> bool:
+        monkeypatch.setenv(f"CUTECC_{variable.upper()}", text)
+        return getattr(Settings.from_environment(), variable)
+
+    assert all(map(is_on, ["1", "true", "YES", "On"]))
+    assert not any(map(is_on, ["0", "false", "NO", "Off"]))
+    assert is_on("") == is_on(" ") == getattr(Settings(), variable)
+    with pytest.raises(UsageError, match=f"CUTECC_{variable.upper()}: 'maybe' is neither on nor off"):
+        is_on("maybe")

@@ -55,6 +55,13 @@ def test_everything_public_has_its_home() -> None:
     assert set(cutecc._HOMES) <= set(cutecc.__all__)
 
 
+def test_what_loads_later_is_listed() -> None:
+    import cutecc
+
+    assert set(cutecc.__all__) <= set(dir(cutecc))
+    assert issubclass(cutecc.ArgumentError, cutecc.Error) and issubclass(cutecc.LaunchError, cutecc.Error)
+
+
 def test_help_loads_no_compiler() -> None:
     loaded = loaded_by(COMMAND_LINE, "--help")
     assert heavy(loaded) == {name for name in loaded if name.partition(".")[0] == "click"}

@@ -76,6 +76,12 @@ def test_workers_and_an_executor_exclude_each_other() -> None:
         compile_many([COPY], workers=1, executor=executor)
 
 
+@pytest.mark.parametrize("workers", [0, -1])
+def test_without_workers_nothing_is_compiled(workers: int) -> None:
+    with pytest.raises(UsageError, match=f"workers={workers} compiles nothing"):
+        compile_many([COPY], workers=workers)
+
+
 class LosesEverything(Executor):
     def submit(self, fn, /, *args, **kwargs):
         future: Future = Future()

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cutecc.errors import UsageError
+from cutecc.errors import NoGpuError, UsageError
 from cutecc.target import Target, known_targets, native_targets, parse_targets
 
 KNOWN = [
@@ -136,5 +136,6 @@ def test_native_without_a_gpu(driver) -> None:
     with pytest.raises(UsageError, match="this machine has no GPU"):
         parse_targets("native")
     driver(Driver(status="no driver"))
-    with pytest.raises(UsageError, match="the CUDA driver finds no GPU here"):
+    with pytest.raises(NoGpuError, match="the CUDA driver finds no GPU here") as caught:
         parse_targets("sm_80,native")
+    assert caught.value.hints == ['name the target instead: target="sm_90a" in Python, --target sm_90a in a shell']

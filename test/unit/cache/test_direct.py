@@ -11,6 +11,7 @@ import pytest
 
 from cutecc import from_file
 from cutecc.cache import direct, lookup
+from cutecc.frontend import installed
 from cutecc.frontend.traced import Inputs, TracedModule, TraceRequest
 from cutecc.frontend.watch import Watch
 from cutecc.record import Signature
@@ -41,7 +42,7 @@ def test_the_state_holds_until_something_changes(tmp_path: Path, settled: None) 
     names = ("kernel", "numpy", "optional")
 
     def state() -> direct.Snapshot:
-        taken = direct.take([str(file)], [str(absent)], [str(tmp_path)], names, since_ns=time.time_ns())
+        taken = direct.take([str(file)], [str(absent)], [str(tmp_path)], names, {}, since_ns=time.time_ns())
         assert taken is not None
         return taken
 
@@ -70,13 +71,13 @@ def test_a_file_that_has_just_changed_is_not_trusted(tmp_path: Path) -> None:
     file = tmp_path / "kernel.py"
     began = time.time_ns()
     file.write_text("one")
-    assert direct.take([str(file)], [], [], [], since_ns=began) is None
-    assert direct.take([str(file)], [], [], [], since_ns=time.time_ns() + 10**9) is not None
+    assert direct.take([str(file)], [], [], [], {}, since_ns=began) is None
+    assert direct.take([str(file)], [], [], [], {}, since_ns=time.time_ns() + 10**9) is not None
 
 
 def test_an_entry_survives_its_file() -> None:
     entry = direct.DirectEntry(
-        "k", "m", "name", Signature("f", []), [], direct.Snapshot({"a": "b"}, ["c"], {"d": ["e"]}, ["f"])
+        "k", "m", "name", Signature("f", []), [], direct.Snapshot({"a": "b"}, ["c"], {"d": ["e"]}, ["f"], {"g": None})
     )
     assert direct.decode(direct.encode(entry)) == entry
     assert direct.decode(b"{}") is None
@@ -101,7 +102,7 @@ def test_what_is_read_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for path, content in files.items():
         path.write_text(content)
     (tmp_path / "unread.txt").write_text("")
-    with Watch() as watch:
+    with Watch(__file__) as watch:
         import watched_package  # type: ignore[import-not-found]  # noqa: F401
 
         (tmp_path / "data.txt").read_text()
@@ -130,7 +131,7 @@ def test_a_compiled_module_without_source(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "watched_compiled.py").write_text("VALUE = 1")
     py_compile.compile(str(tmp_path / "watched_compiled.py"), cfile=str(tmp_path / "watched_compiled.pyc"))
     (tmp_path / "watched_compiled.py").unlink()
-    with Watch() as watch:
+    with Watch(__file__) as watch:
         import watched_compiled  # type: ignore[import-not-found]  # noqa: F401
 
         inputs = watch.inputs()
@@ -142,9 +143,85 @@ def test_a_compiled_module_without_source(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_trace_that_asks_another_process_cannot_be_told() -> None:
     import subprocess
 
-    with Watch() as watch:
+    with Watch(__file__) as watch:
         subprocess.run(["true"], check=True)
         assert watch.inputs() is None
+
+
+def run_watched(path: Path, content: str) -> Inputs | None:
+    """What `content`, as a file of the user's, reads."""
+    path.write_text(content)
+    with Watch(str(path)) as watch:
+        exec(compile(content, str(path), "exec"), {"__name__": "watched_file"})
+        return watch.inputs()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "os.environ['TILE']",
+        "os.environ.get('TILE', '64')",
+        "os.getenv('TILE', '64')",
+        "os.environb.get(b'TILE')",
+        "os.getenvb(b'TILE')",
+        "'TILE' in os.environ",
+        "os.environ.setdefault('TILE', '64')",
+        "os.environ.pop('TILE', None)",
+        "os.path.expandvars('$TILE/x')",
+        "[os.environ.get(name) for name in ('TILE',)]",
+        "eval(\"os.environ.get('TILE')\")",
+    ],
+)
+def test_variables_that_are_read_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expression: str) -> None:
+    monkeypatch.setenv("TILE", "64")
+    inputs = run_watched(tmp_path / "kernel.py", f"import os\n{expression}\n")
+    assert inputs is not None
+    assert inputs.variables == ("TILE",)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "dict(os.environ)",
+        "os.environ.copy()",
+        "list(os.environ.items())",
+        "[name for name in os.environ]",
+        "len(os.environ)",
+        "os.environ | {}",
+        "{**os.environ}",
+        "str(os.environ)",
+        "dict(os.environb)",
+    ],
+)
+def test_who_reads_all_variables_cannot_be_told(tmp_path: Path, expression: str) -> None:
+    assert run_watched(tmp_path / "kernel.py", f"import os\n{expression}\n") is None
+
+
+def test_a_variable_that_is_not_set_is_seen(tmp_path: Path) -> None:
+    inputs = run_watched(tmp_path / "kernel.py", "import os\nassert 'NO_SUCH_TILE' not in os.environ\n")
+    assert inputs is not None
+    assert inputs.variables == ("NO_SUCH_TILE",)
+
+
+def test_what_an_installed_package_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is imported it reads for itself, and when it is called it reads for its caller."""
+    packages = tmp_path / "site-packages"
+    packages.mkdir()
+    (packages / "watched_settings.py").write_text(
+        "import os\nos.environ.get('OF_PACKAGE')\ndict(os.environ)\ndef get(name):\n    return os.environ.get(name)\n"
+    )
+    monkeypatch.setattr(installed, "_INSTALLED", (*installed._INSTALLED, f"{packages}/"))
+    monkeypatch.syspath_prepend(packages)
+    inputs = run_watched(tmp_path / "kernel.py", "import watched_settings\nwatched_settings.get('TILE')\n")
+    del sys.modules["watched_settings"]
+    assert inputs is not None
+    assert inputs.variables == ("TILE",)
+
+
+def test_nobody_watches_the_environment_afterwards(tmp_path: Path) -> None:
+    methods = dict(vars(type(os.environ)))
+    run_watched(tmp_path / "kernel.py", "")
+    assert dict(vars(type(os.environ))) == methods
 
 
 # From a file to its record, without the DSL: a stand-in traces.
@@ -169,7 +246,7 @@ class Tracer:
     def __call__(self, file: TraceRequest) -> TracedModule:
         self.count += 1
         files = (f"{self._folder}/helper.py", f"{self._folder}/kernel.py")
-        inputs = Inputs(files, (), (self._folder,), ("helper", "numpy")) if file.watch else None
+        inputs = Inputs(files, (), (self._folder,), ("helper", "numpy"), ("TILE",)) if file.watch else None
         return TracedModule(self._module, Signature("copy", []), "copy", file.path, 1, inputs=inputs)
 
     def compile(self, options: CompileOptions = QUICK, *, output: Path | None = None, **settings):
@@ -223,7 +300,14 @@ def test_any_change_is_a_miss(tracer: Tracer, project: Path, monkeypatch: pytest
     monkeypatch.syspath_prepend(project / "elsewhere")
     assert misses()
     (project / "unrelated.py").write_text("")
+    monkeypatch.setenv("UNRELATED", "1")
     assert not misses()
+    monkeypatch.setenv("TILE", "")
+    assert misses(), "empty is not unset"
+    monkeypatch.setenv("TILE", "128")
+    assert misses()
+    monkeypatch.delenv("TILE")
+    assert misses()
 
 
 def test_options_make_other_entries(tracer: Tracer) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import cutecc
-from cutecc.errors import UsageError
+from cutecc.errors import LaunchError, NoGpuError, UsageError
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.traced import TraceRequest
 from cutecc.ir.modules import fresh_context, parse, to_text
@@ -349,7 +349,52 @@ def test_wrong_calls(scale: JitFunction) -> None:
         scale(array(8), 1, width=3)
     with pytest.raises(UsageError, match="too many"):
         scale(array(8), 1, 2.0, 0, 5)
-    assert "cutecc.jit" in repr(type(scale)) or scale.__doc__ == "Scale."
+
+
+def test_what_it_says_of_itself(module: ModuleType, scale: JitFunction) -> None:
+    assert scale.__doc__ == "Scale."
+    assert repr(scale) == "<cutecc.jit function scale, no kernel compiled yet>"
+    scale.compile(array(8), 1)
+    assert repr(scale) == "<cutecc.jit function scale, 1 kernel compiled>"
+    assert repr(module.Fill(1).run) == "<cutecc.jit function Fill.run, no kernel compiled yet>"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (3, "cutecc.jit takes a host function: '3' is of type int, without a @cute.jit __call__"),
+        (lambda x: x, "cutecc.jit takes a function with a name and lines of its own, not a lambda"),
+        (CompileOptions, "cutecc.jit takes a host function: 'CompileOptions' is a class"),
+    ],
+)
+def test_what_is_no_host_function_is_refused_at_once(value: object, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        cutecc.jit(value)  # type: ignore[call-overload]
+    assert caught.value.message == message
+
+
+def test_a_constant_can_be_any_string(scale: JitFunction, launches: list) -> None:
+    scale(array(8), "add")
+    scale(array(8), "mul")
+    scale(array(16), "add")
+    kernels = [kernel for kernel, _, _ in launches]
+    assert kernels[0] is kernels[2] and kernels[0] is not kernels[1]
+
+
+def test_a_call_without_a_gpu(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> list[object]:
+        raise NoGpuError("target 'native': this machine has no GPU")
+
+    monkeypatch.setattr("cutecc.target.native_targets", none)
+    monkeypatch.delenv("CUTECC_TARGET", raising=False)
+    with pytest.raises(LaunchError) as caught:
+        module.plain(array(8))
+    assert caught.value.message == "plain cannot be called here: this machine has no GPU to run it on"
+    assert 'cutecc.compile(plain, …, target="sm_90a")' in caught.value.hints[0]
+    assert "--target" not in str(caught.value)
+    with pytest.raises(NoGpuError):
+        module.plain.compile(array(8))
+    assert cutecc.compile(module.plain, array(8), target="sm_90a").cubin
 
 
 def test_the_target_is_that_of_the_arrays(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -30,9 +31,10 @@ def filled(small_kernel, other_kernel, cache_dir: Path) -> Path:
 
 def test_nothing_is_there_yet(cutecc: Run, cache_dir: Path) -> None:
     assert "compilations   0\n" in cutecc("cache", "info").stdout
-    assert cutecc("cache", "list").stdout == ""
+    listed = cutecc("cache", "list")
+    assert (listed.stdout, listed.stderr) == ("", "the cache is empty\n")
     assert cutecc("cache", "clear").stdout == "removed 0 compilations, 0 B\n"
-    assert cutecc("cache", "verify").stdout == "0 files in order\n"
+    assert cutecc("cache", "verify").stdout == "the cache is empty\n"
     assert not cache_dir.exists()
 
 
@@ -42,15 +44,16 @@ def test_info(cutecc: Run, filled: Path) -> None:
     assert "used           yes\n" in shown
     assert "compilations   2\n" in shown
     assert "of 3.0 MiB\n" in shown
-    assert "no: CUTECC_CACHE=0" in cutecc("cache", "info", env={"CUTECC_CACHE": "0"}).stdout
+    assert "no: CUTECC_CACHE is off" in cutecc("cache", "info", env={"CUTECC_CACHE": "no"}).stdout
 
 
 def test_list(cutecc: Run, filled: Path) -> None:
     lines = cutecc("cache", "list").stdout.splitlines()
-    assert sorted(line.split()[-1] for line in lines) == ["math_functions", "vector_copy"]
+    assert sorted(line.split()[6] for line in lines) == ["math_functions", "vector_copy"]
     (line,) = cutecc("cache", "list", "vector*").stdout.splitlines()
     key, target = line.split()[:2]
     assert target == "sm_80"
+    assert cutecc("cache", "list", "gemm").stderr == "the cache has no kernel like gemm\n"
     assert len([path for path in filled.iterdir() if path.name.startswith(key)]) == 1
 
 
@@ -113,6 +116,60 @@ def test_compiling_a_file_twice(cutecc: Run, tmp_path: Path, cache_dir: Path) ->
     assert ran
     assert not dumped["cached"]
     assert (tmp_path / "cutecc-out" / "no_tensor-sm_80" / "00-traced.mlir").is_file()
+
+
+SPIN = """
+import cutlass
+import helper
+from cutlass import cute
+
+@cute.kernel
+def spin_kernel(cycles: cutlass.Int64):
+    start = cutlass.Int64(cute.arch.clock64())
+    now = start
+    while now - start < cycles:
+        now = cutlass.Int64(cute.arch.clock64())
+
+@cute.jit
+def spin(cycles: cutlass.Int64):
+    spin_kernel(cycles).launch(grid=[1, 1, 1], block=[helper.threads(), 1, 1])
+"""
+HELPER = """
+import os
+
+def threads():
+    print("the file runs")
+    return int(os.environ.get("WIDE_TILE", "128") if "WIDE" in os.environ else os.environ.get("TILE") or "64")
+"""
+
+
+def test_variables_that_a_helper_reads(cutecc: Run, tmp_path: Path, cache_dir: Path) -> None:
+    """The kernel is that of the variables' values, and is taken from the cache when these are as they were."""
+    (tmp_path / "spin.py").write_text(SPIN)
+    (tmp_path / "helper.py").write_text(HELPER)
+    time.sleep(0.05)
+
+    def compile(**env: str) -> tuple[int, bool]:
+        done = cutecc(
+            "compile", "spin.py", "--arg", "cycles=i64", "--target", "sm_80", "--json", env={"UNRELATED": "", **env}
+        )
+        ptx = (tmp_path / "cutecc-out" / "spin-sm_80" / "spin.ptx").read_text()
+        threads = re.search(r"\.reqntid (\d+)", ptx)
+        assert threads
+        return int(threads[1]), "the file runs" in done.stderr
+
+    assert compile(TILE="64") == (64, True)
+    assert compile(TILE="128") == (128, True)
+    assert compile(TILE="64", WIDE="1") == (128, True)
+    assert compile(TILE="64", WIDE="1", UNRELATED="1") == (128, False)
+    assert compile(TILE="64", WIDE="1", WIDE_TILE="256") == (256, True)
+
+    # Three kernels; the direct entry is that of the last values.
+    lines = cutecc("cache", "list", "spin").stdout.splitlines()
+    assert [line.partition("  spin  ")[2] for line in lines] == ["spin.py cycles=i64"] * 3
+    assert len(list(cache_dir.glob("*.direct"))) == 1
+    assert "removed 3 compilations," in cutecc("cache", "clear", "spin").stdout
+    assert list(cache_dir.iterdir()) == []
 
 
 def test_compiling_a_module_twice(cutecc: Run, small_kernel, cache_dir: Path) -> None:

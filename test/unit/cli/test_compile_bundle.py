@@ -66,6 +66,8 @@ def test_a_target_that_fails_means_no_bundle(cutecc, traced_kernels, tmp_path: P
     targets = "--target=sm_80,sm_90a"
     done = cutecc("compile", kernel.source, targets, "--bundle=k.cutecc", "-o", "out", status=1)
     assert "error:" in done.stderr
+    assert "\nnote: failed for sm_80\n" in done.stderr
+    assert done.stderr.endswith("1 of 2 failed\nk.cutecc was not written: it is to hold every target\n")
     assert read_folder(tmp_path / "out" / "sm_90a").status == "ok"
     assert not (tmp_path / "k.cutecc").exists()
 

@@ -293,3 +293,21 @@ def test_the_target_environment_variable(cutecc, small_kernel) -> None:
         cutecc("compile", small_kernel.module, "--json", "--target=sm_80", env={"CUTECC_TARGET": "sm_90a"}).stdout
     )
     assert body["target"] == Target.parse("sm_80").name
+
+
+def test_what_can_never_be_launched(cutecc, tmp_path: Path) -> None:
+    """Each reason with its numbers, at the kernel's line, under the name that the table has."""
+    (tmp_path / "wide.py").write_text(
+        "from cutlass import cute\n\n"
+        "@cute.kernel\ndef wide_kernel(x: cute.Tensor):\n    x[0] = x[1]\n\n"
+        "@cute.jit\ndef wide(x: cute.Tensor):\n"
+        "    wide_kernel(x).launch(grid=[1, 0, 1], block=[2048, 1, 1], smem=300000)\n"
+    )
+    done = cutecc("compile", "wide.py", "--arg", "x=f32[32]", "--target=sm_80")
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(
+        r"wide\.py:\d(:\d+)?: warning: kernel wide_kernel cannot be launched on sm_80: "
+        r"2048 threads a block, of at most 1024, and 300000 bytes of shared memory a block, of at most 166912, "
+        r"and its grid is \(1, 0, 1\)",
+        line,
+    )

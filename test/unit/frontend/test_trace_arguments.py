@@ -12,6 +12,8 @@ from cutlass._mlir import ir
 from cutlass.cute.runtime import from_dlpack, make_fake_tensor
 
 from cutecc.errors import SpecError, UsageError
+from cutecc.frontend.binding import bind_specs
+from cutecc.frontend.callee import Callee
 from cutecc.frontend.trace import trace
 from cutecc.frontend.traced import TracedModule
 from cutecc.target import Target
@@ -170,16 +172,19 @@ def test_a_missing_spec_is_suggested() -> None:
     assert str(error.location) == f"{host_samples.__file__}:{line}:5"
     assert "no spec for parameters 'factor', 'mode', 'pair', 'several', 'pointer'" in error.message
     assert f"'factor' is declared as float at {host_samples.__file__}:{line}:5" in error.notes
-    assert [hint.split("--arg ")[1] for hint in error.hints] == [
-        'factor="f32"',
-        'mode="const(1)"',
-        'pair="(f32[?,?], i32)"',
-        'several="(f32[?,?], f32)"',
-        'pointer="ptr<f32>"',
-        'stream="stream"',
-        'missing="f32[?,?]"',
-        'untyped="f32[?,?]"',
+    assert error.hints == [
+        "a spec that fits 'factor': \"f32\"",
+        "a spec that fits 'mode': \"const(1)\"",
+        "a spec that fits 'pair': \"(f32[?,?], i32)\"",
+        "a spec that fits 'several': \"(f32[?,?], f32)\"",
+        "a spec that fits 'pointer': \"ptr<f32>\"",
+        "a spec that fits 'stream': \"stream\"",
+        "a spec that fits 'missing': \"f32[?,?]\"",
+        "a spec that fits 'untyped': \"f32[?,?]\"",
     ]
+    with pytest.raises(SpecError) as caught:
+        bind_specs(Callee.of(host_samples.scale), {}, {})
+    assert caught.value.hints == ["a spec that fits 'x': --arg x=\"f32[?,?]\""]
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ def refused(data: bytes, match: str = r"here\.cutecc") -> str:
     with pytest.raises(RecordError, match=match) as caught:
         decode_bundle(data, "here.cutecc")
     assert caught.value.message.startswith("here.cutecc")
+    assert caught.value.hints or "/manifest.json" in caught.value.message
     return caught.value.message
 
 
@@ -324,6 +325,18 @@ def test_archives_of_other_programs_are_refused(how: str) -> None:
         if how == "comment":
             file.comment = b"hello"
     refused(stream.getvalue())
+    with pytest.raises(RecordError) as caught:
+        decode_bundle(stream.getvalue(), "here.cutecc")
+    assert "another program has unpacked and zipped" in caught.value.hints[-1]
+
+
+def test_an_archive_that_was_compressed_throughout() -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("bundle.json", zipfile.ZipFile(io.BytesIO(BUNDLE)).read("bundle.json"))
+    with pytest.raises(RecordError, match="not a bundle") as caught:
+        decode_bundle(stream.getvalue(), "here.cutecc")
+    assert "another program has unpacked and zipped" in caught.value.hints[-1]
 
 
 @pytest.mark.parametrize("size", [0xFFFFFFFF, 0x7FFFFFFF, 1 << 20])

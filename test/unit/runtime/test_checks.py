@@ -72,19 +72,19 @@ HERE = np.zeros((4, 8), np.float32)
             "f32[?,?]",
             TorchLike(F32, (8, 16), (20, 1)),
             "argument 'a': f32[8,16]:(20,1) on cuda:0, but the kernel takes f32[?,?]: "
-            "mode 0 has stride 20, and of a compact tensor 16",
+            "its strides (20,1) are not compact: mode 0 has 20, a compact tensor of this shape 16",
         ),
         (
             "f32[?,?]",
             TorchLike(F32, (8, 16), (0, 1)),
             "argument 'a': f32[8,16]:(0,1) on cuda:0, but the kernel takes f32[?,?]: "
-            "mode 0 has stride 0, and of a compact tensor 16",
+            "its strides (0,1) are not compact: mode 0 has 0, a compact tensor of this shape 16",
         ),
         (
             "f32[?,?] order=(0,1)",
             TorchLike(F32, (8, 16)),
             "argument 'a': f32[8,16] on cuda:0, but the kernel takes f32[?,?] order=(0,1): "
-            "mode 0 has stride 16, and of a compact tensor 1",
+            "its strides (16,1) are not compact in this order: mode 0 has 16, a compact tensor of this shape 1",
         ),
         (
             "f32[?,?]:(?{i64},1)",
@@ -191,15 +191,92 @@ def test_where_arrays_have_to_live() -> None:
 @pytest.mark.parametrize(
     ("spec", "array", "hint"),
     [
-        ("f32[?,?]", TorchLike(F32, (8, 16), (20, 1)), "pass a compact copy, x.contiguous()"),
+        (
+            "f32[?,?]",
+            TorchLike(F32, (8, 16), (20, 1)),
+            "if the kernel only reads it, pass a compact copy: a.contiguous()",
+        ),
+        ("f32[?,?]", HERE.T, "if the kernel only reads it, pass a compact copy: numpy.ascontiguousarray(a)"),
+        (
+            "f32[?,?]",
+            CupyLike("f4", (8, 16), strides=(4, 32)),
+            "if the kernel only reads it, pass a compact copy: cupy.ascontiguousarray(a)",
+        ),
+        ("f32[?,?]", [[1.0, 2.0]], "make an array of it: torch.tensor(a, device='cuda'), for one"),
         ("f8E4M3FN[?]", TorchLike("uint8", (8,)), "bytes that hold f8E4M3FN numbers can be viewed as such"),
         ("f32[?,?]", HERE, "for numpy: torch.from_numpy(x).cuda()"),
     ],
 )
 def test_hints(spec: str, array: object, hint: str) -> None:
     with pytest.raises(ArgumentError) as error:
-        binder(spec).bind([array])
+        binder(spec).bind([array], place="cuda" if array is HERE else None)
     assert any(each.startswith(hint) for each in error.value.hints)
+
+
+@pytest.mark.parametrize(
+    ("spec", "shape", "stride", "wider"),
+    [
+        ("f32[?,?]", (8, 16), (20, 1), "f32[?,?]:(?{i64},1)"),
+        ("f32[?,?]", (8, 16), (1, 8), "f32[?,?]:(1,?{i64})"),
+        ("f32[?,?]", (8, 16), (64, 2), "f32[?,?]:(?{i64},?{i64})"),
+        ("f32[?,?]", (8, 16), (0, 1), "f32[?,?]:(0,1)"),
+        ("f32[?M=8,?N{div=4}] align=16", (8, 16), (1, 8), "f32[?M,?N{div=4}]:(1,?{i64}) align=16"),
+        ("f32[?,16] order=(0,1)", (8, 16), (16, 1), "f32[?,16]:(?{i64},1)"),
+        ("tf32[?]", (8,), (3,), "tf32[?]:(?{i64})"),
+    ],
+)
+def test_the_strides_to_compile_for_are_those_of_the_argument(
+    spec: str, shape: tuple[int, ...], stride: tuple[int, ...], wider: str
+) -> None:
+    given = TorchLike(F32, shape, stride)
+    with pytest.raises(ArgumentError) as error:
+        binder(spec).bind([given])
+    assert (
+        error.value.hints[-1] == f"or compile for strides of its own: {wider}"[0 if len(error.value.hints) > 1 else 3 :]
+    )
+    binder(wider).bind([given])
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.integers(-3, 12)), min_size=1, max_size=3), st.sampled_from([F32, "int8"])
+)
+def test_what_the_hint_says_to_compile_for_takes_the_argument(modes: list[tuple[int, int]], dtype: str) -> None:
+    name = {"float32": "f32", "int8": "i8"}[dtype]
+    array = TorchLike(dtype, tuple(size for size, _ in modes), tuple(step for _, step in modes))
+    try:
+        binder(f"{name}[{','.join('?' * len(modes))}]").bind([array])
+    except ArgumentError as error:
+        wider = [hint.partition("strides of its own: ")[2] for hint in error.hints if "strides of its own" in hint]
+        assert len(wider) == (min(step for _, step in modes) >= 0)
+        for spec in wider:
+            binder(spec).bind([array])
+
+
+def test_a_copy_of_an_output_is_a_trap() -> None:
+    parameters = [Parameter(name, "f32[?,?]") for name in "ab"]
+    bound = Binder(Signature("f", parameters), outputs=["b"])
+    compact, transposed = TorchLike(F32, (8, 16)), TorchLike(F32, (8, 16), (1, 8))
+    with pytest.raises(ArgumentError) as error:
+        bound.bind([transposed, compact])
+    assert error.value.hints[0] == "pass a compact copy: a.contiguous()"
+    with pytest.raises(ArgumentError) as error:
+        bound.bind([compact, transposed])
+    assert error.value.hints == [
+        "compile for strides of its own: f32[?,?]:(1,?{i64})",
+        "the kernel writes 'b': the result would land in a compact copy, to be copied back",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "found"),
+    [
+        ("f32[?]", 3, "argument 'a' is an int, but the kernel takes f32[?]: an array is needed"),
+        ("f32[?]", [1.0], "argument 'a' is a list, but the kernel takes f32[?]: an array is needed"),
+        ("f32", object(), "argument 'a': an object, but the kernel takes f32: a number is needed"),
+    ],
+)
+def test_values_of_another_kind(spec: str, value: object, found: str) -> None:
+    assert message(binder(spec), value) == found
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_code_for_another_gpu_is_refused_with_both_sides() -> None:
     assert caught.value.message == (
         "scale is compiled for sm_90a, sm_103, which does not run on cuda:0 (Recording GPU 0, sm_100)"
     )
-    assert caught.value.hints == ["compile it for this GPU: --target sm_100a"]
+    assert caught.value.hints == ["compile it for this GPU, target sm_100a"]
 
 
 def test_a_gpu_that_is_not_there() -> None:

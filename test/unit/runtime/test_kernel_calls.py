@@ -6,7 +6,9 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import re
 import struct
+import sys
 import threading
 import time
 from pathlib import Path
@@ -244,7 +246,59 @@ def test_a_machine_without_cuda_python(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LaunchError) as caught:
         Kernel(compilation())(x(), 1.0)
     assert "cuda.bindings cannot be imported" in caught.value.message
-    assert caught.value.hints == ["pip install 'cuda-bindings>=13'"]
+    assert caught.value.hints[0] == "pip install 'cuda-bindings>=13'"
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_without_a_gpu_a_call_says_so_first(dtype: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", Bindings(missing="libcuda.so.1 not found"))
+    monkeypatch.setattr("cutecc.runtime.cuda_bindings._driver", None)
+    kernels = KernelSet({target: Kernel(compilation(target)) for target in ("sm_80", "sm_90a")})
+    array = TorchLike(dtype, (64,), device=device)
+    for call in (kernels, kernels["sm_80"], kernels.prepare, kernels["sm_80"].prepare):
+        with pytest.raises(LaunchError) as caught:
+            call(array, 1.0)
+        assert caught.value.message.startswith("this machine has no CUDA driver")
+        assert "kernel.check(…)" in caught.value.hints[-1] and "kernel.save(FILE)" in caught.value.hints[-1]
+
+
+def test_the_hint_for_an_artifact_that_was_not_made(traced_kernels: dict[str, Any], tmp_path: Path) -> None:
+    """What it says works: compiled so, there is one, also in a bundle."""
+    kernel = Kernel(compilation())
+    with pytest.raises(Error) as caught:
+        _ = kernel.llvm_ir
+    first, second = caught.value.hints
+    options = re.search(r"options=(cutecc\.CompileOptions\(.*\))$", first)
+    assert options and "kernel.save(FILE, dumps=True)" in second
+    module = traced_kernels["elementwise_add"].bytecode
+    made = cutecc.compile_module(module, target="sm_90a", options=eval(options[1]))
+    made.save(tmp_path / "k.cutecc", dumps=True)
+    assert cutecc.load(tmp_path / "k.cutecc").llvm_ir == made.llvm_ir  # type: ignore[union-attr]
+    KernelSet({"sm_90a": made}).save(tmp_path / "k.cutecc")
+    with pytest.raises(Error, match="has no llvm-ir"):
+        _ = cutecc.load(tmp_path / "k.cutecc").llvm_ir  # type: ignore[union-attr]
+    with pytest.raises(Error) as caught:
+        _ = Kernel(compilation(ptx=None)).ptx
+    assert len(caught.value.hints) == 1
+
+
+def test_a_set_is_not_a_kernel() -> None:
+    kernels = KernelSet({target: Kernel(compilation(target)) for target in ("sm_80", "sm_90a")})
+    with pytest.raises(KeyError) as caught:
+        _ = kernels["sm_75"]
+    assert isinstance(caught.value, cutecc.Error)
+    assert str(caught.value) == "scale is not compiled for sm_75\nhint: it is for sm_80, sm_90a"
+    assert "sm_75" not in kernels and kernels.get("sm_75") is None
+    for name in ("ptx", "cubin", "compilation", "signature"):
+        with pytest.raises(
+            AttributeError, match=rf"a set has no '{name}'; each kernel of it has one: kernels\['sm_80'\]\.{name}"
+        ):
+            getattr(kernels, name)
+    with pytest.raises(AttributeError, match="'KernelSet' object has no attribute 'nothing'"):
+        _ = kernels.nothing
+    with pytest.raises(AttributeError):
+        _ = KernelSet({}).ptx
 
 
 class Bindings:
