@@ -14,6 +14,7 @@ help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
 	@echo "make test    lint, types, import directions, unit and lit tests"
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
+	@echo "make gpu-sanitize  the kernels under compute-sanitizer, on such a machine"
 	@echo "make bench   compile time and memory against the stock compiler"
 	@echo "make clean   remove .venv and cutecc-out"
 
