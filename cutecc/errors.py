@@ -158,6 +158,14 @@ class LaunchError(Error):
     """The CUDA driver is missing or refused, or the host program ended with an error."""
 
 
+class EmulatorError(LaunchError):
+    """A kernel did on the emulator what would be a fault on a GPU, or what the emulator cannot do."""
+
+
+class DeadlockError(EmulatorError):
+    """No thread of an emulated kernel can go on."""
+
+
 class UnsupportedVersionError(Error):
     """The installed nvidia-cutlass-dsl is not one that this cutecc knows."""
 

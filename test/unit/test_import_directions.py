@@ -26,7 +26,7 @@ DRIVER_ORDER = [
     "sweep",
     "opt",
 ]
-FOUNDATIONS = {"target", "config", "errors", "arguments"}
+FOUNDATIONS = {"target", "config", "errors", "arguments", "ptx"}
 
 # Each place and what it may import besides itself and the foundations: the design's column "may import". A place that
 # the table does not split further (`passes.nvidia`) is part of the one above it.
@@ -43,10 +43,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtime": {"record"},
     "trial": {"record", "runtime", "kernel"},
     "benchmarking": {"runtime"},
-    "emulator": {"record"},
+    "emulator": {"record", "runtime"},
     "report": {"record", "layout"},
     "events": {"record"},
-    "kernel": {"record", "backend", "runtime"},
+    "kernel": {"record", "backend", "runtime", "emulator"},
     "loading": {"kernel", "record", "runtime"},
     "request": {"passes", "record"},
     "versions": {"ir", "backend", "record"},

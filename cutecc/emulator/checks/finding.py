@@ -1,0 +1,59 @@
+"""One thing found wrong with a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from cutecc.errors import SourceLocation
+
+FindingKind = Literal[
+    "out-of-bounds",
+    "misaligned",
+    "uninitialised-shared",
+    "uninitialised-register",
+    "race",
+    "missing-proxy-fence",
+    "barrier",
+    "divergent-barrier",
+    "mbarrier",
+    "accumulator",
+    "deadlock",
+    "trap",
+]
+FINDING_KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
+
+
+@dataclass(frozen=True)
+class Place:
+    """An instruction that some thread executed."""
+
+    location: SourceLocation | None
+    """The line of Python."""
+    ptx_line: int
+    text: str
+    """The instruction."""
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int] | None
+    """`None` for an asynchronous operation without one thread that it belongs to."""
+    what: str = ""
+    """What was done, as part of a sentence: `written by a bulk copy`."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found; the first of its kind at its place (and other place)."""
+
+    kind: FindingKind
+    message: str
+    """What is wrong, a sentence without its address: `reads shared memory that nothing has written`."""
+    place: Place
+    address: str | None = None
+    """As tensor element, `a[3, 17]`, or shared offset, `shared+1040`."""
+    other: Place | None = None
+    """The other access of a race; what was to be waited for; the barrier's other users."""
+    schedule: str = "round-robin"
+    seed: int = 0
+    """With `schedule`, what reproduces it."""
+    count: int = 1
+    """Threads that the same was found of."""

@@ -1,0 +1,218 @@
+"""One instruction on its way to a step: reading and writing its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from cutecc.emulator.instructions.form import Form
+from cutecc.emulator.instructions.types import DTYPES, bits_of
+from cutecc.emulator.machine.lanes import Array
+from cutecc.errors import EmulatorError
+from cutecc.ptx.syntax import (
+    Address,
+    Immediate,
+    Instruction,
+    Not,
+    Operand,
+    Pair,
+    Register,
+    Sink,
+    Special,
+    Symbol,
+    Vector,
+)
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.table import Function, Step
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.lanes import Lanes
+    from cutecc.emulator.machine.waiting import Waiting
+
+Reader = Callable[["Gang"], Any]
+"""An operand's value: an array `(warps, 32)`, or a scalar for a constant; a tuple of them for braces."""
+Writer = Callable[["Gang", "Lanes", Any], None]
+"""Puts a result (an array, or a scalar) into its register, for these threads only."""
+
+
+class Scope(Protocol):
+    """What names mean in a function."""
+
+    def slot(self, register: str) -> int:
+        """The index in `Gang.registers`."""
+        ...
+
+    def width(self, register: str) -> np.dtype[Any]:
+        """The dtype of the register: bool or unsigned."""
+        ...
+
+    def symbol(self, name: str) -> tuple[str, int]:
+        """State space and address, within that space, of a variable, parameter or function."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """One instruction, its form, and its place in the program."""
+
+    index: int
+    """In `Program.operations`."""
+    instruction: Instruction
+    form: Form
+    scope: Scope
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return self.instruction.operands
+
+    def error(self, message: str, hints: Sequence[str] = ()) -> EmulatorError:
+        """An error of this instruction, with the line of Python and the PTX it belongs to."""
+        return EmulatorError(
+            message,
+            location=self.instruction.location,
+            notes=[f"PTX line {self.instruction.line}: {self.instruction.text}"],
+            hints=list(hints),
+        )
+
+    # Reading.
+
+    def reader(self, operand: Operand, type_: str) -> Reader:
+        """Reads an operand as this type. Braces give tuples. A wider register gives its low bits."""
+        dtype = DTYPES[type_]
+        match operand:
+            case Register(name):
+                return self._register_reader(name, dtype)
+            case Immediate():
+                value = _constant(operand, dtype)
+                return lambda gang: value
+            case Special(name):
+                return lambda gang: _as(gang.special(name), dtype)
+            case Symbol(name, offset):
+                _, address = self.scope.symbol(name)
+                constant = np.array(address + offset, np.uint64).astype(dtype)[()]
+                return lambda gang: constant
+            case Vector(items):
+                readers = [self.reader(item, type_) for item in items]
+                return lambda gang: tuple(read(gang) for read in readers)
+            case Not(register):
+                read = self._register_reader(register.name, DTYPES["pred"])
+                return lambda gang: ~read(gang)
+            case _:
+                raise self.error(f"'{self.form}' cannot read an operand like this")
+
+    def _register_reader(self, name: str, dtype: np.dtype[Any]) -> Reader:
+        slot, width = self.scope.slot(name), self.scope.width(name)
+        if width == dtype:
+            return lambda gang: gang.registers[slot]
+        return lambda gang: _as(gang.registers[slot], dtype)
+
+    def address(self, operand: Operand) -> Reader:
+        """Reads the address in brackets, as `uint64`, an array `(warps, 32)`."""
+        if not isinstance(operand, Address):
+            raise self.error(f"'{self.form}' needs an address in brackets here")
+        read, offset = self.reader(operand.base, "u64"), np.uint64(operand.offset & (2**64 - 1))
+        narrow = isinstance(operand.base, Register) and self.scope.width(operand.base.name).itemsize == 4
+        limit = np.uint64(2**32 - 1 if narrow else 2**64 - 1)
+
+        def address(gang: Gang) -> Array:
+            found = (read(gang) + offset) & limit
+            return found if found.shape else np.broadcast_to(found, gang.shape)
+
+        return address
+
+    # Writing.
+
+    def writer(self, operand: Operand, type_: str) -> Writer:
+        """Writes a result of this type; a wider register gets it extended, with its sign if the type has one."""
+        match operand:
+            case Register(name):
+                slot, width = self.scope.slot(name), self.scope.width(name)
+                dtype = DTYPES[type_]
+                extended = dtype if dtype.itemsize == width.itemsize else np.dtype(f"{_sign(dtype)}{width.itemsize}")
+
+                def write(gang: Gang, lanes: Lanes, value: Any) -> None:
+                    if value.dtype != width:
+                        value = (value if extended.itemsize == value.dtype.itemsize else value.astype(extended)).view(
+                            width
+                        )
+                    if not lanes.full:
+                        value = np.where(lanes.mask, value, gang.registers[slot])
+                    elif not value.shape:
+                        value = np.full(gang.shape, value)
+                    gang.registers[slot] = value
+
+                return write
+            case Vector(items):
+                writers = [self.writer(item, type_) for item in items]
+
+                def write_all(gang: Gang, lanes: Lanes, value: Any) -> None:
+                    for write, each in zip(writers, value, strict=True):
+                        write(gang, lanes, each)
+
+                return write_all
+            case Sink():
+                return lambda gang, lanes, value: None
+            case _:
+                raise self.error(f"'{self.form}' cannot write to an operand like this")
+
+    def writers(self, operand: Operand, types: Sequence[str]) -> list[Writer]:
+        """The writers of `d` or `d|p`."""
+        operands = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
+        return [self.writer(each, type_) for each, type_ in zip(operands, types, strict=False)]
+
+    # Steps.
+
+    def pure(self, function: Function, results: Sequence[str], operands: Sequence[str]) -> Step:
+        """The step of an instruction that only computes: the first operand is the result, all others are read."""
+        destination, *sources = self.operands
+        readers = [self.reader(each, type_) for each, type_ in zip(sources, operands, strict=True)]
+        writers = self.writers(destination, results)
+        if len(results) > 1:
+
+            def step_of_several(gang: Gang, lanes: Lanes) -> Waiting | None:
+                for write, value in zip(writers, function(*[read(gang) for read in readers]), strict=False):
+                    write(gang, lanes, value)
+
+            return step_of_several
+        (write,) = writers
+        match readers:
+            case [a]:
+                return lambda gang, lanes: write(gang, lanes, function(a(gang)))
+            case [a, b]:
+                return lambda gang, lanes: write(gang, lanes, function(a(gang), b(gang)))
+            case [a, b, c]:
+                return lambda gang, lanes: write(gang, lanes, function(a(gang), b(gang), c(gang)))
+            case _:
+                return lambda gang, lanes: write(gang, lanes, function(*[read(gang) for read in readers]))
+
+
+def _as(value: Any, dtype: np.dtype[Any]) -> Any:
+    """The same bits as another type; of a wider value the low bits, of a narrower one with zeros in front."""
+    if value.dtype.itemsize == dtype.itemsize and dtype.kind != "b":
+        return value.view(dtype)
+    return value.astype(bits_of(dtype)).view(dtype)
+
+
+def _sign(dtype: np.dtype[Any]) -> str:
+    return "i" if dtype.kind == "i" else "u"
+
+
+def _constant(operand: Immediate, dtype: np.dtype[Any]) -> Any:
+    """A constant as a NumPy scalar of the type."""
+    if operand.kind == "integer":
+        if dtype.kind == "b":
+            return np.bool_(operand.bits != 0)
+        if dtype.kind == "f":
+            return dtype.type(operand.bits)
+        size = 8 * dtype.itemsize
+        return np.array(operand.bits & ((1 << size) - 1), f"u{dtype.itemsize}").view(dtype)[()]
+    width = np.dtype(np.float32 if operand.kind == "f32" else np.float64)
+    value = np.array(operand.bits, bits_of(width))
+    if width.itemsize == dtype.itemsize:
+        return value.view(dtype)[()]
+    if dtype.kind == "f":
+        return value.view(width).astype(dtype)[()]
+    return value.astype(dtype)[()]

@@ -1,0 +1,1 @@
+"""What runs: gangs of warps, their schedule, what they wait for."""

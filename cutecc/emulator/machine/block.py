@@ -1,0 +1,44 @@
+"""One block that is resident: its place in the grid, in its cluster, and in the machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Index3 = tuple[int, int, int]
+
+
+@dataclass(eq=False, slots=True)
+class Cluster:
+    """Blocks that run at the same time and reach one another's shared memory."""
+
+    index: Index3
+    shape: Index3
+    blocks: list[Block] = field(default_factory=list["Block"])
+    """By rank."""
+    state: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What instruction families keep per cluster, by a name of theirs: the cluster's barrier."""
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """One block."""
+
+    index: Index3
+    """`%ctaid`."""
+    slot: int
+    """Its place in the machine: which window of `Memory.shared` is its own."""
+    threads: int
+    """How many it was launched with."""
+    cluster: Cluster
+    rank: int
+    """`%cluster_ctarank`."""
+    state: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What instruction families keep per block, by a name of theirs: `barriers`."""
+    live_warps: int = 0
+    """Warps that have not exited."""
+
+    @property
+    def name(self) -> str:
+        """For messages: `block (0, 1, 0)`."""
+        return f"block {self.index}"

@@ -1,0 +1,80 @@
+"""Warps that are executed together: their registers, and where each of their threads is.
+
+All instructions work on arrays of shape `(warps, 32)`. How many warps a gang has is the schedule's choice: to execute
+all warps of a block in step is one of the orders in which hardware may execute them; a gang of one warp can be
+executed at its own pace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
+from cutecc.emulator.machine.waiting import Waiting
+
+if TYPE_CHECKING:
+    from cutecc.emulator.machine.block import Block
+    from cutecc.emulator.machine.fragment import Fragment
+    from cutecc.emulator.machine.machine import Machine
+
+
+class Gang:
+    """Some warps of one or several blocks."""
+
+    def __init__(self, machine: Machine, warps: Sequence[tuple[Block, int]], registers: list[Array]) -> None:
+        """`warps` are blocks and warp numbers in them."""
+        self.machine = machine
+        self.warps = len(warps)
+        self.shape = (self.warps, WARP)
+        self.registers = registers
+        """By slot; arrays of shape `(warps, 32)`, bool or unsigned, that nobody changes in place."""
+        self.blocks = [block for block, _ in warps]
+        """Of each warp."""
+        self.block_slots: Array = np.array([[block.slot] for block in self.blocks])
+        """Shape `(warps, 1)`: which window of the shared memory is the warp's own."""
+        self.warp_numbers: Array = np.array([[number] for _, number in warps])
+        """Within the block, shape `(warps, 1)`."""
+        self.threads: Array = self.warp_numbers * WARP + np.arange(WARP)
+        """Linear index of each thread in its block."""
+        self.agents: Array = self.block_slots * machine.agents_per_block + self.threads
+        """The thread's number for `Watch`, unique among the blocks that are resident."""
+        sizes = np.array([[block.threads] for block in self.blocks])
+        self.alive: Mask = self.threads < sizes
+        """Threads that exist and have not exited."""
+        self.fragments: list[Fragment] = []
+        self._special: dict[str, Array] = {}
+
+    def special(self, name: str) -> Array:
+        """The value of a special register, unsigned, of shape `(warps, 32)`."""
+        found = self._special.get(name)
+        if found is None:
+            from cutecc.emulator.instructions.special import read_special
+
+            found, constant = read_special(self, name)
+            if constant:
+                self._special[name] = found
+        return found
+
+    def rows(self, lanes: Lanes) -> list[int]:
+        """The warps (indices in the gang) that have a thread among `lanes`."""
+        return [int(row) for row in np.flatnonzero(lanes.warps)]
+
+    def together(self, lanes: Lanes, members: Array | np.integer, what: str) -> Waiting | None:
+        """Makes threads wait until all that `members` names are here; `None` when they are.
+
+        For instructions that the threads of a warp execute together (`.sync`). `members` is a member mask, a bit a
+        thread of the warp, as an array `(warps, 32)` or one number. Of threads that are not there, or have exited,
+        nothing is asked.
+        """
+        if lanes.full:
+            return None
+        bits = np.arange(WARP, dtype=np.uint32)
+        wanted = np.where(lanes.mask, members, 0).astype(np.uint32)
+        named = (np.bitwise_or.reduce(wanted, axis=1, keepdims=True) >> bits & 1).astype(bool)
+        absent = (named & self.alive & ~lanes.mask).any(axis=1, keepdims=True)
+        if not absent.any():
+            return None
+        return Waiting(lanes.mask & absent, lambda: what)

@@ -1,0 +1,38 @@
+"""Which threads execute an instruction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+"""Of shape `(warps, 32)`, one element a thread, unless said otherwise."""
+Mask = NDArray[np.bool_]
+
+WARP = 32
+
+
+class Lanes:
+    """A set of threads of a gang."""
+
+    __slots__ = ("full", "mask")
+
+    def __init__(self, mask: Mask, full: bool = False) -> None:
+        self.mask = mask
+        self.full = full
+        """Whether all threads of the gang that exist and have not exited are in the set: results need no merging."""
+
+    def only(self, condition: Mask) -> Lanes:
+        """Those for which `condition` holds."""
+        return Lanes(self.mask & condition)
+
+    def any(self) -> bool:
+        """Whether there is one."""
+        return self.full or bool(self.mask.any())
+
+    @property
+    def warps(self) -> Mask:
+        """Which warps have a thread in the set, shape `(warps,)`."""
+        return self.mask.any(axis=1)

@@ -1,0 +1,179 @@
+"""The machine: blocks that are resident, the gangs of their warps, asynchronous operations, and what they are told by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NoReturn
+
+from cutecc.emulator.checks.finding import Finding, FindingKind, Place
+from cutecc.emulator.machine.lanes import Mask
+from cutecc.emulator.machine.watch import Watch
+from cutecc.errors import EmulatorError
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.block import Block
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.memory.memory import Memory
+
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a launch is like, for all of its blocks."""
+
+    grid: Dim3
+    block: Dim3
+    cluster: Dim3 = (1, 1, 1)
+    dynamic_shared_bytes: int = 0
+    shared_bytes: int = 0
+    """Of a block, with its static shared memory."""
+    target: str = "sm_90a"
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+
+@dataclass(eq=False, slots=True)
+class Pending:
+    """An asynchronous operation that was started and may happen at any time from then on."""
+
+    action: Callable[[], None]
+    what: Callable[[], str]
+    done: bool = False
+
+
+@dataclass(eq=False)
+class Machine:
+    """What the blocks that are resident at one time share."""
+
+    shape: Shape
+    memory: Memory
+    watch: Watch
+    print: Callable[[str], None]
+    """Takes what the kernel prints."""
+    collect: Callable[[Finding], None] | None = None
+    """Takes faults and findings; without it a fault is an error."""
+    schedule_name: str = "round-robin"
+    seed: int = 0
+    eager: bool = True
+    """Whether asynchronous operations happen when they are started."""
+    blocks: list[Block] = field(default_factory=list["Block"])
+    """By slot."""
+    gangs: list[Gang] = field(default_factory=list["Gang"])
+    pending: list[Pending] = field(default_factory=list[Pending])
+    """Started and not over, oldest first."""
+    state: int = 0
+    """Grows whenever something happens that threads may be waiting for."""
+
+    @property
+    def agents_per_block(self) -> int:
+        """Numbers that a block takes for its threads, see `Gang.agents`."""
+        return -(-self.shape.threads // 32) * 32
+
+    def changed(self) -> None:
+        """Have all waiting threads look again."""
+        self.state += 1
+
+    def post(self, action: Callable[[], None], what: Callable[[], str]) -> Pending:
+        """Start an asynchronous operation: `action` happens now or later, as the schedule has it.
+
+        `action` must do the operation as a whole, with what completes it (bytes at an mbarrier), and tell `watch`.
+        """
+        operation = Pending(action, what)
+        if self.eager:
+            self._perform(operation)
+        else:
+            self.pending.append(operation)
+        return operation
+
+    def finish(self, operation: Pending) -> None:
+        """Have an operation happen now if it has not yet: a thread waits for just this one."""
+        if not operation.done:
+            self.pending.remove(operation)
+            self._perform(operation)
+
+    def _perform(self, operation: Pending) -> None:
+        operation.done = True
+        operation.action()
+        self.changed()
+
+    # What goes wrong.
+
+    def fault(
+        self,
+        kind: FindingKind,
+        message: str,
+        operation: Operation,
+        gang: Gang,
+        mask: Mask,
+        address: Callable[[int, int], str] | None = None,
+        other: Place | None = None,
+    ) -> None:
+        """Threads do what hardware answers with a fault: an error, or a finding where those are collected.
+
+        `address` says what the thread at a row and lane of the gang accesses. If this returns, the caller leaves those
+        threads out and goes on.
+        """
+        finding = self.finding(kind, message, operation, gang, mask, address, other)
+        if self.collect is None:
+            raise self.error(finding, operation)
+        self.collect(finding)
+
+    def finding(
+        self,
+        kind: FindingKind,
+        message: str,
+        operation: Operation,
+        gang: Gang,
+        mask: Mask,
+        address: Callable[[int, int], str] | None = None,
+        other: Place | None = None,
+    ) -> Finding:
+        """A finding at the first of these threads."""
+        row, lane = divmod(int(mask.argmax()), 32)
+        return Finding(
+            kind,
+            message,
+            self.place(operation, gang, row, lane),
+            address(row, lane) if address else None,
+            other,
+            self.schedule_name,
+            self.seed,
+            int(mask.sum()),
+        )
+
+    def place(self, operation: Operation, gang: Gang, row: int, lane: int | None, what: str = "") -> Place:
+        """Where a thread of a gang is."""
+        instruction = operation.instruction
+        thread = None if lane is None else self.thread_index(int(gang.threads[row, lane]))
+        return Place(instruction.location, instruction.line, instruction.text, gang.blocks[row].index, thread, what)
+
+    def thread_index(self, linear: int) -> Dim3:
+        """`%tid` of a thread by its linear index in the block."""
+        x, y, _ = self.shape.block
+        return linear % x, linear // x % y, linear // (x * y)
+
+    def report(self, finding: Finding) -> None:
+        """Something wrong that is not a fault: only told where findings are collected."""
+        if self.collect is not None:
+            self.collect(replace(finding, schedule=self.schedule_name, seed=self.seed))
+
+    def error(self, finding: Finding, operation: Operation) -> EmulatorError:
+        """A fault as an error."""
+        where = f"block {finding.place.block}, thread {finding.place.thread}"
+        if finding.count > 1:
+            where += f" and {finding.count - 1} more threads"
+        at = f" at {finding.address}" if finding.address else ""
+        return operation.error(f"{where}: {finding.message}{at}")
+
+    def unmodelled(self, operation: Operation) -> NoReturn:
+        """The program has come to an instruction that the emulator does not know."""
+        raise operation.error(
+            f"the emulator does not model '{operation.form}'",
+            hints=["docs/emulator.md lists what it models; the kernel compiles, and runs on a GPU"],
+        )

@@ -1,0 +1,18 @@
+"""What a step gives back when threads cannot go on yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cutecc.emulator.machine.lanes import Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Threads that have to execute the same step again, once something has changed (`Machine.changed`)."""
+
+    mask: Mask
+    """The other threads that executed the step go on."""
+    what: Callable[[], str]
+    """What they wait for, in the words of a deadlock message: `phase 0 of the mbarrier at shared+16 (…)`."""

@@ -1,0 +1,67 @@
+"""What checks and counters are told. This class ignores it all; instructions need not ask who listens."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Literal
+
+from cutecc.emulator.machine.lanes import Array
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.lanes import Lanes
+
+AccessKind = Literal["read", "write", "atomic"]
+Space = Literal["global", "shared", "local"]
+Agent = int
+"""A thread, or an asynchronous operation: what happens-before relates. Threads are `Gang.agents`."""
+
+
+class Watch:
+    """Observes one machine."""
+
+    listens = False
+    """Whether events are worth making: instructions may skip work for them when not."""
+
+    def access(
+        self,
+        gang: Gang,
+        lanes: Lanes,
+        operation: Operation,
+        kind: AccessKind,
+        space: Space,
+        addresses: Array,
+        size: int,
+    ) -> None:
+        """Each thread of `lanes` accesses `size` bytes at its address, in the generic proxy, after all bounds checks.
+
+        `addresses` are of `Memory.shared` for shared memory (the blocks' windows one after the other), as the kernel
+        sees them for global memory, per-thread offsets for local memory.
+        """
+
+    def asynchronous_access(
+        self, agent: Agent, operation: Operation, kind: AccessKind, space: Space, addresses: Array, size: int
+    ) -> None:
+        """An asynchronous operation accesses `size` bytes at each of the addresses, a flat array, in the async proxy."""
+
+    def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
+        """Each thread of `lanes` has a part in starting an asynchronous operation, which happens after what they did."""
+        return -1
+
+    def finish(self, agent: Agent, key: Hashable) -> None:
+        """The operation is over; who acquires `key` afterwards sees what it did."""
+
+    def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
+        """What the threads have done so far is seen by who acquires `key` afterwards."""
+
+    def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
+        """The threads see what was released to `key`."""
+
+    def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
+        """The threads execute a fence or membar; `operation` says which."""
+
+    def executed(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
+        """The threads have executed an instruction. Told of every one when `counts` is set."""
+
+    counts = False
