@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os.path
 from dataclasses import dataclass, field
+from typing import Any
 
 _LONGEST_LINE = 160
 """Characters of a source line that an excerpt shows."""
@@ -164,6 +165,14 @@ class EmulatorError(LaunchError):
 
 class DeadlockError(EmulatorError):
     """No thread of an emulated kernel can go on."""
+
+
+@dataclass(eq=False)
+class SanitizerError(EmulatorError):
+    """The emulator has found something wrong with a kernel; the message lists it."""
+
+    findings: list[Any] = field(default_factory=list[Any])
+    """Every `cutecc.emulator.checks.finding.Finding`, in the order of blocks."""
 
 
 class UnsupportedVersionError(Error):

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType
-from typing import Any, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from cutecc.arguments.arrays import Array, describe_array, read_array
 from cutecc.arguments.specs import (
@@ -21,11 +21,17 @@ from cutecc.arguments.specs import (
     TupleSpec,
     parse_spec,
 )
+from cutecc.config import Settings
+from cutecc.emulator.names import EMULATED_TARGET, OPTION_NAMES
 from cutecc.errors import LaunchError, NoGpuError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.passes.pipeline import Pipeline
-from cutecc.request import CompileOptions
+from cutecc.request import CompileOptions, with_line_info
+from cutecc.runtime.checks import check_device
 from cutecc.target import Target, device_targets
+
+if TYPE_CHECKING:
+    from cutecc.emulator.device import Emulation
 
 _MOST_REMEMBERED = 4096
 """Calls that are told apart without describing their arguments; shapes and streams come and go."""
@@ -163,12 +169,40 @@ class JitFunction:
             return form.call_in_trace(*args, **kwargs)
         stream: dict[str, Any] = {}
         if kwargs or len(args) != form.count:
+            if "device" in kwargs and not form.has_parameter("device"):
+                return self._call_on(kwargs.pop("device"), args, kwargs)
             args, stream = form.arrange(args, kwargs)
         key = form.key(args)
         call = self._calls.get(key) or self._remember(key, args)
         if call.runtime is None:
             return call.kernel(*args, **stream)
         return call.kernel(*[args[position] for position in call.runtime], **stream)
+
+    def emulate(self, *args: Any, **kwargs: Any) -> Emulation:
+        """Compile the function for arrays of the CPU, and call it on the emulator; as `Kernel.emulate`."""
+        kernel, call = self._for_cpu(args, kwargs)
+        return kernel.emulate(*call[0], **call[1])
+
+    def _call_on(self, device: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        check_device(device)
+        if device == "cuda":
+            self(*args, **kwargs)
+            return
+        kernel, call = self._for_cpu(args, kwargs)
+        kernel(*call[0], **call[1], device="cpu")
+
+    def _for_cpu(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Kernel, tuple[tuple[Any, ...], dict[str, Any]]]:
+        """The kernel that the emulator runs for a call, and what to call it with."""
+        form = self._form
+        options = {name: value for name, value in kwargs.items() if form.is_of_emulator(name)}
+        rest = {name: value for name, value in kwargs.items() if name not in options}
+        arranged, stream = form.arrange(args, rest)
+        kernel = self._kernel(arranged, on_cpu=True)
+        positions = form.runtime(len(arranged))
+        values = arranged if positions is None else tuple(arranged[position] for position in positions)
+        return kernel, (values, {**stream, **options})
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
         """The kernel that a call with these arguments launches. Argument specs stand for arguments too."""
@@ -187,8 +221,9 @@ class JitFunction:
             raise LaunchError(
                 f"{name} cannot be called here: this machine has no GPU to run it on",
                 hints=[
+                    f'to run it on the CPU emulator: {name}(…, device="cpu"), with arrays of the CPU',
                     f'compiling needs none: cutecc.compile({name}, …, target="sm_90a") gives the kernel, and its '
-                    "save(FILE) a bundle, which cutecc.load reads where there is a GPU"
+                    "save(FILE) a bundle, which cutecc.load reads where there is a GPU",
                 ],
             ) from None
         call = _Call(kernel, self._form.runtime(len(args)))
@@ -197,19 +232,24 @@ class JitFunction:
         self._calls[key] = call
         return call
 
-    def _kernel(self, args: tuple[Any, ...]) -> Kernel:
+    def _kernel(self, args: tuple[Any, ...], *, on_cpu: bool = False) -> Kernel:
         from cutecc.driver import compile
 
-        target = self._target or _target_of(args)
+        settings = self._settings
+        if on_cpu:
+            target = self._target or Settings.from_environment().target or EMULATED_TARGET
+            settings = {**settings, "options": with_line_info(settings["options"])}
+        else:
+            target = self._target or _target_of(args)
         described = self._form.described(args)
-        key = (str(target), *(kind for kind, _ in described))
+        key = (str(target), settings["options"].wheel.preserve_line_info, *(kind for kind, _ in described))
         kernel = self._kernels.get(key)
         if kernel is not None:
             return kernel
         with self._lock:
             if key not in self._kernels:
                 values, named = self._form.as_call([value for _, value in described])
-                compiled = compile(self.__wrapped__, *values, target=target, **self._settings, **named)
+                compiled = compile(self.__wrapped__, *values, target=target, **settings, **named)
                 if not isinstance(compiled, Kernel):
                     raise UsageError(
                         "cutecc.jit compiles for one target at a time", hints=["name one: target='sm_90a'"]
@@ -275,6 +315,14 @@ class _Form:
         self._constants = [i for i, each in enumerate(self._parameters) if is_constexpr(each.annotation)]
         self._streams = {i for i, each in enumerate(self._parameters) if is_stream(each.annotation)}
         self._names = {parameter.name for parameter in self._parameters}
+
+    def has_parameter(self, name: str) -> bool:
+        """Whether the function has a parameter of this name."""
+        return name in self._names
+
+    def is_of_emulator(self, name: str) -> bool:
+        """Whether a keyword argument of a call on the CPU is an option of the emulator."""
+        return name not in self._names and name in (*OPTION_NAMES, "emulator")
 
     def call_in_trace(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function as a `@cute.jit` function that calls it does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from cutecc.runtime.direct_call import DirectCall, set_call
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cutecc.emulator.device import Emulation, Emulator
     from cutecc.record import HostProgram
     from cutecc.runtime.launcher import Launcher
     from cutecc.runtime.prepared import Prepared
@@ -32,7 +33,9 @@ class Kernel(DirectCall):
     Arguments of a call are the runtime parameters in order, positionally or by name; constants are left out, streams
     and `none` may be. Arrays are torch's, or have `__cuda_array_interface__` or DLPack. `stream=` is where to launch,
     the current stream of the arrays' library unless given. `unchecked=True` leaves out the checks of shapes, strides,
-    types and alignment: what the kernel does with other ones is then undefined.
+    types and alignment: what the kernel does with other ones is then undefined. `device="cpu"` runs the kernel on the
+    emulator, on arrays of the CPU, in place and to its end, with the options of `emulate`; what these find is then a
+    `SanitizerError`. `docs/emulator.md` is the guide.
 
     A call raises `ArgumentError`, before anything is launched, for arguments that the kernel does not take, and
     `LaunchError` for a failure of the CUDA driver or of the host program.
@@ -63,6 +66,27 @@ class Kernel(DirectCall):
         """Raise `ArgumentError` unless a call would take these arguments. Needs no GPU: arrays may live on the CPU."""
         kwargs.pop("unchecked", None)
         self.launcher.binder.check(args, kwargs)
+
+    def emulate(self, /, *args: Any, **kwargs: Any) -> Emulation:
+        """The call on the CPU emulator, in place: what was found, counted and printed. Arrays live on the CPU.
+
+        Besides the arguments: `check=` what to look for, `True` or names as in `"races,bounds"`; `schedule=` and
+        `seed=` the order of warps; `blocks=` a sample of the grid, `16` or `"0:8"`; `counters=True` to count; all
+        together as `emulator=EmulatorOptions(…)`. A parameter of the kernel with one of these names goes first.
+
+        Raises as a call does, and `EmulatorError` for a fault inside of the kernel where nothing is checked.
+        """
+        from cutecc.emulator.device import take_options
+
+        options = take_options(kwargs, self.launcher.binder)
+        return self.emulator.emulate(args, kwargs, options)
+
+    @cached_property
+    def emulator(self) -> Emulator:
+        """What runs the kernel on the CPU."""
+        from cutecc.emulator.device import Emulator
+
+        return Emulator(self.compilation, self.launcher.binder)
 
     @property
     def signature(self) -> Signature | None:
@@ -124,7 +148,7 @@ class Kernel(DirectCall):
         with _lock:  # threads that call a new kernel at the same time share one
             launcher: Launcher | None = vars(self).get("launcher")
             if launcher is None:
-                launcher = vars(self)["launcher"] = Launcher(self.compilation)
+                launcher = vars(self)["launcher"] = Launcher(self.compilation, on_cpu=_cpu_call(self))
                 launcher.serve(self)
         return launcher
 
@@ -161,6 +185,22 @@ class Kernel(DirectCall):
                 )
             raise Error(f"kernel {self.compilation.name} has no {kind}", hints=hints)
         return data
+
+
+def _cpu_call(kernel: Kernel) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
+    """What does a call with `device="cpu"`; it does not keep the kernel alive."""
+    this = weakref.ref(kernel)
+
+    def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        from cutecc.emulator.device import take_options
+
+        kernel = this()
+        if kernel is None:
+            raise LaunchError("the kernel is gone")
+        options = take_options(kwargs, kernel.launcher.binder)
+        kernel.emulator.call(args, kwargs, options)
+
+    return call
 
 
 class KernelSet(Mapping[str, Kernel]):
@@ -205,7 +245,25 @@ class KernelSet(Mapping[str, Kernel]):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> None:
         """Launch the kernel that fits; arguments and errors as those of `Kernel`."""
+        if kwargs and "device" in kwargs and self._any().launcher.binder.names_device(kwargs):
+            if kwargs["device"] == "cpu":
+                self.modelled(*args, **kwargs)
+                return
+            del kwargs["device"]
         self._fitting(args, kwargs)(*args, **kwargs)
+
+    def emulate(self, /, *args: Any, **kwargs: Any) -> Emulation:
+        """As `Kernel.emulate`, of the kernel `modelled`; `Emulation.target` says which."""
+        return self.modelled.emulate(*args, **kwargs)
+
+    @property
+    def modelled(self) -> Kernel:
+        """The kernel that the emulator runs: the one for the newest target that it models, up to `sm_90a`."""
+        from cutecc.emulator.names import best_modelled
+
+        # Without one, the first says what is modelled.
+        target = best_modelled(self._kernels)
+        return self._any() if target is None else self._kernels[target]
 
     def prepare(self, /, *args: Any, **kwargs: Any) -> Prepared:
         """As `Kernel.prepare`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
@@ -85,6 +85,11 @@ class CompileOptions:
         if self.ptxas:
             settings["ptxas"] = str(self.ptxas)
         return settings
+
+
+def with_line_info(options: CompileOptions) -> CompileOptions:
+    """The same, with the user's lines kept in the PTX: what the emulator says of a kernel then names them."""
+    return replace(options, wheel=replace(options.wheel, preserve_line_info=True))
 
 
 @dataclass(frozen=True)

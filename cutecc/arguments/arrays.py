@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from cutecc.arguments.dtypes import NumericType, find_numeric_type
 from cutecc.arguments.specs import Dynamic, Mode, TensorSpec
@@ -35,6 +35,8 @@ class Array:
     """The top-level package of the array's class."""
     stream: int | None = None
     """The `CUstream` on which work for the array may be pending, where its owner names one."""
+    readonly: bool = False
+    """Whether its owner, of CPU memory, says that nobody may write to it."""
 
     @property
     def place(self) -> str:
@@ -76,10 +78,9 @@ def _read(value: Any, stream: Callable[[int], int] | None) -> Array | None:
     # Before version 3 it does not say what to wait for; DLPack does.
     if interface is not None and (interface.get("version", 0) >= 3 or not hasattr(value, "__dlpack__")):
         return _read_cuda_interface(value, interface)
-    # A numpy scalar has the interface of an array, but is none.
-    host: Any = _attribute(value, "__array_interface__") if hasattr(value, "__dlpack__") else None
-    if host is not None:
-        return _read_interface(value, host)
+    host: Any = None if _is_numpy_scalar(value) else _attribute(value, "__array_interface__")
+    if isinstance(host, dict) and host.get("data"):
+        return replace(_read_interface(value, host), readonly=bool(cast("Any", host)["data"][1]))
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return _read_dlpack(value, stream)
     if _package(value) == "cutlass" and type(value).__name__ == "_Tensor":
@@ -129,6 +130,12 @@ def _read_interface(value: Any, interface: Any) -> Array:
     return Array(name, shape, stride, int(interface["data"][0]), library=_package(value))
 
 
+def _is_numpy_scalar(value: Any) -> bool:
+    """A scalar has the interface of an array, but is none."""
+    kind = type(value)
+    return not hasattr(kind, "__dlpack__") and any(base.__module__ == "numpy" for base in kind.__mro__)
+
+
 def _interface_type(kind: str, itemsize: int) -> str:
     names = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
     return "bool" if kind == "b" else f"{names.get(kind, kind)}{8 * itemsize}"
@@ -143,7 +150,16 @@ def _read_dlpack(value: Any, stream: Callable[[int], int] | None) -> Array:
         raise SpecError(f"its __dlpack__ refuses: {error}") from None
     stride = _row_major(found.shape) if found.strides is None else found.strides
     ordinal = None if found.device == "cpu" else found.ordinal
-    return Array(found.dtype, found.shape, stride, found.address, found.device, ordinal, _package(value))
+    return Array(
+        found.dtype,
+        found.shape,
+        stride,
+        found.address,
+        found.device,
+        ordinal,
+        _package(value),
+        readonly=found.readonly and found.device == "cpu",
+    )
 
 
 def _read_cute(value: Any) -> Array:

@@ -12,6 +12,9 @@ from cutecc.errors import SpecError
 _MAJOR = 1
 """The newest major version of the capsule that can be read here; an older producer has none."""
 
+_READ_ONLY = 1
+"""`DLPACK_FLAG_BITMASK_READ_ONLY`."""
+
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 _DEVICE_NAMES = {
     **{CPU: "cpu", CUDA: "cuda", CUDA_HOST: "cpu", CUDA_MANAGED: "cuda"},
@@ -79,7 +82,7 @@ def type_code(dtype: NumericType) -> int | None:
 class Description:
     """An array as its owner describes it."""
 
-    def __init__(self, tensor: _Tensor) -> None:
+    def __init__(self, tensor: _Tensor, flags: int = 0) -> None:
         self.dtype = _type_name(tensor.code, tensor.bits, tensor.lanes)
         """By the name that numpy or torch would give it; `float4_e2m1fn_x2` for pairs of 4-bit floats."""
         self.shape: tuple[int, ...] = tuple(tensor.shape[: tensor.ndim])
@@ -88,6 +91,7 @@ class Description:
         self.address = (tensor.data or 0) + tensor.byte_offset
         self.device = _DEVICE_NAMES.get(tensor.device_type, f"device type {tensor.device_type}")
         self.ordinal = tensor.device_id
+        self.readonly = bool(flags & _READ_ONLY)
 
 
 def read(array: Any, stream: Callable[[int], int] | None) -> Description:
@@ -110,7 +114,7 @@ def read(array: Any, stream: Callable[[int], int] | None) -> Description:
         versioned = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned"))
         if versioned.major > _MAJOR:
             raise SpecError(f"DLPack version {versioned.major}.{versioned.minor}; cutecc reads up to {_MAJOR}.x")
-        return Description(versioned.tensor)
+        return Description(versioned.tensor, versioned.flags)
     return Description(_Tensor.from_address(_pointer(capsule, b"dltensor")))
 
 

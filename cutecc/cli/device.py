@@ -4,13 +4,38 @@ from __future__ import annotations
 
 import re
 
-from cutecc.errors import UsageError
+from cutecc.errors import NoGpuError, UsageError
 from cutecc.runtime.workspace import Workspace
+from cutecc.trial.on_device import HostMemory
+
+NO_GPU = "no GPU here: running on the CPU emulator"
+"""Said where the user has named no device and there is only this one."""
 
 
 def open_device(name: str) -> Workspace:
-    """The device called `cuda` or `cuda:1`. Raises `UsageError` for another name, `LaunchError` where it is not."""
+    """The GPU called `cuda` or `cuda:1`. Raises `UsageError` for another name, `LaunchError` where it is not."""
     match = re.fullmatch(r"cuda(?::([0-9]+))?", name)
     if match is None:
-        raise UsageError(f"no device is called '{name}'", hints=["GPUs are called cuda:0, cuda:1, …"])
+        if name == "cpu":
+            raise UsageError("the CPU emulator has no times to measure", hints=["cutecc run --device cpu --counters"])
+        raise UsageError(
+            f"no device is called '{name}'", hints=["devices: cpu, which is the emulator, cuda:0, cuda:1, …"]
+        )
     return Workspace(int(match[1] or 0))
+
+
+def find_cpu(name: str | None) -> HostMemory | None:
+    """The memory of the emulator, when the user names the CPU, or no device and there is no GPU; else `None`."""
+    return HostMemory() if name == "cpu" or (name is None and not has_gpu()) else None
+
+
+def has_gpu() -> bool:
+    """Whether the CUDA driver finds a GPU here."""
+    from cutecc.target import native_targets
+
+    try:
+        return bool(native_targets())
+    except NoGpuError:
+        return False
+    except UsageError:  # one that cutecc has no target for
+        return True

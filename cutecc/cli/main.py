@@ -30,6 +30,7 @@ _LOST_OUTPUT = (errno.ENOSPC, errno.EBADF, errno.EIO)
 _COMMANDS = {
     "compile": ("cutecc.cli.compile", "Compile a kernel: every pass, LLVM IR, PTX, cubin, SASS."),
     "run": ("cutecc.cli.run", "Launch a kernel and compare with its reference."),
+    "sanitize": ("cutecc.cli.sanitize", "Run a kernel on the CPU and look for races, bad accesses, …"),
     "bench": ("cutecc.cli.bench", "Time a kernel, beside others that do the same."),
     "opt": ("cutecc.cli.opt", "Run a pipeline on an MLIR module and print the result."),
     "layout": ("cutecc.cli.layout", "Evaluate a layout expression and draw it."),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.device import open_device
+from cutecc.cli.device import NO_GPU, find_cpu, open_device
+from cutecc.cli.emulation import emulate, emulation_dict, emulator_options, read_options, show_emulation
 from cutecc.cli.files import check_output
 from cutecc.cli.options import edit_options, edits, load_option, make_wheel_options, wheel_options
 from cutecc.errors import TraceError, UsageError
@@ -19,16 +20,20 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from cutecc.cli.subject import Function, Subject
+    from cutecc.emulator.device import Emulation
+    from cutecc.emulator.options import EmulatorOptions
     from cutecc.request import CompileOptions
     from cutecc.runtime.workspace import Workspace
     from cutecc.trial.arguments import Arguments
     from cutecc.trial.comparison import Comparison
+    from cutecc.trial.on_device import HostMemory
 
 _EPILOG = """\b
 Examples:
   cutecc run examples/elementwise_add.py
   cutecc run examples/gemm.py --size M=4096,N=4096,K=64 --seed 7
   cutecc run gemm.cutecc --reference check.py:expected --save outputs.npz
+  cutecc run examples/hopper_gemm.py --device cpu --size M=256,N=128,K=128 --counters
 
 Running a .py file runs it. A bundle needs neither the DSL nor MLIR.
 """
@@ -40,6 +45,8 @@ class _Run:
 
     seed: int
     comparisons: list[Comparison]
+    emulation: Emulation | None = None
+    """What the CPU emulator says of it."""
 
 
 @click.command(epilog=_EPILOG)
@@ -47,9 +54,10 @@ class _Run:
 @click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
 @click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Values of named sizes: M=100,N=7.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random inputs.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random inputs and schedules.")
 @click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or the GPU's.")
-@click.option("--device", default="cuda:0", show_default=True, help="The GPU to run on.")
+@click.option("--device", metavar="NAME", help="cuda:0, or cpu, the emulator; by default cuda:0 where there is a GPU.")
+@emulator_options
 @click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Launches, each with its own seed.")
 @click.option("--reference", metavar="FILE.py:NAME", help="Compare with this function instead of the file's own.")
 @click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
@@ -76,9 +84,13 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
         raise UsageError("a run has one value for each size", hints=["cutecc bench sweeps"])
     options = compile_options(values)
     named = _function(values["reference"]) if values["reference"] else None
-    given = _read_arrays(values["inputs"]) if values["inputs"] else {}
+    given = read_arrays(values["inputs"]) if values["inputs"] else {}
     check_output(values["save"])
-    with open_device(values["device"]) as device:
+    on_cpu = find_cpu(values["device"])
+    emulator = read_options(values)
+    if on_cpu is None:
+        _refuse_on_gpu(values)
+    with on_cpu or open_device(values["device"] or "cuda:0") as device:
         subject = load_subject(
             input_,
             device.compute_capability,
@@ -90,7 +102,10 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
         )
         reference = named or subject.reference
         arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=points[0])
-        runs = _try(subject, arguments, device, reference, given, values["seed"], values["runs"])
+        if on_cpu and values["device"] is None and not values["quiet"]:
+            click.echo(NO_GPU, err=values["as_json"])
+        seeds = range(values["seed"], values["seed"] + values["runs"])
+        runs = _try(subject, arguments, device, reference, given, seeds, emulator, values["as_json"])
         if values["save"]:
             _save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.outputs})
         if values["as_json"]:
@@ -99,6 +114,12 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
             _show(subject, arguments, device, reference, runs, quiet=values["quiet"])
     if not all(comparison.ok for each in runs for comparison in each.comparisons):
         context.exit(1)
+
+
+def _refuse_on_gpu(values: dict[str, Any]) -> None:
+    for name in ("schedule", "blocks", "counters"):
+        if values[name]:
+            raise UsageError(f"--{name} is for the CPU emulator", hints=["run there with --device cpu"])
 
 
 def compile_options(values: dict[str, Any]) -> CompileOptions:
@@ -115,13 +136,16 @@ def compile_options(values: dict[str, Any]) -> CompileOptions:
 def _try(
     subject: Subject,
     arguments: Arguments,
-    device: Workspace,
+    device: Workspace | HostMemory,
     reference: Function | None,
     given: dict[str, Any],
-    seed: int,
-    count: int,
+    seeds: range,
+    emulator: EmulatorOptions,
+    text_to_stderr: bool,
 ) -> list[_Run]:
-    from cutecc.trial.on_device import DeviceArguments, compare_outputs
+    from dataclasses import replace
+
+    from cutecc.trial.on_device import DeviceArguments, HostMemory, compare_outputs
 
     on_device = DeviceArguments(arguments, device)
     names = [tensor.name for tensor in arguments.outputs]
@@ -129,7 +153,7 @@ def _try(
     # The file is a program, and may bring the DSL along: it runs in a process of its own.
     worker = Worker() if reference and names else None
     try:
-        for current in range(seed, seed + count):
+        for current in seeds:
             arguments.randomize(current)
             arguments.assign(given)
             expected = None
@@ -142,13 +166,21 @@ def _try(
                 except ProcessDied as death:
                     raise TraceError(f"the reference {reference} aborted: {death.message}", notes=death.notes) from None
             on_device.upload()
-            subject.kernel(**on_device.by_name, stream=device.stream)
-            device.synchronize()
+            emulation = None
+            if isinstance(device, HostMemory):
+                options = replace(emulator, seed=current)
+                emulation = emulate(subject.kernel, on_device.by_name, options, text_to_stderr=text_to_stderr)
+            else:
+                subject.kernel(**on_device.by_name, stream=device.stream)
+                device.synchronize()
             stray = on_device.download()
+            sampled = emulation is not None and emulation.blocks < emulation.total_blocks
             compared = (
-                [] if expected is None else compare_outputs(arguments, expected, subject.workload.tolerance, stray)
+                []
+                if expected is None
+                else compare_outputs(arguments, expected, subject.workload.tolerance, stray, sampled=sampled)
             )
-            runs.append(_Run(current, compared))
+            runs.append(_Run(current, compared, emulation))
     finally:
         if worker:
             worker.close()
@@ -167,7 +199,7 @@ def _function(text: str) -> Function:
     return Function(path, name)
 
 
-def _read_arrays(path: Path) -> dict[str, Any]:
+def read_arrays(path: Path) -> dict[str, Any]:
     import zipfile
 
     import numpy as np
@@ -193,7 +225,7 @@ def _save_arrays(path: Path, arrays: dict[str, Any]) -> None:
 
 
 def _as_dict(
-    subject: Subject, arguments: Arguments, device: Workspace, reference: Function | None, runs: list[_Run]
+    subject: Subject, arguments: Arguments, device: Workspace | HostMemory, reference: Function | None, runs: list[_Run]
 ) -> dict[str, Any]:
     return {
         "kernel": subject.name,
@@ -203,7 +235,11 @@ def _as_dict(
         "reference": str(reference) if reference else None,
         "ok": all(comparison.ok for each in runs for comparison in each.comparisons) if runs[0].comparisons else None,
         "runs": [
-            {"seed": each.seed, "outputs": [_comparison_dict(comparison) for comparison in each.comparisons]}
+            {
+                "seed": each.seed,
+                "outputs": [_comparison_dict(comparison) for comparison in each.comparisons],
+                **({} if each.emulation is None else {"emulator": emulation_dict(each.emulation)}),
+            }
             for each in runs
         ],
     }
@@ -227,7 +263,7 @@ def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
 def _show(
     subject: Subject,
     arguments: Arguments,
-    device: Workspace,
+    device: Workspace | HostMemory,
     reference: Function | None,
     runs: list[_Run],
     *,
@@ -246,6 +282,8 @@ def _show(
         else:
             why = "it has no reference (--reference FILE.py:NAME)" if reference is None else "the file names no outputs"
             console.print(f"ran; nothing was compared: {why}", highlight=False, markup=False)
+        if emulation := runs[-1].emulation:
+            show_emulation(emulation, console)
     for each in runs:
         for comparison in each.comparisons:
             for problem in comparison.problems():

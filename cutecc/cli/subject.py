@@ -13,6 +13,7 @@ import cutecc
 from cutecc.arguments.specs import Spec, parse_spec
 from cutecc.cli.inputs import KernelFile, choose, split_arg
 from cutecc.config import Settings
+from cutecc.emulator.names import EMULATED_TARGET, NEWEST, OLDEST, models
 from cutecc.errors import Error, RecordError, SourceLocation, UsageError
 from cutecc.frontend.arithmetic import evaluate
 from cutecc.frontend.files import as_given
@@ -21,7 +22,7 @@ from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.traced import TracedModule
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.record import Workload
-from cutecc.request import CompileOptions, CompileRequest
+from cutecc.request import CompileOptions, CompileRequest, with_line_info
 from cutecc.runtime.device import runs_on
 from cutecc.target import Target
 from cutecc.trial.arguments import specs_of
@@ -79,7 +80,7 @@ def check_input(text: str) -> None:
 
 def load_subject(
     text: str,
-    capability: tuple[int, int],
+    capability: tuple[int, int] | None,
     *,
     args: Sequence[str] = (),
     entry: str | None = None,
@@ -87,10 +88,11 @@ def load_subject(
     options: CompileOptions = CompileOptions(),
     cache: bool | None = None,
 ) -> Subject:
-    """The kernel that `text` names, compiled for a GPU of this compute capability.
+    """The kernel that `text` names, compiled for a GPU of this compute capability; for the emulator without one.
 
-    A file's own target counts if that GPU runs it; else it is compiled for the GPU, unless it needs another
-    architecture. Raises `UsageError` for what is not there or does not run here, and as compiling and loading do.
+    A file's own target counts if that device runs it; else it is compiled for the device, unless it needs another
+    architecture. For the emulator, code that is compiled here says which line it belongs to. Raises `UsageError` for
+    what is not there or does not run here, and as compiling and loading do.
     """
     if is_record(text):
         if entry or target:
@@ -98,12 +100,16 @@ def load_subject(
         if options != CompileOptions():
             raise UsageError(f"{text} is compiled already: options of the compiler are for Python files")
         return _from_record(text, capability, args)
+    if capability is None:
+        options = with_line_info(options)
     path, function = split_path(text)
     header = read_header(path) if path.endswith(".py") else Header()
     chosen = choose(text, tuple(args), entry, target or _target(header, capability), Settings.from_environment())
     assert isinstance(chosen, KernelFile)
-    if len(chosen.targets) > 1 or not runs_on(chosen.targets[0].name, capability):
+    if len(chosen.targets) > 1 or not _runs(chosen.targets[0].name, capability):
         names = ", ".join(each.name for each in chosen.targets)
+        if capability is None:
+            raise UsageError(f"--target {names}: the emulator runs code for one target, {OLDEST} to {NEWEST}")
         raise UsageError(f"--target {names}: this GPU runs code for one target, {_native(capability)}")
     kernel = _compiled(chosen, chosen.targets[0], options, cache)
     # Another function of the file than the header's has its own reference, if any.
@@ -121,10 +127,15 @@ def is_record(text: str) -> bool:
     return text.endswith(".cutecc") or Path(text).is_dir()
 
 
-def _from_record(text: str, capability: tuple[int, int], args: Sequence[str]) -> Subject:
+def _runs(target: str, capability: tuple[int, int] | None) -> bool:
+    """Whether code for a target runs on the device: a GPU of this compute capability, or the emulator."""
+    return models(target) if capability is None else runs_on(target, capability)
+
+
+def _from_record(text: str, capability: tuple[int, int] | None, args: Sequence[str]) -> Subject:
     loaded = cutecc.load(text)
     kernels = list(loaded.values()) if isinstance(loaded, KernelSet) else [loaded]
-    fitting = [kernel for kernel in kernels if runs_on(kernel.compilation.target, capability)]
+    fitting = [kernel for kernel in kernels if _runs(kernel.compilation.target, capability)]
     # Without one, launching says whether the driver can compile the PTX.
     kernel = max(fitting or kernels, key=lambda kernel: Target.parse(kernel.compilation.target))
     if kernel.compilation.signature is None:
@@ -140,14 +151,22 @@ def _from_record(text: str, capability: tuple[int, int], args: Sequence[str]) ->
     return Subject(kernel, specs, kernel.compilation.workload or Workload())
 
 
-def _target(header: Header, capability: tuple[int, int]) -> str | None:
+def _target(header: Header, capability: tuple[int, int] | None) -> str | None:
     """The target to compile a file for when the user names none; `None` leaves it to the settings."""
     if header.target is None:
-        return None
+        return None if capability else Settings.from_environment().target or EMULATED_TARGET
     targets = [Target.parse(name.strip()) for name in header.target.split(",") if name.strip() != "native"]
     for target in targets:
-        if runs_on(target.name, capability):
+        if _runs(target.name, capability):
             return target.name
+    if capability is None:
+        if not targets:
+            return EMULATED_TARGET
+        raise UsageError(
+            f"the kernel is for {header.target}, and the emulator models {OLDEST} to {NEWEST}",
+            header.sources.get("target"),
+            hints=[f"to compile it for one of these all the same: --target {NEWEST}"],
+        )
     portable = [target for target in targets if not target.suffix and (target.major, target.minor) <= capability]
     if portable or not targets:
         return _native(capability)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from cutecc.arguments.arrays import Array, is_torch_like, read_array
@@ -12,7 +12,7 @@ from cutecc.errors import ArgumentError, SpecError
 from cutecc.record.compilation import Signature
 from cutecc.record.host_program import HostProgram
 from cutecc.runtime.calls import MISSING, CallForm
-from cutecc.runtime.checks import NamedSizes, Place, check_place, kind_text, taken_text, tensor_leaves
+from cutecc.runtime.checks import NamedSizes, Place, check_device, check_place, kind_text, taken_text, tensor_leaves
 from cutecc.runtime.parameters import CallGroup, CallParameter, call_parameters, flat_parameters
 from cutecc.runtime.reading import Reader, generate_reader
 from cutecc.runtime.scalars import pointer_leaf, scalar_leaf
@@ -42,6 +42,8 @@ class Bound:
     key: tuple[object, ...]
     """All but addresses and streams, hashable: the device and the other leaves. Calls with one key differ in nothing
     but the values of `Binder.varying`, `stream`, `library` and `after`."""
+    arrays: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    """By flat parameter, those that are arrays: tensors, and pointers that an array was given for."""
 
     def values(self, positions: Sequence[int]) -> tuple[int | float, ...]:
         """The leaves at `positions`."""
@@ -100,11 +102,25 @@ class Binder:
                 leaves[position] = leaves[position] or call.stream
         device = call.device()
         key = (device, *[_hashable(leaves[position]) for position in self._fixed])
-        return Bound(leaves, device, call.stream, call.library, call.after(), key)
+        return Bound(leaves, device, call.stream, call.library, call.after(), key, call.arrays)
 
     def check(self, args: Sequence[Any], kwargs: Mapping[str, Any] = {}, *, place: Place | None = None) -> None:
         """Does `bind`'s checks only. Needs no GPU: arrays may live on the CPU unless `place` says otherwise."""
         self.bind(args, kwargs, place=place)
+
+    def names_device(self, kwargs: Mapping[str, Any]) -> bool:
+        """Whether `device=` of a call is where it runs, `cpu` or `cuda`, and no argument of the kernel.
+
+        Raises `ArgumentError` for another device.
+        """
+        if "device" not in kwargs or self._form.has_parameter("device"):
+            return False
+        check_device(kwargs["device"])
+        return True
+
+    def has_parameter(self, name: str) -> bool:
+        """Whether a call can pass an argument by this name."""
+        return self._form.has_parameter(name)
 
     def reader(self, args: Sequence[Any], kwargs: Mapping[str, Any] = {}) -> Reader | None:
         """A fast reader of further calls like this one, as `cutecc.runtime.reading` generates it.
@@ -136,7 +152,7 @@ class _Call:
         self._checked = checked
         self._place: Place | None = place
         self._known: NamedSizes = {}
-        self._arrays: dict[str, Array] = {}
+        self.arrays: dict[str, Array] = {}
         self._given_stream: Any = None if stream is MISSING else stream
         self.stream: int | None = None if self._given_stream is None else read_stream(self._given_stream)
         """What the caller named, first by `stream=`, then in a parameter."""
@@ -149,7 +165,8 @@ class _Call:
             case TensorSpec():
                 array = self._array(parameter, value)
                 if array is None:
-                    hint = f"make an array of it: torch.tensor({parameter.name}, device='cuda'), for one"
+                    device = "'cpu'" if self._place == "cpu" else "'cuda'"
+                    hint = f"make an array of it: torch.tensor({parameter.name}, device={device}), for one"
                     raise _wrong_kind(
                         parameter, value, "an array is needed", [hint] if isinstance(value, tuple | list) else []
                     )
@@ -176,7 +193,7 @@ class _Call:
 
     def device(self) -> int | None:
         """The CUDA ordinal of the arrays. Raises `ArgumentError` for a stream of another device."""
-        on_gpu = {name: array for name, array in self._arrays.items() if array.device == "cuda"}
+        on_gpu = {name: array for name, array in self.arrays.items() if array.device == "cuda"}
         found = next(((name, array) for name, array in on_gpu.items() if array.ordinal is not None), None)
         if found is None:
             return None
@@ -189,7 +206,7 @@ class _Call:
     def after(self) -> tuple[int, ...]:
         """The streams that owners of arrays have named, but for the one that the launch goes to anyway."""
         named: dict[int, None] = {}
-        for array in self._arrays.values():
+        for array in self.arrays.values():
             # What cupy names is its current stream.
             is_current = self.stream is None and self.library == array.library == "cupy"
             if array.stream is not None and not is_current and not self._is_own(array.stream):
@@ -209,9 +226,9 @@ class _Call:
         if array is None:
             return None
         if self._checked:
-            first = next(iter(self._arrays.items()), None)
+            first = next(iter(self.arrays.items()), None)
             check_place(parameter, array, self._place, first)
-        self._arrays[parameter.name] = array
+        self.arrays[parameter.name] = array
         return array
 
     def _stream_on(self, ordinal: int) -> int:

@@ -19,6 +19,8 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
+_ON_CPU = ("check", "schedule", "seed", "blocks", "counters", "emulator")
+"""What a call can say besides its arguments when it runs on the emulator."""
 
 
 class CallForm:
@@ -32,6 +34,10 @@ class CallForm:
         self._required = sum(not group.is_optional for group in self._groups)
         # `**options` of the function comes as `options.width`, and is passed by its own name.
         self._aliases = {name.rpartition(".")[2]: name for name in self._names if "." in name}
+
+    def has_parameter(self, name: str) -> bool:
+        """Whether a parameter, a constant too, goes by this name in a call."""
+        return name in self._names or name in self._aliases or name in self._constants
 
     def assign(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
         """The value of every runtime parameter by name, in order, `MISSING` for a stream or `none` that was left out;
@@ -114,6 +120,9 @@ class CallForm:
         import difflib
 
         known = [*self._names, *self._aliases, "stream"]
+        if name in _ON_CPU:
+            hint = f'{name}= is for calls on the CPU emulator: pass device="cpu" too'
+            return ArgumentError(f"{self._function} has no parameter '{name}'", hints=[hint, self._usage()])
         close = [f"did you mean '{match}'?" for match in difflib.get_close_matches(name, known, n=1)]
         return ArgumentError(f"{self._function} has no parameter '{name}'", hints=[*close, self._usage()])
 

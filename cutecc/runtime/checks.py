@@ -32,15 +32,24 @@ def tensor_leaves(
     return [array.address, *check.sizes(), *check.strides()]
 
 
+def check_device(device: object) -> None:
+    """Raises `ArgumentError` for what is not the name of a kind of device."""
+    if device not in ("cpu", "cuda"):
+        raise ArgumentError(
+            f"no device is called {device!r}",
+            hints=['devices: "cpu", which is the emulator, and "cuda", the GPU of the arguments, which is the default'],
+        )
+
+
 def check_place(parameter: CallParameter, array: Array, place: Place | None, first: tuple[str, Array] | None) -> None:
     """Raises `ArgumentError` unless the array lives in `place`, and on the device of `first`, an argument before it."""
     name = parameter.name
     if place == "cuda" and array.device != "cuda":
         if array.device == "cpu":
-            hint = "for numpy: torch.from_numpy(x).cuda() or cupy.asarray(x)"
+            hints = ["for numpy: torch.from_numpy(x).cuda() or cupy.asarray(x)"] if array.library == "numpy" else []
             raise ArgumentError(
                 f"argument '{name}' lives on the CPU: move it with .cuda()",
-                hints=[hint] if array.library == "numpy" else [],
+                hints=[*hints, 'to run the kernel on the CPU emulator, add device="cpu" to the call'],
             )
         raise ArgumentError(f"argument '{name}' lives on {array.place}, and the kernel runs on a CUDA device")
     if place == "cpu" and array.device != "cpu":

@@ -43,6 +43,7 @@ def cuda_driver() -> CudaBindings:
                 try:
                     _driver = CudaBindings(load_bindings())
                 except LaunchError as error:
+                    error.hints.append('kernel(…, device="cpu") runs a kernel without a GPU, on the CPU emulator')
                     error.hints.append(
                         "kernels compile without a GPU: kernel.save(FILE) writes a bundle, which cutecc.load reads "
                         "where there is one; kernel.check(…) tests arguments here"

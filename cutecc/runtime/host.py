@@ -49,7 +49,7 @@ class CudaHost:
         for launch in launches:
             block = ParameterBlock(launch.kernel, launch.parameters)
             buffers.append(block.buffer)
-            if not _fits(launch):
+            if not fits(launch):
                 starters.append(lambda _stream: INVALID_VALUE)
             elif 0 in launch.grid:
                 starters.append(self._without_blocks(launch))
@@ -59,19 +59,28 @@ class CudaHost:
 
     def _without_blocks(self, launch: Launch) -> Callable[[int], int]:
         """With arrays that have no elements, nothing. Any other empty grid is refused, as CUDA does."""
-        shapes = tensor_shapes(self._binder, self._bound)
-        if any(0 in shape for shape in shapes.values()):
-            return lambda _stream: 0
-        arguments = ", ".join(f"'{name}' {_shape_text(shape)}" for name, shape in shapes.items())
+        try:
+            check_empty_grid(launch, tensor_shapes(self._binder, self._bound))
+        except LaunchError as error:
+            refusal = error
 
-        def refuse(_stream: int) -> int:
-            raise LaunchError(
-                f"'{launch.kernel.name}' would be launched with the grid {launch.grid}, which has no blocks",
-                notes=[f"the arguments: {arguments}"] if arguments else [],
-                hints=["the host function computes it; a size smaller than a tile, divided and rounded down, gives 0"],
-            )
+            def refuse(_stream: int) -> int:
+                raise refusal
 
-        return refuse
+            return refuse
+        return lambda _stream: 0
+
+
+def check_empty_grid(launch: Launch, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Raises `LaunchError` for a launch without blocks, unless one of the tensors, of these shapes, has no elements."""
+    if any(0 in shape for shape in shapes.values()):
+        return
+    arguments = ", ".join(f"'{name}' {_shape_text(shape)}" for name, shape in shapes.items())
+    raise LaunchError(
+        f"'{launch.kernel.name}' would be launched with the grid {launch.grid}, which has no blocks",
+        notes=[f"the arguments: {arguments}"] if arguments else [],
+        hints=["the host function computes it; a size smaller than a tile, divided and rounded down, gives 0"],
+    )
 
 
 def recover(error: StatusError, loaded: Loaded, launches: Sequence[Launch], again: Callable[[], None]) -> None:
@@ -89,7 +98,7 @@ def explained(error: StatusError, loaded: Loaded, launches: Sequence[Launch]) ->
     """A status as CUDA calls it, and what was launched."""
     what = f"launching '{error.kernel}' on {loaded.device}" if error.kernel else "the host program failed"
     failed = failure(what, error.status, loaded.device.driver.describe(error.status))
-    failed.notes += [_launch_text(launch) for launch in launches if launch.kernel.name == error.kernel]
+    failed.notes += [launch_text(launch) for launch in launches if launch.kernel.name == error.kernel]
     return failed
 
 
@@ -117,7 +126,7 @@ def tensor_shapes(binder: Binder, bound: Bound) -> Mapping[str, tuple[int, ...]]
     return shapes
 
 
-def _fits(launch: Launch) -> bool:
+def fits(launch: Launch) -> bool:
     """Whether the driver's integers hold what the program asks for: events have 64 bits, all else 32."""
     numbers = [launch.shared_bytes]
     for name, operands in launch.attributes.items():
@@ -129,7 +138,7 @@ def _shape_text(shape: Sequence[int]) -> str:
     return f"({', '.join(map(str, shape))})"
 
 
-def _launch_text(launch: Launch) -> str:
+def launch_text(launch: Launch) -> str:
     parts = [f"grid {launch.grid}", f"block {launch.block}", f"{launch.shared_bytes} bytes of dynamic shared memory"]
     parts += [f"{name} {' '.join(map(str, operands))}" for name, operands in launch.attributes.items()]
     return ", ".join(parts)

@@ -72,8 +72,15 @@ def _read_nothing(*_args: Any, **_kwargs: Any) -> None:
 class Launcher:
     """Calls one compiled kernel. Threads may share it."""
 
-    def __init__(self, compilation: Compilation, driver: Driver | None = None) -> None:
-        """`driver` is the machine's CUDA driver unless given; it is looked for when the first call comes.
+    def __init__(
+        self,
+        compilation: Compilation,
+        driver: Driver | None = None,
+        *,
+        on_cpu: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None,
+    ) -> None:
+        """`driver` is the machine's CUDA driver unless given; it is looked for when the first call comes. `on_cpu` does
+        a call with `device="cpu"`.
 
         Raises `LaunchError` when the record does not hold what a launch needs, `RecordError` when that is damaged,
         and `ArgumentError` for a kernel that no caller can pass arguments to.
@@ -90,6 +97,7 @@ class Launcher:
         self.binder = Binder(signature, self.program, outputs=workload.outputs if workload else ())
         self._evaluator: Evaluator | None = None
         self._given_driver = driver
+        self._on_cpu = on_cpu
         self._lock = threading.Lock()
         self._served: Callable[[], DirectCall | None] = lambda: None
         self._forget()
@@ -146,6 +154,9 @@ class Launcher:
 
     def _call_anew(self, thread: Thread, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A call that is not like the last ones."""
+        if self.binder.names_device(kwargs) and kwargs.pop("device") == "cpu" and self._on_cpu is not None:
+            self._on_cpu(args, kwargs)
+            return
         unchecked = bool(kwargs.pop("unchecked", False))
         _ = self.driver  # where there is none, that is what to say, and not where the arrays have to be
         read, key = self._read(thread, args, kwargs)

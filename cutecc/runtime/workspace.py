@@ -21,6 +21,8 @@ class Workspace:
     Work goes to `stream`, a stream of its own that waits for the legacy default stream and the other way round.
     """
 
+    kind = "cuda"
+
     def __init__(self, ordinal: int = 0, driver: Any = None) -> None:
         """`driver` is `cuda.bindings.driver` or what stands in for it. Raises `LaunchError` where there is no GPU."""
         self.ordinal = ordinal

@@ -23,12 +23,16 @@ _TORCH_NAMES = {
     "u64": "uint64",
 }
 """Types that torch reads from memory of another type and then calls by these names."""
+_ALIGNMENT = 512
+"""Bytes: of every allocation, as of CUDA's."""
 _CARRIERS = {1: "|u1", 2: "<i2", 4: "<i4", 8: "<i8"}
 
 
 class Memory(Protocol):
     """A device's memory. Addresses are integers."""
 
+    kind: str
+    """`cuda` or `cpu`."""
     ordinal: int
 
     def allocate(self, size: int) -> int:
@@ -48,6 +52,43 @@ class Memory(Protocol):
         ...
 
 
+class HostMemory:
+    """Memory of this process as that of a device: what the CPU emulator runs on."""
+
+    kind = "cpu"
+    ordinal = 0
+    name = "the CPU emulator"
+    compute_capability = None
+
+    def __init__(self) -> None:
+        self._allocations: dict[int, Any] = {}
+
+    def __enter__(self) -> HostMemory:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._allocations.clear()
+
+    def allocate(self, size: int) -> int:
+        """The address of `size` bytes, aligned as a GPU aligns allocations."""
+        data = np.empty(size + _ALIGNMENT, "u1")
+        address = -(-data.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+        self._allocations[address] = data[address - data.ctypes.data :][:size]
+        return address
+
+    def upload(self, address: int, data: Any) -> None:
+        """Copy a contiguous numpy array there."""
+        self._allocations[address][: data.nbytes] = data.view("u1").reshape(-1)
+
+    def download(self, data: Any, address: int) -> None:
+        """Fill a contiguous numpy array from there."""
+        data.view("u1").reshape(-1)[:] = self._allocations[address][: data.nbytes]
+
+    def copy(self, destination: int, source: int, size: int) -> None:
+        """Copy from one allocation to another."""
+        self._allocations[destination][:size] = self._allocations[source][:size]
+
+
 @dataclass(frozen=True)
 class _Device:
     type: str
@@ -55,13 +96,13 @@ class _Device:
 
 
 class DeviceArray:
-    """A tensor in a device's memory as kernels take it: laid out as torch has it, with CUDA's array interface."""
+    """A tensor in a device's memory as kernels take it: laid out as torch has it, on a GPU with its array interface."""
 
-    def __init__(self, tensor: Tensor, address: int, ordinal: int) -> None:
+    def __init__(self, tensor: Tensor, address: int, ordinal: int, kind: str = "cuda") -> None:
         """`address` is that of the first element."""
         self.dtype = tensor.elements.dtype.name
         self.shape = tensor.shape
-        self.device = _Device("cuda", ordinal)
+        self.device = _Device(kind, ordinal)
         self._address = address
         self._stride = tensor.placement.stride
         self._code = tensor.elements.code
@@ -81,8 +122,8 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        if self._packed:
-            raise AttributeError("elements that share a byte have no array interface")
+        if self._packed or self.device.type != "cuda":
+            raise AttributeError("elements that share a byte, or lie on the CPU, have no such interface")
         return self._interface(self._code.str)
 
     def _interface(self, typestr: str) -> dict[str, Any]:
@@ -121,7 +162,7 @@ class DeviceArguments:
         """What a kernel is called with."""
 
     def _array(self, tensor: Tensor) -> DeviceArray:
-        return DeviceArray(tensor, self._addresses[id(tensor)] + tensor.offset, self._memory.ordinal)
+        return DeviceArray(tensor, self._addresses[id(tensor)] + tensor.offset, self._memory.ordinal, self._memory.kind)
 
     def upload(self) -> None:
         """Copy every tensor, and the memory around it, to the device."""
@@ -144,10 +185,15 @@ class DeviceArguments:
 
 
 def compare_outputs(
-    arguments: Arguments, expected: Sequence[Any], tolerance: float | None, stray: Mapping[str, int]
+    arguments: Arguments,
+    expected: Sequence[Any],
+    tolerance: float | None,
+    stray: Mapping[str, int],
+    *,
+    sampled: bool = False,
 ) -> list[Comparison]:
     """Every output, as it was read back, against what the reference returned for it. Raises as `compare` does."""
     return [
-        compare(tensor, wanted, tolerance, stray.get(tensor.name, 0))
+        compare(tensor, wanted, tolerance, stray.get(tensor.name, 0), sampled=sampled)
         for tensor, wanted in zip(arguments.outputs, expected, strict=True)
     ]

@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtime": {"record"},
     "trial": {"record", "runtime", "kernel"},
     "benchmarking": {"runtime"},
-    "emulator": {"record", "runtime"},
+    "emulator": {"record", "runtime", "pool"},
     "report": {"record", "layout"},
     "events": {"record"},
     "kernel": {"record", "backend", "runtime", "emulator"},
@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reproducing": {"ir", "passes", "record", "request", "isolation"},
     "caching": {"backend", "cache", "ir", "passes", "record", "request", "planning", "events"},
     "from_file": {"cache", "frontend", "record", "request", "events", "isolation", "contained", "passes"},
-    "jit_function": {"driver", "kernel", "request", "frontend", "record", "passes"},
+    "jit_function": {"driver", "kernel", "request", "frontend", "record", "passes", "runtime", "emulator"},
     "driver": {
         *("ir", "passes", "frontend", "backend", "record", "layout", "cache", "runtime"),
         *(
@@ -76,6 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sweep": {"cache", "driver", "contained", "frontend", "kernel", "pool", "record", "request"},
     "opt": {"ir", "passes", "backend", "record", "request", "planning", "isolation"},
     "lit": set(),
+    "pytest_plugin": {"emulator", "trial"},
     "operations": {"driver", "runtime", "kernel", "request", "record"},
     "workbench": {"driver", "isolation", "request", "versions", "planning", "ir", "passes", "record", "contained"},
 }

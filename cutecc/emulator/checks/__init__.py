@@ -1,1 +1,15 @@
-"""What a GPU passes over: accesses, races, barriers and proxies, checked while the emulator runs."""
+"""What `cutecc sanitize` looks for while a kernel runs on the emulator.
+
+| check | finds | where |
+|---|---|---|
+| `bounds` | accesses outside of memory, and misaligned ones | made by memory itself |
+| `initialisation` | shared and local memory, and registers, that nothing has written | `initialisation`, `registers` |
+| `races` | accesses to the same byte that nothing orders | `clocks`, `locations`, `shadow`, `races` |
+| `proxies` | a missing `fence.proxy.async` | `clocks`, `races` |
+| `barriers` | misuse of barriers and mbarriers, also at a block's end | made by their instructions; `leftovers` |
+| `accumulators` | registers of a `wgmma` that is under way | `accumulators` |
+
+`checker.Checker` is the `Watch` that hears of accesses and synchronisation; `instrument` puts checks around those steps
+that need more. `history.History` outlives the machines of one launch. Only blocks that run in the same process are
+compared with each other.
+"""

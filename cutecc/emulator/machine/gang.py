@@ -16,6 +16,7 @@ from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
 from cutecc.emulator.machine.waiting import Waiting
 
 if TYPE_CHECKING:
+    from cutecc.emulator.instructions.warpgroup import InFlight
     from cutecc.emulator.machine.block import Block
     from cutecc.emulator.machine.fragment import Fragment
     from cutecc.emulator.machine.machine import Machine
@@ -45,6 +46,10 @@ class Gang:
         self.alive: Mask = self.threads < sizes
         """Threads that exist and have not exited."""
         self.fragments: list[Fragment] = []
+        self.in_flight: list[InFlight] = []
+        """Multiplications of warpgroups that its warps have started and not waited for, oldest first."""
+        self.state: dict[str, Array] = {}
+        """What instruction families keep per thread, by a name of theirs: `carry`."""
         self._special: dict[str, Array] = {}
 
     def special(self, name: str) -> Array:
@@ -60,7 +65,7 @@ class Gang:
 
     def rows(self, lanes: Lanes) -> list[int]:
         """The warps (indices in the gang) that have a thread among `lanes`."""
-        return [int(row) for row in np.flatnonzero(lanes.warps)]
+        return lanes.rows
 
     def together(self, lanes: Lanes, members: Array | np.integer, what: str) -> Waiting | None:
         """Makes threads wait until all that `members` names are here; `None` when they are.

@@ -35,4 +35,14 @@ class Lanes:
     @property
     def warps(self) -> Mask:
         """Which warps have a thread in the set, shape `(warps,)`."""
-        return self.mask.any(axis=1)
+        return np.logical_or.reduce(self.mask, axis=1)
+
+    @property
+    def rows(self) -> list[int]:
+        """The same as numbers."""
+        return rows_of(self.mask)
+
+
+def rows_of(mask: Mask) -> list[int]:
+    """The warps that have a thread in the mask."""
+    return np.flatnonzero(np.logical_or.reduce(mask, axis=1)).tolist()

@@ -1,4 +1,4 @@
-"""The machine: blocks that are resident, the gangs of their warps, asynchronous operations, and what they are told by."""
+"""The machine: resident blocks, the gangs of their warps, asynchronous operations, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -69,6 +69,8 @@ class Machine:
     """Started and not over, oldest first."""
     state: int = 0
     """Grows whenever something happens that threads may be waiting for."""
+    impatient: bool = False
+    """Whether instructions that wait with a time limit (`Waiting.gives_up`) are to give up: nobody else can go on."""
 
     @property
     def agents_per_block(self) -> int:

@@ -43,10 +43,10 @@ class Watch:
     def asynchronous_access(
         self, agent: Agent, operation: Operation, kind: AccessKind, space: Space, addresses: Array, size: int
     ) -> None:
-        """An asynchronous operation accesses `size` bytes at each of the addresses, a flat array, in the async proxy."""
+        """An asynchronous operation accesses `size` bytes at each address of a flat array, in the async proxy."""
 
     def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
-        """Each thread of `lanes` has a part in starting an asynchronous operation, which happens after what they did."""
+        """The threads start an asynchronous operation together; it happens after what they have done so far."""
         return -1
 
     def finish(self, agent: Agent, key: Hashable) -> None:
@@ -63,5 +63,8 @@ class Watch:
 
     def executed(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         """The threads have executed an instruction. Told of every one when `counts` is set."""
+
+    def end(self) -> None:
+        """All blocks of the machine have run to their end."""
 
     counts = False

@@ -31,19 +31,20 @@ class Conversion:
         return self.letter in "eEfFgG"
 
 
-def parse_format(text: str) -> list[str | Conversion]:
+def parse_format(text: str, *, strings: bool = False) -> list[str | Conversion]:
     """The pieces of a C format: literal text, and conversions of an argument each.
 
     Knows `%d %i %u %x %X %o %c %p`, `%e %f %g` and their capitals, and `%%`, with flags, a width, a precision and a
-    length. Raises `ValueError` for any other, in particular those that read memory or take a width as an argument.
+    length, and `%s` where `strings` are asked for. Raises `ValueError` for any other, in particular those that write
+    memory or take a width as an argument.
     """
     pieces: list[str | Conversion] = []
     position = 0
     while (start := text.find("%", position)) >= 0:
         pieces.append(text[position:start])
         found = _CONVERSION.match(text, start)
-        if found is None:
-            raise ValueError(f"a conversion that host programs do not have: '{text[start : start + 8]}'")
+        if found is None or (found[5] == "s" and not strings):
+            raise ValueError(f"a conversion that is not supported: '{text[start : start + 8]}'")
         flags, width, precision, length, letter = found.groups()
         if max(int(width or 0), int(precision or 0)) > WIDEST:
             raise ValueError(f"a width or precision above {WIDEST}: '{found.group()[:20]}'")
@@ -51,7 +52,7 @@ def parse_format(text: str) -> list[str | Conversion]:
             pieces.append("%")
         else:
             digits = None if precision is None else int(precision or 0)
-            bits = 64 if letter == "p" else _LENGTHS[length]
+            bits = 64 if letter in "ps" else _LENGTHS[length]
             pieces.append(Conversion(flags, int(width or 0), digits, bits, letter))
         position = found.end()
     pieces.append(text[position:])
@@ -64,16 +65,17 @@ def formatter(text: str, types: Sequence[ValueType]) -> Callable[..., str]:
 
     def formatted(*values: Number) -> str:
         arguments = iter(zip(values, types, strict=True))
-        return "".join(piece if isinstance(piece, str) else _converted(piece, *next(arguments)) for piece in pieces)
+        return "".join(piece if isinstance(piece, str) else converted(piece, *next(arguments)) for piece in pieces)
 
     return formatted
 
 
-_CONVERSION = re.compile(r"%([-+ #0]*)([0-9]{0,9})(?:\.([0-9]{0,9}))?(hh|ll|[hljzt])?([diuxXocpeEfFgG%])")
+_CONVERSION = re.compile(r"%([-+ #0]*)([0-9]{0,9})(?:\.([0-9]{0,9}))?(hh|ll|[hljzt])?([diuxXocpeEfFgGs%])")
 _LENGTHS = {None: 32, "hh": 8, "h": 16, "l": 64, "ll": 64, "j": 64, "z": 64, "t": 64}
 
 
-def _converted(conversion: Conversion, value: Number, type_: ValueType) -> str:
+def converted(conversion: Conversion, value: Number, type_: ValueType) -> str:
+    """What C prints for one argument, no string, of this type."""
     if conversion.takes_float:
         return _float(conversion, float(value))
     if conversion.letter == "c":

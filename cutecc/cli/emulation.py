@@ -1,0 +1,131 @@
+"""What `run` and `sanitize` share: a launch on the CPU emulator, its options, and how far it is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutecc.cli.options import apply_all
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as ProgressBar
+
+    from cutecc.emulator.device import Emulation
+    from cutecc.emulator.options import EmulatorOptions
+    from cutecc.kernel import Kernel
+
+_BAR_AFTER_SECONDS = 1.0
+_LINE_EVERY_SECONDS = 30.0
+
+emulator_options = apply_all(
+    click.option(
+        "--schedule", metavar="NAME", help="On the CPU, the order of warps: round-robin, random or adversarial."
+    ),
+    click.option("--blocks", metavar="BLOCKS", help="On the CPU, run a sample: 16, 0:8 or (0,1,0)."),
+    click.option("--counters", is_flag=True, help="On the CPU, count instructions, sectors, bank conflicts, …"),
+)
+
+
+def read_options(values: dict[str, Any], check: str | None = None) -> EmulatorOptions:
+    """The emulator's options from the command line's. Raises `UsageError`."""
+    from cutecc.emulator.options import EmulatorOptions
+
+    return EmulatorOptions.of(
+        check=check,
+        schedule=values["schedule"],
+        seed=values["seed"],
+        blocks=values["blocks"],
+        counters=values["counters"],
+    )
+
+
+def emulate(
+    kernel: Kernel,
+    arguments: dict[str, Any],
+    options: EmulatorOptions,
+    *,
+    text_to_stderr: bool = False,
+) -> Emulation:
+    """One call on the emulator. What the kernel prints goes to standard output, or to standard error."""
+
+    def show(text: str) -> None:
+        click.echo(text, nl=False, err=text_to_stderr)
+
+    with BlockProgress() as progress:
+        return kernel.emulator.emulate((), arguments, options, show=show, progress=progress)
+
+
+def emulation_dict(emulation: Emulation) -> dict[str, Any]:
+    """What ran, as JSON has it."""
+    options = emulation.options
+    found: dict[str, Any] = {
+        "schedule": options.schedule,
+        "checks": sorted(options.check),
+        "blocks": emulation.blocks,
+        "total_blocks": emulation.total_blocks,
+        "seconds": round(emulation.seconds, 3),
+        "printed": emulation.printed,
+    }
+    if emulation.counters is not None:
+        found["counters"] = emulation.counters.to_dict()
+    return found
+
+
+def show_emulation(emulation: Emulation, console: Console) -> None:
+    """Which blocks ran, unless all did, and the counters."""
+    from cutecc.emulator.report import describe_blocks
+
+    if emulation.blocks < emulation.total_blocks:
+        ran = f"{describe_blocks(emulation.launches)} ran: what the others write was not compared"
+        console.print(ran, highlight=False, markup=False)
+    if emulation.counters is not None:
+        from cutecc.emulator.counters.show import counter_table
+
+        console.print(counter_table(emulation.counters))
+
+
+class BlockProgress:
+    """Says on standard error how many blocks have run, when that takes long: a bar, or a line now and then."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._start = clock()
+        self._said = self._start
+        self._bar: ProgressBar | None = None
+        self._task: Any = None
+        self._kernel = ""
+
+    def __enter__(self) -> BlockProgress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, kernel: str, done: int, total: int) -> None:
+        """`done` of the `total` blocks of a launch have run."""
+        now = self._clock()
+        if sys.stderr.isatty():
+            if self._bar is None and now - self._start > _BAR_AFTER_SECONDS and done < total:
+                self._bar = _bar()
+                self._bar.start()
+            if self._bar is not None:
+                if self._task is None or kernel != self._kernel:
+                    self._task, self._kernel = self._bar.add_task(kernel, total=total), kernel
+                self._bar.update(self._task, completed=done, total=total)
+        elif now - self._said > _LINE_EVERY_SECONDS and done < total:
+            self._said = now
+            click.echo(f"{kernel}: {done:,} of {total:,} blocks after {now - self._start:.0f} s", err=True)
+
+
+def _bar() -> ProgressBar:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

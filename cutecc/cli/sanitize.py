@@ -1,0 +1,187 @@
+"""`cutecc sanitize`: a thin wrapper over runs on the emulator with checks."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutecc.cli.emulation import emulate, emulation_dict
+from cutecc.cli.options import edit_options, load_option, wheel_options
+from cutecc.cli.run import compile_options, read_arrays
+from cutecc.errors import UsageError
+
+if TYPE_CHECKING:
+    from cutecc.cli.subject import Subject
+    from cutecc.emulator.checks.finding import Finding
+    from cutecc.emulator.device import Emulation
+    from cutecc.emulator.options import EmulatorOptions
+    from cutecc.trial.arguments import Arguments
+
+_EPILOG = """\b
+Examples:
+  cutecc sanitize examples/elementwise_add.py --size M=33,N=132
+  cutecc sanitize kernel.py --check races,proxies --runs 10
+  cutecc sanitize kernel.cutecc --schedule random --seed 7
+
+Several runs take turns at the schedules, each with a seed of its own.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.cutecc")
+@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
+@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Values of named sizes: M=100,N=7.")
+@click.option("--check", default="all", show_default=True, metavar="NAMES", help="What to look for, comma-separated.")
+@click.option(
+    "--schedule", metavar="NAME", help="The order of warps: round-robin, random or adversarial; by default in turn."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random inputs and schedules.")
+@click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Runs, each with its own seed.")
+@click.option("--blocks", metavar="BLOCKS", help="Run a sample of the blocks: 16, 0:8 or (0,1,0).")
+@click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or sm_90a.")
+@click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
+@edit_options
+@load_option
+@wheel_options
+@click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print what is found only.")
+@click.pass_context
+def sanitize(context: click.Context, input_: str, **values: Any) -> None:
+    """Run a kernel on the CPU emulator and report races, bad accesses and misused barriers.
+
+    Needs no GPU. Inputs are made as `cutecc run` makes them; results are not compared. Ends with status 1 when
+    something is found.
+    """
+    from cutecc.cli.subject import check_input, load_subject
+    from cutecc.trial.arguments import make_arguments
+    from cutecc.trial.sizes import parse_sizes
+
+    check_input(input_)
+    points = parse_sizes(values["sizes"])
+    if len(points) > 1:
+        raise UsageError("a run has one value for each size")
+    given = read_arrays(values["inputs"]) if values["inputs"] else {}
+    options = compile_options(values)
+    tries = list(_tries(values))
+    subject = load_subject(
+        input_,
+        None,
+        args=values["args"],
+        entry=values["entry"],
+        target=values["target"],
+        options=options,
+        cache=False if values["no_cache"] else None,
+    )
+    arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=points[0])
+    runs = [_run(subject, arguments, given, each, values["as_json"]) for each in tries]
+    found = _distinct(runs)
+    if values["as_json"]:
+        click.echo(json.dumps(_as_dict(subject, arguments, runs, found), indent=2))
+    else:
+        _show(subject, arguments, runs, found, quiet=values["quiet"])
+    if found:
+        context.exit(1)
+
+
+def _tries(values: dict[str, Any]) -> Iterator[EmulatorOptions]:
+    """The options of each run. A run does not depend on those before it: its seed and schedule alone repeat it."""
+    from cutecc.emulator.options import SCHEDULES, EmulatorOptions
+
+    for number in range(values["runs"]):
+        yield EmulatorOptions.of(
+            check=values["check"],
+            schedule=values["schedule"] or SCHEDULES[number % len(SCHEDULES)],
+            seed=values["seed"] + number,
+            blocks=values["blocks"],
+        )
+
+
+def _run(
+    subject: Subject, arguments: Arguments, given: dict[str, Any], options: EmulatorOptions, text_to_stderr: bool
+) -> Emulation:
+    from cutecc.trial.on_device import DeviceArguments, HostMemory
+
+    arguments.randomize(options.seed)
+    arguments.assign(given)
+    with HostMemory() as memory:
+        on_cpu = DeviceArguments(arguments, memory)
+        on_cpu.upload()
+        return emulate(subject.kernel, on_cpu.by_name, options, text_to_stderr=text_to_stderr)
+
+
+def _distinct(runs: Sequence[Emulation]) -> list[Finding]:
+    """What was found, each the first time only."""
+    found: dict[tuple[object, ...], Finding] = {}
+    for finding in (finding for run in runs for finding in run.findings):
+        other = finding.other and finding.other.ptx_line
+        found.setdefault((finding.kind, finding.message, finding.place.ptx_line, other), finding)
+    return list(found.values())
+
+
+def _as_dict(
+    subject: Subject, arguments: Arguments, runs: Sequence[Emulation], found: Sequence[Finding]
+) -> dict[str, Any]:
+    from cutecc.emulator.report import finding_dict
+
+    return {
+        "kernel": subject.name,
+        "target": subject.target,
+        "sizes": arguments.sizes,
+        "ok": not found,
+        "findings": [{**finding_dict(each), "reproduce": reproduce(each)} for each in found],
+        "runs": [{"seed": run.options.seed, **emulation_dict(run)} for run in runs],
+    }
+
+
+def _show(
+    subject: Subject, arguments: Arguments, runs: Sequence[Emulation], found: Sequence[Finding], *, quiet: bool
+) -> None:
+    from cutecc.emulator.report import describe_blocks, finding_lines
+
+    width = shutil.get_terminal_size((120, 24)).columns
+    if not quiet:
+        sizes = ", ".join(f"{name}={value}" for name, value in arguments.sizes.items())
+        checked = ", ".join(sorted(runs[0].options.check))
+        click.echo(f"{subject.name} for {subject.target} on the CPU emulator{f': {sizes}' if sizes else ''}")
+        click.echo(f"checked: {checked}; {describe_blocks(runs[0].launches)}{_orders(runs)}")
+    for finding in found:
+        if not quiet or finding is not found[0]:
+            click.echo()
+        head, *rest = finding_lines(finding, width)
+        click.echo(click.style(head, fg="red", bold=True))
+        click.echo("\n".join(rest))
+        click.echo(f"  reproduce: {reproduce(finding)}")
+    if not quiet:
+        count = len(found)
+        click.echo(f"\n{count} problem{'' if count == 1 else 's'} found" if count else "nothing found")
+
+
+def _orders(runs: Sequence[Emulation]) -> str:
+    schedules = ", ".join(dict.fromkeys(run.options.schedule for run in runs))
+    first, last = runs[0].options.seed, runs[-1].options.seed
+    seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
+    return f"; {f'{len(runs)} runs, ' if len(runs) > 1 else ''}{schedules}, {seeds}"
+
+
+def reproduce(finding: Finding, command: Sequence[str] | None = None) -> str:
+    """The command line that finds it again: this one with its schedule and seed, and a single run."""
+    words = list(sys.argv[1:] if command is None else command)
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in ("--schedule", "--seed", "--runs"):
+            skip = True
+        elif not word.startswith(("--schedule=", "--seed=", "--runs=")) and word not in ("--json", "-q", "--quiet"):
+            kept.append(word)
+    return shlex.join(["cutecc", *kept, "--schedule", finding.schedule, "--seed", str(finding.seed)])

@@ -1,0 +1,106 @@
+"""Asynchronous operations that threads have started, and what the checks know of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutecc.emulator.checks.clocks import ASYNCHRONOUS, ORDER, Clock, Clocks
+from cutecc.emulator.instructions.operation import Operation
+from cutecc.emulator.machine.gang import Gang
+from cutecc.emulator.machine.lanes import Lanes
+
+Numbers = NDArray[Any]
+
+_REMEMBERED = 4096
+"""Operations that are over: a copy to several blocks ends once in each."""
+
+
+@dataclass(eq=False, slots=True)
+class Started:
+    """One operation, or with `copies` the `cp.async` copies of several threads."""
+
+    gang: Gang
+    lanes: Lanes
+    operation: Operation
+    threads: Numbers
+    """Who started it, as in `Gang.agents`."""
+    numbers: Numbers
+    """The operation's, with its serial; of copies one for each thread."""
+    views: Numbers
+    """What it knows: a view, of copies one for each thread."""
+    since: int
+    """When it was started."""
+    copies: bool
+    is_over: bool = False
+
+
+@dataclass(eq=False)
+class Agents:
+    """All operations of a machine, by the number that `Watch.spawn` gives."""
+
+    clocks: Clocks
+    _started: OrderedDict[int, Started] = field(default_factory=OrderedDict[int, Started])
+    _count: int = 0
+    _columns: dict[int, int] = field(default_factory=dict[int, int])
+    """By slot of the block: the column that is taken next."""
+
+    def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> int:
+        threads = gang.agents[lanes.mask]
+        clocks = self.clocks
+        copies = operation.form.opcode == "cp" and not operation.form.has("bulk")
+        if copies:
+            numbers, views = clocks.agents_of(threads) + clocks.copier, clocks.view_of[threads]
+            clocks.roots.append(views)
+        else:
+            slot = int(threads[0]) // clocks.agents_per_block
+            column = self._columns.get(slot, 0)
+            self._columns[slot] = (column + 1) % ASYNCHRONOUS
+            number = int(clocks.serials[slot]) << clocks.shift | clocks.agents_per_block + column
+            numbers, views = np.array([number]), np.array([clocks.spawn(threads)])
+        self._count += 1
+        self._started[self._count] = Started(gang, lanes, operation, threads, numbers, views, clocks.now, copies)
+        if copies:
+            clocks.now += 1
+        self._forget()
+        return self._count
+
+    def _forget(self) -> None:
+        if len(self._started) <= _REMEMBERED:
+            return
+        number, oldest = next(iter(self._started.items()))
+        if not oldest.is_over:
+            self._started.move_to_end(number)
+            return
+        del self._started[number]
+        if oldest.copies:
+            self.clocks.roots[:] = [root for root in self.clocks.roots if root is not oldest.views]
+        else:
+            self.clocks.drop(int(oldest.views[0]))
+
+    def find(self, number: int) -> Started | None:
+        return self._started.get(number)
+
+    def finish(self, started: Started, clock: Clock, to_threads_alone: bool) -> None:
+        """Who acquires the clock sees what the operation did; with `to_threads_alone`, of copies each thread its own."""
+        clocks = self.clocks
+        started.is_over = True
+        clock.joined.clear()
+        if started.copies and to_threads_alone:
+            clock.copied = clocks.now
+        else:
+            for view in np.unique(started.views).tolist():
+                clock.join(clocks.view(view).serial, clocks.known[view])
+                for serial, events in clocks.view(view).foreign.items():
+                    clock.join(serial, events)
+            for serial in np.unique(started.numbers >> clocks.shift).tolist():
+                here = started.numbers >> clocks.shift == serial
+                columns = started.numbers[here] & (clocks.stride - 1)
+                events = np.zeros((3, clocks.stride), np.int32)
+                events[ORDER, columns] = clocks.now
+                clock.join(serial, events)
+        clocks.now += 1

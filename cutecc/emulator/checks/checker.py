@@ -1,0 +1,340 @@
+"""All checks of one machine, as one `Watch`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutecc.emulator.checks import wording
+from cutecc.emulator.checks.accumulators import Accumulators
+from cutecc.emulator.checks.agents import Agents, Started
+from cutecc.emulator.checks.clocks import PROXY_GLOBAL, PROXY_SHARED, Clock, Clocks
+from cutecc.emulator.checks.finding import Finding, FindingKind, Place
+from cutecc.emulator.checks.history import History
+from cutecc.emulator.checks.initialisation import LocalMemory, wanted_elements
+from cutecc.emulator.checks.locations import Locations
+from cutecc.emulator.checks.order import WEAK, fences_threads, strength
+from cutecc.emulator.checks.races import Access, Races
+from cutecc.emulator.checks.reports import Reports
+from cutecc.emulator.checks.selection import CheckName, parse_checks
+from cutecc.emulator.checks.shadow import Shadow
+from cutecc.emulator.machine.lanes import Array, Lanes, Mask
+from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.machine import Machine
+    from cutecc.emulator.machine.program import Program
+
+__all__ = ["Checker", "make_checker", "parse_checks"]
+
+_SHARED_COLUMNS = 4
+_PHASES = 8
+"""Phases of a barrier, or groups of a thread, that may be waited for at a time; clocks of older ones are forgotten."""
+
+
+def make_checker(machine: Machine, program: Program, which: frozenset[str], history: History | None = None) -> Checker:
+    """The watch that makes these checks on a machine.
+
+    `history` is of the launch: without it, accesses to global memory are not compared with those of machines before.
+    """
+    return Checker(machine, program, cast("frozenset[CheckName]", which), history or History())
+
+
+class Checker(Watch):
+    """Makes checks on a machine. What they find is told to it at the end."""
+
+    listens = True
+
+    def __init__(self, machine: Machine, program: Program, which: frozenset[CheckName], history: History) -> None:
+        self.machine = machine
+        self.program = program
+        self.which = which
+        self.reports = Reports()
+        self.history = history
+        self.accumulators = Accumulators(program, machine, self.reports) if "accumulators" in which else None
+        memory = machine.memory
+        slots = max(1, memory.shared.size // memory.shared_stride)
+        copies = any(each.form.opcode == "cp" and not each.form.has("bulk") for each in program.operations)
+        self.clocks = Clocks(slots, machine.agents_per_block, machine.shape.threads, history.now, copies)
+        self._agents = Agents(self.clocks)
+        self._locations = Locations(self.clocks)
+        self._released: dict[Hashable, Clock] = {}
+        self._shared = Shadow(memory.shared.size, _SHARED_COLUMNS)
+        self._shared.threads_of_one_block = machine.shape.cluster == (1, 1, 1)
+        self._local = LocalMemory(program.local_bytes) if "initialisation" in which else None
+        self._numbers: WeakKeyDictionary[Gang, NDArray[np.int64]] = WeakKeyDictionary()
+        self._ordered = bool({"races", "proxies"} & which)
+        self._strong = [strength(each) != WEAK for each in program.operations]
+        self.races = Races(
+            self.clocks,
+            history,
+            program.operations,
+            self.reports,
+            "races" in which,
+            "proxies" in which,
+            "initialisation" in which,
+            self._place,
+            wanted_elements(program) if "initialisation" in which else {},
+        )
+        self._remembers_shared = bool({"races", "proxies", "initialisation"} & which)
+        history.map(memory.allocations, len(program.module_image))
+
+    def _number(self, gang: Gang) -> NDArray[np.int64]:
+        """The threads' numbers with serials, shape `(warps, 32)`."""
+        found = self._numbers.get(gang)
+        if found is None:
+            if self.clocks.serials[0] < 0:
+                for block in self.machine.blocks:
+                    self.clocks.start_block(block.slot, self.history.start_block(block))
+            found = self._numbers[gang] = self.clocks.agents_of(gang.agents)
+        return found
+
+    # Memory.
+
+    def access(
+        self,
+        gang: Gang,
+        lanes: Lanes,
+        operation: Operation,
+        kind: AccessKind,
+        space: Space,
+        addresses: Array,
+        size: int,
+    ) -> None:
+        if space == "local":
+            self._access_local(gang, lanes, operation, kind, addresses, size)
+            return
+        if not (self._ordered or (space == "shared" and self._remembers_shared)):
+            return
+        mask = lanes.mask
+        numbers = self._number(gang)[mask]
+        threads = gang.agents[mask]
+        chosen = addresses[mask]
+        access = Access(
+            operation,
+            kind,
+            space,
+            numbers,
+            self.clocks.view_of[threads],
+            lambda text, part, other, found: self._finding_of_thread(
+                text, part, other, found, gang, mask, operation, space, chosen
+            ),
+        )
+        if kind == "write" and operation.form.opcode == "st":
+            access.same_value = lambda one, two: self._same_value(gang, mask, operation, one, two)
+        self._note(access, chosen, size)
+        if self._strong[operation.index]:
+            self._locations.access(threads, operation, kind, space, chosen)
+
+    def _note(self, access: Access, addresses: Array, size: int) -> None:
+        if access.space == "shared":
+            offsets = addresses.astype(np.int64, copy=False)
+            self.races.note(self._shared, self._shared.locate(offsets, size), access)
+        elif self._ordered:
+            for shadow, chosen, offsets in self.history.global_shadows(addresses.astype(np.uint64, copy=False)):
+                part = access if chosen is None else access.part(chosen)
+                self.races.note(shadow, shadow.locate(offsets, size), part)
+
+    def asynchronous_access(
+        self, agent: Agent, operation: Operation, kind: AccessKind, space: Space, addresses: Array, size: int
+    ) -> None:
+        started = self._agents.find(agent)
+        if started is None or not len(addresses):
+            return
+        numbers, views, owners = started.numbers, started.views, None
+        if started.copies:
+            if len(addresses) != len(numbers):
+                # Whose copy each is cannot be told.
+                return
+            owners = self.clocks.agents_of(started.threads)
+        else:
+            numbers, views = np.full(len(addresses), numbers[0]), np.full(len(addresses), views[0])
+        access = Access(
+            operation,
+            kind,
+            space,
+            numbers,
+            views,
+            lambda text, part, other, found: self._finding_of_operation(
+                text, part, other, found, started, space, addresses
+            ),
+            asynchronous=not started.copies,
+            owners=owners,
+            since=started.since,
+        )
+        self._note(access, addresses, size)
+
+    def _access_local(
+        self, gang: Gang, lanes: Lanes, operation: Operation, kind: AccessKind, addresses: Array, size: int
+    ) -> None:
+        if self._local is None:
+            return
+        if kind != "write":
+            missing = self._local.missing(gang, lanes, addresses, size)
+            if missing.any():
+                text = wording.uninitialised("local", None)
+                self._add("uninitialised-register", operation, gang, missing, text, addresses)
+        if kind != "read":
+            self._local.write(gang, lanes, addresses, size)
+
+    def _same_value(
+        self, gang: Gang, mask: Mask, operation: Operation, one: NDArray[Any], two: NDArray[Any]
+    ) -> NDArray[np.bool_]:
+        """Whether pairs of threads, by their place in the mask, store the same."""
+        read = operation.reader(operation.operands[1], operation.form.type)
+        values: Any = read(gang)
+        result = np.ones(len(one), np.bool_)
+        for value in cast("tuple[Any, ...]", values if isinstance(values, tuple) else (values,)):
+            flat = np.broadcast_to(value, gang.shape)[mask]
+            result &= flat[one] == flat[two]
+        return result
+
+    # Order.
+
+    def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
+        self._number(gang)
+        return self._agents.spawn(gang, lanes, operation)
+
+    def finish(self, agent: Agent, key: Hashable) -> None:
+        started = self._agents.find(agent)
+        if started is not None:
+            self._agents.finish(started, self._clock(key), _is_of(key, "group"))
+
+    def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
+        if _is_of(key, "atomic") or not lanes.mask.any():
+            return
+        self._number(gang)
+        self.clocks.release(self._clock(key), gang.agents[lanes.mask])
+
+    def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
+        clock = self._released.get(key)
+        if clock is not None and lanes.mask.any():
+            self._number(gang)
+            self.clocks.acquire(clock, gang.agents[lanes.mask])
+
+    def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
+        form = operation.form
+        if form.opcode == "wgmma":
+            return
+        self._number(gang)
+        threads = gang.agents[lanes.mask]
+        if fences_threads(form):
+            self._locations.fence(threads, operation)
+        elif form.has("async") or form.has("async::generic"):
+            rows = (PROXY_SHARED, PROXY_GLOBAL)
+            if form.has("global"):
+                rows = (PROXY_GLOBAL,)
+            elif any("shared" in each for each in form.modifiers):
+                rows = (PROXY_SHARED,)
+            self.clocks.proxy_fence(threads, rows)
+
+    def together(self, gang: Gang, lanes: Lanes) -> None:
+        """Whole warps have executed an instruction together; others of `lanes` are passed over."""
+        if not self._ordered:
+            return
+        self._number(gang)
+        rows = np.flatnonzero((lanes.mask == gang.alive).all(axis=1)) if not lanes.full else slice(None)
+        self.races.together[gang.agents[rows, 0] >> 5] = self.clocks.now
+        self.clocks.now += 1
+
+    def _clock(self, key: Hashable) -> Clock:
+        found = self._released.get(key)
+        if found is None:
+            found = self._released[key] = Clock()
+            *name, phase = cast("tuple[Any, ...]", key)
+            if isinstance(phase, int):
+                self._released.pop((*name, phase - _PHASES), None)
+        return found
+
+    # The end.
+
+    def end(self) -> None:
+        """Tells the machine what was found."""
+        self.history.now = self.clocks.now
+        for finding in self.reports.take():
+            self.machine.report(finding)
+
+    # Words.
+
+    def _place(self, number: int, operation: Operation, what: str) -> Place:
+        """Where an agent was."""
+        instruction = operation.instruction
+        block = self.history.blocks[number >> self.clocks.shift]
+        column = number & (self.clocks.stride - 1)
+        thread = None
+        if column < self.clocks.agents_per_block:
+            thread = self.machine.thread_index(column)
+        elif column >= self.clocks.copier:
+            thread = self.machine.thread_index(column - self.clocks.copier)
+        return Place(instruction.location, instruction.line, instruction.text, block, thread, what)
+
+    def _finding_of_thread(
+        self,
+        text: str,
+        part: int,
+        other: Place | None,
+        kind: str,
+        gang: Gang,
+        mask: Mask,
+        operation: Operation,
+        space: Space,
+        addresses: Array,
+    ) -> Finding:
+        row, lane = divmod(int(np.flatnonzero(mask)[part]), 32)
+        place = self.machine.place(operation, gang, row, lane)
+        return Finding(cast(FindingKind, kind), text, place, self._describe(space, int(addresses[part])), other)
+
+    def _finding_of_operation(
+        self,
+        text: str,
+        part: int,
+        other: Place | None,
+        kind: str,
+        started: Started,
+        space: Space,
+        addresses: Array,
+    ) -> Finding:
+        threads = np.flatnonzero(started.lanes.mask)
+        row, lane = divmod(int(threads[part if started.copies else 0]), 32)
+        only = len(threads) == 1 or started.copies
+        place = self.machine.place(started.operation, started.gang, row, lane if only else None)
+        return Finding(cast(FindingKind, kind), text, place, self._describe(space, int(addresses[part])), other)
+
+    def _describe(self, space: Space, address: int) -> str:
+        memory = self.machine.memory
+        if space != "shared":
+            return memory.describe(space, address)
+        slot, offset = divmod(address, memory.shared_stride)
+        text = memory.describe("shared", offset)
+        return text if len(self.machine.blocks) == 1 else f"{text} of {self.machine.blocks[slot].name}"
+
+    def _add(
+        self, kind: FindingKind, operation: Operation, gang: Gang, mask: Mask, text: str, addresses: Array | None = None
+    ) -> None:
+        def address(row: int, lane: int) -> str:
+            assert addresses is not None
+            return self._describe("local", int(addresses[row, lane]))
+
+        self.reports.add(
+            kind,
+            operation.index,
+            -1,
+            int(mask.sum()),
+            lambda: self.machine.finding(kind, text, operation, gang, mask, None if addresses is None else address),
+        )
+
+    def unwritten_register(self, gang: Gang, mask: Mask, operation: Operation, name: str) -> None:
+        """Threads read a register that nothing has written."""
+        text = f"uses the register {name}, which nothing has written"
+        self._add("uninitialised-register", operation, gang, mask, text)
+
+
+def _is_of(key: Hashable, family: str) -> bool:
+    """Whether a key is of a family. What is released to `atomic` keys is known from the accesses (`Locations`)."""
+    return cast("tuple[Any, ...]", key)[0] == family

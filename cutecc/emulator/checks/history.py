@@ -1,0 +1,84 @@
+"""What the checks remember of a launch, over all blocks that run in this process, one machine after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutecc.emulator.checks.shadow import Shadow
+from cutecc.emulator.machine.block import Block, Index3
+from cutecc.emulator.memory.allocations import Allocation
+from cutecc.emulator.memory.spaces import MODULE_APERTURE
+
+_GLOBAL_COLUMNS = 2
+
+
+class History:
+    """Blocks by serial number, the operation of each event, and the shadow of global memory."""
+
+    def __init__(self) -> None:
+        self.now = 1
+        """The event that comes next."""
+        self.blocks: list[Index3] = []
+        """The index in the grid of every block so far, by its serial number."""
+        self._operations = np.zeros(1024, np.int32)
+        self._bases: NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self._ends: NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self._shadows: list[Shadow | None] = []
+
+    def start_block(self, block: Block) -> int:
+        """Gives a block its serial number."""
+        self.blocks.append(block.index)
+        return len(self.blocks) - 1
+
+    def note(self, event: int, operation: int) -> None:
+        """An event is an access by the operation of this index."""
+        if event >= len(self._operations):
+            self._operations = np.concatenate([self._operations, np.zeros(event, np.int32)])
+        self._operations[event] = operation
+
+    def operations(self, events: NDArray[Any]) -> NDArray[np.int32]:
+        """The operations of accesses."""
+        return self._operations[events]
+
+    def map(self, allocations: Sequence[Allocation], module_bytes: int) -> None:
+        """Say which global memory there is. Allocations may overlap. What is known already is kept."""
+        if self._shadows:
+            return
+        spans: list[tuple[int, int]] = []
+        for each in sorted((each for each in allocations if each.size), key=lambda each: each.base):
+            if spans and each.base < spans[-1][1]:
+                spans[-1] = spans[-1][0], max(spans[-1][1], each.end)
+            else:
+                spans.append((each.base, each.end))
+        if module_bytes:
+            spans.append((MODULE_APERTURE, MODULE_APERTURE + module_bytes))
+        # Granules are the same wherever a stretch starts.
+        self._bases = np.array([start & ~15 for start, _ in spans], np.uint64)
+        self._ends = np.array([end for _, end in spans], np.uint64)
+        self._shadows = [None for _ in spans]
+
+    def global_shadows(self, addresses: NDArray[np.uint64]) -> list[tuple[Shadow, NDArray[Any] | None, NDArray[Any]]]:
+        """The shadows that flat addresses lie in: which of them (`None` for all), and their offsets."""
+        if not self._shadows:
+            return []
+        numbers = np.searchsorted(self._bases, addresses, side="right") - 1
+        first = int(numbers[0])
+        if bool((numbers == first).all()):
+            return [(self._shadow(first), None, (addresses - self._bases[first]).view(np.int64))] if first >= 0 else []
+        found: list[tuple[Shadow, NDArray[Any] | None, NDArray[Any]]] = []
+        for number in np.unique(numbers[numbers >= 0]).tolist():
+            chosen = np.flatnonzero(numbers == number)
+            found.append((self._shadow(number), chosen, (addresses[chosen] - self._bases[number]).view(np.int64)))
+        return found
+
+    def _shadow(self, number: int) -> Shadow:
+        found = self._shadows[number]
+        if found is None:
+            found = Shadow(int(self._ends[number] - self._bases[number]), _GLOBAL_COLUMNS)
+            found.threads_of_one_block = False
+            self._shadows[number] = found
+        return found

@@ -1,0 +1,243 @@
+"""Races: two accesses to the same byte, one of them a write, that nothing orders.
+
+What counts as ordered, beside what `clocks` says:
+
+- Strong accesses (atomics, `.relaxed`, `.acquire`, `.release`, `.volatile`) do not race with each other, within the
+  scope that they name (PTX ISA, "Morally strong operations").
+- Threads of one warp are not ordered by going in step; `bar.warp.sync` orders them. But after an instruction that a
+  whole warp executes together (`.sync`), a write of one thread does not race with a read of another thread before
+  it: that read has taken its value. (A read after a write still does; PTX promises nothing, and compilers use that.)
+- Threads of one warp that write the same value to the same byte in one instruction do not race.
+
+Of what was read not every reader is remembered (`shadow`), so a race of a write with an earlier read can be missed
+where many threads read the same byte and most of them are ordered before the write. A race that is reported is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutecc.emulator.checks import wording
+from cutecc.emulator.checks.clocks import ORDER, PROXY_GLOBAL, PROXY_SHARED, Clocks
+from cutecc.emulator.checks.finding import Finding, Place
+from cutecc.emulator.checks.history import History
+from cutecc.emulator.checks.initialisation import used_bytes
+from cutecc.emulator.checks.order import WIDE, strength
+from cutecc.emulator.checks.reports import Reports
+from cutecc.emulator.checks.shadow import AGENT_MASK, Shadow
+from cutecc.emulator.instructions.operation import Operation
+from cutecc.emulator.machine.watch import AccessKind, Space
+
+Numbers = NDArray[Any]
+
+
+@dataclass(slots=True)
+class Access:
+    """One instruction's access to memory: for each of its parts, a thread or a piece of an asynchronous operation."""
+
+    operation: Operation
+    kind: AccessKind
+    space: Space
+    agents: Numbers
+    """Numbers with serials, shape `(parts,)`."""
+    views: Numbers
+    """What each knows."""
+    finding: Callable[[str, int, Place | None, str], Finding]
+    """Makes a finding of a part, with a sentence, its number, the other place, and the kind."""
+    same_value: Callable[[Numbers, Numbers], NDArray[np.bool_]] | None = None
+    """Whether pairs of parts write the same value; `None` where nobody knows."""
+    asynchronous: bool = False
+    """Whether it is in the async proxy."""
+    owners: Numbers | None = None
+    """Of `cp.async` copies: the thread that started each."""
+    since: int = 0
+    """When it did."""
+
+    def part(self, chosen: Numbers) -> Access:
+        """Some of the parts."""
+        same = self.same_value
+        return Access(
+            self.operation,
+            self.kind,
+            self.space,
+            self.agents[chosen],
+            self.views[chosen],
+            lambda text, number, other, kind: self.finding(text, int(chosen[number]), other, kind),
+            None if same is None else lambda one, two: same(chosen[one], chosen[two]),
+            self.asynchronous,
+            None if self.owners is None else self.owners[chosen],
+            self.since,
+        )
+
+
+class Races:
+    """Compares each access with those before it, and notes it."""
+
+    def __init__(
+        self,
+        clocks: Clocks,
+        history: History,
+        operations: Sequence[Operation],
+        reports: Reports,
+        check_races: bool,
+        check_proxies: bool,
+        check_initialisation: bool,
+        place: Callable[[int, Operation, str], Place],
+        wanted: dict[int, NDArray[np.bool_]],
+    ) -> None:
+        """`place` says where an agent was when it executed an operation; `wanted` is of `wanted_elements`."""
+        self._clocks = clocks
+        self._history = history
+        self._operations = operations
+        self._reports = reports
+        self._races = check_races
+        self._proxies = check_proxies
+        self._initialisation = check_initialisation
+        self._place = place
+        self._wanted = wanted
+        self._strength = np.array([strength(operation) for operation in operations], np.int8)
+        self.together = np.zeros(len(clocks.serials) * clocks.agents_per_block // 32, np.int64)
+        """By warp, as `Gang.agents // 32`: when all of its threads last executed an instruction together."""
+
+    def note(self, shadow: Shadow, granules: Numbers, access: Access) -> None:
+        """One access to granules of shape `(parts, granules of each)`."""
+        event = self._clocks.now
+        self._clocks.now += 1
+        self._history.note(event, access.operation.index)
+        stamps = (event << 32) | access.agents
+        if access.asynchronous or access.owners is not None:
+            shadow.threads_of_one_block = False
+        writers = shadow.writers[granules]
+        self._compare(shadow, writers, access, "write")
+        if access.kind == "read":
+            if access.space == "shared" and self._initialisation and not writers.all():
+                self._uninitialised(shadow, writers, access)
+            if self._races:
+                columns = shadow.column(access.agents, self._clocks.shift)
+                shadow.readers[granules * shadow.columns + columns[:, None]] = stamps[:, None]
+            return
+        if self._races:
+            at = (granules * shadow.columns)[..., None] + np.arange(shadow.columns)
+            self._compare(shadow, shadow.readers[at].reshape(len(granules), -1), access, "read")
+        shadow.writers[granules] = stamps[:, None]
+        if access.kind == "write" and self._races and len(stamps) > 1:
+            last = shadow.writers[granules]
+            lost = last != stamps[:, None]
+            if lost.any():
+                self._in_one_instruction(last, lost, access)
+
+    def _compare(self, shadow: Shadow, stamps: Numbers, access: Access, did: AccessKind) -> None:
+        """Find earlier accesses that are not known to be over; `stamps` is of shape `(parts, any)`."""
+        latest = int(stamps.max()) >> 32
+        if not latest or (shadow.threads_of_one_block and latest <= self._clocks.floor(access.views)):
+            return
+        others = stamps & AGENT_MASK
+        parts, which = np.nonzero((stamps != 0) & (others != access.agents[:, None]))
+        if not len(parts):
+            return
+        agents, events = others[parts, which], stamps[parts, which] >> 32
+        views = access.views[parts]
+        known = self._clocks.knows(views, agents, events, ORDER)
+        if self._clocks.copies:
+            known |= self._clocks.own_copies(access.agents[parts], agents, events)
+            if access.owners is not None:
+                known |= (access.owners[parts] == agents) & (events < access.since)
+        if self._races and not known.all():
+            bad = np.flatnonzero(~known)
+            bad = bad[self._is_race(access, parts[bad], agents[bad], events[bad], did)]
+            if len(bad):
+                self._report(access, parts[bad], agents[bad], events[bad], did)
+        if self._proxies and access.asynchronous and did == "write":
+            generic = known & ~self._clocks.is_asynchronous(agents)
+            if generic.any():
+                row = PROXY_SHARED if access.space == "shared" else PROXY_GLOBAL
+                generic &= ~self._clocks.knows(views, agents, events, row)
+                bad = np.flatnonzero(generic)
+                if len(bad):
+                    self._report_proxy(access, parts[bad], agents[bad], events[bad])
+
+    def _is_race(
+        self, access: Access, parts: Numbers, agents: Numbers, events: Numbers, did: AccessKind
+    ) -> NDArray[np.bool_]:
+        mine = access.agents[parts]
+        shift = self._clocks.shift
+        strong = self._strength[self._history.operations(events)]
+        own_strength = WIDE if access.kind == "atomic" else int(self._strength[access.operation.index])
+        harmless = (strong > 0) & (own_strength > 0)
+        if harmless.any():
+            harmless &= (mine >> shift == agents >> shift) | ((strong == WIDE) & (own_strength == WIDE))
+        if did == "read" and not access.asynchronous:
+            near = mine >> 5 == agents >> 5
+            if near.any():
+                warps = self._clocks.threads_of(mine) >> 5
+                harmless |= near & (events <= self.together[warps])
+        return ~harmless
+
+    def _report(self, access: Access, parts: Numbers, agents: Numbers, events: Numbers, did: AccessKind) -> None:
+        by = access.operation if access.asynchronous or access.owners is not None else None
+        for other, chosen in self._by_operation(events):
+
+            def make(other: Operation = other, first: int = int(chosen[0])) -> Finding:
+                agent = int(agents[first])
+                others = None if self._clocks.is_thread(agent) else other
+                done: AccessKind = "atomic" if did == "write" and other.form.opcode in ("atom", "red") else did
+                text = wording.race(access.space, access.kind, by, done, others)
+                return access.finding(
+                    text, int(parts[first]), self._place(agent, other, wording.done(done, others)), "race"
+                )
+
+            self._reports.add("race", access.operation.index, other.index, len(np.unique(parts[chosen])), make)
+
+    def _report_proxy(self, access: Access, parts: Numbers, agents: Numbers, events: Numbers) -> None:
+        for other, chosen in self._by_operation(events):
+
+            def make(other: Operation = other, first: int = int(chosen[0])) -> Finding:
+                place = self._place(int(agents[first]), other, wording.done("write", None))
+                text = wording.proxy(access.space, access.kind, access.operation)
+                return access.finding(text, int(parts[first]), place, "missing-proxy-fence")
+
+            self._reports.add("missing-proxy-fence", access.operation.index, other.index, 1, make)
+
+    def _by_operation(self, events: Numbers) -> Iterator[tuple[Operation, Numbers]]:
+        """The operations that made accesses at these events, each with which they are."""
+        operations = self._history.operations(events)
+        for index in np.unique(operations).tolist():
+            yield self._operations[index], np.flatnonzero(operations == index)
+
+    def _in_one_instruction(self, last: Numbers, lost: NDArray[np.bool_], access: Access) -> None:
+        parts, which = np.nonzero(lost)
+        winners = last[parts, which] & AGENT_MASK
+        order = np.argsort(access.agents)
+        others = order[np.searchsorted(access.agents, winners, sorter=order)]
+        if access.same_value is not None:
+            near = access.agents[parts] >> 5 == access.agents[others] >> 5
+            different = ~(near & access.same_value(parts, others))
+            parts, others = parts[different], others[different]
+        if not len(parts):
+            return
+        operation = access.operation
+
+        def make() -> Finding:
+            place = self._place(int(access.agents[others[0]]), operation, wording.done("write", None))
+            return access.finding(wording.same_instruction(access.space), int(parts[0]), place, "race")
+
+        self._reports.add("race", operation.index, operation.index, len(np.unique(parts)), make)
+
+    def _uninitialised(self, shadow: Shadow, writers: Numbers, access: Access) -> None:
+        missing = writers == 0
+        missing &= used_bytes(self._wanted, access.operation, missing.shape[1])
+        parts = np.flatnonzero(missing.any(axis=1))
+        if not len(parts):
+            return
+        by = access.operation if access.asynchronous or access.owners is not None else None
+
+        def make() -> Finding:
+            text = wording.uninitialised(access.space, by)
+            return access.finding(text, int(parts[0]), None, "uninitialised-shared")
+
+        self._reports.add("uninitialised-shared", access.operation.index, -1, len(parts), make)

@@ -1,0 +1,199 @@
+"""Which registers an instruction reads and writes, and reads of registers that nothing has written.
+
+Where control may go is known from the program. So for most reads it is certain that a write came before; only the
+others are looked at while the program runs. Reads that only move bits about (`mov`, `selp`) are none: compilers make
+them of values that nobody uses. The accumulators of `wgmma` are read where its `scale-d` is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cutecc.emulator.instructions.operation import Operation
+from cutecc.emulator.machine.program import FunctionScope, Program
+from cutecc.ptx.syntax import Address, Arguments, Not, Operand, Pair, Register, Symbol, Vector
+
+_NO_RESULT = {"bar", "barrier", "nanosleep", "brx", "bra", "setmaxnreg", "ret", "exit"}
+"""Opcodes whose first operand is read though it may be a register. (Of others it is an address, where it is read.)"""
+_MOVES = {"mov", "selp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The registers of one operation, by slot."""
+
+    reads: frozenset[int]
+    writes: frozenset[int]
+
+
+def registers_of(operand: Operand) -> Iterator[str]:
+    """The names of the registers in an operand."""
+    match operand:
+        case Register(name):
+            yield name
+        case Not(register):
+            yield register.name
+        case Vector(items) | Arguments(items):
+            for item in items:
+                yield from registers_of(item)
+        case Pair(first, second):
+            yield from registers_of(first)
+            yield from registers_of(second)
+        case Address(base, _, coordinates):
+            yield from registers_of(base)
+            if coordinates is not None:
+                yield from registers_of(coordinates)
+        case _:
+            return
+
+
+def use_of(operation: Operation) -> Use:
+    """What an operation reads, without its guard and without accumulators, and what it writes."""
+    form, operands, scope = operation.form, operation.operands, operation.scope
+    if form.opcode == "call":
+        # Its results are written by the copies that come with it.
+        return Use(frozenset(), frozenset(_slots(operation, operands)))
+    first = operands[:1]
+    writes = bool(first) and not isinstance(first[0], Address)
+    if form.opcode in _NO_RESULT and not form.has("red"):
+        writes = False
+    read = operands[1:] if writes else operands
+    return Use(
+        frozenset(scope.slot(name) for operand in read for name in registers_of(operand)),
+        frozenset(_slots(operation, first)) if writes else frozenset(),
+    )
+
+
+def accumulators_of(operation: Operation) -> frozenset[int]:
+    """The registers that a `wgmma.mma_async` reads and writes."""
+    if operation.form.opcode != "wgmma" or not operation.form.has("mma_async"):
+        return frozenset()
+    return frozenset(_slots(operation, operation.operands[:1]))
+
+
+def _slots(operation: Operation, operands: tuple[Operand, ...]) -> Iterator[int]:
+    return (operation.scope.slot(name) for operand in operands for name in registers_of(operand))
+
+
+def unproven_reads(program: Program) -> dict[int, frozenset[int]]:
+    """By operation: the registers that it reads, and that may be written by nothing at that time."""
+    uses = [use_of(operation) for operation in program.operations]
+    follows = _successors(program)
+    starts = {0} | {target for targets in follows for target in targets}
+    starts |= {index + 1 for index, targets in enumerate(follows) if targets != (index + 1,)}
+    starts = sorted(start for start in starts if start < len(uses))
+    ends = dict(zip(starts, [*starts[1:], len(uses)], strict=True))
+    written = {start: _written(program, uses, start, end) for start, end in ends.items()}
+    # What is certainly written when a block begins: the fewest sets that agree with all ways into it.
+    known: dict[int, int] = {0: 0}
+    work = [0]
+    while work:
+        start = work.pop()
+        after = known[start] | written[start]
+        for target in follows[ends[start] - 1]:
+            old = known.get(target)
+            new = after if old is None else old & after
+            if new != old:
+                known[target] = new
+                work.append(target)
+    found: dict[int, frozenset[int]] = {}
+    for start, before in known.items():
+        for index in range(start, ends[start]):
+            operation = program.operations[index]
+            reads = uses[index].reads | _guard(operation)
+            if operation.form.opcode in _MOVES:
+                reads = _guard(operation)
+            reads |= accumulators_of(operation)
+            missing = frozenset(slot for slot in reads if not before >> slot & 1)
+            if missing:
+                found[index] = missing
+            if operation.instruction.guard is None:
+                before |= _bits(uses[index].writes)
+    return found
+
+
+def _written(program: Program, uses: list[Use], start: int, end: int) -> int:
+    """What operations certainly write: not those that have a guard."""
+    result = 0
+    for index in range(start, end):
+        if program.operations[index].instruction.guard is None:
+            result |= _bits(uses[index].writes)
+    return result
+
+
+def _bits(slots: frozenset[int]) -> int:
+    result = 0
+    for slot in slots:
+        result |= 1 << slot
+    return result
+
+
+def _guard(operation: Operation) -> frozenset[int]:
+    guard = operation.instruction.guard
+    return frozenset() if guard is None else frozenset({operation.scope.slot(guard.register.name)})
+
+
+def _successors(program: Program) -> list[tuple[int, ...]]:
+    """By operation: where control may go; into a function that is called, and from its end to behind each call."""
+    operations = program.operations
+    places: dict[int, int] = {}
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for operation in operations:
+        places.setdefault(id(operation.instruction), operation.index)
+        name = _function(operation).name
+        first.setdefault(name, operation.index)
+        last[name] = operation.index
+    calls = {
+        operation.index: target
+        for operation in operations
+        if operation.form.opcode == "call"
+        and program.controls[operation.index] is not None
+        and (target := _callee(operation)) in first
+    }
+
+    def place(operation: Operation, label: str) -> int:
+        function = _function(operation)
+        number = function.labels[label]
+        instructions = function.instructions
+        return places[id(instructions[number])] if number < len(instructions) else last[function.name]
+
+    found: list[tuple[int, ...]] = []
+    for operation in operations:
+        index, guarded = operation.index, operation.instruction.guard is not None
+        targets: list[int] = []
+        match operation.form.opcode:
+            case "bra":
+                targets = [place(operation, _name(operation.operands[0]))]
+            case "brx":
+                labels = _function(operation).branch_targets[_name(operation.operands[1])]
+                targets = [*(place(operation, label) for label in labels), index + 1]
+            case "ret":
+                name = _function(operation).name
+                targets = [call + 1 for call, callee in calls.items() if callee == name]
+            case "exit":
+                pass
+            case "call" if index in calls:
+                targets = [first[calls[index]]]
+            case _:
+                targets = [index + 1]
+        if guarded:
+            targets.append(index + 1)
+        found.append(tuple(dict.fromkeys(target for target in targets if target < len(operations))))
+    return found
+
+
+def _function(operation: Operation):
+    scope = operation.scope
+    assert isinstance(scope, FunctionScope)
+    return scope.function
+
+
+def _name(operand: Operand) -> str:
+    assert isinstance(operand, (Symbol, Register))
+    return operand.name
+
+
+def _callee(operation: Operation) -> str:
+    return next((each.name for each in operation.operands if isinstance(each, Symbol)), "")

@@ -1,0 +1,30 @@
+"""Which checks are asked for."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from cutecc.errors import UsageError
+
+CheckName = Literal["bounds", "initialisation", "races", "proxies", "barriers", "accumulators"]
+CHECK_NAMES: tuple[CheckName, ...] = get_args(CheckName)
+
+ALWAYS: frozenset[CheckName] = frozenset({"bounds", "barriers"})
+"""Made by the memory and the barriers themselves, whatever is asked for."""
+
+
+def parse_checks(wanted: str | bool) -> frozenset[CheckName]:
+    """The checks that a text (`all`, `races,proxies`) or a flag names; those that are always made come with any.
+
+    Raises `UsageError` for a name that is none.
+    """
+    if isinstance(wanted, bool):
+        return frozenset(CHECK_NAMES) if wanted else frozenset()
+    names = {name.strip() for name in wanted.split(",") if name.strip()}
+    if "all" in names:
+        return frozenset(CHECK_NAMES)
+    unknown = sorted(names - set(CHECK_NAMES))
+    if unknown:
+        raise UsageError(f"there is no check '{unknown[0]}'", hints=[f"checks are: all, {', '.join(CHECK_NAMES)}"])
+    chosen: frozenset[CheckName] = frozenset(name for name in CHECK_NAMES if name in names)
+    return ALWAYS | chosen if chosen else chosen

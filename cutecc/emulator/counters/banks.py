@@ -1,0 +1,64 @@
+"""Accesses of shared memory: how many wavefronts a warp's request takes.
+
+Shared memory has 32 banks, each 4 bytes wide; consecutive words lie in consecutive banks. In one wavefront each bank
+serves one word, to any number of threads (CUDA C++ Programming Guide, "Shared Memory"). A warp's request with 8 bytes
+a thread is served by half-warps, with 16 bytes by quarter-warps. Two halves, or the two quarters of a half, are served
+together when the threads of all pairs `(i, i ^ 1)`, or of all pairs `(i, i ^ 2)`, access the same address or have a
+thread that accesses nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cutecc.emulator.machine.lanes import WARP, Array, Mask
+
+BANKS = 32
+_WORD = 4
+"""Bytes."""
+_WIDTH = BANKS * _WORD
+_LANES = np.arange(WARP)
+_SHIFT = 40
+"""Bits of a word's number: room for all windows of a machine."""
+
+
+def count_wavefronts(
+    addresses: Array, mask: Mask, size: int, *, atomic: bool = False, merge: bool = True
+) -> tuple[int, int, int]:
+    """Requests, wavefronts, and the wavefronts that the same requests would take without bank conflicts.
+
+    `addresses` and `mask` have the shape `(warps, 32)`; each thread accesses `size` bytes, a power of two, at a
+    multiple of `size`. Threads that update the same word atomically do so one after another. Without `merge`, parts of
+    a warp are never served together: `ldmatrix` serves 8 rows at a time.
+    """
+    addresses = addresses.astype(np.int64)
+    groups = _groups(addresses, mask, size, merge and not atomic)
+    words = max(1, size // _WORD)
+    keys = ((groups << _SHIFT) + addresses // _WORD)[mask]
+    if words > 1:
+        keys = (keys[:, None] + np.arange(words)).reshape(-1)
+    if not atomic:
+        keys = np.unique(keys)
+    slots = (keys >> _SHIFT) * BANKS + keys % BANKS
+    parts = max(1, size * WARP // _WIDTH)
+    taken = np.bincount(slots, minlength=len(mask) * parts * BANKS).reshape(-1, BANKS).max(axis=1)
+    return int(np.count_nonzero(mask.any(axis=1))), int(taken.sum()), int(np.count_nonzero(taken))
+
+
+def _groups(addresses: Array, mask: Mask, size: int, merge: bool) -> Array:
+    """For each thread a number that it has in common with the threads that are served together with it."""
+    parts = max(1, size * WARP // _WIDTH)
+    part = np.broadcast_to(_LANES // (WARP // parts), addresses.shape)
+    if parts > 1 and merge:
+        # Halves of a warp for 8 bytes, quarters of a half for 16.
+        span = WARP * 2 // parts
+        shape = (len(addresses), -1, span)
+        together = _pairs_match(addresses, mask, 1).reshape(shape).all(axis=2)
+        together |= _pairs_match(addresses, mask, 2).reshape(shape).all(axis=2)
+        part = np.where(np.repeat(together, span, axis=1), part & ~1, part)
+    return np.arange(len(addresses))[:, None] * parts + part
+
+
+def _pairs_match(addresses: Array, mask: Mask, distance: int) -> Mask:
+    other = _LANES ^ distance
+    return ~mask | ~mask[:, other] | (addresses == addresses[:, other])

@@ -1,0 +1,52 @@
+"""What the threads of a warp ask for with `cp.async`: its accesses happen later, but are requests of the warp all the
+same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cutecc.ptx.syntax import Immediate, Register
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.lanes import Array, Lanes, Mask
+
+_SHARED_ADDRESS = np.uint64(2**32 - 1)
+
+
+def is_thread_copy(operation: Operation) -> bool:
+    """Whether it is a `cp.async` of 4, 8 or 16 bytes a thread."""
+    form = operation.form
+    return form.opcode == "cp" and form.modifiers[:1] == ("async",) and form.one_of("ca", "cg") != ""
+
+
+class CopyRequest:
+    """The addresses of one such instruction."""
+
+    def __init__(self, operation: Operation) -> None:
+        target, source, size, *rest = operation.operands
+        assert isinstance(size, Immediate)
+        self.size = size.bits
+        """Bytes that each thread copies."""
+        self.shared = operation.address(target)
+        self.start = operation.address(source)
+        self._wanted = None
+        if rest and not (len(rest) == 1 and operation.form.has("L2::cache_hint")):
+            amount = rest[0]
+            self._ignores = isinstance(amount, Register) and operation.scope.width(amount.name).kind == "b"
+            self._wanted = operation.reader(amount, "pred" if self._ignores else "u32")
+
+    def written(self, gang: Gang) -> Array:
+        """Where in shared memory each thread writes."""
+        return self.shared(gang) & _SHARED_ADDRESS
+
+    def read(self, gang: Gang, lanes: Lanes) -> tuple[Array, Mask]:
+        """Where in global memory each thread reads, and which threads do: others fill with zeros."""
+        mask = lanes.mask
+        if self._wanted is not None:
+            wanted = self._wanted(gang)
+            mask = mask & (~wanted if self._ignores else wanted != 0)
+        return self.start(gang), mask

@@ -1,0 +1,141 @@
+"""Counting while a kernel runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cutecc.emulator.counters.banks import count_wavefronts
+from cutecc.emulator.counters.classes import class_of, matrix_work
+from cutecc.emulator.counters.copies import CopyRequest, is_thread_copy
+from cutecc.emulator.counters.counters import Counters, InstructionCounts
+from cutecc.emulator.counters.counts import Counts
+from cutecc.emulator.counters.sectors import count_sectors
+from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
+from cutecc.ptx.syntax import Not
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation, Reader
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.lanes import Array, Lanes, Mask
+    from cutecc.emulator.machine.program import Program
+
+_OF_WHOLE_ROWS = ("ldmatrix", "stmatrix")
+
+
+class CounterWatch(Watch):
+    """Counts what the blocks of one or several machines do with a program."""
+
+    listens = True
+    counts = True
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._counts: list[Counts | None] = [None] * len(program.operations)
+        self._guards: list[Reader | None] = [_guard(operation) for operation in program.operations]
+        self._copies: dict[int, CopyRequest] = {}
+        self._mask: Mask | None = None
+        self._size = (0, 0)
+        """Warps and threads of `_mask`, which is often the same from one instruction to the next."""
+
+    @property
+    def counters(self) -> Counters:
+        """What has been counted so far."""
+        return Counters.of(
+            _finished(self._program.name, operation, counts)
+            for operation, counts in zip(self._program.operations, self._counts, strict=True)
+            if counts is not None
+        )
+
+    def executed(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
+        counts = self._of(operation)
+        mask = lanes.mask
+        if mask is not self._mask:
+            self._mask = mask
+            self._size = int(np.count_nonzero(mask.any(axis=1))), int(np.count_nonzero(mask))
+        warps, threads = self._size
+        counts.warps += warps
+        counts.threads += threads
+        guard = self._guards[operation.index]
+        counts.predicated_threads += threads if guard is None else int(np.count_nonzero(mask & guard(gang)))
+
+    def access(
+        self,
+        gang: Gang,
+        lanes: Lanes,
+        operation: Operation,
+        kind: AccessKind,
+        space: Space,
+        addresses: Array,
+        size: int,
+    ) -> None:
+        if operation.instruction.opcode == "call":
+            # What `printf` reads is read by no instruction of the kernel.
+            return
+        counts, mask = self._of(operation), lanes.mask
+        _add_bytes(counts, kind, space, "", size * int(np.count_nonzero(mask)))
+        if space == "global":
+            _add_sectors(counts, count_sectors(addresses, mask, size))
+        elif space == "shared":
+            merge = operation.instruction.opcode not in _OF_WHOLE_ROWS
+            found = count_wavefronts(addresses, mask, size, atomic=kind == "atomic", merge=merge)
+            _add_wavefronts(counts, found)
+
+    def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
+        if is_thread_copy(operation):
+            request = self._copies.get(operation.index)
+            if request is None:
+                request = self._copies[operation.index] = CopyRequest(operation)
+            counts = self._of(operation)
+            _add_sectors(counts, count_sectors(*request.read(gang, lanes), request.size))
+            _add_wavefronts(counts, count_wavefronts(request.written(gang), lanes.mask, request.size))
+        return super().spawn(gang, lanes, operation)
+
+    def asynchronous_access(
+        self, agent: Agent, operation: Operation, kind: AccessKind, space: Space, addresses: Array, size: int
+    ) -> None:
+        _add_bytes(self._of(operation), kind, space, "async_", size * int(np.size(addresses)))
+
+    def _of(self, operation: Operation) -> Counts:
+        counts = self._counts[operation.index]
+        if counts is None:
+            counts = self._counts[operation.index] = Counts()
+        return counts
+
+
+def _guard(operation: Operation) -> Reader | None:
+    guard = operation.instruction.guard
+    if guard is None:
+        return None
+    return operation.reader(Not(guard.register) if guard.negated else guard.register, "pred")
+
+
+def _add_sectors(counts: Counts, found: tuple[int, int, int]) -> None:
+    requests, sectors, ideal = found
+    counts.global_requests += requests
+    counts.global_sectors += sectors
+    counts.global_ideal_sectors += ideal
+
+
+def _add_wavefronts(counts: Counts, found: tuple[int, int, int]) -> None:
+    requests, wavefronts, ideal = found
+    counts.shared_requests += requests
+    counts.shared_wavefronts += wavefronts
+    counts.shared_ideal_wavefronts += ideal
+
+
+def _add_bytes(counts: Counts, kind: AccessKind, space: Space, prefix: str, size: int) -> None:
+    for direction in ("read", "written") if kind == "atomic" else ("read",) if kind == "read" else ("written",):
+        name = f"{prefix}{space}_bytes_{direction}"
+        setattr(counts, name, getattr(counts, name) + size)
+
+
+def _finished(kernel: str, operation: Operation, counts: Counts) -> InstructionCounts:
+    written, form = operation.instruction, operation.form
+    together, work = matrix_work(form)
+    if work:
+        counts.matrix_operations = counts.warps // together
+        counts.matrix_flops = counts.matrix_operations * work
+    place = written.line, written.location
+    return InstructionCounts(kernel, operation.index, str(form), written.text, *place, class_of(form), counts)

@@ -1,0 +1,193 @@
+"""The CPU as a device: a call of a compiled kernel, emulated."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cutecc.arguments.specs import PointerSpec
+from cutecc.emulator.checks.finding import Finding
+from cutecc.emulator.host import EmulatorHost, LaunchSummary, Progress
+from cutecc.emulator.names import NEWEST, OLDEST, OPTION_NAMES, models
+from cutecc.emulator.options import EmulatorOptions
+from cutecc.emulator.report import describe_blocks, sanitizer_error
+from cutecc.errors import LaunchError, UsageError
+from cutecc.record.compilation import Compilation
+from cutecc.runtime.binding import Binder, Bound
+from cutecc.runtime.host import tensor_shapes
+from cutecc.runtime.program.evaluation import Evaluator, StatusError
+from cutecc.runtime.program.verification import verify
+
+if TYPE_CHECKING:
+    from cutecc.emulator.counters.counters import Counters
+    from cutecc.emulator.memory.allocations import Allocation
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """What came of a call on the emulator. What the kernel computed is in the arrays of the call."""
+
+    kernel: str
+    """The kernel's short name."""
+    target: str
+    """What the code that ran is compiled for."""
+    options: EmulatorOptions
+    findings: list[Finding]
+    """What the checks found, in the order of launches and blocks."""
+    counters: Counters | None
+    """Of all launches together; `None` unless asked for."""
+    printed: str
+    """What the kernel and the host function printed."""
+    launches: list[LaunchSummary] = field(default_factory=list[LaunchSummary])
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that ran."""
+        return sum(launch.ran for launch in self.launches)
+
+    @property
+    def total_blocks(self) -> int:
+        """Blocks of all grids."""
+        return sum(launch.total for launch in self.launches)
+
+    def summary(self) -> str:
+        """What ran, in a line: `elementwise_add for sm_90a: 1,024 blocks, round-robin`."""
+        order = self.options.schedule
+        seed = f" (seed {self.options.seed})" if order != "round-robin" else ""
+        return f"{self.kernel} for {self.target}: {describe_blocks(self.launches)}, {order}{seed}"
+
+    def raise_findings(self) -> None:
+        """Raise `SanitizerError` when something was found."""
+        if self.findings:
+            raise sanitizer_error(self.kernel, self.findings)
+
+
+class Emulator:
+    """Calls one compiled kernel on the CPU. Threads may share it."""
+
+    def __init__(self, compilation: Compilation, binder: Binder) -> None:
+        """Raises `LaunchError` for a record without PTX, `UsageError` for a target that the emulator does not model."""
+        program = compilation.host_program
+        ptx = compilation.artifact("ptx")
+        if program is None:
+            raise LaunchError(f"{compilation.name} for {compilation.target} cannot run: its record has no host program")
+        if ptx is None:
+            raise LaunchError(
+                f"{compilation.name} for {compilation.target} cannot run on the CPU: its record has no PTX, which is "
+                "what the emulator executes",
+                hints=["compile it with the artifact 'ptx', which is among those that are made by default"],
+            )
+        if not models(compilation.target):
+            raise UsageError(
+                f"{compilation.name} is compiled for {compilation.target}; the emulator models {OLDEST} to {NEWEST}",
+                hints=[f"compile it for one of these: --target {NEWEST} in a shell, target='{NEWEST}' in Python"],
+            )
+        verify(program)
+        self.compilation = compilation
+        self.binder = binder
+        self._program = program
+        self._ptx = ptx.rstrip(b"\0").decode()
+        self._lock = threading.Lock()
+        self._evaluator: Evaluator | None = None
+
+    def emulate(
+        self,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        options: EmulatorOptions = EmulatorOptions(),
+        *,
+        show: Callable[[str], None] | None = None,
+        progress: Progress | None = None,
+    ) -> Emulation:
+        """A call `kernel(*args, **kwargs)`, on arrays of the CPU, in place; it has ended when this returns.
+
+        `show` takes printed text as it comes. Raises `ArgumentError` and `LaunchError` as calls on a GPU do;
+        `EmulatorError` for a fault inside of the kernel, unless something is checked: faults are findings then.
+        """
+        named = dict(kwargs)
+        checked = not named.pop("unchecked", False)
+        bound = self.binder.bind(args, named, checked=checked, place="cpu")
+        shapes = tensor_shapes(self.binder, bound)
+        host = EmulatorHost(
+            self._ptx, self.compilation.target, list(self._allocations(bound)), options, shapes, show, progress
+        )
+        start = time.monotonic()
+        try:
+            self._evaluate(bound, host)
+        except StatusError as error:
+            raise host.explained(error) from None
+        return Emulation(
+            self.compilation.name,
+            self.compilation.target,
+            options,
+            [finding for run in host.runs for finding in run.findings],
+            _sum([run.counters for run in host.runs if run.counters is not None]),
+            "".join(host.printed),
+            host.launches,
+            time.monotonic() - start,
+        )
+
+    def call(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: EmulatorOptions) -> None:
+        """As a call on a GPU; what is found is a `SanitizerError`. Printed text goes to standard output."""
+        self.emulate(args, kwargs, options, show=_to_standard_output).raise_findings()
+
+    def _evaluate(self, bound: Bound, host: EmulatorHost) -> None:
+        with self._lock:
+            if self._evaluator is None:
+                self._evaluator = Evaluator(self._program)
+        self._evaluator(bound.leaves, host)
+
+    def _allocations(self, bound: Bound) -> Iterable[Allocation]:
+        """The memory of every array of the call, and what is behind bare pointers."""
+        from cutecc.emulator.memory.allocations import pointer_allocation, tensor_allocation
+
+        for parameter in self.binder.parameters:
+            array = bound.arrays.get(parameter.name)
+            if array is not None:
+                allocation = tensor_allocation(array, parameter.name)
+                if array.readonly:
+                    allocation.data.flags.writeable = False
+                yield allocation
+            elif isinstance(parameter.spec, PointerSpec) and (address := bound.leaves[parameter.first_leaf]):
+                yield pointer_allocation(int(address), parameter.name)
+
+
+def take_options(kwargs: dict[str, Any], binder: Binder) -> EmulatorOptions:
+    """Take the emulator's options out of a call's keyword arguments; the kernel's own parameters stay.
+
+    Raises `UsageError` for what is none, or for single ones beside `emulator=`.
+    """
+    names = [name for name in (*OPTION_NAMES, "emulator") if name in kwargs and not binder.has_parameter(name)]
+    given = {name: kwargs.pop(name) for name in names}
+    options = given.pop("emulator", None)
+    if options is None:
+        return EmulatorOptions.of(**given)
+    if given or not isinstance(options, EmulatorOptions):
+        wrong = f"beside emulator= there is {'=, '.join(given)}=" if given else f"emulator= is {options!r}"
+        raise UsageError(f"{wrong}: emulator=EmulatorOptions(…) holds all options of the emulator")
+    return options
+
+
+def _sum(counters: Sequence[Counters]) -> Counters | None:
+    """The counters of several launches as one's."""
+    if not counters:
+        return None
+    first, *others = counters
+    for other in others:
+        first.add(other)
+    return first
+
+
+def _to_standard_output(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

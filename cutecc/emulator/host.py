@@ -1,0 +1,204 @@
+"""What a host program's launches, descriptors and printed text become on the CPU."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cutecc.emulator.options import Dim3, EmulatorOptions, cluster_of, is_cooperative
+from cutecc.errors import UsageError
+from cutecc.record.host_program import KernelEntry
+from cutecc.runtime.driver import INVALID_VALUE, failure
+from cutecc.runtime.host import check_empty_grid, fits, launch_text
+from cutecc.runtime.launch import Launch, TensorMap
+from cutecc.target import Target
+
+if TYPE_CHECKING:
+    from cutecc.emulator.launch import BlocksRun
+    from cutecc.emulator.machine.program import Program
+    from cutecc.emulator.memory.allocations import Allocation
+    from cutecc.errors import LaunchError
+    from cutecc.runtime.program.evaluation import StatusError
+
+Progress = Callable[[str, int, int], None]
+"""Told the kernel, how many of its blocks have run, and how many will."""
+
+_INVALID_CLUSTER, _NOT_SUPPORTED = 912, 801
+_STATUS_TEXTS = {
+    INVALID_VALUE: "CUDA_ERROR_INVALID_VALUE (1): invalid argument",
+    _NOT_SUPPORTED: "CUDA_ERROR_NOT_SUPPORTED (801): operation not supported",
+    _INVALID_CLUSTER: "CUDA_ERROR_INVALID_CLUSTER_SIZE (912): cluster size not supported",
+}
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+_LARGEST_GRID = (2**31 - 1, 65535, 65535)
+_LARGEST_BLOCK = (1024, 1024, 64)
+_PORTABLE_CLUSTER, _LARGEST_CLUSTER = 8, 16
+"""Blocks: what every GPU with clusters runs, and what one may when its kernel asks for it."""
+_SHARED_WITHOUT_ASKING = 48 << 10
+"""Bytes of a block whose kernel does not ask for more."""
+
+
+@dataclass(frozen=True)
+class LaunchSummary:
+    """One launch that the emulator ran."""
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    cluster: Dim3
+    dynamic_shared_bytes: int
+    blocks: tuple[int, ...] | None
+    """Linear indices of the blocks that ran; `None` for all."""
+
+    @property
+    def total(self) -> int:
+        """Blocks of the grid."""
+        return math.prod(self.grid)
+
+    @property
+    def ran(self) -> int:
+        """Blocks that ran."""
+        return self.total if self.blocks is None else len(self.blocks)
+
+
+@dataclass(eq=False)
+class EmulatorHost:
+    """The outside world of one call's host program, on the CPU. Implements `cutecc.runtime.launch.Host`."""
+
+    ptx: str
+    target: str
+    """What the PTX is made for."""
+    allocations: Sequence[Allocation]
+    """The memory that the call was given."""
+    options: EmulatorOptions
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
+    """Of the call's tensors."""
+    show: Callable[[str], None] | None = None
+    """Takes printed text as it comes."""
+    progress: Progress | None = None
+    launches: list[LaunchSummary] = field(default_factory=list[LaunchSummary])
+    runs: list[BlocksRun] = field(default_factory=list["BlocksRun"])
+    """What came of each launch."""
+    printed: list[str] = field(default_factory=list[str])
+    _notes: list[str] = field(default_factory=list[str])
+    """About what was refused last."""
+
+    def launch(self, launch: Launch) -> int:
+        """Run a kernel to its end; the status is what CUDA gives for a launch that it refuses."""
+        if not fits(launch):
+            return self._refuse(launch, INVALID_VALUE, "a number of it has more bits than CUDA takes")
+        if 0 in launch.grid:
+            check_empty_grid(launch, self.shapes)
+            return 0
+        from cutecc.emulator.launch import load_program
+        from cutecc.emulator.parallel import run_launch
+
+        program = load_program(self.ptx, launch.kernel.name)
+        if refusal := refused(launch, program, self.target):
+            return self._refuse(launch, *refusal)
+        blocks = self._blocks(launch)
+        total = math.prod(launch.grid)
+        chosen = range(total) if blocks is None else blocks
+        tell = functools.partial(self.progress, launch.kernel.name) if self.progress else None
+        run = run_launch(self.ptx, program, launch, self.allocations, chosen, self.options, self._print, tell)
+        self.runs.append(run)
+        cluster = cluster_of(launch)
+        ran = None if blocks is None or len(blocks) == total else tuple(blocks)
+        self.launches.append(
+            LaunchSummary(launch.kernel.name, launch.grid, launch.block, cluster, launch.shared_bytes, ran)
+        )
+        return 0
+
+    def encode_tensor_map(self, tensor_map: TensorMap) -> bytes | int:
+        """The descriptor as the driver makes it."""
+        from cutecc.emulator.tensor_map import encode, fault
+
+        made = encode(tensor_map)
+        if isinstance(made, int):
+            self._notes = [f"the TMA descriptor: {fault(tensor_map) or 'cannot be made'}"]
+        return made
+
+    def print(self, text: str) -> None:
+        """Text of the host function."""
+        self._print(text)
+
+    def explained(self, error: StatusError) -> LaunchError:
+        """A status as CUDA calls it, with what the emulator knows about it."""
+        what = f"launching '{error.kernel}' on the emulator" if error.kernel else "the host program failed"
+        failed = failure(what, error.status, _STATUS_TEXTS.get(error.status, f"CUDA error {error.status}"))
+        failed.notes += self._notes
+        return failed
+
+    def _print(self, text: str) -> None:
+        if text:
+            self.printed.append(text)
+            if self.show is not None:
+                self.show(text)
+
+    def _refuse(self, launch: Launch, status: int, reason: str) -> int:
+        self._notes = [reason, launch_text(launch)]
+        return status
+
+    def _blocks(self, launch: Launch) -> list[int] | None:
+        if self.options.blocks is None:
+            return None
+        if is_cooperative(launch):
+            raise UsageError(
+                f"'{launch.kernel.name}' is launched cooperatively: its blocks may wait for each other, so all run",
+                hints=["leave out the choice of blocks, and give smaller sizes"],
+            )
+        return self.options.blocks.select(launch.grid, cluster_of(launch))
+
+
+def refused(launch: Launch, program: Program, target: str) -> tuple[int, str] | None:
+    """The status with which CUDA refuses a launch, and why; `None` for one that it takes."""
+    for name, sizes, largest in (("grid", launch.grid, _LARGEST_GRID), ("block", launch.block, _LARGEST_BLOCK)):
+        for axis, size, most in zip("xyz", sizes, largest, strict=True):
+            if not 0 < size <= most:
+                return INVALID_VALUE, f"the {name}'s {axis} is {size:,}, and CUDA allows 1 to {most:,}"
+    limits = Target.parse(target).limits
+    threads = math.prod(launch.block)
+    if threads > limits.threads_per_block:
+        return INVALID_VALUE, f"a block has {threads:,} threads, and CUDA allows {limits.threads_per_block:,}"
+    if program.required_block and tuple(program.required_block) != launch.block[: len(program.required_block)]:
+        return INVALID_VALUE, f"the kernel is compiled for blocks of {tuple(program.required_block)} threads"
+    return _refused_memory(launch.kernel, launch.shared_bytes, program, target) or _refused_cluster(launch, target)
+
+
+def _refused_memory(kernel: KernelEntry, dynamic: int, program: Program, target: str) -> tuple[int, str] | None:
+    # What hardware reserves at the start of the window is no part of either number.
+    static = max(0, program.shared_bytes - reserved_shared_bytes(target))
+    limit = Target.parse(target).limits.shared_memory_per_block if kernel.raise_shared_limit else _SHARED_WITHOUT_ASKING
+    if static + dynamic <= limit:
+        return None
+    asks = "" if kernel.raise_shared_limit else " that does not ask for more"
+    return (
+        INVALID_VALUE,
+        f"a block takes {static + dynamic:,} bytes of shared memory ({static:,} static, {dynamic:,} dynamic), and "
+        f"{target} has {limit:,} for a block{asks}",
+    )
+
+
+def _refused_cluster(launch: Launch, target: str) -> tuple[int, str] | None:
+    cluster = cluster_of(launch)
+    size = math.prod(cluster)
+    if size == 1:
+        return None
+    if Target.parse(target) < Target(9, 0):
+        return _NOT_SUPPORTED, f"{target} has no clusters"
+    most = _LARGEST_CLUSTER if launch.kernel.non_portable_cluster else _PORTABLE_CLUSTER
+    if size > most:
+        return _INVALID_CLUSTER, f"a cluster of {size} blocks; this kernel may have {most}"
+    if any(blocks % each for blocks, each in zip(launch.grid, cluster, strict=True)):
+        return INVALID_VALUE, f"the grid {launch.grid} is no multiple of the cluster {cluster}"
+    return None
+
+
+def reserved_shared_bytes(target: str) -> int:
+    """Bytes at the start of a block's shared memory that are the hardware's."""
+    from cutecc.emulator.machine.program import RESERVED_SHARED_BYTES
+
+    return RESERVED_SHARED_BYTES if Target.parse(target) >= Target(9, 0) else 0

@@ -1,0 +1,256 @@
+"""Barriers of a block and of a warp: `bar`, `barrier`, `bar.warp.sync`. The state of a block is in `block_barrier`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from cutecc.emulator.instructions.block_barrier import BARRIERS, REDUCTIONS, Barrier, Barriers, Reduction, barriers_of
+from cutecc.emulator.instructions.operation import Reader, Writer
+from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
+from cutecc.emulator.machine.waiting import Waiting
+from cutecc.ptx.syntax import Operand
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.gang import Gang
+
+ALL_THREADS: Final = np.uint32(0xFFFFFFFF)
+
+
+@instruction("bar.warp.sync")
+def warp_sync(operation: Operation) -> Step:
+    members = operation.reader(operation.operands[0], "u32")
+
+    def step(gang: Gang, lanes: Lanes) -> Waiting | None:
+        named = np.broadcast_to(members(gang), gang.shape)
+        waiting = gang.together(lanes, named, "the other threads of its warp at bar.warp.sync")
+        if waiting is not None:
+            lanes = lanes.only(~waiting.mask)
+            if not lanes.any():
+                return waiting
+        watch = gang.machine.watch
+        if watch.listens:
+            groups = list(_warps(gang, lanes, named))
+            for key, part in groups:
+                watch.release(gang, part, operation, key)
+            for key, part in groups:
+                watch.acquire(gang, part, operation, key)
+        return waiting
+
+    return step
+
+
+def _warps(gang: Gang, lanes: Lanes, members: Array) -> Iterator[tuple[tuple[str, int, int, int], Lanes]]:
+    """Each warp's threads, with the key that they synchronise by."""
+    for row in gang.rows(lanes):
+        mask = np.zeros(gang.shape, np.bool_)
+        mask[row] = lanes.mask[row]
+        named = int(members[row, int(mask[row].argmax())])
+        yield ("warp", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), named), Lanes(mask)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Use:
+    """What an instruction does at a barrier."""
+
+    operation: Operation
+    action: Literal["sync", "arrive", "red"]
+    is_aligned: bool
+    number: Reader
+    threads: Reader | None
+    reduction: Reduction | None = None
+    operand: Reader | None = None
+    write: Writer | None = None
+
+
+@instruction(
+    "bar.{sync,arrive}",
+    "bar.cta.{sync,arrive}",
+    "barrier.{sync,arrive}.aligned?",
+    "barrier.cta.{sync,arrive}.aligned?",
+)
+def synchronise(operation: Operation) -> Step:
+    number, *count = operation.operands
+    action = "arrive" if operation.form.has("arrive") else "sync"
+    return _step(_Use(operation, action, *_common(operation, number, count)))
+
+
+@instruction(
+    "bar.red.{popc,and,or}.{u32,pred}",
+    "bar.cta.red.{popc,and,or}.{u32,pred}",
+    "barrier.red.{popc,and,or}.aligned?.{u32,pred}",
+    "barrier.cta.red.{popc,and,or}.aligned?.{u32,pred}",
+)
+def reduce(operation: Operation) -> Step:
+    result, number, *count, value = operation.operands
+    reduction = next(each for each in REDUCTIONS if operation.form.has(each))
+    write, operand = operation.writer(result, operation.form.type), operation.reader(value, "pred")
+    return _step(_Use(operation, "red", *_common(operation, number, count), reduction, operand, write))
+
+
+def _common(operation: Operation, number: Operand, count: list[Operand]) -> tuple[bool, Reader, Reader | None]:
+    is_aligned = operation.form.opcode == "bar" or operation.form.has("aligned")
+    return is_aligned, operation.reader(number, "u32"), operation.reader(count[0], "u32") if count else None
+
+
+def _step(use: _Use) -> Step:
+    def step(gang: Gang, lanes: Lanes) -> Waiting | None:
+        numbers = np.broadcast_to(use.number(gang), gang.shape)
+        lanes = _existing(use, gang, lanes, numbers)
+        if not lanes.any():
+            return None
+        if _all_are_here(use, gang, lanes, numbers):
+            _pass_together(use, gang, lanes, int(numbers[0, 0]))
+            return None
+        waits = np.zeros(gang.shape, np.bool_)
+        late: Barrier | None = None
+        for barriers, number, row, mask in _parts(gang, lanes, numbers):
+            barrier = barriers[number]
+            waiting = _arrive(use, gang, barrier, row, mask)
+            if waiting.any():
+                waits[row] |= waiting
+                late = barrier
+        # What came last may have completed what others of this step wait for.
+        if late is not None:
+            for barriers, number, row, mask in _parts(gang, Lanes(waits), numbers):
+                waits[row] &= ~_leave(use, gang, barriers[number], row, mask)
+        if late is None or not waits.any():
+            return None
+        barrier = late
+        return Waiting(waits, lambda: barrier.describe())
+
+    return step
+
+
+def _existing(use: _Use, gang: Gang, lanes: Lanes, numbers: Array) -> Lanes:
+    """Without threads that name a barrier that there is not."""
+    wrong = lanes.mask & (numbers >= BARRIERS)
+    if not wrong.any():
+        return lanes
+    gang.machine.fault("barrier", f"names a barrier beyond {BARRIERS - 1}", use.operation, gang, wrong)
+    return lanes.only(~wrong)
+
+
+def _all_are_here(use: _Use, gang: Gang, lanes: Lanes, numbers: Array) -> bool:
+    """Whether the gang is all that is left of its blocks, and comes to one barrier of theirs that nobody waits at."""
+    if not lanes.full or use.threads is not None or use.action != "sync":
+        return False
+    number = numbers[0, 0]
+    if numbers.strides != (0, 0) and not (numbers == number)[lanes.mask].all():
+        return False
+    live = np.logical_or.reduce(gang.alive, axis=1)
+    for barriers, rows in barriers_of(gang):
+        if int(np.count_nonzero(live[rows])) != barriers.block.live_warps or barriers[int(number)].is_used:
+            return False
+    return True
+
+
+def _pass_together(use: _Use, gang: Gang, lanes: Lanes, number: int) -> None:
+    watch = gang.machine.watch
+    if not watch.listens:
+        return
+    for barriers, rows in barriers_of(gang):
+        mask = np.zeros(gang.shape, np.bool_)
+        mask[rows] = lanes.mask[rows]
+        part, barrier = Lanes(mask), barriers[number]
+        watch.release(gang, part, use.operation, barrier.key)
+        watch.acquire(gang, part, use.operation, barrier.key)
+        barrier.phase += 1
+
+
+def _parts(gang: Gang, lanes: Lanes, numbers: Array) -> Iterator[tuple[Barriers, int, int, Mask]]:
+    """By warp and barrier: the block's barriers, the number, the warp's row in the gang, and a mask of its threads."""
+    for barriers, rows in barriers_of(gang):
+        for row in rows:
+            mask = lanes.mask[row]
+            if not mask.any():
+                continue
+            used = numbers[row][mask]
+            for number in {int(each) for each in used} if (used != used[0]).any() else [int(used[0])]:
+                yield barriers, number, int(row), mask & (numbers[row] == number)
+
+
+def _arrive(use: _Use, gang: Gang, barrier: Barrier, row: int, mask: Mask) -> Mask:
+    """Threads of a warp come to a barrier, or look again; those that have to wait."""
+    warp = int(gang.warp_numbers[row, 0])
+    new = mask & ~barrier.is_waiting(warp)
+    if new.any():
+        _check(use, gang, barrier, row, new)
+        lanes = _lanes(gang, row, new)
+        gang.machine.watch.release(gang, lanes, use.operation, barrier.key)
+        if use.operand is not None and use.reduction is not None:
+            values = np.broadcast_to(use.operand(gang), gang.shape)[row][new]
+            barrier.reduce(use.reduction, values)
+        aligned = use.operation if use.is_aligned else None
+        barrier.arrive(warp, new, gang.alive[row], use.action != "arrive", aligned)
+    if barrier.is_deserted(warp, gang.alive[row]):
+        text = f"waits at barrier {barrier.number} with a part of a warp, and the rest exits without coming there"
+        _report(use, gang, row, mask, "divergent-barrier", text)
+    if barrier.settle(warp, gang.alive[row]):
+        gang.machine.changed()
+    return np.zeros(WARP, np.bool_) if use.action == "arrive" else mask & ~_leave(use, gang, barrier, row, mask)
+
+
+def _leave(use: _Use, gang: Gang, barrier: Barrier, row: int, mask: Mask) -> Mask:
+    """Those of a warp's waiting threads whose phase is over; they go on."""
+    warp = int(gang.warp_numbers[row, 0])
+    free = mask & barrier.is_free(warp)
+    if free.any():
+        lanes = _lanes(gang, row, free)
+        phase = barrier.leave(warp, free)
+        gang.machine.watch.acquire(gang, lanes, use.operation, (*barrier.key[:3], phase))
+        if use.write is not None:
+            result = barrier.result(phase)
+            use.write(gang, lanes, np.full(gang.shape, result, np.uint32 if use.reduction == "popc" else np.bool_))
+    return free
+
+
+def _lanes(gang: Gang, row: int, threads: Mask) -> Lanes:
+    mask = np.zeros(gang.shape, np.bool_)
+    mask[row] = threads
+    return Lanes(mask)
+
+
+def _check(use: _Use, gang: Gang, barrier: Barrier, row: int, new: Mask) -> None:
+    """Take up the thread count of the phase, and report misuse."""
+    expected: int | None = None
+    if use.threads is not None:
+        expected = int(np.broadcast_to(use.threads(gang), gang.shape)[row, int(new.argmax())])
+        if expected % WARP or not expected:
+            _report(use, gang, row, new, "barrier", f"gives {expected} threads, which are no multiple of {WARP}")
+            expected = max(-(-expected // WARP), 1) * WARP
+    elif use.action == "arrive":
+        _report(use, gang, row, new, "barrier", "arrives without saying how many threads the barrier is for")
+    if not barrier.has_arrivals:
+        barrier.expected = expected
+    elif barrier.expected != expected:
+        others = "all" if barrier.expected is None else str(barrier.expected)
+        mine = "all" if expected is None else str(expected)
+        text = f"comes to barrier {barrier.number} for {mine} threads, while others wait there for {others}"
+        _report(use, gang, row, new, "barrier", text)
+    warp = int(gang.warp_numbers[row, 0])
+    if use.is_aligned and (elsewhere := barrier.other_instruction(warp, use.operation)) is not None:
+        text = f"comes to barrier {barrier.number} with one part of a warp, another part comes there elsewhere"
+        _report(use, gang, row, new, "divergent-barrier", text, elsewhere)
+
+
+def _report(
+    use: _Use,
+    gang: Gang,
+    row: int,
+    mask: Mask,
+    kind: Literal["barrier", "divergent-barrier"],
+    text: str,
+    elsewhere: Operation | None = None,
+) -> None:
+    machine = gang.machine
+    if machine.collect is None:
+        return
+    lanes = _lanes(gang, row, mask)
+    other = None if elsewhere is None else machine.place(elsewhere, gang, row, None, "where the other part comes to it")
+    machine.report(machine.finding(kind, text, use.operation, gang, lanes.mask, other=other))

@@ -1,0 +1,271 @@
+"""Conversions between number types (PTX ISA, "cvt" and "cvt.pack").
+
+Integers from floats are clamped to their range; a NaN gives 0, or the integer with only the highest bit set where one
+of the two has 64 bits. A NaN result is the format's canonical one.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from cutecc.emulator.instructions.elementwise import elementwise, elementwise_step
+from cutecc.emulator.instructions.form import Form
+from cutecc.emulator.instructions.operation import Operation
+from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.numbers.code import Body, Value
+from cutecc.emulator.numbers.formats import FORMATS, Mode, packed, packed_integer, unpacked
+from cutecc.emulator.numbers.real import WIDE_NAN, clamped, flushed, is_nan, positive
+
+_INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
+_FLOATS = ("f16", "bf16", "f32", "f64")
+_ROUND = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
+_INTEGER_LIST, _FLOAT_LIST = f"{{{','.join(_INTEGERS)}}}", f"{{{','.join(_FLOATS)}}}"
+_NEAR = "{rn,rz,rm,rp}"
+
+
+def is_signed(type_: str) -> bool:
+    return type_.startswith("s")
+
+
+def bits_in(type_: str) -> int:
+    return int("".join(filter(str.isdigit, type_)))
+
+
+def limits(type_: str) -> tuple[int, int]:
+    """The least and the largest integer of the type."""
+    bits = bits_in(type_)
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed(type_) else (0, (1 << bits) - 1)
+
+
+# Integers from integers.
+
+
+@instruction(f"cvt.sat?.{_INTEGER_LIST}.{_INTEGER_LIST}")
+def integer_from_integer(operation: Operation) -> Step:
+    form = operation.form
+    to, source = form.modifiers[-2:]
+    least, largest = limits(to)
+
+    def body(a: Value) -> Value:
+        if form.has("sat"):
+            wide = a.resize("i128", is_signed(source))
+            a = wide.most(least, signed=True).least(largest, signed=True)
+        return a.resize(f"i{bits_in(to)}", is_signed(source))
+
+    return elementwise_step(operation, body, [to], [source])
+
+
+# Floats from integers.
+
+
+@instruction(f"cvt.{_NEAR}.sat?.{_FLOAT_LIST}.{_INTEGER_LIST}")
+def float_from_integer(operation: Operation) -> Step:
+    form = operation.form
+    to, source = form.modifiers[-2:]
+    format_, mode = FORMATS[to], cast(Mode, form.modifiers[0])
+
+    def body(a: Value) -> Value:
+        bits = packed_integer(a, format_, mode, is_signed(source)).resize(f"i{format_.width}")
+        return clamped(bits, format_) if form.has("sat") else bits
+
+    return elementwise_step(operation, body, [to], [source], "rn")
+
+
+# Integers from floats.
+
+
+@instruction(f"cvt.{{rni,rzi,rmi,rpi}}.ftz?.sat?.{_INTEGER_LIST}.{_FLOAT_LIST}")
+def integer_from_float(operation: Operation) -> Step:
+    form = operation.form
+    to, source = form.modifiers[-2:]
+    least, largest = limits(to)
+    nan = 1 << (bits_in(to) - 1) if "f64" in source or bits_in(to) == 64 else 0
+
+    def body(a: Value) -> Value:
+        if form.has("ftz") and source == "f32":
+            a = flushed(a, FORMATS["f32"])
+        value = a.code.call(_ROUND[form.modifiers[0]], "double", unpacked(a, FORMATS[source]))
+        low, high = value.compare("olt", value.real(float(least))), value.compare("oge", value.real(float(largest + 1)))
+        inside = (low | high | value.is_nan()).then(value.real(0.0), value)
+        found = inside.integer("i64", signed=is_signed(to))
+        found = low.then(least, high.then(largest, found))
+        return value.is_nan().then(nan, found).resize(f"i{bits_in(to)}")
+
+    return elementwise_step(operation, body, [to], [source], "rn")
+
+
+# Floats from floats.
+
+
+@instruction(f"cvt.{{rn,rz,rm,rp,rni,rzi,rmi,rpi}}?.relu?.satfinite?.ftz?.sat?.{_FLOAT_LIST}.{_FLOAT_LIST}")
+def float_from_float(operation: Operation) -> Step:
+    form = operation.form
+    to, source = form.modifiers[-2:]
+
+    def body(a: Value) -> Value:
+        if form.has("ftz") and source == "f32":
+            a = flushed(a, FORMATS["f32"])
+        return converted(form, a, source, to)
+
+    return elementwise_step(operation, body, [to], [source], "rn")
+
+
+def converted(form: Form, a: Value, source: str, to: str) -> Value:
+    """The bits of one float as another, with what the form says."""
+    target = FORMATS[to]
+    bits = _rounded(form, a, source, to)
+    if form.has("sat"):
+        bits = clamped(bits, target)
+    if form.has("relu"):
+        bits = positive(bits, target)
+    return flushed(bits, target) if form.has("ftz") and to == "f32" else bits
+
+
+def _rounded(form: Form, a: Value, source: str, to: str) -> Value:
+    target = FORMATS[to]
+    whole = _ROUND.get(form.one_of(*_ROUND))
+    if source == to and not whole:
+        return a
+    if (source, to) == ("bf16", "f32") and not whole:
+        return a.resize("i32") << 16
+    value = unpacked(a, FORMATS[source])
+    if whole:
+        value = a.code.call(whole, "double", value)
+    if to == "f64":
+        return value.bits()
+    mode = cast(Mode, form.one_of("rna", "rn", "rz", "rm", "rp", default="rn"))
+    finite = form.has("satfinite")
+    bits = packed(value, target, mode, finite).resize(f"i{target.width}")
+    return bits
+
+
+@elementwise("cvt.{rn,rz,rna}.relu?.satfinite?.relu?.tf32.f32", "b32", "f32", "rn")
+def tf32(form: Form) -> Body:
+    """The low 13 bits of the result are 0; a NaN is `0x7fffffff`."""
+    format_ = FORMATS["tf32"]
+
+    def body(a: Value) -> Value:
+        mode = cast(Mode, form.modifiers[0])
+        bits = packed(unpacked(a, FORMATS["f32"]), format_, mode, form.has("satfinite")).resize("i32") << 13
+        if form.has("relu"):
+            bits = bits.most(0, signed=True)
+        return is_nan(a, FORMATS["f32"]).then(0x7FFFFFFF, bits)
+
+    return body
+
+
+# Two floats in one register.
+
+_SMALL = ("e4m3", "e5m2", "e2m1", "e2m3", "e3m2")
+_SMALL_PAIRS = "{e4m3x2,e5m2x2,e2m1x2,e2m3x2,e3m2x2}"
+
+
+def _held(name: str) -> str:
+    """The bits type that holds two values of a format: each takes a byte, but those of 4 bits share one."""
+    return {"f16": "b32", "bf16": "b32", "e2m1": "b8"}.get(name, "b16")
+
+
+def _narrowed(form: Form, values: list[tuple[Value, str]], to: str) -> Value:
+    """These values, the lowest first, in the format, in one register."""
+    part = {"f16": 16, "bf16": 16, "e2m1": 4}.get(to, 8)
+    target = FORMATS[to]
+    mode = cast(Mode, form.one_of("rz", default="rn"))
+    result = None
+    for index, (bits, source) in enumerate(values):
+        found = packed(unpacked(bits, FORMATS[source]), target, mode, form.has("satfinite"))
+        if form.has("relu"):
+            negative = ((found >> (target.width - 1)) & 1).differs(0)
+            found = negative.then(0, found)
+        found = found << (part * index)
+        result = found if result is None else result | found
+    assert result is not None
+    return result.resize(f"i{part * len(values)}")
+
+
+@elementwise("cvt.{rn,rz}.relu?.satfinite?.relu?.{f16x2,bf16x2}.f32", "T2", "f32 f32", "rn")
+def halves_from_floats(form: Form) -> Body:
+    """`a` becomes the upper half."""
+    return lambda a, b: _narrowed(form, [(b, "f32"), (a, "f32")], form.modifiers[-2].removesuffix("x2"))
+
+
+for _name in _SMALL:
+
+    @elementwise(f"cvt.rn.relu?.satfinite.relu?.{_name}x2.f32", _held(_name), "f32 f32", "rn")
+    def small_from_floats(form: Form) -> Body:
+        return lambda a, b: _narrowed(form, [(b, "f32"), (a, "f32")], form.modifiers[-2].removesuffix("x2"))
+
+    @elementwise(f"cvt.rn.relu?.satfinite.relu?.{_name}x2.{{f16x2,bf16x2}}", _held(_name), "b32", "rn")
+    def small_from_halves(form: Form) -> Body:
+        source = form.type.removesuffix("x2")
+
+        def body(a: Value) -> Value:
+            pair = [(a.resize("i16"), source), ((a >> 16).resize("i16"), source)]
+            return _narrowed(form, pair, form.modifiers[-2].removesuffix("x2"))
+
+        return body
+
+    @elementwise(f"cvt.rn.relu?.{{f16x2,bf16x2}}.{_name}x2", "b32", _held(_name), "rn")
+    def halves_from_small(form: Form) -> Body:
+        source = form.type.removesuffix("x2")
+
+        def body(a: Value) -> Value:
+            format_ = FORMATS[source]
+            part = 4 if source == "e2m1" else 8
+            mask = (1 << format_.width) - 1
+            pair = [((a >> (part * index)) & mask, source) for index in range(2)]
+            return _narrowed(form, pair, form.modifiers[-2].removesuffix("x2"))
+
+        return body
+
+
+# Powers of two: `ue8m0` is the exponent of an f32, 0xff a NaN; the sign is left out.
+
+
+@elementwise("cvt.{rz,rp}.satfinite?.ue8m0x2.f32", "b16", "f32 f32", "rn")
+def powers_from_floats(form: Form) -> Body:
+    return lambda a, b: _power(form, b).resize("i16") | (_power(form, a) << 8).resize("i16")
+
+
+@elementwise("cvt.{rz,rp}.satfinite?.ue8m0x2.bf16x2", "b16", "b32", "rn")
+def powers_from_halves(form: Form) -> Body:
+    return lambda a: _power(form, a << 16).resize("i16") | (_power(form, a & 0xFFFF0000) << 8).resize("i16")
+
+
+@elementwise("cvt.rn.bf16x2.ue8m0x2", "b32", "b16", "rn")
+def halves_from_powers(form: Form) -> Body:
+    def body(a: Value) -> Value:
+        codes = [(a & 0xFF).resize("i32"), (a >> 8).resize("i32")]
+        low, high = (code.same(0xFF).then(0x7FFF, code.same(0).then(0x40, code << 7)) for code in codes)
+        return low | (high << 16)
+
+    return body
+
+
+def _power(form: Form, bits: Value) -> Value:
+    size = bits & 0x7FFFFFFF
+    code = size >> 23
+    if form.has("rp"):
+        # 2^-127, the least, is a subnormal f32.
+        least = size.above(0x400000).resize("i32")
+        code = code.same(0).then(least, code + (size & 0x7FFFFF).differs(0).resize("i32"))
+    largest = 0xFE if form.has("satfinite") else 0xFF
+    return size.above(0x7F800000).then(0xFF, code.least(largest))
+
+
+# Integers packed with saturation.
+
+
+@instruction("cvt.pack.sat.{u16,s16}.s32", "cvt.pack.sat.{u2,s2,u4,s4,u8,s8}.s32.b32")
+def pack(operation: Operation) -> Step:
+    """`b` lowest, `a` above it, and above both the low bits of `c`."""
+    to = operation.form.modifiers[2]
+    least, largest = limits(to)
+    bits = bits_in(to)
+
+    def body(a: Value, b: Value, *others: Value) -> Value:
+        mask = (1 << bits) - 1
+        high, low = (each.most(least, signed=True).least(largest, signed=True) & mask for each in (a, b))
+        result = low | (high << bits)
+        return result | (others[0] << (2 * bits)) if others else result
+
+    return elementwise_step(operation, body, ["b32"], ["s32", "s32", "b32"][: len(operation.operands) - 1])

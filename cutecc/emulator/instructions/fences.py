@@ -1,0 +1,36 @@
+"""Fences. Memory of the emulator is always consistent: a fence only orders what checks see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutecc.emulator.instructions.table import Step, instruction
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.lanes import Lanes
+    from cutecc.emulator.machine.waiting import Waiting
+
+_SCOPE = "{cta,cluster,gpu,sys}"
+_GENERIC_TO_ASYNC = "fence.proxy.async::generic"
+
+
+@instruction(
+    "membar.{cta,gl,sys}",
+    f"fence.{{sc,acq_rel,acquire,release}}?.{_SCOPE}",
+    f"fence.{{acquire,release}}.sync_restrict::{{shared::cta,shared::cluster}}.{_SCOPE}",
+    "fence.mbarrier_init.release.cluster",
+    "membar.proxy.{alias,async}",
+    "fence.proxy.alias",
+    "fence.proxy.async.{global,shared::cta,shared::cluster}?",
+    f"{_GENERIC_TO_ASYNC}.{{acquire,release}}.sync_restrict::{{shared::cta,shared::cluster}}.{_SCOPE}",
+    f"fence.proxy.tensormap::generic.{{acquire,release}}.{_SCOPE}",
+)
+def fence(operation: Operation) -> Step:
+    """The operands of a fence of descriptors say which one; a fence of the emulator orders them all."""
+
+    def step(gang: Gang, lanes: Lanes) -> Waiting | None:
+        gang.machine.watch.fence(gang, lanes, operation)
+
+    return step

@@ -1,0 +1,299 @@
+"""Floating-point arithmetic of `f32` and `f64` (PTX ISA, "Floating Point Instructions").
+
+A NaN result is `0x7fffffff` in `f32`; `f64` keeps the payload of an operand. What the manual calls approximate is
+rounded to nearest here, from a result in `f64`: within the manual's bounds, and not always what hardware gives. The
+bounds: `rcp` 1 ulp, `div.approx` and `div.full` 2 ulp, `rsqrt` 2^-22.9, `sqrt` 2^-23, `ex2` 2^-22.5 and `tanh` 2^-11
+relative, `lg2` 2^-22, `sin` and `cos` 2^-20.5 absolute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cutecc.emulator.instructions.elementwise import elementwise, elementwise_step
+from cutecc.emulator.instructions.form import Form
+from cutecc.emulator.instructions.operation import Operation
+from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.numbers.code import Body, Value
+from cutecc.emulator.numbers.formats import FORMATS, Format
+from cutecc.emulator.numbers.functions import exp2, library, tanh
+from cutecc.emulator.numbers.packed import halves
+from cutecc.emulator.numbers.real import (
+    canonical,
+    clamped,
+    extreme,
+    flushed,
+    in_double,
+    magnitude,
+    wide_result,
+)
+
+_F32, _F64 = FORMATS["f32"], FORMATS["f64"]
+_ROUND = "{rn,rz,rm,rp}"
+
+
+def single(form: Form, compute: Callable[..., Value]) -> Body:
+    """A body on `f32` bits of a function of `float`s, with the form's `.ftz` and `.sat`."""
+
+    def body(*operands: Value) -> Value:
+        if form.has("ftz"):
+            operands = tuple(flushed(each, _F32) for each in operands)
+        return finished(form, compute(*[each.float() for each in operands]))
+
+    return body
+
+
+def finished(form: Form, value: Value) -> Value:
+    """The bits of a `float` result."""
+    bits = value.bits()
+    bits = clamped(bits, _F32) if form.has("sat") else value.is_nan().then(_F32.nan, bits)
+    return flushed(bits, _F32) if form.has("ftz") else bits
+
+
+def double(compute: Callable[..., Value]) -> Body:
+    """A body on `f64` bits of a function of `double`s."""
+
+    def body(*operands: Value) -> Value:
+        values = [each.float() for each in operands]
+        return wide_result(compute(*values), *values)
+
+    return body
+
+
+def approximate(form: Form, compute: Callable[[Value], Value]) -> Body:
+    """A body on `f32` bits of a function of a `double`."""
+    return single(form, lambda x: compute(x.widen()).narrow())
+
+
+# Sums and products.
+
+_BINARY: dict[str, Callable[[Value, Value], Value]] = {
+    "add": lambda a, b: a.fadd(b),
+    "sub": lambda a, b: a.fsub(b),
+    "mul": lambda a, b: a.fmul(b),
+}
+
+
+for _opcode in _BINARY:
+
+    @elementwise(f"{_opcode}.{_ROUND}?.ftz?.sat?.f32")
+    def binary(form: Form) -> Body:
+        return single(form, _BINARY[form.opcode])
+
+    @elementwise(f"{_opcode}.{_ROUND}?.ftz?.f32x2")
+    def binary_pair(form: Form) -> Body:
+        return halves(single(form, _BINARY[form.opcode]))
+
+    @elementwise(f"{_opcode}.{_ROUND}?.f64")
+    def binary_double(form: Form) -> Body:
+        return double(_BINARY[form.opcode])
+
+
+@elementwise(f"fma.{_ROUND}.ftz?.sat?.f32", operands="T T T")
+@elementwise(f"mad.{_ROUND}?.ftz?.sat?.f32", operands="T T T")
+def fma(form: Form) -> Body:
+    return single(form, lambda a, b, c: a.fma(b, c))
+
+
+@elementwise(f"fma.{_ROUND}.ftz?.f32x2", operands="T T T")
+def fma_pair(form: Form) -> Body:
+    return halves(single(form, lambda a, b, c: a.fma(b, c)))
+
+
+@elementwise(f"fma.{_ROUND}.f64", operands="T T T")
+@elementwise(f"mad.{_ROUND}?.f64", operands="T T T")
+def fma_double(form: Form) -> Body:
+    return double(lambda a, b, c: a.fma(b, c))
+
+
+@elementwise(f"add.{_ROUND}?.sat?.f32.{{f16,bf16}}", "f32", "T f32")
+@elementwise(f"sub.{_ROUND}?.sat?.f32.{{f16,bf16}}", "f32", "T f32")
+def mixed(form: Form) -> Body:
+    def body(a: Value, b: Value) -> Value:
+        return finished(form, _BINARY[form.opcode](in_double(a, form.type).narrow(), b.float()))
+
+    return body
+
+
+@elementwise(f"fma.{_ROUND}.sat?.f32.{{f16,bf16}}", "f32", "T T f32")
+def mixed_fma(form: Form) -> Body:
+    def body(a: Value, b: Value, c: Value) -> Value:
+        first, second = in_double(a, form.type).narrow(), in_double(b, form.type).narrow()
+        return finished(form, first.fma(second, c.float()))
+
+    return body
+
+
+# Signs and choices.
+
+
+@elementwise("abs.ftz?.f32", operands="T")
+def absolute(form: Form) -> Body:
+    return lambda a: canonical(magnitude(flushed(a, _F32) if form.has("ftz") else a, _F32), _F32)
+
+
+@elementwise("neg.ftz?.f32", operands="T")
+def negative(form: Form) -> Body:
+    return lambda a: canonical((flushed(a, _F32) if form.has("ftz") else a) ^ (1 << 31), _F32)
+
+
+@elementwise("abs.f64", operands="T")
+def absolute_double(form: Form) -> Body:
+    return lambda a: magnitude(a, _F64)
+
+
+@elementwise("neg.f64", operands="T")
+def negative_double(form: Form) -> Body:
+    return lambda a: a ^ (1 << 63)
+
+
+@elementwise("copysign.{f32,f64}")
+def copysign(form: Form) -> Body:
+    """The sign of `a`, the magnitude of `b`."""
+    format_ = FORMATS[form.type]
+    return lambda a, b: (a & (1 << (format_.width - 1))) | magnitude(b, format_)
+
+
+@instruction(*(f"{opcode}.ftz?.NaN?.xorsign?.abs?.f32" for opcode in ("min", "max")), "min.f64", "max.f64")
+def choose(operation: Operation) -> Step:
+    """Of two, or of three, whose magnitudes count with `.abs` alone."""
+    form = operation.form
+    count = len(operation.operands) - 1
+    body = choice(form, FORMATS[form.type])
+    return elementwise_step(operation, body, [form.type], [form.type] * count)
+
+
+def choice(form: Form, format_: Format) -> Body:
+    """`min` and `max`."""
+
+    def body(*operands: Value) -> Value:
+        if form.has("ftz"):
+            operands = tuple(flushed(each, format_) for each in operands)
+        if form.has("abs") and not form.has("xorsign"):
+            operands = tuple(magnitude(each, format_) for each in operands)
+        found = operands[0]
+        for other in operands[1:]:
+            found = extreme(found, other, format_, form.opcode == "max", form.has("NaN"), form.has("xorsign"))
+        return found
+
+    return body
+
+
+@elementwise("testp.{finite,infinite,number,notanumber,normal,subnormal}.{f32,f64}", "pred", "T")
+def testp(form: Form) -> Body:
+    format_ = FORMATS[form.type]
+
+    def body(a: Value) -> Value:
+        size = magnitude(a, format_)
+        least = 1 << format_.mantissa
+        return {
+            "finite": lambda: size.below(format_.infinity),
+            "infinite": lambda: size.same(format_.infinity),
+            "number": lambda: size.at_most(format_.infinity),
+            "notanumber": lambda: size.above(format_.infinity),
+            "normal": lambda: (size - least).below(format_.infinity - least),
+            "subnormal": lambda: (size - 1).below(least - 1),
+        }[form.modifiers[0]]()
+
+    return body
+
+
+# Quotients and roots.
+
+
+@elementwise(f"div.{_ROUND}.ftz?.f32")
+@elementwise("div.full.ftz?.f32")
+def div(form: Form) -> Body:
+    return single(form, lambda a, b: a.fdiv(b))
+
+
+@elementwise("div.approx.ftz?.f32")
+def div_approximate(form: Form) -> Body:
+    """A divisor beyond 2^126 has the reciprocal 0."""
+
+    def divide(a: Value, b: Value) -> Value:
+        huge = magnitude(b.bits(), _F32).above(0x7E800000)
+        zero = (b.bits() & (1 << 31)).float()
+        return huge.then(a.fmul(zero), a.fdiv(b))
+
+    return single(form, divide)
+
+
+@elementwise(f"div.{_ROUND}.f64")
+def div_double(form: Form) -> Body:
+    return double(lambda a, b: a.fdiv(b))
+
+
+@elementwise(f"rcp.{_ROUND}.ftz?.f32", operands="T")
+@elementwise("rcp.approx.ftz?.f32", operands="T")
+def rcp(form: Form) -> Body:
+    return single(form, lambda a: a.real(1.0).fdiv(a))
+
+
+@elementwise(f"rcp.{_ROUND}.f64", operands="T")
+def rcp_double(form: Form) -> Body:
+    return double(lambda a: a.real(1.0).fdiv(a))
+
+
+@elementwise(f"sqrt.{_ROUND}.ftz?.f32", operands="T")
+@elementwise("sqrt.approx.ftz?.f32", operands="T")
+def sqrt(form: Form) -> Body:
+    return single(form, lambda a: a.sqrt())
+
+
+@elementwise(f"sqrt.{_ROUND}.f64", operands="T")
+def sqrt_double(form: Form) -> Body:
+    return double(lambda a: a.sqrt())
+
+
+@elementwise("rsqrt.approx.ftz?.f32", operands="T")
+def rsqrt(form: Form) -> Body:
+    return approximate(form, lambda a: a.real(1.0).fdiv(a.sqrt()))
+
+
+@elementwise("rsqrt.approx.f64", operands="T")
+def rsqrt_double(form: Form) -> Body:
+    return double(lambda a: a.real(1.0).fdiv(a.sqrt()))
+
+
+@elementwise("rcp.approx.ftz.f64", operands="T")
+@elementwise("rsqrt.approx.ftz.f64", operands="T")
+def gross(form: Form) -> Body:
+    """Only the upper word of the operand counts, and the lower word of the result is 0."""
+
+    def body(a: Value) -> Value:
+        value = flushed(a & (0xFFFFFFFF << 32), _F64).float()
+        root = value.sqrt() if form.opcode == "rsqrt" else value
+        found = root.real(1.0).fdiv(root)
+        upper = flushed(found.bits(), _F64) & (0xFFFFFFFF << 32)
+        return found.is_nan().then(0x7FFFFFFF << 32, upper)
+
+    return body
+
+
+# Functions.
+
+
+@elementwise("ex2.approx.ftz?.f32", operands="T")
+def ex2(form: Form) -> Body:
+    return approximate(form, exp2)
+
+
+@elementwise("lg2.approx.ftz?.f32", operands="T")
+def lg2(form: Form) -> Body:
+    return approximate(form, lambda x: library("log2", x))
+
+
+@elementwise("sin.approx.ftz?.f32", operands="T")
+def sin(form: Form) -> Body:
+    return approximate(form, lambda x: library("sin", x))
+
+
+@elementwise("cos.approx.ftz?.f32", operands="T")
+def cos(form: Form) -> Body:
+    return approximate(form, lambda x: library("cos", x))
+
+
+@elementwise("tanh.approx.f32", operands="T")
+def hyperbolic_tangent(form: Form) -> Body:
+    return approximate(form, tanh)

@@ -1,0 +1,114 @@
+"""Arithmetic of `f16` and `bf16`, one or two in a register (PTX ISA, "Half Precision Floating Point Instructions").
+
+Computed in `double`, which holds sums and products of both exactly enough, and rounded once. A NaN result is `0x7fff`.
+`ex2` and `tanh` are rounded to nearest from `double`; the manual's bounds are 2^-9.9 (`ex2.f16`), 2^-7 (`ex2.bf16`),
+2^-10.987 (`tanh.f16`) and 2^-8 (`tanh.bf16`) relative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cutecc.emulator.instructions.elementwise import elementwise
+from cutecc.emulator.instructions.floating import choice
+from cutecc.emulator.instructions.form import Form
+from cutecc.emulator.numbers.code import Body, Value
+from cutecc.emulator.numbers.formats import FORMATS, Format, add_to_odd
+from cutecc.emulator.numbers.functions import exp2, tanh
+from cutecc.emulator.numbers.packed import halves
+from cutecc.emulator.numbers.real import canonical, clamped, flushed, from_double, in_double, magnitude, positive
+
+_TYPES = "{f16,f16x2,bf16,bf16x2}"
+_OUT_OF_BOUNDS = 0xFFFF
+"""The NaN that says that a value was out of bounds of a tensor."""
+
+
+def format_of(form: Form) -> Format:
+    return FORMATS[form.type.removesuffix("x2")]
+
+
+def each_half(form: Form, body: Body) -> Body:
+    """The body for one value, or for both of a register."""
+    return halves(body) if form.type.endswith("x2") else body
+
+
+def in_doubles(form: Form, compute: Callable[..., Value]) -> Body:
+    """A body of a function of `double`s, with the form's `.ftz`, `.sat` and `.relu`."""
+    name, format_ = form.type.removesuffix("x2"), format_of(form)
+
+    def body(*operands: Value) -> Value:
+        if form.has("ftz") and name == "f16":
+            operands = tuple(flushed(each, format_) for each in operands)
+        bits = from_double(compute(*[in_double(each, name) for each in operands]), name)
+        if form.has("sat"):
+            bits = clamped(bits, format_)
+        if form.has("relu"):
+            bits = positive(bits, format_)
+        return flushed(bits, format_) if form.has("ftz") and name == "f16" else bits
+
+    return each_half(form, body)
+
+
+@elementwise(f"add.rn?.ftz?.sat?.{_TYPES}")
+def add(form: Form) -> Body:
+    return in_doubles(form, lambda a, b: add_to_odd(a, b))
+
+
+@elementwise(f"sub.rn?.ftz?.sat?.{_TYPES}")
+def sub(form: Form) -> Body:
+    return in_doubles(form, lambda a, b: add_to_odd(a, (b.bits() ^ (1 << 63)).float()))
+
+
+@elementwise(f"mul.rn?.ftz?.sat?.{_TYPES}")
+def mul(form: Form) -> Body:
+    return in_doubles(form, lambda a, b: a.fmul(b))
+
+
+@elementwise(f"fma.rn.ftz?.sat?.relu?.{_TYPES}", operands="T T T")
+def fma(form: Form) -> Body:
+    return in_doubles(form, lambda a, b, c: add_to_odd(a.fmul(b), c))
+
+
+@elementwise(f"fma.rn.oob.relu?.{_TYPES}", operands="T T T")
+def fma_in_bounds(form: Form) -> Body:
+    """0 where a factor was out of bounds of its tensor."""
+    single = Form(form.opcode, (*form.modifiers[:-1], form.type.removesuffix("x2")))
+    compute = in_doubles(single, lambda a, b, c: add_to_odd(a.fmul(b), c))
+
+    def body(a: Value, b: Value, c: Value) -> Value:
+        result = compute(a, b, c)
+        assert isinstance(result, Value)
+        return (a.same(_OUT_OF_BOUNDS) | b.same(_OUT_OF_BOUNDS)).then(0, result)
+
+    return each_half(form, body)
+
+
+@elementwise(f"abs.ftz?.{_TYPES}", operands="T")
+def absolute(form: Form) -> Body:
+    return each_half(form, lambda a: _signless(form, magnitude(a, format_of(form))))
+
+
+@elementwise(f"neg.ftz?.{_TYPES}", operands="T")
+def negative(form: Form) -> Body:
+    return each_half(form, lambda a: _signless(form, a ^ 0x8000))
+
+
+def _signless(form: Form, bits: Value) -> Value:
+    bits = canonical(bits, format_of(form))
+    return flushed(bits, format_of(form)) if form.has("ftz") else bits
+
+
+@elementwise(f"min.ftz?.NaN?.xorsign?.abs?.{_TYPES}")
+@elementwise(f"max.ftz?.NaN?.xorsign?.abs?.{_TYPES}")
+def choose(form: Form) -> Body:
+    return each_half(form, choice(form, format_of(form)))
+
+
+@elementwise(f"ex2.approx.ftz?.{_TYPES}", operands="T")
+def ex2(form: Form) -> Body:
+    return in_doubles(form, exp2)
+
+
+@elementwise(f"tanh.approx.{_TYPES}", operands="T")
+def hyperbolic_tangent(form: Form) -> Body:
+    return in_doubles(form, tanh)

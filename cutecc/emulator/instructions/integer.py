@@ -1,0 +1,338 @@
+"""Integer arithmetic (PTX ISA, "Integer Arithmetic Instructions")."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cutecc.emulator.instructions.elementwise import elementwise
+from cutecc.emulator.instructions.form import Form
+from cutecc.emulator.numbers.code import Body, Value
+from cutecc.emulator.numbers.packed import halves
+
+_WIDE = {"16": "32", "32": "64"}
+
+
+def is_signed(form: Form) -> bool:
+    return form.type.startswith("s")
+
+
+@elementwise("add.{u16,s16,u32,s32,u64,s64}")
+def add(form: Form) -> np.ufunc:
+    return np.add
+
+
+@elementwise("sub.{u16,s16,u32,s32,u64,s64}")
+def sub(form: Form) -> np.ufunc:
+    return np.subtract
+
+
+@elementwise("add.sat.s32")
+def add_saturating(form: Form) -> Body:
+    return lambda a, b: a.code.call("sadd.sat", a.type, a, b)
+
+
+@elementwise("sub.sat.s32")
+def sub_saturating(form: Form) -> Body:
+    return lambda a, b: a.code.call("ssub.sat", a.type, a, b)
+
+
+@elementwise("add.{u16x2,s16x2}")
+def add_halves(form: Form) -> Body:
+    return halves(lambda a, b: a + b)
+
+
+@elementwise("sub.{u16x2,s16x2}")
+def sub_halves(form: Form) -> Body:
+    return halves(lambda a, b: a - b)
+
+
+@elementwise("neg.{s16,s32,s64}", operands="T")
+def neg(form: Form) -> np.ufunc:
+    return np.negative
+
+
+@elementwise("abs.{s16,s32,s64}", operands="T")
+def absolute(form: Form) -> Body:
+    return lambda a: a.below(0, signed=True).then(-a, a)
+
+
+# Products.
+
+
+@elementwise("mul.lo.{u16,s16,u32,s32,u64,s64}")
+def mul_low(form: Form) -> np.ufunc:
+    return np.multiply
+
+
+@elementwise("mul.hi.{u16,s16,u32,s32,u64,s64}")
+def mul_high(form: Form) -> Body:
+    return lambda a, b: high_half(a, b, is_signed(form))
+
+
+@elementwise("mad.lo.{u16,s16,u32,s32,u64,s64}", operands="T T T")
+def mad_low(form: Form) -> Body:
+    return lambda a, b, c: a * b + c
+
+
+@elementwise("mad.hi.sat?.{u16,s16,u32,s32,u64,s64}", operands="T T T")
+def mad_high(form: Form) -> Body:
+    def body(a: Value, b: Value, c: Value) -> Value:
+        high = high_half(a, b, is_signed(form))
+        return a.code.call("sadd.sat", a.type, high, c) if form.has("sat") else high + c
+
+    return body
+
+
+for _narrow, _double in _WIDE.items():
+
+    @elementwise(f"mul.wide.{{u{_narrow},s{_narrow}}}", f"b{_double}")
+    def mul_wide(form: Form) -> Body:
+        return lambda a, b: full_product(a, b, is_signed(form))
+
+    @elementwise(f"mad.wide.{{u{_narrow},s{_narrow}}}", f"b{_double}", f"T T b{_double}")
+    def mad_wide(form: Form) -> Body:
+        return lambda a, b, c: full_product(a, b, is_signed(form)) + c
+
+
+@elementwise("mul24.{lo,hi}.{u32,s32}")
+def mul24(form: Form) -> Body:
+    return lambda a, b: _product24(form, a, b)
+
+
+@elementwise("mad24.{lo,hi}.sat?.{u32,s32}", operands="T T T")
+def mad24(form: Form) -> Body:
+    def body(a: Value, b: Value, c: Value) -> Value:
+        product = _product24(form, a, b)
+        return a.code.call("sadd.sat", a.type, product, c) if form.has("sat") else product + c
+
+    return body
+
+
+def full_product(a: Value, b: Value, signed: bool) -> Value:
+    """Of twice the width."""
+    wide = f"i{2 * a.width}"
+    return a.resize(wide, signed) * b.resize(wide, signed)
+
+
+def high_half(a: Value, b: Value, signed: bool) -> Value:
+    """The upper half of the product."""
+    return (full_product(a, b, signed) >> a.width).resize(a.type)
+
+
+def _product24(form: Form, a: Value, b: Value) -> Value:
+    """Of the low 24 bits: the low 32 of the 48 bits, or the high 32."""
+    wide = [
+        (each.resize("i64") << 40).sign_shift(40) if is_signed(form) else each.resize("i64") & 0xFFFFFF for each in (a, b)
+    ]
+    product = wide[0] * wide[1]
+    return (product >> 16 if form.has("hi") else product).resize("i32")
+
+
+@elementwise("sad.{u16,s16,u32,s32,u64,s64}", operands="T T T")
+def sad(form: Form) -> Body:
+    signed = is_signed(form)
+    return lambda a, b, c: a.most(b, signed) - a.least(b, signed) + c
+
+
+# Division: by 0, what hardware gives is all ones; the most negative number divided by -1 is itself.
+
+
+@elementwise("div.{u16,s16,u32,s32,u64,s64}")
+def div(form: Form) -> Body:
+    return lambda a, b: divided(a, b, is_signed(form))[0]
+
+
+@elementwise("rem.{u16,s16,u32,s32,u64,s64}")
+def rem(form: Form) -> Body:
+    return lambda a, b: divided(a, b, is_signed(form))[1]
+
+
+def divided(a: Value, b: Value, signed: bool) -> tuple[Value, Value]:
+    """Quotient toward zero, and remainder with the sign of `a`."""
+    none = b.same(0)
+    if not signed:
+        by = none.then(1, b)
+        return none.then(-1, a.unsigned_div(by)), none.then(-1, a.unsigned_rem(by))
+    minus_a, minus_b = a.below(0, signed=True), b.below(0, signed=True)
+    size, by = minus_a.then(-a, a), none.then(1, minus_b.then(-b, b))
+    quotient = size.unsigned_div(by)
+    remainder = size - quotient * by
+    signed_quotient = (minus_a ^ minus_b).then(-quotient, quotient)
+    return none.then(-1, signed_quotient), none.then(-1, minus_a.then(-remainder, remainder))
+
+
+# Choices.
+
+
+@elementwise("min.{u16,s16,u32,s32,u64,s64}")
+def least(form: Form) -> Body:
+    return lambda a, b: a.least(b, is_signed(form))
+
+
+@elementwise("max.{u16,s16,u32,s32,u64,s64}")
+def most(form: Form) -> Body:
+    return lambda a, b: a.most(b, is_signed(form))
+
+
+@elementwise("min.relu.s32")
+def least_relu(form: Form) -> Body:
+    return lambda a, b: a.least(b, signed=True).most(0, signed=True)
+
+
+@elementwise("max.relu.s32")
+def most_relu(form: Form) -> Body:
+    return lambda a, b: a.most(b, signed=True).most(0, signed=True)
+
+
+@elementwise("min.relu?.{u16x2,s16x2}")
+def least_halves(form: Form) -> Body:
+    signed = is_signed(form)
+    return halves(lambda a, b: _relu(form, a.least(b, signed)))
+
+
+@elementwise("max.relu?.{u16x2,s16x2}")
+def most_halves(form: Form) -> Body:
+    signed = is_signed(form)
+    return halves(lambda a, b: _relu(form, a.most(b, signed)))
+
+
+def _relu(form: Form, value: Value) -> Value:
+    return value.most(0, signed=True) if form.has("relu") else value
+
+
+# Bits.
+
+
+@elementwise("popc.{b32,b64}", "u32", "T")
+def popc(form: Form) -> Body:
+    return lambda a: a.ones().resize("i32")
+
+
+@elementwise("clz.{b32,b64}", "u32", "T")
+def clz(form: Form) -> Body:
+    return lambda a: a.leading_zeros().resize("i32")
+
+
+@elementwise("bfind.shiftamt?.{u32,s32,u64,s64}", "u32", "T")
+def bfind(form: Form) -> Body:
+    """The highest bit that is not as the sign, all ones when there is none; `.shiftamt` counts from the top."""
+
+    def body(a: Value) -> Value:
+        bits = a ^ a.sign_shift(a.width - 1) if is_signed(form) else a
+        zeros = bits.leading_zeros()
+        place = zeros if form.has("shiftamt") else (a.width - 1) - zeros
+        return bits.same(0).then(-1, place).resize("i32")
+
+    return body
+
+
+@elementwise("brev.{b32,b64}", "T", "T")
+def brev(form: Form) -> Body:
+    return lambda a: a.code.call("bitreverse", a.type, a)
+
+
+@elementwise("fns.b32", "b32", "b32 b32 s32")
+def fns(form: Form) -> Body:
+    """The `offset`-th bit that is set, from `base` up, or down for a negative offset; with 0, `base` itself if set."""
+
+    def body(mask: Value, base: Value, offset: Value) -> Value:
+        start = base.least(31)
+        from_base, to_base = base.constant(-1) << start, base.constant(-1) >> (31 - start)
+        down = offset.below(0, signed=True)
+        wanted = down.then(-offset, offset)
+        found = base.constant(-1)
+        for place in range(32):
+            between = down.then(from_base.constant(-1 << place) & to_base, from_base & ((2 << place) - 1))
+            is_set = (mask & (1 << place)).differs(0)
+            within = (between & (1 << place)).differs(0)
+            is_it = wanted.same(0).then(base.same(place), (mask & between).ones().same(wanted) & within)
+            found = (is_set & is_it).then(place, found)
+        return base.below(32).then(found, base.constant(-1))
+
+    return body
+
+
+@elementwise("bfe.{u32,s32,u64,s64}", operands="T u32 u32")
+def bfe(form: Form) -> Body:
+    def body(a: Value, position: Value, length: Value) -> Value:
+        width = a.width
+        start, size = (position & 0xFF).resize(a.type), (length & 0xFF).resize(a.type)
+        cut = width - size.most(1).least(width)
+        if is_signed(form):
+            field = (a.sign_shift(start.least(width - 1)) << cut).sign_shift(cut)
+        else:
+            field = ((start.below(width).then(a >> start.least(width - 1), a.constant(0))) << cut) >> cut
+        return size.same(0).then(0, field)
+
+    return body
+
+
+@elementwise("bfi.{b32,b64}", operands="T T u32 u32")
+def bfi(form: Form) -> Body:
+    def body(a: Value, b: Value, position: Value, length: Value) -> Value:
+        width = a.width
+        start, size = (position & 0xFF).resize(a.type), (length & 0xFF).resize(a.type)
+        ones = size.same(0).then(0, a.constant(-1) >> (width - size.most(1).least(width)))
+        shift = start.least(width - 1)
+        inside = start.below(width).then(ones << shift, a.constant(0))
+        return (b & ~inside) | ((a << shift) & inside)
+
+    return body
+
+
+@elementwise("bmsk.{clamp,wrap}.b32", operands="u32 u32")
+def bmsk(form: Form) -> Body:
+    def body(a: Value, b: Value) -> Value:
+        start = a & 31
+        end = start + (b & 31)
+        above = a.constant(-1) << (end & 31)
+        if form.has("wrap"):
+            return (a.constant(-1) << start) & ~end.below(32).then(above, a.constant(-1))
+        above = (end.below(32) & b.below(32)).then(above, a.constant(0))
+        return a.below(32).then((a.constant(-1) << start) & ~above, a.constant(0))
+
+    return body
+
+
+@elementwise("szext.{clamp,wrap}.{u32,s32}", operands="T u32")
+def szext(form: Form) -> Body:
+    def body(a: Value, b: Value) -> Value:
+        size = b & 31
+        cut = (32 - size) & 31
+        shifted = a << cut
+        extended = size.same(0).then(0, shifted.sign_shift(cut) if is_signed(form) else shifted >> cut)
+        return b.below(32).then(extended, a) if form.has("clamp") else extended
+
+    return body
+
+
+# Dot products.
+
+
+def _bytes(a: Value, signed: bool) -> list[Value]:
+    """The four bytes, extended."""
+    return [(a << (24 - 8 * index)).sign_shift(24) if signed else (a >> (8 * index)) & 0xFF for index in range(4)]
+
+
+@elementwise("dp4a.{u32,s32}.{u32,s32}", operands="T2 T u32")
+def dp4a(form: Form) -> Body:
+    def body(a: Value, b: Value, c: Value) -> Value:
+        first, second = _bytes(a, form.modifiers[0] == "s32"), _bytes(b, form.modifiers[1] == "s32")
+        for one, other in zip(first, second, strict=True):
+            c = c + one * other
+        return c
+
+    return body
+
+
+@elementwise("dp2a.{lo,hi}.{u32,s32}.{u32,s32}", operands="T2 T u32")
+def dp2a(form: Form) -> Body:
+    def body(a: Value, b: Value, c: Value) -> Value:
+        second = _bytes(b, is_signed(form))[2 if form.has("hi") else 0 :]
+        if form.modifiers[1] == "s32":
+            first = [(a << 16).sign_shift(16), a.sign_shift(16)]
+        else:
+            first = [a & 0xFFFF, a >> 16]
+        return c + first[0] * second[0] + first[1] * second[1]
+
+    return body

@@ -1,0 +1,196 @@
+"""Loads, stores, and what goes with them: prefetches, cache policies, conversions of addresses (PTX ISA, "Data
+Movement and Conversion Instructions").
+
+Caches are not modelled: their hints, eviction priorities and prefetch sizes change nothing, nor does `.nc`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cutecc.emulator.instructions.ordering import acquire_addresses, acquires, release_addresses, releases
+from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.instructions.types import DTYPES, bits_of
+from cutecc.emulator.memory.spaces import (
+    APERTURE_SHIFT,
+    CLUSTER_SHIFT,
+    LOCAL_APERTURE,
+    MODULE_APERTURE,
+    OFFSET_MASK,
+    PARAM_APERTURE,
+    SHARED_ADDRESS_MASK,
+    SHARED_APERTURE,
+    base_space,
+)
+from cutecc.ptx.syntax import Address, Operand, Symbol, Vector
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.lanes import Lanes
+
+_SPACES = ("const", "global", "local", "param", "shared")
+_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+_STORES = (
+    *("weak", "volatile", "relaxed", "release", "mmio"),
+    *("global", "local", "shared", "shared::cta", "shared::cluster", "param", "param::func"),
+    *("b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"),
+    *("v2", "v4", "v8", "wb", "cg", "cs", "wt"),
+)
+"""What the first modifier of a plain store may be: `st.async` and `st.bulk` are other instructions."""
+
+
+def space_of(operation: Operation, operand: Operand) -> str:
+    """The state space of an access: what the instruction says, else `generic`.
+
+    The parameters of a function that is called are variables of its caller: for them it is where they lie.
+    """
+    written = next((each for each in operation.form.modifiers if base_space(each) in _SPACES), "generic")
+    if (
+        isinstance(operand, Address)
+        and isinstance(operand.base, Symbol)
+        and base_space(written) in ("param", "generic")
+    ):
+        return operation.scope.symbol(operand.base.name)[0]
+    return written
+
+
+def element_type(operation: Operation) -> str:
+    """The type of one element of a load or store."""
+    type_ = operation.form.type
+    if type_ not in DTYPES:
+        raise operation.error(f"the emulator does not model accesses of type .{type_}")
+    return type_
+
+
+@instruction("ld.**", "ldu.**")
+def _load(operation: Operation) -> Step:
+    form = operation.form
+    destination, source = operation.operands[:2]
+    type_ = element_type(operation)
+    dtype = DTYPES[type_]
+    size, count = dtype.itemsize, _VECTORS.get(form.one_of(*_VECTORS), 1)
+    _require_elements(operation, destination, count)
+    space, address = space_of(operation, source), operation.address(source)
+    items = destination.items if isinstance(destination, Vector) else (destination,)
+    writers = [operation.writer(item, type_) for item in items]
+    # A writer extends a value with its sign only when the dtype has one.
+    signed = dtype if dtype.kind == "i" else None
+    ordered = acquires(form)
+
+    def step(gang: Gang, lanes: Lanes) -> None:
+        addresses = address(gang)
+        memory = gang.machine.memory
+        values = memory.load(operation, gang, lanes, space, addresses, size, count)
+        for write, value in zip(writers, values, strict=True):
+            write(gang, lanes, value if signed is None else value.view(signed))
+        if ordered and gang.machine.watch.listens:
+            acquire_addresses(operation, gang, lanes, memory.keys(gang, space, addresses))
+
+    return step
+
+
+@instruction(f"st.{{{','.join(_STORES)}}}.**")
+def _store(operation: Operation) -> Step:
+    form = operation.form
+    target, source = operation.operands[:2]
+    type_ = element_type(operation)
+    bits, count = bits_of(DTYPES[type_]), _VECTORS.get(form.one_of(*_VECTORS), 1)
+    _require_elements(operation, source, count)
+    space, address = space_of(operation, target), operation.address(target)
+    readers = [operation.reader(item, type_) for item in (source.items if isinstance(source, Vector) else (source,))]
+    ordered = releases(form)
+
+    def step(gang: Gang, lanes: Lanes) -> None:
+        addresses = address(gang)
+        memory = gang.machine.memory
+        if ordered and gang.machine.watch.listens:
+            release_addresses(operation, gang, lanes, memory.keys(gang, space, addresses))
+        memory.store(operation, gang, lanes, space, addresses, [read(gang).view(bits) for read in readers])
+
+    return step
+
+
+def _require_elements(operation: Operation, operand: Operand, count: int) -> None:
+    given = len(operand.items) if isinstance(operand, Vector) else 1
+    if given != count:
+        raise operation.error(f"'{operation.form}' moves {count} element{'s' * (count > 1)}, not {given}")
+
+
+@instruction("prefetch.**", "prefetchu.**", "applypriority.**", "discard.**")
+def _hint(operation: Operation) -> Step:
+    """What is only told to caches. `discard` leaves undefined what it is told of; here it stays as it was."""
+    return lambda gang, lanes: None
+
+
+@instruction("createpolicy.**")
+def _policy(operation: Operation) -> Step:
+    """A cache policy is a number that only caches understand."""
+    write = operation.writer(operation.operands[0], "b64")
+    return lambda gang, lanes: write(gang, lanes, np.zeros(gang.shape, np.uint64))
+
+
+@instruction("alloca.**", "stacksave.**", "stackrestore.**", "st.bulk.**")
+def _refused(operation: Operation) -> Step:
+    raise operation.error(f"the emulator does not model '{operation.form}'")
+
+
+# Addresses.
+
+_TO_GENERIC = {
+    "shared": SHARED_APERTURE,
+    "local": LOCAL_APERTURE,
+    "param": PARAM_APERTURE,
+    "const": MODULE_APERTURE,
+    "global": 0,  # a variable's address is in its window already
+}
+
+
+@instruction("cvta.{const,global,local,param,param::entry,shared,shared::cta,shared::cluster}.{u32,u64}")
+def _to_generic(operation: Operation) -> Step:
+    destination, source = operation.operands
+    space = base_space(operation.form.modifiers[0])
+    if isinstance(source, Symbol) and space == "param":
+        space = operation.scope.symbol(source.name)[0]
+    read, write = operation.reader(source, "u64"), operation.writer(destination, operation.form.type)
+    aperture = np.uint64(_TO_GENERIC[base_space(space)])
+    dtype = DTYPES[operation.form.type]
+    return lambda gang, lanes: write(gang, lanes, (read(gang) | aperture).astype(dtype))
+
+
+@instruction("cvta.to.{const,global,local,param,param::entry,shared,shared::cta,shared::cluster}.{u32,u64}")
+def _from_generic(operation: Operation) -> Step:
+    destination, source = operation.operands
+    space, dtype = base_space(operation.form.modifiers[1]), DTYPES[operation.form.type]
+    read, write = operation.reader(source, "u64"), operation.writer(destination, operation.form.type)
+    masks = {"shared": SHARED_ADDRESS_MASK, "global": 2**64 - 1}
+    mask = np.uint64(masks.get(space, OFFSET_MASK))
+    return lambda gang, lanes: write(gang, lanes, (read(gang) & mask).astype(dtype))
+
+
+@instruction("isspacep.{const,global,local,param,param::entry,shared,shared::cta,shared::cluster}")
+def _is_space(operation: Operation) -> Step:
+    """Variables of the module count as global memory, those of the constant space too."""
+    destination, source = operation.operands
+    space = operation.form.type
+    read, write = operation.reader(source, "u64"), operation.writer(destination, "pred")
+    aperture = _TO_GENERIC[base_space(space)] >> APERTURE_SHIFT
+
+    def step(gang: Gang, lanes: Lanes) -> None:
+        address = np.broadcast_to(read(gang), gang.shape)
+        top = address >> np.uint64(APERTURE_SHIFT)
+        if space == "global":
+            result = (top == 0) | (top == MODULE_APERTURE >> APERTURE_SHIFT)
+        elif space == "const":
+            result = np.zeros(gang.shape, np.bool_)
+        else:
+            result = top == aperture
+        if space in ("shared", "shared::cta"):
+            rank = (address & np.uint64(SHARED_ADDRESS_MASK)) >> np.uint64(CLUSTER_SHIFT)
+            own = np.array([[block.rank + 1] for block in gang.blocks], np.uint64)
+            result &= (rank == 0) | (rank == own)
+        write(gang, lanes, result)
+
+    return step

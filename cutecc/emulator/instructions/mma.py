@@ -1,0 +1,253 @@
+"""`mma.sync` and `mma.sp`: the matrices of a warp multiplied, `D = A * B + C`.
+
+Integers and bits are exact. Of `f16`, `bf16`, `tf32`, `e4m3` and `e5m2` the products are exact, their sum with C is
+made in `float64`, and rounded once to the type of D. The hardware aligns the products of a step (4 to 32 of them) to
+the largest, cuts off what is below its internal width, and so on from step to step; the order is not documented.
+Published measurements (Fasi et al., PeerJ CS 7:e330, 2021; Khattak and Mikaitis, arXiv:2512.07004) find at least 23
+bits behind the leading one for 16- and 19-bit types, 13 for 8-bit types on sm_89 and sm_90, and truncation. Hence the
+two differ by at most `(K + 2) * u * (|c| + sum |a * b|)` with `u = 2**-23`, or `2**-13` for 8-bit types; for D of
+`f16` by a unit in its last place more.
+
+`f64` is a chain of fused multiply-adds in ascending K, starting from C.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from cutecc.emulator.instructions.aligned import aligned, in_braces
+from cutecc.emulator.instructions.form import Form
+from cutecc.emulator.instructions.operation import Operation, Reader
+from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.machine.lanes import WARP, Array
+from cutecc.emulator.numbers import fragments, sparse
+from cutecc.emulator.numbers.code import Value
+from cutecc.emulator.numbers.compiled import Ufunc, compile_ufunc
+from cutecc.emulator.numbers.fragments import MatrixFragment
+from cutecc.emulator.numbers.matrix_elements import ELEMENT_BITS, bits, numbers
+from cutecc.ptx.syntax import Immediate, Operand
+
+if TYPE_CHECKING:
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.lanes import Lanes
+
+_FORM: Final = re.compile(
+    r"(?P<sparse>sp\.|sp::ordered_metadata\.)?sync\.aligned\.m(?P<m>\d+)n(?P<n>8)k(?P<k>\d+)"
+    r"\.(?P<major_a>row|col)\.(?P<major_b>row|col)(?P<satfinite>\.satfinite)?"
+    r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)\.(?P<c>\w+)(?:\.(?P<combine>xor|and)\.popc)?"
+)
+_DEPTHS: Final = {
+    (8, "f64"): (4,),
+    (16, "f64"): (4, 8, 16),
+    (16, "f16"): (8, 16),
+    (16, "bf16"): (8, 16),
+    (16, "tf32"): (4, 8),
+    (16, "fp8"): (16, 32),
+    (8, "int8"): (16,),
+    (16, "int8"): (16, 32),
+    (8, "int4"): (32,),
+    (16, "int4"): (32, 64),
+    (8, "b1"): (128,),
+    (16, "b1"): (128, 256),
+}
+"""K by M and the kind of A and B; sparse shapes with 16 rows have twice that K."""
+_KINDS: Final = {
+    **{"e4m3": "fp8", "e5m2": "fp8", "s8": "int8", "u8": "int8", "s4": "int4", "u4": "int4"},
+}
+_RESULTS: Final = {
+    **{"f64": ("f64",), "f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "fp8": ("f16", "f32")},
+    **{"int8": ("s32",), "int4": ("s32",), "b1": ("s32",)},
+}
+
+
+@dataclass(frozen=True)
+class Multiplication:
+    """What a form of `mma` says."""
+
+    shape: fragments.MatrixShape
+    types: tuple[str, str, str, str]
+    """Of D, A, B and C."""
+    majors: tuple[fragments.Major, fragments.Major]
+    """Of A and B, which only `m8n8k4` of `f16` leaves open."""
+    sparse: bool
+    ordered: bool
+    saturate: bool
+    combine: str
+    """`and` or `xor` of bits, else empty."""
+
+    @classmethod
+    def parse(cls, form: Form) -> Multiplication | None:
+        """`None` when the emulator does not know it."""
+        match = _FORM.fullmatch(".".join(form.modifiers))
+        if match is None:
+            return None
+        shape = int(match["m"]), int(match["n"]), int(match["k"])
+        types = match["d"], match["a"], match["b"], match["c"]
+        majors = match["major_a"], match["major_b"]
+        is_sparse = match["sparse"] is not None
+        kinds = {_KINDS.get(types[1], types[1]), _KINDS.get(types[2], types[2])}
+        kind = kinds.pop()
+        if kinds or types[0] not in _RESULTS.get(kind, ()) or types[3] not in _RESULTS[kind]:
+            return None
+        if (kind == "b1") != (match["combine"] is not None):
+            return None
+        if shape == (8, 8, 4) and kind == "f16" and not is_sparse:
+            return cls(shape, types, majors, False, False, False, "")  # pyright: ignore[reportArgumentType]
+        if majors != ("row", "col"):
+            return None
+        depths = _DEPTHS.get((shape[0], kind), ())
+        if is_sparse:
+            depths = tuple(2 * each for each in depths) if shape[0] == 16 and kind not in ("f64", "b1") else ()
+            # Of 8-bit floats only the larger one.
+            depths = depths[1:] if kind == "fp8" else depths
+        if shape[2] not in depths:
+            return None
+        ordered = match["sparse"] == "sp::ordered_metadata."
+        saturate, combine = match["satfinite"] is not None, match["combine"] or ""
+        return cls(shape, types, majors, is_sparse, ordered, saturate, combine)  # pyright: ignore[reportArgumentType]
+
+    @property
+    def batch(self) -> int:
+        """Matrices of a warp."""
+        return 4 if self.shape == (8, 8, 4) and self.types[1] == "f16" else 1
+
+    @cached_property
+    def a(self) -> MatrixFragment:
+        """As stored."""
+        if self.batch > 1:
+            return fragments.quad_pair_a(self.majors[0])
+        m, _, k = self.shape
+        return fragments.fragment_a(m, k // 2 if self.sparse else k, _packed(self.types[1]))
+
+    @cached_property
+    def b(self) -> MatrixFragment:
+        if self.batch > 1:
+            return fragments.quad_pair_b(self.majors[1])
+        _, n, k = self.shape
+        return fragments.fragment_b(k, n, _packed(self.types[2]))
+
+    def result(self, type_: str) -> MatrixFragment:
+        """C or D, of this type."""
+        packed = 2 if type_ == "f16" else 1
+        return fragments.quad_pair_c(packed) if self.batch > 1 else fragments.fragment_c(*self.shape[:2], packed)
+
+
+def _packed(type_: str) -> int:
+    return max(1, 32 // ELEMENT_BITS[type_])
+
+
+@instruction("mma.**")
+def multiply(operation: Operation) -> Step:
+    """Reads and writes whole fragments; all warps of the gang at once."""
+    found = Multiplication.parse(operation.form)
+    if found is None:
+        return lambda gang, lanes: gang.machine.unmodelled(operation)
+    form = found
+    d_type, a_type, b_type, c_type = form.types
+    word = "b64" if d_type == "f64" else "b32"
+    to_d, a, b, c, *rest = operation.operands
+    write = operation.writer(in_braces(to_d), word)
+    read_a, read_b = fragment_reader(operation, a, a_type, word), fragment_reader(operation, b, b_type, word)
+    read_c = fragment_reader(operation, c, c_type, word)
+    a_holders, b_holders = form.a.holders, form.b.holders
+    c_fragment, d_fragment = form.result(c_type), form.result(d_type)
+    # With C and D of one type, C is added where it is.
+    same = c_type == d_type
+    c_holders, d_places = c_fragment.holders, d_fragment.places
+    registers = d_fragment.registers
+    expand = _expansion(operation, form, rest) if form.sparse else None
+    product = _products(form)
+    m, n, k = form.shape
+    batch = form.batch
+
+    def execute(gang: Gang, lanes: Lanes) -> None:
+        left = read_a(gang).take(a_holders, axis=1)
+        if expand is not None:
+            left = expand(gang, left)
+        left = left.reshape(-1, batch, m, k)
+        right = read_b(gang).take(b_holders, axis=1).reshape(-1, batch, k, n)
+        added = read_c(gang)
+        if d_type == "f64":
+            total = _chain(left, right, added.take(c_holders, axis=1).reshape(-1, 1, m, n))
+            values = total.reshape(gang.warps, -1).take(d_places, axis=1)
+        elif same:
+            values = product(left, right).reshape(gang.warps, -1).take(d_places, axis=1)
+            values += added
+        else:
+            total = product(left, right).reshape(gang.warps, -1) + added.take(c_holders, axis=1)
+            values = total.take(d_places, axis=1)
+        words = bits(values, d_type, form.saturate).reshape(gang.warps, registers, WARP)
+        write(gang, lanes, [words[:, each] for each in range(registers)])
+
+    return aligned(operation, execute)
+
+
+def fragment_reader(operation: Operation, operand: Operand, type_: str, word: str) -> Callable[[Gang], Array]:
+    """Reads the registers of a fragment as numbers, shape `(warps, elements)`, ordered by register, lane, element."""
+    read: Reader = operation.reader(in_braces(operand), word)
+
+    def elements(gang: Gang) -> Array:
+        words = [each if each.shape else np.full(gang.shape, each) for each in read(gang)]
+        return numbers(np.concatenate(words, axis=1), type_)
+
+    return elements
+
+
+def _products(form: Multiplication) -> Callable[[Array, Array], Array]:
+    if form.combine == "xor":
+        # Ones of a ^ b: those of a, and of b, without those of both twice.
+        return lambda a, b: a.sum(axis=-1, keepdims=True) + b.sum(axis=-2, keepdims=True) - 2 * np.matmul(a, b)
+    return np.matmul
+
+
+def _chain(left: Array, right: Array, total: Array) -> Array:
+    fma, words = _fma(), np.uint64
+    for step in range(left.shape[-1]):
+        row, column = left[..., step, None].view(words), right[..., step, None, :].view(words)
+        total = fma(row, column, total.view(words)).view(np.float64)
+    return total
+
+
+@cache
+def _fma() -> Ufunc:
+    def body(a: Value, b: Value, c: Value) -> Value:
+        return a.float().fma(b.float(), c.float()).bits()
+
+    return compile_ufunc("mma_f64", body, ["i64"] * 3, ["i64"])
+
+
+def _expansion(operation: Operation, form: Multiplication, rest: list[Operand]) -> Callable[[Gang, Array], Array]:
+    """Puts zeros into a sparse A, shape `(warps, elements)`."""
+    words, selector = rest
+    read = operation.reader(words, "b32")
+    if not isinstance(selector, Immediate):
+        raise operation.error("the sparsity selector has to be a constant")
+    expand = sparse_expansion(form.types[1], form.shape[2], selector.bits)
+    m, _, k = form.shape
+    return lambda gang, stored: expand(
+        stored.reshape(gang.warps, m, k // 2), np.broadcast_to(read(gang), gang.shape)
+    ).reshape(gang.warps, m * k)
+
+
+def sparse_expansion(type_: str, depth: int, selector: int) -> Callable[[Array, Array], Array]:
+    """Makes A dense: `(warps, 16, K / 2)` stored and metadata registers `(warps, 32)` give `(warps, 16, K)`."""
+    element_bits = ELEMENT_BITS[type_]
+    # 4 bits of metadata for two stored elements, of 32 bits for one, of 4 bits for four.
+    stored_by_nibble = {32: 1, 4: 4}.get(element_bits, 2)
+    total = depth // 2 // stored_by_nibble * 4
+    width = 16 if element_bits >= 16 else 32
+    place = fragments.metadata(element_bits, total // width, selector)
+    lanes, shifts = place.lanes.reshape(-1), place.shifts.astype(np.uint32).reshape(-1)
+
+    def expand(stored: Array, words: Array) -> Array:
+        parts = words[:, lanes] >> shifts
+        found = sparse.nibbles(parts, place.bits).reshape(len(words), 16, -1)
+        return sparse.dense(stored, found, element_bits)
+
+    return expand

@@ -1,0 +1,201 @@
+"""Copies of boxes of tensors, by descriptor: `cp.async.bulk.tensor`, its reductions and prefetches (TMA).
+
+Of tiled tensors. `.im2col` and interleaved tensors of more than one slice are not modelled, nor what sm_100 adds.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cutecc.emulator.instructions.bulk_reduction import REDUCTIONS, Reduce, reduction
+from cutecc.emulator.instructions.issuer import Issuer, issuers, misaligned
+from cutecc.emulator.instructions.operation import Reader
+from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.instructions.tensor_box import Box, read_box, write_box
+from cutecc.emulator.instructions.transfer import (
+    SharedPlace,
+    Transfer,
+    destinations,
+    global_bytes,
+    mbarrier_at,
+    post_to_group,
+    post_to_mbarriers,
+    shared_place,
+)
+from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.tensor_map import ELEMENT_TYPES, decode
+from cutecc.ptx.syntax import Address, Operand
+from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.lanes import Lanes
+    from cutecc.emulator.machine.waiting import Waiting
+
+_DIMENSIONS = "{1d,2d,3d,4d,5d}"
+_GROUPS = "{cta_group::1,cta_group::2}?.L2::cache_hint?"
+_SHARED_ALIGNMENT = 128
+_DESCRIPTOR_ALIGNMENT = 64
+_WORDS = 8
+"""Of 8 bytes, that are read of a descriptor at a time."""
+
+
+@instruction(f"cp.async.bulk.prefetch.tensor.{_DIMENSIONS}.L2.global.tile?.L2::cache_hint?")
+def prefetch(operation: Operation) -> Step:
+    """Caches are not modelled."""
+    return lambda gang, lanes: None
+
+
+@instruction(
+    f"cp.async.bulk.tensor.{_DIMENSIONS}.{{shared::cluster,shared::cta}}.global.tile?"
+    f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}"
+)
+def load(operation: Operation) -> Step:
+    """From global memory to shared memory of one block, or of several at the same place."""
+    target, source, mbarrier, *rest = operation.operands
+    read_target, read_mbarrier = operation.address(target), operation.address(mbarrier)
+    read_source, read_coordinates = operation.address(source), _coordinates(operation, source)
+    multicast = operation.form.has("multicast::cluster")
+    read_mask: Reader | None = operation.reader(rest[0], "u16") if multicast else None
+
+    def step(gang: Gang, lanes: Lanes) -> Waiting | None:
+        targets, mbarriers = read_target(gang), read_mbarrier(gang)
+        target_index = gang.machine.memory.shared_index(gang, lanes, targets)
+        mbarrier_index = gang.machine.memory.shared_index(gang, lanes, mbarriers)
+        masks = None if read_mask is None else np.broadcast_to(read_mask(gang), gang.shape)
+        for issuer, box in _boxes(operation, gang, lanes, read_source, read_coordinates):
+            at = issuer.row, issuer.lane
+            place = shared_place(issuer, int(target_index[at]), int(targets[at]), box.size, _SHARED_ALIGNMENT)
+            barrier = mbarrier_at(issuer, int(mbarrier_index[at]), int(mbarriers[at]))
+            if place is None or barrier is None:
+                continue
+            places, barriers = [place.index], [barrier]
+            if masks is not None:
+                places = destinations(issuer, place.index, int(masks[at]))
+                barriers = destinations(issuer, barrier, int(masks[at]))
+            _load(issuer, box, places, barriers, f"a tensor copy of {box.size} bytes to {place.text}")
+
+    return step
+
+
+def _load(issuer: Issuer, box: Box, places: list[int], barriers: list[int], what: str) -> None:
+    def action(transfer: Transfer) -> None:
+        found = None if box.is_outside else global_bytes(issuer, box.address, box.extent, writes=False)
+        data = box.fill(None if found is None else box.elements(*found))
+        if found is not None and issuer.machine.watch.listens:
+            addresses, size = box.addresses
+            transfer.main("read", lambda: addresses, size)
+        for place, barrier in zip(places, barriers, strict=True):
+            write_box(issuer.machine.memory.shared, place, box.tensor.swizzle, data)
+            transfer.shared("write", [place], box.size)
+            transfer.complete(barrier, box.size)
+
+    post_to_mbarriers(issuer, action, what)
+
+
+@instruction(
+    f"cp.async.bulk.tensor.{_DIMENSIONS}.global.shared::cta.tile?.bulk_group.L2::cache_hint?",
+    f"cp.reduce.async.bulk.tensor.{_DIMENSIONS}.global.shared::cta.{{{','.join(REDUCTIONS)}}}.tile?.bulk_group"
+    ".L2::cache_hint?",
+)
+def store(operation: Operation) -> Step:
+    """From shared to global memory, copied or reduced into what is there; what is outside is dropped."""
+    target, source, *_ = operation.operands
+    read_source = operation.address(source)
+    read_target, read_coordinates = operation.address(target), _coordinates(operation, target)
+    name = operation.form.one_of(*REDUCTIONS) if operation.form.modifiers[0] == "reduce" else None
+
+    @cache
+    def reduce_of(data_type: int) -> Reduce | None:
+        return None if name is None else reduction(operation, name, _type_for(name, data_type), "global")
+
+    def step(gang: Gang, lanes: Lanes) -> Waiting | None:
+        sources = read_source(gang)
+        index = gang.machine.memory.shared_index(gang, lanes, sources)
+        for issuer, box in _boxes(operation, gang, lanes, read_target, read_coordinates):
+            at = issuer.row, issuer.lane
+            place = shared_place(issuer, int(index[at]), int(sources[at]), box.size, _SHARED_ALIGNMENT)
+            if place is not None:
+                _store(issuer, box, place, reduce_of(box.tensor.data_type))
+
+    return step
+
+
+def _type_for(name: str, data_type: int) -> str:
+    """The type in which a reduction of elements is computed."""
+    element = ELEMENT_TYPES[data_type]
+    return f"b{8 * element.size}" if name in ("and", "or", "xor") else element.name
+
+
+def _store(issuer: Issuer, box: Box, place: SharedPlace, reduce: Reduce | None) -> None:
+    def action(transfer: Transfer) -> None:
+        data = read_box(issuer.machine.memory.shared, place.index, box.tensor.swizzle, box.size)
+        transfer.shared("read", [place.index], box.size)
+        found = None if box.is_outside else global_bytes(issuer, box.address, box.extent, writes=True)
+        if found is None:
+            return
+        elements, new = box.elements(*found), box.take(data)
+        if reduce is None:
+            elements[...] = new
+        else:
+            old = np.ascontiguousarray(elements).reshape(-1).view(np.uint8)
+            new = reduce(old, np.ascontiguousarray(new).reshape(-1).view(np.uint8))
+            elements[...] = new.view(elements.dtype).reshape(elements.shape)
+        if issuer.machine.watch.listens:
+            addresses, size = box.addresses
+            transfer.main("write" if reduce is None else "atomic", lambda: addresses, size)
+
+    what = f"a tensor copy of {box.size} bytes from {place.text}"
+    post_to_group(issuer, action, what)
+
+
+def _coordinates(operation: Operation, operand: Operand) -> Reader:
+    """Reads the coordinates behind a descriptor's address, innermost first."""
+    if not isinstance(operand, Address) or operand.coordinates is None:
+        raise operation.error("a tensor copy needs coordinates behind the address of its descriptor")
+    dimensions = int(next(each for each in operation.form.modifiers if each in ("1d", "2d", "3d", "4d", "5d"))[0])
+    if len(operand.coordinates.items) != dimensions:
+        raise operation.error(f"a copy of a tensor with {dimensions} dimensions needs as many coordinates")
+    return operation.reader(operand.coordinates, "s32")
+
+
+def _boxes(
+    operation: Operation, gang: Gang, lanes: Lanes, read_address: Reader, read_coordinates: Reader
+) -> list[tuple[Issuer, Box]]:
+    """For each thread the box that it names; threads whose descriptor is none are left out with a fault."""
+    addresses = read_address(gang)
+    lanes = misaligned(operation, gang, lanes, addresses, _DESCRIPTOR_ALIGNMENT, "generic", "a descriptor's address")
+    if not lanes.any():
+        return []
+    coordinates = [np.broadcast_to(each, gang.shape) for each in read_coordinates(gang)]
+    words = read_descriptors(operation, gang, lanes, "generic", addresses)
+    found: list[tuple[Issuer, Box]] = []
+    for issuer in issuers(operation, gang, lanes):
+        at = issuer.row, issuer.lane
+        tensor = _decoded(words[:, *at].tobytes())
+        if tensor is None or len(tensor.sizes) != len(coordinates):
+            rank = "no descriptor of a tiled tensor" if tensor is None else f"a tensor of rank {len(tensor.sizes)}"
+            text = f"copies by a descriptor for {len(coordinates)} dimensions, and finds {rank}"
+            issuer.fault("trap", text, gang.machine.memory.describe("generic", int(addresses[at])))
+        elif tensor.interleave and tensor.sizes[0] * ELEMENT_TYPES[tensor.data_type].size > 16 * tensor.interleave:
+            raise operation.error("the emulator does not model interleaved tensors of several slices")
+        else:
+            found.append((issuer, Box.at(tensor, [int(each[at]) for each in coordinates])))
+    return found
+
+
+def read_descriptors(operation: Operation, gang: Gang, lanes: Lanes, space: str, addresses: Array) -> Array:
+    """The descriptors at these addresses, as 16 words of 8 bytes, `(16, warps, 32)`."""
+    memory = gang.machine.memory
+    first = memory.load(operation, gang, lanes, space, addresses, 8, _WORDS)
+    return np.stack([*first, *memory.load(operation, gang, lanes, space, addresses + np.uint64(64), 8, _WORDS)])
+
+
+@lru_cache(maxsize=256)
+def _decoded(data: bytes) -> TensorMap | None:
+    assert len(data) == TENSOR_MAP_BYTES
+    return decode(data)

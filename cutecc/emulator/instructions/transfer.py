@@ -1,0 +1,146 @@
+"""What all bulk copies share: their places in memory, and how they end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cutecc.emulator.instructions import mbarrier_object
+from cutecc.emulator.instructions.bulk_groups import groups_of
+from cutecc.emulator.machine.lanes import Array, Lanes
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.issuer import Issuer
+    from cutecc.emulator.machine.watch import AccessKind, Agent
+
+ALIGNMENT = 16
+"""Bytes: of addresses and sizes of bulk copies."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPlace:
+    """Bytes of one block's shared memory."""
+
+    index: int
+    """In `Memory.shared`."""
+    size: int
+    text: str
+    """For messages: `shared+1024`."""
+
+    def view(self, issuer: Issuer) -> Array:
+        return issuer.machine.memory.shared[self.index : self.index + self.size]
+
+
+def shared_place(issuer: Issuer, index: int, address: int, size: int, alignment: int = ALIGNMENT) -> SharedPlace | None:
+    """The bytes at a shared address whose place is `index`; `None`, and a fault, where there is no such place."""
+    memory = issuer.machine.memory
+    text = memory.describe("shared", address)
+    if address % alignment:
+        issuer.fault("misaligned", f"copies from or to a shared address that is not a multiple of {alignment}", text)
+        return None
+    if index < 0 or index % memory.shared_stride + size > memory.shared_bytes:
+        issuer.fault("out-of-bounds", f"copies {size} bytes from or to outside of the block's shared memory", text)
+        return None
+    return SharedPlace(index, size, text)
+
+
+def global_bytes(issuer: Issuer, address: int, size: int, writes: bool) -> tuple[Array, int] | None:
+    """An allocation's bytes and the offset at which `size` bytes begin; `None`, and a fault, where there are none."""
+    memory = issuer.machine.memory
+    found = memory.global_view(address, size)
+    does = "writes to" if writes else "reads from"
+    if found is None:
+        first = memory.global_view(address, 1)
+        outside = address if first is None else first[0].end
+        text = f"a bulk copy {does} outside of all memory that the kernel was given"
+        issuer.fault("out-of-bounds", text, memory.describe("global", outside))
+        return None
+    allocation, offset = found
+    if writes and not allocation.data.flags.writeable:
+        issuer.fault(
+            "out-of-bounds", f"a bulk copy {does} memory that is read-only", memory.describe("global", address)
+        )
+        return None
+    return allocation.data, offset
+
+
+def mbarrier_at(issuer: Issuer, index: int, address: int) -> int | None:
+    """The index of the mbarrier that a copy ends with; `None`, and a fault, where there is none."""
+    machine = issuer.machine
+    text = machine.memory.describe("shared", address)
+    if address % 8:
+        issuer.fault("misaligned", "the address of an mbarrier is not a multiple of 8", text)
+        return None
+    if index < 0 or index % machine.memory.shared_stride + 8 > machine.memory.shared_bytes:
+        issuer.fault("out-of-bounds", "uses an mbarrier outside of the block's shared memory", text)
+        return None
+    if mbarrier_object.find(machine, index) is None:
+        issuer.fault("mbarrier", f"uses {mbarrier_object.absence(machine, index)}", text)
+        return None
+    return index
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transfer:
+    """One asynchronous operation that was started: what it tells the watch."""
+
+    issuer: Issuer
+    agent: Agent
+
+    @classmethod
+    def start(cls, issuer: Issuer) -> Transfer:
+        return cls(issuer, issuer.machine.watch.spawn(issuer.gang, Lanes(issuer.mask), issuer.operation))
+
+    def shared(self, kind: AccessKind, index: Sequence[int] | Array, size: int) -> None:
+        """Accesses shared memory: `size` bytes from each of these places."""
+        watch = self.issuer.machine.watch
+        if watch.listens:
+            places = np.asarray(index, np.int64)
+            watch.asynchronous_access(self.agent, self.issuer.operation, kind, "shared", places, size)
+
+    def main(self, kind: AccessKind, addresses: Callable[[], Array], size: int) -> None:
+        """Accesses global memory: `size` bytes from each of these addresses."""
+        watch = self.issuer.machine.watch
+        if watch.listens:
+            watch.asynchronous_access(self.agent, self.issuer.operation, kind, "global", addresses(), size)
+
+    def complete(self, mbarrier: int, size: int) -> None:
+        """Is over, and adds its bytes to the transactions of an mbarrier."""
+        machine = self.issuer.machine
+        barrier = mbarrier_object.find(machine, mbarrier)
+        if barrier is not None:
+            machine.watch.finish(self.agent, barrier.key)
+        place = machine.memory.describe("shared", mbarrier % machine.memory.shared_stride)
+        mbarrier_object.complete_bytes(
+            machine, mbarrier, size, lambda message: self.issuer.report("mbarrier", message, place)
+        )
+
+
+def post_to_mbarriers(issuer: Issuer, action: Callable[[Transfer], None], what: str) -> None:
+    """Start an operation that completes bytes by itself."""
+    transfer = Transfer.start(issuer)
+    issuer.machine.post(lambda: action(transfer), lambda: f"{what} of {issuer.block.name}")
+
+
+def post_to_group(issuer: Issuer, action: Callable[[Transfer], None], what: str) -> None:
+    """Start an operation of the thread's open bulk group."""
+    transfer = Transfer.start(issuer)
+    groups = groups_of(issuer)
+    key = groups.open_key
+
+    def act() -> None:
+        action(transfer)
+        issuer.machine.watch.finish(transfer.agent, key)
+
+    groups.open.append(issuer.machine.post(act, lambda: f"{what} of {issuer.block.name}"))
+
+
+def destinations(issuer: Issuer, index: int, mask: int) -> list[int]:
+    """The same place in the shared memory of each block of the cluster whose bit is set."""
+    memory = issuer.machine.memory
+    offset = index % memory.shared_stride
+    blocks = issuer.block.cluster.blocks
+    return [block.slot * memory.shared_stride + offset for block in blocks if mask >> block.rank & 1]

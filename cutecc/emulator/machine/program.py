@@ -1,0 +1,79 @@
+"""A kernel as the machine executes it: one list of operations, the steps that execute them, and where control goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cutecc.emulator.instructions.operation import Operation
+from cutecc.emulator.instructions.table import Step
+from cutecc.emulator.instructions.types import DTYPES, bits_of
+from cutecc.emulator.machine.control import Control
+from cutecc.errors import EmulatorError
+from cutecc.ptx.syntax import Function, Variable
+
+
+@dataclass(eq=False, slots=True)
+class Program:
+    """One kernel, with the functions that it calls behind it."""
+
+    name: str
+    target: str
+    """`sm_90a`, what the PTX was made for."""
+    operations: list[Operation] = field(default_factory=list[Operation])
+    steps: list[Step | None] = field(default_factory=list["Step | None"])
+    """By index of operation; `None` where there is a control."""
+    controls: list[Control | None] = field(default_factory=list["Control | None"])
+    """Branches, calls and returns, by index of operation."""
+    stops: list[int] = field(default_factory=list[int])
+    """For each operation, the index of the first control from there on."""
+    polls: set[int] = field(default_factory=set[int])
+    """Backward branches of loops that only look whether something has changed."""
+    widths: list[np.dtype[Any]] = field(default_factory=list[np.dtype[Any]])
+    """Of each register slot: bool or unsigned."""
+    registers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Function → names of its registers; their slots follow one another, functions in this order."""
+    module_image: bytes = b""
+    """Initial bytes of the module's `.global` and `.const` variables, at their `MODULE_APERTURE` offsets."""
+    shared_bytes: int = 0
+    """Static shared memory of a block, with what hardware reserves at its start."""
+    local_bytes: int = 0
+    """Local memory of a thread."""
+    parameters: tuple[Variable, ...] = ()
+    required_block: tuple[int, ...] = ()
+    """`.reqntid`, where the kernel has one."""
+
+
+RESERVED_SHARED_BYTES = 1024
+"""At the start of each block's shared memory, from sm_90 on (CUDA C++ Programming Guide, "Shared Memory")."""
+
+
+class FunctionScope:
+    """What names mean in one function: implements `Scope`."""
+
+    def __init__(self, function: Function, first_slot: int, symbols: Mapping[str, tuple[str, int]]) -> None:
+        """`symbols` are the module's, the function's own and its parameters: state space and address."""
+        names = list(function.registers)
+        self.function = function
+        self._slots = {name: first_slot + number for number, name in enumerate(names)}
+        self._widths = {name: bits_of(DTYPES[type_]) for name, type_ in function.registers.items()}
+        self._symbols = symbols
+
+    @property
+    def widths(self) -> list[np.dtype[Any]]:
+        return list(self._widths.values())
+
+    def slot(self, register: str) -> int:
+        return self._slots[register]
+
+    def width(self, register: str) -> np.dtype[Any]:
+        return self._widths[register]
+
+    def symbol(self, name: str) -> tuple[str, int]:
+        found = self._symbols.get(name)
+        if found is None:
+            raise EmulatorError(f"the PTX does not declare '{name}'")
+        return found

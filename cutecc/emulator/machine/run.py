@@ -1,0 +1,218 @@
+"""Running the blocks of a machine to their end: turns, divergence and reconvergence, deadlock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cutecc.emulator.instructions.table import Step
+from cutecc.emulator.machine.fragment import Fragment
+from cutecc.emulator.machine.lanes import WARP, Lanes, Mask, rows_of
+from cutecc.errors import DeadlockError
+
+if TYPE_CHECKING:
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.machine import Machine
+    from cutecc.emulator.machine.program import Program
+    from cutecc.emulator.machine.schedule import Schedule
+    from cutecc.emulator.machine.waiting import Waiting
+
+_POLLS = 2_000
+"""How often in a row all threads may look in vain before they count as stuck."""
+_LISTED = 32
+"""Groups of threads that a deadlock message lists at most."""
+
+
+class Run:
+    """One machine with its program, from start to end."""
+
+    def __init__(self, program: Program, machine: Machine, schedule: Schedule, steps: Sequence[Step | None]) -> None:
+        """`steps` are the program's, or what checks have made of them."""
+        self._program = program
+        self._machine = machine
+        self._schedule = schedule
+        self._steps = steps
+        self._gave_up = -1
+        """The machine's state when threads gave up waiting last."""
+
+    def __call__(self) -> None:
+        """Until all threads have exited. Raises `EmulatorError` and `DeadlockError`."""
+        machine, schedule = self._machine, self._schedule
+        for gang in machine.gangs:
+            gang.fragments = [Fragment(gang, 0, gang.alive)]
+        waiting = list(machine.gangs)
+        while waiting:
+            if machine.pending and (number := schedule.lets_happen(len(machine.pending))) is not None:
+                machine.finish(machine.pending[number])
+            fragment = self._next(schedule.order(waiting))
+            if fragment is None or fragment.polls >= _POLLS:
+                # Nobody can go on, or all only look whether they can.
+                if not machine.pending:
+                    if fragment is None and self._give_up(waiting):
+                        continue
+                    self._deadlock()
+                    return
+                machine.finish(machine.pending[0])
+                if fragment is None:
+                    continue
+                fragment.polls = 1
+            self._turn(fragment, schedule.operations())
+            if not fragment.gang.fragments:
+                waiting.remove(fragment.gang)
+        # What was started and never waited for happens all the same.
+        while machine.pending:
+            machine.finish(machine.pending[0])
+
+    def _give_up(self, gangs: Sequence[Gang]) -> bool:
+        """Have threads go on that wait with a time limit, once until something happens; whether there were any."""
+        if self._gave_up == self._machine.state:
+            return False
+        self._gave_up = self._machine.state
+        found = [each for gang in gangs for each in gang.fragments if each.waiting and each.waiting.gives_up]
+        self._machine.impatient = True
+        for fragment in found:
+            # One may have joined another.
+            if fragment in fragment.gang.fragments:
+                self._turn(fragment, 1)
+        self._machine.impatient = False
+        return bool(found)
+
+    def _next(self, gangs: Sequence[Gang]) -> Fragment | None:
+        """The first that can go on; those that only poll come last.
+
+        Of one gang it is what is furthest behind in the program, so that threads that took a longer way catch up.
+        """
+        polling: Fragment | None = None
+        for gang in gangs:
+            best: Fragment | None = None
+            for fragment in gang.fragments:
+                if fragment.waiting is not None and fragment.seen == self._machine.state:
+                    continue
+                if best is None or (fragment.polls, fragment.place) < (best.polls, best.place):
+                    best = fragment
+            if best is not None and not best.polls:
+                return best
+            if best is not None and (polling is None or best.polls < polling.polls):
+                polling = best
+        return polling
+
+    def _turn(self, fragment: Fragment, operations: int) -> None:
+        """Execute threads until they wait, part, go back, or have had their number of operations."""
+        program, gang = self._program, fragment.gang
+        while True:
+            place = fragment.place
+            stop = program.stops[place]
+            end = min(stop, place + operations)
+            operations -= end - place
+            if not self._straight(fragment, end):
+                return
+            if end < stop:
+                self._meet(fragment)
+                return
+            control = program.controls[stop]
+            assert control is not None
+            if self._machine.watch.counts:
+                self._machine.watch.executed(gang, Lanes(fragment.mask), program.operations[stop])
+            ways = control(fragment)
+            polls = fragment.polls + 1 if stop in program.polls and any(way[0] <= stop for way in ways) else 0
+            if len(ways) == 1 and ways[0][1] is fragment.mask:
+                fragment.place, _, fragment.returns = ways[0]
+                fragment.polls = polls
+                if fragment.place > stop and len(gang.fragments) == 1 and operations > 0:
+                    continue
+                self._meet(fragment)
+                return
+            gang.fragments.remove(fragment)
+            gone = fragment.mask
+            for target, mask, returns in ways:
+                gone = gone & ~mask
+                new = Fragment(gang, target, mask, returns, polls=polls if target <= stop else 0)
+                gang.fragments.append(new)
+                self._meet(new)
+            if gone.any():
+                self._exit(gang, gone)
+            return
+
+    def _straight(self, fragment: Fragment, end: int) -> bool:
+        """Execute up to an operation; whether the threads got there. Those that have to wait stay behind."""
+        gang, steps = fragment.gang, self._steps
+        lanes = Lanes(fragment.mask, len(gang.fragments) == 1)
+        for place in range(fragment.place, end):
+            waiting = steps[place](gang, lanes)  # pyright: ignore[reportOptionalCall]
+            if waiting is None:
+                continue
+            rest = fragment.mask & ~waiting.mask
+            if not rest.any():
+                fragment.place = place
+                self._wait(fragment, waiting)
+                return False
+            behind = Fragment(gang, place, waiting.mask, fragment.returns)
+            gang.fragments.append(behind)
+            self._wait(behind, waiting)
+            fragment.mask, fragment.waiting = rest, None
+            lanes = Lanes(rest)
+        fragment.place = end
+        fragment.waiting = None
+        return True
+
+    def _wait(self, fragment: Fragment, waiting: Waiting) -> None:
+        fragment.waiting, fragment.seen = waiting, self._machine.state
+        self._schedule.stopped(fragment)
+        self._meet(fragment)
+
+    def _meet(self, fragment: Fragment) -> None:
+        """Join threads of the gang that are at the same place in the same calls."""
+        fragments = fragment.gang.fragments
+        if len(fragments) == 1:
+            return
+        for other in fragments:
+            if other is not fragment and other.place == fragment.place and other.returns == fragment.returns:
+                fragment.mask = fragment.mask | other.mask
+                # Together they may be able to do what a part of them could not.
+                fragment.waiting = None
+                fragment.polls = min(fragment.polls, other.polls)
+                fragments.remove(other)
+                return
+
+    def _exit(self, gang: Gang, mask: Mask) -> None:
+        before = rows_of(gang.alive)
+        gang.alive = gang.alive & ~mask
+        for row in set(before).difference(rows_of(gang.alive)):
+            gang.blocks[row].live_warps -= 1
+        self._machine.changed()
+
+    # Deadlock.
+
+    def _deadlock(self) -> None:
+        machine = self._machine
+        stuck = [fragment for gang in machine.gangs for fragment in gang.fragments]
+        lines: list[str] = []
+        for fragment in stuck:
+            lines += self._stuck(fragment)
+        notes = lines[:_LISTED] + [f"and {len(lines) - _LISTED} more"] * (len(lines) > _LISTED)
+        first = stuck[0]
+        operation = self._program.operations[first.place]
+        finding = machine.finding("deadlock", "no thread can go on", operation, first.gang, first.mask)
+        if machine.collect is not None:
+            machine.collect(replace(finding, message="\n".join(["no thread can go on", *notes])))
+            return
+        raise DeadlockError(
+            "deadlock: no thread of the resident blocks can go on",
+            location=operation.instruction.location,
+            notes=notes,
+        )
+
+    def _stuck(self, fragment: Fragment) -> list[str]:
+        """A line for each warp with threads of the fragment."""
+        operation = self._program.operations[fragment.place]
+        what = fragment.waiting.what() if fragment.waiting else "something to change"
+        found: list[str] = []
+        for row in rows_of(fragment.mask):
+            threads = fragment.gang.threads[row][fragment.mask[row]]
+            who = f"block {fragment.gang.blocks[row].index}, warp {int(threads[0]) // WARP}"
+            if len(threads) < WARP:
+                who += f", {'thread' if len(threads) == 1 else f'{len(threads)} threads from'} {int(threads[0])}"
+            where = operation.instruction.location or f"PTX line {operation.instruction.line}"
+            found.append(f"{who} waits at {where} for {what}")
+        return found

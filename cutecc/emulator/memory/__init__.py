@@ -1,0 +1,1 @@
+"""What a launch can read and write: shared, local, parameter and global memory, checked at every access."""

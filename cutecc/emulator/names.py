@@ -1,0 +1,24 @@
+"""What a call on the emulator is written with, and which targets it models. Of no weight: `cutecc.jit` reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecc.target import Target
+
+OPTION_NAMES = ("check", "schedule", "seed", "blocks", "counters", "processes")
+"""Keyword arguments of a call on the CPU that are the emulator's."""
+EMULATED_TARGET = "sm_90a"
+"""What is compiled for the emulator when nothing else says."""
+OLDEST, NEWEST = Target(8, 0), Target.parse(EMULATED_TARGET)
+"""The targets that the emulator models, and all between them."""
+
+
+def models(target: str) -> bool:
+    """Whether the emulator runs code for this target."""
+    return OLDEST <= Target.parse(target) <= NEWEST
+
+
+def best_modelled(targets: Iterable[str]) -> str | None:
+    """Of several targets the newest that the emulator models; `None` when there is none."""
+    return max(filter(models, targets), key=Target.parse, default=None)

@@ -1,0 +1,98 @@
+"""Elements of matrices in registers and shared memory: their bits as numbers, and results as bits.
+
+Numbers are `float64`, which holds each element, and the product of any two (but `f64`), exactly.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from cutecc.emulator.machine.lanes import Array
+
+ELEMENT_BITS: Final = {
+    **{"f64": 64, "tf32": 32, "f32": 32, "s32": 32, "f16": 16, "bf16": 16},
+    **{"e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1},
+}
+TF32_BITS: Final = np.uint32(0xFFFFE000)
+"""What multiplication looks at: sign, 8 bits of exponent, 10 of the significand; the lower 13 are ignored."""
+
+
+def numbers(words: Array, type_: str) -> Array:
+    """The elements in 32-bit words (64-bit ones of `f64`): the last axis grows by the elements in a word."""
+    match type_:
+        case "f64":
+            return words.view(np.float64)
+        case "tf32":
+            return (words & TF32_BITS).view(np.float32).astype(np.float64)
+        case "f32":
+            return words.view(np.float32).astype(np.float64)
+        case "s32":
+            return words.view(np.int32).astype(np.float64)
+        case "f16":
+            return words.view(np.float16).astype(np.float64)
+        case "bf16":
+            return (words.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        case "s8":
+            return words.view(np.int8).astype(np.float64)
+        case "u8":
+            return words.view(np.uint8).astype(np.float64)
+        case _:
+            found = _table(type_).take(words.view(np.uint8), axis=0)
+            return found.reshape(*words.shape[:-1], -1)
+
+
+def bits(values: Array, type_: str, saturate: bool = False) -> Array:
+    """Results as 32-bit words (64-bit ones of `f64`), each rounded once to nearest.
+
+    Neighbours in the last axis share a word where a word holds several. Integers wrap around unless they
+    `saturate`. A NaN is the one that the hardware makes, 0x7fffffff and 0x7fff.
+    """
+    match type_:
+        case "f64":
+            return values.view(np.uint64)
+        case "s32":
+            if saturate:
+                return np.clip(values, -(2.0**31), 2.0**31 - 1).astype(np.int32).view(np.uint32)
+            return values.astype(np.int64).astype(np.uint32)
+        case "f32":
+            found = values.astype(np.float32).view(np.uint32)
+            return _canonical(values, found, 0x7FFFFFFF)
+        case _:
+            found = values.astype(np.float16).view(np.uint16)
+            return np.ascontiguousarray(_canonical(values, found, 0x7FFF)).view(np.uint32)
+
+
+def _canonical(values: Array, found: Array, nan: int) -> Array:
+    unordered = np.isnan(values)
+    if unordered.any():
+        found[unordered] = nan
+    return found
+
+
+@cache
+def _table(type_: str) -> Array:
+    """The numbers in each byte, shape `(256, numbers)`; the lowest bits are the first."""
+    byte = np.arange(256)
+    match type_:
+        case "b1":
+            return (byte[:, None] >> np.arange(8) & 1).astype(np.float64)
+        case "u4" | "s4":
+            found = byte[:, None] >> np.array([0, 4]) & 15
+            return (found if type_ == "u4" else (found ^ 8) - 8).astype(np.float64)
+        case "e5m2":
+            return (byte.astype(np.uint16) << 8).view(np.float16).astype(np.float64)[:, None]
+        case "e4m3":
+            return np.array([_e4m3(int(each)) for each in byte])[:, None]
+        case _:
+            raise KeyError(type_)
+
+
+def _e4m3(byte: int) -> float:
+    sign, exponent, fraction = -1.0 if byte & 128 else 1.0, byte >> 3 & 15, byte & 7
+    if byte & 127 == 127:
+        return float("nan")
+    magnitude: Any = fraction * 2.0**-9 if exponent == 0 else (8 + fraction) * 2.0 ** (exponent - 10)
+    return sign * magnitude

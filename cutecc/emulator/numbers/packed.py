@@ -1,0 +1,34 @@
+"""Bodies for two or four values in one register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cutecc.emulator.numbers.code import Body, Value
+
+
+def halves(body: Callable[..., Value]) -> Body:
+    """A body that does the same with the low and the high halves of its operands."""
+
+    def both(*operands: Value) -> Value:
+        low = [split(each, 2)[0] for each in operands]
+        high = [split(each, 2)[1] for each in operands]
+        return join([body(*low), body(*high)])
+
+    return both
+
+
+def split(value: Value, count: int) -> list[Value]:
+    """The parts of a value, lowest first."""
+    width = value.width // count
+    return [(value >> (index * width) if index else value).resize(f"i{width}") for index in range(count)]
+
+
+def join(parts: Sequence[Value]) -> Value:
+    """One value of its parts, lowest first."""
+    width = parts[0].width
+    type_ = f"i{width * len(parts)}"
+    whole = parts[0].resize(type_)
+    for index, part in enumerate(parts[1:], 1):
+        whole = whole | (part.resize(type_) << (index * width))
+    return whole

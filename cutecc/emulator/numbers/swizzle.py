@@ -1,0 +1,102 @@
+"""Swizzles of shared memory, and where a matrix is that a wgmma descriptor names (PTX ISA, "Matrix Descriptor Format").
+
+All layouts move whole chunks of 16 bytes. The canonical layouts, in chunks, as functions of a row of M or N and a chunk
+along K (K-major), or of a chunk along M or N and a column of K (MN-major); `w` is the swizzle's width in chunks:
+
+| major | swizzle | layout |
+|---|---|---|
+| K  | none    | `((8,m),k):((1,SBO),LBO)` |
+| K  | w chunks | `((8,m),k):((w,SBO),1)` |
+| MN | none    | `(m,(8,k)):(SBO,(1,LBO))` |
+| MN | w chunks | `((w,m),(8,k)):((1,LBO),(w,SBO))` |
+
+The swizzle is applied to the address itself: it flips bits 4… of the address by its bits 7…, one, two or three of them.
+A base offset shifts where the pattern of those rows begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+import numpy as np
+
+from cutecc.emulator.machine.lanes import Array
+
+CHUNK: Final = 16
+"""Bytes that stay together."""
+PATTERN: Final = 1024
+"""Bytes after which all patterns repeat."""
+_WIDTHS: Final = {0: 0, 1: 128, 2: 64, 3: 32}
+"""Bytes, by the mode in bits 62 and 63 of a descriptor."""
+
+
+def swizzle(addresses: Array, width: int, base_offset: int = 0) -> Array:
+    """Where bytes of a pattern of `width` bytes (128, 64, 32; 0 for none) lie: `addresses` with bits 4 to 6 flipped.
+
+    With a base offset, the pattern begins at an address whose bits 7 to 9 are that offset.
+    """
+    if not width:
+        return addresses
+    rows = (addresses >> 7) - base_offset
+    return addresses ^ ((rows & (width // CHUNK - 1)) << 4)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixDescriptor:
+    """What the 64 bits of a matrix descriptor say."""
+
+    start: int
+    """Shared address in bytes, of 18 bits."""
+    leading: int
+    """Leading dimension byte offset."""
+    stride: int
+    """Stride dimension byte offset."""
+    base_offset: int
+    width: int
+    """Of the swizzle, in bytes; 0 for none."""
+
+    @classmethod
+    def decode(cls, bits: int) -> MatrixDescriptor:
+        return cls(
+            (bits & 0x3FFF) << 4,
+            (bits >> 16 & 0x3FFF) << 4,
+            (bits >> 32 & 0x3FFF) << 4,
+            bits >> 49 & 7,
+            _WIDTHS[bits >> 62 & 3],
+        )
+
+    def chunks(self, major: Literal["k", "mn"], outer: int, inner: int) -> tuple[int, Array]:
+        """Where the chunks of a matrix lie: an address, a multiple of `PATTERN`, and `int64` offsets from there.
+
+        K-major: offsets have the shape `(outer, inner)`, rows by chunks along K. MN-major: `outer` columns of K by
+        `inner` chunks along M or N.
+        """
+        phase = self.start % PATTERN
+        offsets = _chunks(phase, self.leading, self.stride, self.base_offset, self.width, major, outer, inner)
+        return self.start - phase, offsets
+
+
+@lru_cache(maxsize=512)
+def _chunks(
+    phase: int,
+    leading: int,
+    stride: int,
+    base_offset: int,
+    width: int,
+    major: Literal["k", "mn"],
+    outer: int,
+    inner: int,
+) -> Array:
+    line, chunk = np.arange(outer)[:, None], np.arange(inner)[None, :]
+    wide = width // CHUNK
+    if not width and major == "k":
+        linear = line % 8 * CHUNK + line // 8 * stride + chunk * leading
+    elif not width:
+        linear = line % 8 * CHUNK + line // 8 * leading + chunk * stride
+    elif major == "k":
+        linear = line % 8 * width + line // 8 * stride + chunk * CHUNK
+    else:
+        linear = line % 8 * width + line // 8 * stride + chunk % wide * CHUNK + chunk // wide * leading
+    return swizzle(phase + linear, width, base_offset)

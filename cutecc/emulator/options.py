@@ -1,0 +1,196 @@
+"""How a kernel is run on the CPU: what is checked, in which order warps run, which blocks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from cutecc.errors import EmulatorError, UsageError
+from cutecc.runtime.launch import Launch
+
+Dim3 = tuple[int, int, int]
+Schedule = Literal["round-robin", "random", "adversarial"]
+SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+Checks: TypeAlias = "bool | str | Iterable[str] | None"
+"""What to check: `True` for everything, or names, `"race,barrier"` or a list of them."""
+
+_SAMPLE = re.compile(r"(?P<count>\d+)|(?P<start>\d*):(?P<end>\d*)|\(?(?P<index>\d+,\d+(,\d+)?)\)?")
+
+
+@dataclass(frozen=True)
+class BlockSample:
+    """Some blocks of a grid. Blocks of one cluster run together: a cluster with one of them runs whole."""
+
+    count: int | None = None
+    """So many, spread evenly over the grid, the first and the last one among them."""
+    start: int = 0
+    end: int | None = None
+    """Without `count` and `index`: the blocks with these linear indices, `end` not included."""
+    index: Dim3 | None = None
+    """This one block."""
+
+    @classmethod
+    def parse(cls, value: BlockSample | str | int | tuple[int, ...] | range) -> BlockSample:
+        """The sample that `16`, `0:8` or `(0, 1, 0)` names. Raises `UsageError`."""
+        if isinstance(value, BlockSample):
+            return value
+        if isinstance(value, range):
+            text = f"{value.start}:{value.stop}" if value.step == 1 else str(value)
+        else:
+            text = str(value)
+        match = _SAMPLE.fullmatch(text.replace(" ", ""))
+        if match and match["count"]:
+            if int(match["count"]):
+                return cls(count=int(match["count"]))
+        elif match and match["index"]:
+            x, y, z = (*map(int, match["index"].split(",")), 0)[:3]
+            return cls(index=(x, y, z))
+        elif match:
+            sample = cls(start=int(match["start"] or 0), end=int(match["end"]) if match["end"] else None)
+            if sample.end is None or sample.end > sample.start:
+                return sample
+        raise UsageError(
+            f"'{value}' names no blocks",
+            hints=["16 blocks spread over the grid: 16; the first eight: 0:8; a single one: (0,1,0)"],
+        )
+
+    def select(self, grid: Dim3, cluster: Dim3 = (1, 1, 1)) -> list[int]:
+        """The linear indices of the blocks, ascending, whole clusters. Raises `UsageError` when the grid has none."""
+        total = grid[0] * grid[1] * grid[2]
+        if self.index is not None:
+            if any(each >= size for each, size in zip(self.index, grid, strict=True)):
+                raise UsageError(f"there is no block {self.index} in a grid of {grid}")
+            chosen: Iterable[int] = [linear(self.index, grid)]
+        elif self.count is not None:
+            chosen = _spread(self.count, total, cluster[0] * cluster[1] * cluster[2], grid, cluster)
+        else:
+            chosen = range(min(self.start, total), total if self.end is None else min(self.end, total))
+            if not chosen:
+                raise UsageError(f"the blocks {self} are outside of a grid of {total:,} blocks, {grid}")
+        if cluster == (1, 1, 1):
+            return list(chosen)
+        return sorted({block for each in chosen for block in _cluster_of(each, grid, cluster)})
+
+    def __str__(self) -> str:
+        if self.index is not None:
+            return f"({', '.join(map(str, self.index))})"
+        return str(self.count) if self.count is not None else f"{self.start}:{'' if self.end is None else self.end}"
+
+
+@dataclass(frozen=True)
+class EmulatorOptions:
+    """How the emulator runs a kernel."""
+
+    check: frozenset[str] = frozenset()
+    """Names of checks. Without any, only what a GPU answers with a fault is found, and is an error."""
+    schedule: Schedule = "round-robin"
+    seed: int = 0
+    """Of the schedule."""
+    blocks: BlockSample | None = None
+    """`None` for all."""
+    counters: bool = False
+    processes: int | None = None
+    """Blocks that have nothing to do with each other run in so many processes; `None` for one a core if that pays."""
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        check: Checks = None,
+        schedule: str | None = None,
+        seed: int = 0,
+        blocks: BlockSample | str | int | tuple[int, ...] | range | None = None,
+        counters: bool = False,
+        processes: int | None = None,
+    ) -> EmulatorOptions:
+        """The options that a caller writes. Raises `UsageError` for what is none."""
+        return cls(
+            read_checks(check),
+            read_schedule(schedule or "round-robin"),
+            _seed(seed),
+            None if blocks is None else BlockSample.parse(blocks),
+            bool(counters),
+            processes,
+        )
+
+    @property
+    def cores(self) -> int:
+        """Processes at most."""
+        return self.processes or available_cores()
+
+
+def read_checks(value: Checks) -> frozenset[str]:
+    """The names of the checks that a caller asks for. Raises `UsageError` for an unknown one."""
+    if value is None or value is False:
+        return frozenset()
+    from cutecc.emulator.checks.selection import parse_checks
+
+    try:
+        return frozenset(parse_checks("all" if value is True else value if isinstance(value, str) else ",".join(value)))
+    except EmulatorError as error:
+        raise UsageError(error.message, hints=error.hints) from None
+
+
+def read_schedule(name: str) -> Schedule:
+    """Raises `UsageError` when no schedule has this name."""
+    if name not in SCHEDULES:
+        raise UsageError(f"no schedule is called '{name}'", hints=[f"schedules: {', '.join(SCHEDULES)}"])
+    return name
+
+
+def linear(index: Dim3, shape: Dim3) -> int:
+    """The number of a block in the order of CUDA: x fastest."""
+    return index[0] + shape[0] * (index[1] + shape[1] * index[2])
+
+
+def index_of(number: int, shape: Dim3) -> Dim3:
+    """The block of this number."""
+    return number % shape[0], number // shape[0] % shape[1], number // (shape[0] * shape[1])
+
+
+def clusters_of(grid: Dim3, cluster: Dim3) -> Dim3:
+    """How many clusters a grid has in each direction."""
+    return grid[0] // cluster[0], grid[1] // cluster[1], grid[2] // cluster[2]
+
+
+def cluster_of(launch: Launch) -> Dim3:
+    """Blocks of a cluster in x, y and z. A preferred cluster is a matter of speed: the emulator takes the other one."""
+    x, y, z = (*launch.attributes.get("cluster", ()), 1, 1, 1)[:3]
+    return x or 1, y or 1, z or 1
+
+
+def is_cooperative(launch: Launch) -> bool:
+    """Whether all blocks have to be resident together."""
+    return bool(launch.attributes.get("cooperative", (0,))[0])
+
+
+def _cluster_of(block: int, grid: Dim3, cluster: Dim3) -> list[int]:
+    """The blocks of a block's cluster."""
+    x, y, z = (each // size * size for each, size in zip(index_of(block, grid), cluster, strict=True))
+    offsets = (index_of(number, cluster) for number in range(cluster[0] * cluster[1] * cluster[2]))
+    return [linear((x + dx, y + dy, z + dz), grid) for dx, dy, dz in offsets]
+
+
+def _spread(count: int, total: int, size: int, grid: Dim3, cluster: Dim3) -> Iterable[int]:
+    """About `count` blocks, evenly spread: one of each of the clusters that then run whole."""
+    if count >= total:
+        return range(total)
+    wanted, there = -(-count // size), total // size
+    places = sorted({place * (there - 1) // max(1, wanted - 1) for place in range(wanted)})
+    shape = clusters_of(grid, cluster)
+    firsts = (index_of(place, shape) for place in places)
+    return [linear((x * cluster[0], y * cluster[1], z * cluster[2]), grid) for x, y, z in firsts]
+
+
+def _seed(value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+        raise UsageError(f"a seed is a number from 0 on, not {value!r}")
+    return int(value)
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

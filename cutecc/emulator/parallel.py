@@ -1,0 +1,325 @@
+"""All blocks of a launch: in this process, or in several where blocks have nothing to do with each other and it pays.
+
+Blocks run in parts of a size that depends on the launch alone. So findings, printed text and the order in which a
+schedule takes the warps are the same in one process and in several.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import mmap
+import os
+import pickle
+import tempfile
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cutecc.emulator.checks.finding import Finding
+from cutecc.emulator.launch import BlocksRun, load_program, run_blocks
+from cutecc.emulator.memory.allocations import Allocation, merged
+from cutecc.emulator.options import Dim3, EmulatorOptions, cluster_of, index_of, is_cooperative
+from cutecc.errors import EmulatorError
+from cutecc.pool import WorkerPool
+from cutecc.runtime.launch import Launch
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.program import Program
+
+_PART_THREADS = 8192
+"""Threads of a part: a wave of blocks that go in step."""
+_LOOK_AFTER_SECONDS = 0.5
+_WORTH_SECONDS = 4.0
+"""Work that is left, at the pace so far, for which starting processes pays: each imports NumPy and decodes the PTX."""
+_SHARED_FOLDER = "/dev/shm"
+_PAGE = mmap.PAGESIZE
+_ORDERED = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
+_OWN_SPACES = {"shared", "local", "param", "const"}
+
+
+def run_launch(
+    ptx: str,
+    program: Program,
+    launch: Launch,
+    allocations: Sequence[Allocation],
+    blocks: Sequence[int],
+    options: EmulatorOptions,
+    show: Callable[[str], None],
+    progress: Callable[[int, int], None] | None = None,
+) -> BlocksRun:
+    """Run blocks of a launch; `program` is the one of `ptx`, `show` takes what the kernel prints, block by block.
+
+    Raises `EmulatorError` for the first fault in the order of blocks, unless something is checked.
+    """
+    parts = parts_of(program, launch, blocks)
+    whole = _Whole(len(blocks), progress)
+    may_share = len(parts) > 1 and options.cores > 1 and are_independent(program)
+    start = time.monotonic()
+    while whole.parts < len(parts) and not whole.is_stuck:
+        if may_share and (options.processes or _pays(time.monotonic() - start, whole.parts, len(parts))):
+            with _shared(allocations) as memory:
+                if memory is not None:
+                    _run_in_processes(ptx, launch, memory, parts, options, show, whole)
+                    break
+            may_share = False
+        whole.add(run_blocks(program, launch, allocations, parts[whole.parts], options, show))
+    return whole.result
+
+
+def parts_of(program: Program, launch: Launch, blocks: Sequence[int]) -> list[Sequence[int]]:
+    """The blocks in parts that can run one after the other; of blocks that may wait for each other a single one."""
+    if is_cooperative(launch) or program.polls:
+        return [blocks]
+    x, y, z = launch.block
+    size = max(1, _PART_THREADS // (-(-x * y * z // 32) * 32))
+    if max(cluster := cluster_of(launch)) > 1:
+        return _parts_of_clusters(launch.grid, cluster, blocks, size)
+    return [blocks[start : start + size] for start in range(0, len(blocks), size)]
+
+
+def are_independent(program: Program) -> bool:
+    """Whether nothing in a program lets blocks of different clusters tell each other anything.
+
+    What can: atomics and reductions on memory that is not the block's own, and ordered accesses to it.
+    """
+    return not any(_may_tell(operation) for operation in program.operations)
+
+
+def _may_tell(operation: Operation) -> bool:
+    opcode, modifiers = operation.form.opcode, {each.partition("::")[0] for each in operation.form.modifiers}
+    if opcode in ("atom", "red"):
+        return not modifiers & _OWN_SPACES
+    if opcode in ("ld", "st"):
+        return bool(modifiers & _ORDERED) and not modifiers & _OWN_SPACES
+    if opcode == "multimem":
+        return True
+    # A reduction from shared into global memory: `cp.reduce.async.bulk.global.shared::cta…`, or of a tensor map.
+    return opcode == "cp" and "reduce" in modifiers and ("global" in modifiers or "tensor" in modifiers)
+
+
+def _parts_of_clusters(grid: Dim3, cluster: Dim3, blocks: Sequence[int], size: int) -> list[Sequence[int]]:
+    """The same for clusters: those of a part are whole. The blocks of a part are in ascending order."""
+    by_cluster: dict[Dim3, list[int]] = {}
+    for block in blocks:
+        x, y, z = index_of(block, grid)
+        # In the order of CUDA: x fastest.
+        by_cluster.setdefault((z // cluster[2], y // cluster[1], x // cluster[0]), []).append(block)
+    ordered = [by_cluster[key] for key in sorted(by_cluster)]
+    each = max(1, size // (cluster[0] * cluster[1] * cluster[2]))
+    return [sorted(chain.from_iterable(ordered[start : start + each])) for start in range(0, len(ordered), each)]
+
+
+class _Whole:
+    """What came of the parts so far, in their order."""
+
+    def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
+        self.result = BlocksRun()
+        self.parts = 0
+        self._total = total
+        self._progress = progress
+        self._places: dict[tuple[object, ...], int] = {}
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether threads wait for good, which those of the next blocks would do as well."""
+        return any(finding.kind == "deadlock" for finding in self.result.findings)
+
+    def add(self, part: BlocksRun) -> None:
+        """Take the next part's results."""
+        self.parts += 1
+        self.result.blocks += part.blocks
+        for finding in part.findings:
+            self._add_finding(finding)
+        if part.counters is not None:
+            if self.result.counters is None:
+                self.result.counters = part.counters
+            else:
+                self.result.counters.add(part.counters)
+        if self._progress is not None:
+            self._progress(self.result.blocks, self._total)
+
+    def _add_finding(self, finding: Finding) -> None:
+        """The same at the same instructions is one finding, with the threads of all."""
+        other = finding.other and finding.other.ptx_line
+        key = (finding.kind, finding.message, finding.place.ptx_line, other)
+        place = self._places.setdefault(key, len(self.result.findings))
+        if place == len(self.result.findings):
+            self.result.findings.append(finding)
+        else:
+            first = self.result.findings[place]
+            self.result.findings[place] = replace(first, count=first.count + finding.count)
+
+
+def _pays(seconds: float, done: int, parts: int) -> bool:
+    return done > 0 and seconds > _LOOK_AFTER_SECONDS and seconds / done * (parts - done) > _WORTH_SECONDS
+
+
+# Memory that processes share.
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an allocation is in the file, without what makes up its memory."""
+
+    offset: int
+    """Bytes from the start of the file."""
+    base: int
+    size: int
+    name: str
+    describe: Callable[[int], str]
+    writable: bool
+
+
+@dataclass(frozen=True)
+class SharedMemory:
+    """Allocations in a file that several processes map."""
+
+    path: str
+    size: int
+    places: list[_Place]
+
+    def open(self) -> list[Allocation]:
+        """The allocations, their bytes those of the file."""
+        found: list[Allocation] = []
+        contents = _map(self.path, self.size)
+        for place in self.places:
+            data = contents[place.offset : place.offset + place.size]
+            data.flags.writeable = place.writable
+            found.append(Allocation(place.base, data, place.name, place.describe, contents))
+        return found
+
+
+def _map(path: str, size: int) -> Any:
+    """A file's bytes."""
+    if not size:
+        return np.empty(0, np.uint8)
+    with open(path, "r+b") as file:
+        return np.frombuffer(mmap.mmap(file.fileno(), size), np.uint8)
+
+
+@contextlib.contextmanager
+def _shared(allocations: Sequence[Allocation]) -> Generator[SharedMemory | None]:
+    """The allocations in a file for the time of the block, copied back at its end; `None` where that cannot be."""
+    try:
+        pickle.dumps([each.describe for each in allocations])
+    except (pickle.PicklingError, AttributeError, TypeError):
+        # Of a bare pointer it is all that is mapped around it.
+        yield None
+        return
+    # Tensors that overlap are one region; each has its own part of it.
+    regions = merged(allocations)
+    offsets: list[int] = []
+    size = 0
+    for region in regions:
+        # An address has the alignment that it has in the caller's memory.
+        offsets.append(size + region.base % _PAGE)
+        size = -(-(offsets[-1] + region.size) // _PAGE) * _PAGE
+    path = _reserve(size)
+    if path is None:
+        yield None
+        return
+    try:
+        contents = _map(path, size)
+        for region, offset in zip(regions, offsets, strict=True):
+            contents[offset : offset + region.size] = region.data
+        places: list[_Place] = []
+        for each in allocations:
+            offset = next(
+                (
+                    offset + each.base - region.base
+                    for region, offset in zip(regions, offsets, strict=True)
+                    if region.base <= each.base < region.base + region.size
+                ),
+                0,
+            )
+            writable = bool(each.data.flags.writeable)
+            places.append(_Place(offset, each.base, each.size, each.name, each.describe, writable))
+        yield SharedMemory(path, size, places)
+        for region, offset in zip(regions, offsets, strict=True):
+            if region.writable:
+                region.data[:] = contents[offset : offset + region.size]
+    finally:
+        os.unlink(path)
+
+
+def _reserve(size: int) -> str | None:
+    """A new file of so many bytes, in memory if possible; `None` when there is no room for it."""
+    for folder in (_SHARED_FOLDER, tempfile.gettempdir()):
+        if not os.path.isdir(folder):
+            continue
+        try:
+            descriptor, path = tempfile.mkstemp(prefix="cutecc-", dir=folder)
+        except OSError:
+            continue
+        try:
+            # Without, a write into the mapping would end the process when the folder is full.
+            if size:
+                os.posix_fallocate(descriptor, 0, size)
+            return path
+        except OSError as failure:
+            os.unlink(path)
+            if failure.errno not in (errno.ENOSPC, errno.EFBIG, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOMEM):
+                raise
+        finally:
+            os.close(descriptor)
+    return None
+
+
+# Processes.
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What came of a part in another process."""
+
+    run: BlocksRun
+    error: EmulatorError | None
+
+
+def _run_in_processes(
+    ptx: str,
+    launch: Launch,
+    memory: SharedMemory,
+    parts: Sequence[Sequence[int]],
+    options: EmulatorOptions,
+    show: Callable[[str], None],
+    whole: _Whole,
+) -> None:
+    """Run the parts that are left; their results come in the order of parts."""
+    left = parts[whole.parts :]
+    pool = WorkerPool(min(options.cores, len(left)))
+    try:
+        futures: list[Future[_Part]] = [
+            pool.submit(run_part, ptx, launch, memory, list(part), options) for part in left
+        ]
+        for future in futures:
+            part = future.result()
+            for text in part.run.printed:
+                show(text)
+            if part.error is not None:
+                raise part.error
+            whole.add(part.run)
+            if whole.is_stuck:
+                break
+    finally:
+        pool.kill()
+
+
+def run_part(ptx: str, launch: Launch, memory: SharedMemory, blocks: list[int], options: EmulatorOptions) -> _Part:
+    """Runs in another process: blocks of a launch, on memory in a file."""
+    allocations = memory.open()
+    printed: list[str] = []
+    try:
+        program = load_program(ptx, launch.kernel.name)
+        run = run_blocks(program, launch, allocations, blocks, options, printed.append)
+    except EmulatorError as error:
+        return _Part(BlocksRun(printed=printed), error)
+    run.printed = printed
+    return _Part(run, None)

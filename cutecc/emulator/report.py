@@ -1,0 +1,117 @@
+"""Findings as text: what, where in the user's source, who, and what reproduces it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from cutecc.emulator.checks.finding import Finding, Place
+from cutecc.errors import SanitizerError, SourceLocation
+
+if TYPE_CHECKING:
+    from cutecc.emulator.host import LaunchSummary
+
+_SHOWN = 10
+"""Findings that a message shows; `SanitizerError.findings` has all."""
+
+
+def finding_lines(finding: Finding, width: int = 120) -> list[str]:
+    """A finding as compilers show one: where and what, the source line, who, and the other access.
+
+    Text is wrapped to `width` columns; source lines and instructions are as they are.
+    """
+    place = finding.place
+    lines = _wrap(f"{_where(place)}: {finding.kind}: {finding.message}", width, "", "  ")
+    lines += _source(place.location, place)
+    who = _who(place)
+    if finding.count > 1:
+        others = finding.count - 1
+        who += f" and {others:,} more thread{'' if others == 1 else 's'}"
+    lines += _wrap(f"{who}{f', at {finding.address}' if finding.address else ''}", width, "  ")
+    if finding.other is not None:
+        other = finding.other
+        what = f" {other.what}," if other.what else ""
+        lines += _wrap(f"the other one: {_where(other)}:{what} {_who(other)}", width, "  ", "    ")
+        lines += [f"  {line}" for line in _source(other.location, other)]
+    return lines
+
+
+def order_text(finding: Finding) -> str:
+    """The schedule that the finding was made under: `schedule random, seed 7`."""
+    return f"schedule {finding.schedule}, seed {finding.seed}"
+
+
+def sanitizer_error(kernel: str, findings: Sequence[Finding]) -> SanitizerError:
+    """The error that lists findings."""
+    count = len(findings)
+    first = findings[0]
+    parts = [f"the emulator found {count} problem{'' if count == 1 else 's'} in {kernel} ({order_text(first)})"]
+    parts += ["\n".join(finding_lines(finding)) for finding in findings[:_SHOWN]]
+    if count > _SHOWN:
+        parts.append(f"… and {count - _SHOWN} more: error.findings has them all")
+    return SanitizerError("\n\n".join(parts), findings=list(findings))
+
+
+def finding_dict(finding: Finding) -> dict[str, Any]:
+    """A finding as JSON has it."""
+    return {
+        "kind": finding.kind,
+        "message": finding.message,
+        "address": finding.address,
+        "threads": finding.count,
+        "place": _place_dict(finding.place),
+        "other": finding.other and _place_dict(finding.other),
+        "schedule": finding.schedule,
+        "seed": finding.seed,
+    }
+
+
+def describe_blocks(launches: Sequence[LaunchSummary]) -> str:
+    """How many blocks ran: `1,024 blocks`, `a sample of 16 of 1,024 blocks`."""
+    ran, total = sum(each.ran for each in launches), sum(each.total for each in launches)
+    of = f" in {len(launches)} launches" if len(launches) > 1 else ""
+    if ran == total:
+        return f"{total:,} block{'' if total == 1 else 's'}{of}"
+    return f"a sample of {ran:,} of {total:,} blocks{of}"
+
+
+def _place_dict(place: Place) -> dict[str, Any]:
+    location = place.location
+    return {
+        "file": location and location.file,
+        "line": location and location.line,
+        "column": location and location.column,
+        "ptx_line": place.ptx_line,
+        "instruction": place.text,
+        "block": list(place.block),
+        "thread": None if place.thread is None else list(place.thread),
+        "what": place.what,
+    }
+
+
+def _where(place: Place) -> str:
+    return str(place.location) if place.location else f"PTX line {place.ptx_line}"
+
+
+def _who(place: Place) -> str:
+    if place.thread is None:
+        return f"an asynchronous operation of block {place.block}"
+    return f"thread {place.thread} of block {place.block}"
+
+
+def _source(location: SourceLocation | None, place: Place) -> list[str]:
+    """The line of Python with a caret; the instruction where the code does not say its line."""
+    excerpt = location.excerpt() if location else ""
+    return [f"  {line}" for line in excerpt.splitlines()] if excerpt else [f"    {place.text}"]
+
+
+def _wrap(text: str, width: int, indent: str, further: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        text,
+        max(width, 40),
+        initial_indent=indent,
+        subsequent_indent=indent if further is None else further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,228 @@
+"""The 128 bytes of a TMA descriptor, as the driver writes and the hardware reads them.
+
+NVIDIA does not document the layout. It was found from descriptors that `cuTensorMapEncodeTiled` made, and so were the
+rules that its arguments have to keep. Modes are innermost first.
+
+| byte | bits | what |
+| --- | --- | --- |
+| 0 | 64 | address |
+| 8 | 4–6 | rank - 1 |
+| | 7–10 | element type |
+| | 11–12, 13–14 | interleave, swizzle |
+| | 15 | 1: fill with NaN |
+| | 16 | 1: round to tf32 |
+| | 17–18 | L2 promotion |
+| 12 | 32 each | strides / 16, low bits, modes 1 to 4 |
+| 28 | 4 each | strides / 16, high bits |
+| 32 | 32 each | sizes - 1 |
+| 52 | 3 each | element strides - 1 |
+| 55 | 8 each | box - 1 |
+| 64 | 32 | bytes of a box, element strides rounded down |
+| 72 | 4, 8, 9, 10 | swizzle again: none, 32, 64, 128 bytes |
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
+
+INVALID_VALUE: Final = 1
+"""`CUDA_ERROR_INVALID_VALUE`."""
+
+_MOST_BOX_BYTES = 227 * 1024
+"""What one block of an sm_90 GPU has of shared memory."""
+_MOST_MODES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """A `CUtensorMapDataType`."""
+
+    name: str
+    """The PTX type it is computed with: `f16`."""
+    size: int
+    """Bytes."""
+    code: int
+    """In descriptors, and in `tensormap.replace`."""
+    rounds_to_tf32: bool = False
+    flushes: bool = False
+    """Whether subnormal numbers are loaded as zeros."""
+
+    @property
+    def is_float(self) -> bool:
+        return self.name in ("f16", "f32", "f64", "bf16")
+
+
+ELEMENT_TYPES: Final = (
+    ElementType("u8", 1, 0),
+    ElementType("u16", 2, 1),
+    ElementType("u32", 4, 2),
+    ElementType("s32", 4, 3),
+    ElementType("u64", 8, 4),
+    ElementType("s64", 8, 5),
+    ElementType("f16", 2, 6),
+    ElementType("f32", 4, 7),
+    ElementType("f64", 8, 9),
+    ElementType("bf16", 2, 10),
+    ElementType("f32", 4, 8, flushes=True),
+    ElementType("f32", 4, 7, rounds_to_tf32=True),
+    ElementType("f32", 4, 8, rounds_to_tf32=True, flushes=True),
+)
+"""By number. Types of fewer bits than a byte are of newer GPUs."""
+
+
+def encode(tensor_map: TensorMap) -> bytes | int:
+    """What `cuTensorMapEncodeTiled` makes for sm_90: the descriptor, or `INVALID_VALUE`."""
+    return pack(tensor_map) if fault(tensor_map) is None else INVALID_VALUE
+
+
+def fault(tensor_map: TensorMap) -> str | None:
+    """What `cuTensorMapEncodeTiled` would not accept; `None` when it accepts it all."""
+    rank = len(tensor_map.sizes)
+    if not 0 <= tensor_map.data_type < len(ELEMENT_TYPES):
+        return f"data type {tensor_map.data_type} is none of sm_90"
+    if tensor_map.interleave not in range(3) or tensor_map.swizzle not in range(4):
+        return f"interleave {tensor_map.interleave} or swizzle {tensor_map.swizzle} is none of sm_90"
+    if tensor_map.l2_promotion not in range(4) or tensor_map.fill not in range(2):
+        return f"L2 promotion {tensor_map.l2_promotion} or fill {tensor_map.fill} does not exist"
+    if not 1 <= rank <= _MOST_MODES:
+        return f"rank {rank} is not 1 to {_MOST_MODES}"
+    if (len(tensor_map.strides), len(tensor_map.box), len(tensor_map.element_strides)) != (rank - 1, rank, rank):
+        return f"strides, box and element strides do not fit the rank {rank}"
+    if tensor_map.interleave and rank < 3:
+        return f"a tensor of rank {rank} cannot be interleaved"
+    return _fault_of_address(tensor_map) or _fault_of_box(tensor_map)
+
+
+def _fault_of_address(tensor_map: TensorMap) -> str | None:
+    alignment = 32 if tensor_map.interleave == 2 else 16
+    if tensor_map.address % alignment:
+        return f"address 0x{tensor_map.address:x} is no multiple of {alignment}"
+    for size in tensor_map.sizes:
+        if not 1 <= size <= 1 << 32:
+            return f"size {size} is not 1 to 2^32"
+    for stride in tensor_map.strides:
+        if stride % alignment or not 0 <= stride < 1 << 40:
+            return f"stride {stride} is no multiple of {alignment} below 2^40"
+    return None
+
+
+def _fault_of_box(tensor_map: TensorMap) -> str | None:
+    element = ELEMENT_TYPES[tensor_map.data_type]
+    if any(not 1 <= size <= 256 for size in tensor_map.box):
+        return f"box {tensor_map.box} has a mode that is not 1 to 256"
+    if any(not 1 <= stride <= 8 for stride in tensor_map.element_strides):
+        return f"element strides {tensor_map.element_strides} are not 1 to 8"
+    if tensor_map.fill and not element.is_float:
+        return "elements that are no floats cannot be filled with NaN"
+    row = tensor_map.box[0] * element.size
+    if row % 16:
+        return f"the box's rows of {row} bytes are no multiple of 16"
+    if not tensor_map.interleave and tensor_map.swizzle and row > 16 << tensor_map.swizzle:
+        return f"the box's rows of {row} bytes are longer than the swizzle's {16 << tensor_map.swizzle}"
+    if (size := _box_bytes(tensor_map)) > _MOST_BOX_BYTES:
+        return f"the box has {size} bytes, more than {_MOST_BOX_BYTES}"
+    return None
+
+
+def _box_bytes(tensor_map: TensorMap) -> int:
+    elements = (size // stride for size, stride in zip(tensor_map.box, tensor_map.element_strides, strict=True))
+    return math.prod(elements) * ELEMENT_TYPES[tensor_map.data_type].size
+
+
+def pack(tensor_map: TensorMap) -> bytes:
+    """The descriptor of arguments that nobody has checked."""
+    element = ELEMENT_TYPES[tensor_map.data_type]
+    bits = tensor_map.address
+    for first, value in (
+        (68, len(tensor_map.sizes) - 1),
+        (71, element.code),
+        (75, tensor_map.interleave),
+        (77, tensor_map.swizzle),
+        (79, tensor_map.fill),
+        (80, element.rounds_to_tf32),
+        (81, tensor_map.l2_promotion),
+        (512, _box_bytes(tensor_map) & 0xFFFFFFFF),
+        (580 if not tensor_map.swizzle else 583 + tensor_map.swizzle, 1),
+    ):
+        bits |= value << first
+    for mode, stride in enumerate(tensor_map.strides):
+        bits |= (stride >> 4 & 0xFFFFFFFF) << 96 + 32 * mode | (stride >> 36) << 224 + 4 * mode
+    for mode, size in enumerate(tensor_map.sizes):
+        bits |= (size - 1) << 256 + 32 * mode
+    for mode, stride in enumerate(tensor_map.element_strides):
+        bits |= (stride - 1) << 416 + 3 * mode
+    for mode, size in enumerate(tensor_map.box):
+        bits |= (size - 1) << 440 + 8 * mode
+    return bits.to_bytes(TENSOR_MAP_BYTES, "little")
+
+
+def decode(data: bytes) -> TensorMap | None:
+    """What a descriptor was made of; `None` for bytes that are none of a tiled tensor."""
+    if len(data) != TENSOR_MAP_BYTES:
+        return None
+    bits = int.from_bytes(data, "little")
+
+    def field(first: int, count: int) -> int:
+        return bits >> first & (1 << count) - 1
+
+    rank = field(68, 3) + 1
+    code, rounds = field(71, 4), bool(field(80, 1))
+    numbers = [
+        number for number, each in enumerate(ELEMENT_TYPES) if (each.code, each.rounds_to_tf32) == (code, rounds)
+    ]
+    if rank > _MOST_MODES or not numbers or field(64, 4):
+        return None
+    found = TensorMap(
+        data_type=numbers[0],
+        address=field(0, 64),
+        sizes=tuple(field(256 + 32 * mode, 32) + 1 for mode in range(rank)),
+        strides=tuple((field(96 + 32 * mode, 32) | field(224 + 4 * mode, 4) << 32) << 4 for mode in range(rank - 1)),
+        box=tuple(field(440 + 8 * mode, 8) + 1 for mode in range(rank)),
+        element_strides=tuple(field(416 + 3 * mode, 3) + 1 for mode in range(rank)),
+        interleave=field(75, 2),
+        swizzle=field(77, 2),
+        l2_promotion=field(81, 2),
+        fill=field(79, 1),
+    )
+    # What `tensormap.replace` has changed need not be what the driver would accept, but the swizzle stands there twice.
+    return found if field(580, 1) == (found.swizzle == 0) and found.interleave < 3 else None
+
+
+_FIELDS: Final = {
+    "global_address": (0, 64, 0),
+    "rank": (68, 3, 0),
+    "elemtype": (71, 4, 0),
+    "interleave_layout": (75, 2, 0),
+    "swizzle_mode": (77, 2, 0),
+    "fill_mode": (79, 1, 0),
+    "global_dim": (256, 32, 32),
+    "element_stride": (416, 3, 3),
+    "box_dim": (440, 8, 8),
+}
+"""By the name that `tensormap.replace` has for it: first bit, bits, and bits from mode to mode."""
+_LESS_ONE: Final = ("global_dim", "element_stride", "box_dim")
+
+
+def replace(data: bytes, name: str, mode: int, value: int) -> bytes:
+    """The descriptor with one field replaced, as `tensormap.replace` does. Raises `KeyError` for an unknown field."""
+    bits = int.from_bytes(data, "little")
+
+    def put(first: int, count: int, number: int) -> None:
+        nonlocal bits
+        mask = (1 << count) - 1
+        bits = bits & ~(mask << first) | (number & mask) << first
+
+    if name == "global_stride":
+        put(96 + 32 * mode, 32, value >> 4)
+        put(224 + 4 * mode, 4, value >> 36)
+    else:
+        first, count, step = _FIELDS[name]
+        put(first + step * mode, count, value - (name in _LESS_ONE))
+    if name == "swizzle_mode":
+        put(580, 1, value == 0)
+        put(584, 3, 1 << value >> 1)
+    return bits.to_bytes(TENSOR_MAP_BYTES, "little")

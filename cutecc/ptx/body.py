@@ -1,0 +1,199 @@
+"""The body of a function: its scopes, its labels, and its instructions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from cutecc.ptx.declarations import read_registers, read_variables
+from cutecc.ptx.locations import LOC, LineTable, Place
+from cutecc.ptx.operands import OperandError, parse_arguments, parse_operand, split_operands
+from cutecc.ptx.scanner import NAME, Scanner
+from cutecc.ptx.syntax import Guard, Instruction, Operand, Register, Symbol, Variable
+
+_STATEMENT = re.compile(
+    rf"(?P<label>{NAME})\s*:(?!:)|(?P<instruction>[@A-Za-z_][^;]*);|(?P<directive>\.\w+)"
+    r"|(?P<open>\{)|(?P<close>\})|(?P<empty>;)"
+)
+_INSTRUCTION = re.compile(
+    rf"(?:@\s*(?P<not>!?)\s*(?P<guard>{NAME})\s*)?(?P<name>[A-Za-z_]\w*(?:(?:\.|::)\w+)*)"
+    r"(?:\s+|(?=[\[{(])|$)(?P<operands>.*)",
+    re.DOTALL,
+)
+_END = re.compile(";")
+_TO_END = re.compile("[^;]*;")
+_TARGETS = re.compile(r"\.branchtargets\s+([^;]*);")
+_VARIABLES = (".param", ".local", ".shared", ".global", ".const")
+_SKIPPED = (".pragma", ".calltargets", ".callprototype", ".attribute")
+
+
+class _Scope:
+    """Names declared between `{` and `}`."""
+
+    def __init__(self, outer: _Scope | None) -> None:
+        self.outer = outer
+        self.names: dict[str, Register | Symbol] = {}
+        self.operands: dict[str, Operand] = {}
+        """Operands by their text, as they mean the same throughout the scope."""
+
+    def resolve(self, name: str) -> Register | Symbol | None:
+        scope: _Scope | None = self
+        while scope is not None:
+            if found := scope.names.get(name):
+                return found
+            scope = scope.outer
+        return None
+
+    def operand(self, text: str) -> Operand:
+        found = self.operands.get(text)
+        if found is None:
+            found = self.operands[text] = parse_operand(text, self.resolve)
+        return found
+
+
+class Body:
+    """Reads a body up to its `}`. The instructions are parsed later: they may name labels further down."""
+
+    def __init__(self, scanner: Scanner, lines: LineTable, parameters: Iterable[Variable], taken: set[str]) -> None:
+        """`taken` are names of the module, which names of inner scopes must not become."""
+        self.registers: dict[str, str] = {}
+        self.variables: list[Variable] = []
+        self.labels: dict[str, int] = {}
+        self.branch_targets: dict[str, tuple[str, ...]] = {}
+        self._scanner = scanner
+        self._lines = lines
+        self._taken = taken
+        self._numbers: dict[str, int] = {}
+        self._statements: list[tuple[_Scope, re.Match[str], Place | None]] = []
+        self._place: Place | None = None
+        self._scope = _Scope(None)
+        for parameter in parameters:
+            self._taken.add(parameter.name)
+            if parameter.space == "reg":
+                self.registers[parameter.name] = parameter.type
+                self._scope.names[parameter.name] = Register(parameter.name)
+            else:
+                self._scope.names[parameter.name] = Symbol(parameter.name)
+        self._read()
+
+    def parse(self, lines: LineTable) -> Iterator[Instruction]:
+        """The instructions, with the places in the source that `lines` knows by now."""
+        modifiers: dict[str, tuple[str, tuple[str, ...]]] = {}
+        for scope, statement, place in self._statements:
+            text = statement["instruction"]
+            position = statement.start("instruction")
+            found = _INSTRUCTION.fullmatch(text)
+            if found is None:
+                raise self._scanner.error("expected an instruction", position)
+            name = found["name"]
+            if name not in modifiers:
+                opcode, *rest = name.split(".")
+                modifiers[name] = opcode, tuple(rest)
+            opcode, rest = modifiers[name]
+            try:
+                guard = _guard(scope, found)
+                pieces = split_operands(found["operands"].strip())
+                if opcode == "call":
+                    operands = tuple(_call_operand(scope, piece) for piece in pieces)
+                else:
+                    operands = tuple([scope.operand(piece) for piece in pieces])
+            except OperandError as error:
+                raise self._scanner.error(f"{name}: {error}", position) from None
+            written = " ".join(text[found.start("name") :].split())
+            line = self._scanner.line(position)
+            yield Instruction(opcode, rest, operands, guard, line, f"{written};", lines.location(place))
+
+    # Reading statements.
+
+    def _read(self) -> None:
+        scanner = self._scanner
+        label = ""
+        targets: list[tuple[_Scope, str, re.Match[str]]] = []
+        while True:
+            found = scanner.take(_STATEMENT)
+            if found is None:
+                raise scanner.error("expected a statement, or '}' at the end of the function")
+            match found.lastgroup:
+                case "instruction":
+                    self._statements.append((self._scope, found, self._place))
+                case "label":
+                    label = self._declare_label(found)
+                case "directive" if found[0] == ".loc":
+                    scanner.position = found.start()
+                    match = scanner.expect(LOC, "a place such as '.loc 1 20 3'")
+                    if not scanner.in_inline_assembly(found.start()):
+                        self._place = self._lines.add_loc(match)
+                case "directive" if found[0] == ".branchtargets":
+                    scanner.position = found.start()
+                    self.labels.pop(label, None)
+                    targets.append((self._scope, label, scanner.expect(_TARGETS, "labels and ';'")))
+                case "directive":
+                    scanner.position = found.start()
+                    self._directive(found[0], label)
+                case "open":
+                    self._scope = _Scope(self._scope)
+                case "close":
+                    if self._scope.outer is None:
+                        break
+                    self._scope = self._scope.outer
+                case _:
+                    pass
+        for scope, name, found in targets:
+            self.branch_targets[name] = tuple(self._target(scope, each.strip(), found) for each in found[1].split(","))
+
+    def _directive(self, directive: str, label: str) -> None:
+        scanner = self._scanner
+        if directive == ".reg":
+            for name, type_ in read_registers(scanner):
+                unique = self._declare(name, Register)
+                self.registers[unique] = type_
+            scanner.expect(_END, "';'")
+        elif directive in _VARIABLES:
+            for variable in read_variables(scanner, is_extern=False):
+                unique = self._declare(variable.name, Symbol)
+                self.variables.append(replace(variable, name=unique))
+            scanner.expect(_END, "';'")
+        elif directive in _SKIPPED:
+            if directive.startswith(".call"):
+                self.labels.pop(label, None)
+            scanner.expect(_TO_END, "';'")
+        else:
+            raise scanner.error(f"unknown directive '{directive}'")
+
+    def _declare_label(self, found: re.Match[str]) -> str:
+        unique = self._declare(found["label"], Symbol)
+        self.labels[unique] = len(self._statements)
+        return unique
+
+    def _declare(self, name: str, kind: type[Register] | type[Symbol]) -> str:
+        """A name that is unique in the function, and now means this in the current scope."""
+        if name in self._scope.names:
+            raise self._scanner.error(f"'{name}' is declared twice")
+        unique = name
+        while unique in self._taken:
+            self._numbers[name] = self._numbers.get(name, 1) + 1
+            # No name that a text can spell.
+            unique = f"{name}#{self._numbers[name]}"
+        self._taken.add(unique)
+        self._scope.names[name] = kind(unique)
+        return unique
+
+    def _target(self, scope: _Scope, name: str, found: re.Match[str]) -> str:
+        symbol = scope.resolve(name)
+        if not isinstance(symbol, Symbol) or symbol.name not in self.labels:
+            raise self._scanner.error(f"'{name}' is no label", found.start())
+        return symbol.name
+
+
+def _guard(scope: _Scope, found: re.Match[str]) -> Guard | None:
+    if found["guard"] is None:
+        return None
+    register = scope.resolve(found["guard"])
+    if not isinstance(register, Register):
+        raise OperandError(f"'{found['guard']}' is not a declared predicate")
+    return Guard(register, found["not"] == "!")
+
+
+def _call_operand(scope: _Scope, text: str) -> Operand:
+    return parse_arguments(text, scope.resolve) if text.startswith("(") else scope.operand(text)

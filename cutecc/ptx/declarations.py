@@ -1,0 +1,175 @@
+"""Declarations of variables, parameters and registers (PTX ISA, "Variables")."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from cutecc.ptx.constants import parse_constant
+from cutecc.ptx.scanner import NAME, Scanner
+from cutecc.ptx.syntax import Immediate, StateSpace, Variable
+
+TYPE_BYTES = {
+    **{f"{kind}{8 * size}": size for kind in "sub" for size in (1, 2, 4, 8)},
+    **{"f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4, "tf32": 4, "f32": 4, "f64": 8, "b128": 16},
+    **{"e4m3": 1, "e5m2": 1, "f32x2": 8, "pred": 1},
+}
+"""Types that registers and variables have, and their size in memory."""
+
+_SPACE = re.compile(r"\.(reg|const|global|local|param|shared)\b(?:\[\d+\])?")
+_ALIGN = re.compile(r"\.align\s+(\d+)")
+_POINTER = re.compile(r"\.ptr\b(?:\s*\.(?:global|const|local|shared|param)\b)?")
+_ATTRIBUTE = re.compile(r"\.attribute\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
+_VECTOR = re.compile(r"\.v([248])\b")
+_TYPE = re.compile(r"\.(\w+)")
+_NAME = re.compile(NAME)
+_COUNT = re.compile(r"<\s*(\d+)\s*>")
+_DIMENSION = re.compile(r"\[([^\[\]]*)\]")
+_EQUALS = re.compile("=")
+_COMMA = re.compile(",")
+_OPEN = re.compile(r"\{")
+_CLOSE = re.compile(r"\}")
+_VALUE = re.compile(r"[^,{};]+")
+_MOST = 1 << 32
+"""Elements of a variable, or registers of a declaration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What stands before the names of a declaration."""
+
+    space: StateSpace
+    type: str
+    vector: int
+    align: int
+
+
+def read_kind(scanner: Scanner) -> Kind:
+    """`.global .align 16 .v4 .f32`, in any order that compilers write."""
+    # The pattern has the names of `StateSpace`.
+    space = cast(StateSpace, scanner.expect(_SPACE, "a state space such as '.global'")[1])
+    align, vector, type_ = 0, 1, ""
+    while not type_:
+        if found := scanner.take(_ALIGN):
+            align = int(found[1])
+        elif found := scanner.take(_VECTOR):
+            vector = int(found[1])
+        elif not scanner.take(_POINTER) and not scanner.take(_ATTRIBUTE):
+            type_ = scanner.expect(_TYPE, "a type such as '.b32'")[1]
+            if type_ not in TYPE_BYTES:
+                raise scanner.error(f"variables of type '.{type_}' are not supported")
+    # What `.ptr` says follows the type, and tells of what is pointed to.
+    while scanner.take(_POINTER):
+        scanner.take(_ALIGN)
+    if found := scanner.take(_ALIGN):
+        align = int(found[1])
+    if align & (align - 1):
+        raise scanner.error(f"an alignment of {align}, which is no power of two")
+    return Kind(space, type_, vector, align or vector * TYPE_BYTES[type_])
+
+
+def read_registers(scanner: Scanner) -> Iterator[tuple[str, str]]:
+    """Name and type of each register of a `.reg` declaration, up to its `;`."""
+    kind = read_kind(scanner)
+    if kind.vector > 1:
+        raise scanner.error("vector registers are not supported: declare one register an element")
+    while True:
+        name = scanner.expect(_NAME, "the name of a register")[0]
+        if found := scanner.take(_COUNT):
+            count = _small(scanner, int(found[1]), "registers")
+            yield from ((f"{name}{index}", kind.type) for index in range(count))
+        else:
+            yield name, kind.type
+        if not scanner.take(_COMMA):
+            return
+
+
+def read_variables(scanner: Scanner, *, is_extern: bool) -> Iterator[Variable]:
+    """The variables of a declaration, up to its `;`."""
+    kind = read_kind(scanner)
+    while True:
+        yield read_variable(scanner, kind, is_extern=is_extern)
+        if not scanner.take(_COMMA):
+            return
+
+
+def read_variable(scanner: Scanner, kind: Kind, *, is_extern: bool = False) -> Variable:
+    """One name of a declaration, with its dimensions and its initial value."""
+    name = scanner.expect(_NAME, "the name of a variable")[0]
+    dimensions: list[int | None] = []
+    while found := scanner.take(_DIMENSION):
+        constant = parse_constant(found[1].strip()) if found[1].strip() else None
+        if found[1].strip() and (constant is None or constant.kind != "integer" or constant.bits < 0):
+            raise scanner.error(f"'{found[1]}' is no number of elements")
+        dimensions.append(constant.bits if constant else None)
+    if None in dimensions[1:]:
+        raise scanner.error("only the first dimension can be left open")
+    if kind.vector > 1:
+        dimensions.append(kind.vector)
+    row = _small(scanner, math.prod(size for size in dimensions[1:] if size is not None), "elements")
+    initial = _read_initial(scanner, kind.type, dimensions) if scanner.take(_EQUALS) else None
+    if not dimensions:
+        count = 1
+    elif dimensions[0] is not None:
+        count = _small(scanner, dimensions[0] * row, "elements")
+    else:
+        count = None if initial is None else len(initial) // TYPE_BYTES[kind.type]
+    return Variable(name, kind.space, kind.type, count, kind.align, initial, is_extern)
+
+
+def _small(scanner: Scanner, count: int, what: str) -> int:
+    if count > _MOST:
+        raise scanner.error(f"{count} {what}")
+    return count
+
+
+def _read_initial(scanner: Scanner, type_: str, dimensions: list[int | None]) -> bytes:
+    """An initial value: a constant, or constants in braces for each dimension; what is left out is zero."""
+    if not dimensions:
+        braced = scanner.take(_OPEN)
+        value = _read_value(scanner, type_)
+        if braced:
+            scanner.expect(_CLOSE, "'}'")
+        return value
+    scanner.expect(_OPEN, "'{'")
+    parts: list[bytes] = []
+    while not scanner.take(_CLOSE):
+        if parts:
+            scanner.expect(_COMMA, "',' or '}'")
+        scanner.skip_blanks()
+        nested = len(dimensions) > 1 and scanner.text.startswith("{", scanner.position)
+        parts.append(_read_initial(scanner, type_, dimensions[1:] if nested else []))
+    found = b"".join(parts)
+    size = math.prod(size for size in dimensions[1:] if size is not None) * TYPE_BYTES[type_]
+    size = -(-len(found) // size) * size if dimensions[0] is None else dimensions[0] * size
+    if len(found) > size:
+        raise scanner.error("more initial values than elements")
+    return found.ljust(size, b"\0")
+
+
+def _read_value(scanner: Scanner, type_: str) -> bytes:
+    text = scanner.expect(_VALUE, "a constant")[0].strip()
+    constant = parse_constant(text)
+    if constant is None:
+        raise scanner.error(f"the initial value '{text}' is no constant: addresses as initial values are not supported")
+    return (_bits(constant, type_) & ((1 << 8 * TYPE_BYTES[type_]) - 1)).to_bytes(TYPE_BYTES[type_], "little")
+
+
+def _bits(constant: Immediate, type_: str) -> int:
+    """The bits that a variable of the type gets."""
+    size = TYPE_BYTES[type_]
+    if constant.kind == "integer":
+        if type_ not in ("f32", "f64"):
+            return constant.bits
+        return int.from_bytes(struct.pack(">f" if size == 4 else ">d", float(constant.bits)))
+    if constant.kind == "f64" and size == 4:
+        (value,) = struct.unpack(">d", constant.bits.to_bytes(8))
+        return int.from_bytes(struct.pack(">f", value))
+    if constant.kind == "f32" and size == 8:
+        (value,) = struct.unpack(">f", constant.bits.to_bytes(4))
+        return int.from_bytes(struct.pack(">d", value))
+    return constant.bits

@@ -1,0 +1,136 @@
+"""For pytest: the fixture `cutecc_device`, which runs kernels on the CPU emulator, on a GPU where there is one, and
+compares what they write.
+
+    def test_add(cutecc_device):
+        c = cutecc_device.run(add, a, b, np.empty_like(a))[2]
+        np.testing.assert_array_equal(c, a + b)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cutecc.emulator.device import Emulation
+
+_CHOICES = ("cpu", "cuda", "both")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of `cutecc_device`."""
+    group = parser.getgroup("cutecc", "kernels of cutecc")
+    group.addoption(
+        "--cutecc-device",
+        choices=_CHOICES,
+        default="both",
+        help="where cutecc_device runs kernels: on the emulator, a GPU, or by default both, where there is a GPU",
+    )
+    group.addoption(
+        "--cutecc-check",
+        metavar="NAMES",
+        default="all",
+        help="what the emulator looks for, comma-separated, or none; all by default",
+    )
+    group.addoption(
+        "--cutecc-schedule", metavar="NAME", default=None, help="the emulator's order of warps, as of cutecc sanitize"
+    )
+    group.addoption("--cutecc-seed", type=int, default=0, help="of the emulator's schedule")
+
+
+@pytest.fixture
+def cutecc_device(request: pytest.FixtureRequest) -> CuteccDevice:
+    """Runs kernels on the emulator and on a GPU where there is one: `cutecc_device.run(kernel, a, b, c)`."""
+    option: Callable[[str], Any] = request.config.getoption
+    where, check = option("--cutecc-device"), option("--cutecc-check")
+    on_gpu = where != "cpu" and _has_gpu()
+    if where == "cuda" and not on_gpu:
+        pytest.skip("--cutecc-device=cuda, and there is no GPU")
+    return CuteccDevice(
+        on_cpu=where != "cuda",
+        on_gpu=on_gpu,
+        check=None if check == "none" else check,
+        schedule=option("--cutecc-schedule"),
+        seed=option("--cutecc-seed"),
+    )
+
+
+class CuteccDevice:
+    """Runs kernels where the test is to run them."""
+
+    def __init__(
+        self, *, on_cpu: bool, on_gpu: bool, check: str | None, schedule: str | None = None, seed: int = 0
+    ) -> None:
+        self.on_cpu = on_cpu
+        """Whether kernels run on the emulator."""
+        self.on_gpu = on_gpu
+        """Whether they run on a GPU."""
+        self.emulation: Emulation | None = None
+        """Of the last run on the emulator."""
+        self._check = check
+        self._schedule = schedule
+        self._seed = seed
+
+    def run(
+        self, kernel: Any, /, *args: Any, tolerance: float | None = None, check: Any = None, **kwargs: Any
+    ) -> Results:
+        """Call `kernel` with copies of the arrays, which are numpy's or torch's on the CPU; what the copies hold then.
+
+        The results are the arguments of the call, by position or name, arrays with what the emulator wrote (or the GPU,
+        where only that runs). Where both run, every array is compared: an element is the same when the difference is at
+        most `tolerance` times its size plus that of the array, by default what `cutecc run` takes for the type. Fails
+        the test for a difference, and for what the checks find. `check` takes the place of `--cutecc-check`.
+        """
+        from cutecc.trial.copies import copied
+
+        cpu = gpu = None
+        if self.on_cpu:
+            cpu = copied(args, kwargs)
+            options = {"check": self._check if check is None else check, "schedule": self._schedule, "seed": self._seed}
+            self._emulate(kernel, cpu.args, cpu.kwargs, options)
+        if self.on_gpu:
+            gpu = copied(args, kwargs)
+            gpu.run_on_gpu(kernel)
+        if cpu and gpu and (problems := cpu.differences(gpu, tolerance)):
+            pytest.fail("the emulator and the GPU differ:\n" + "\n".join(problems), pytrace=False)
+        ran = cpu or gpu
+        assert ran is not None
+        return Results(ran.args, ran.kwargs)
+
+    def _emulate(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any], given: dict[str, Any]) -> None:
+        from cutecc.emulator.options import EmulatorOptions
+        from cutecc.errors import SanitizerError
+
+        emulation: Emulation = kernel.emulate(*args, **kwargs, emulator=EmulatorOptions.of(**given))
+        self.emulation = emulation
+        try:
+            emulation.raise_findings()
+        except SanitizerError as error:
+            pytest.fail(str(error), pytrace=False)
+
+
+class Results(tuple[Any, ...]):
+    """The arguments of a call after it: those in place by position, those by keyword by their name."""
+
+    by_name: dict[str, Any]
+
+    def __new__(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results:
+        made = super().__new__(cls, args)
+        made.by_name = kwargs
+        return made
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.by_name[key] if isinstance(key, str) else super().__getitem__(key)
+
+
+def _has_gpu() -> bool:
+    from cutecc.errors import NoGpuError
+    from cutecc.target import native_targets
+
+    try:
+        return bool(native_targets())
+    except NoGpuError:
+        return False

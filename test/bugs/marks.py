@@ -1,0 +1,84 @@
+"""What the comments of a planted bug say: which findings the checks must report, and at which lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutecc.emulator.checks.finding import FINDING_KINDS, Finding
+
+FOLDER = Path(__file__).parent
+FILES = sorted(path for path in FOLDER.glob("*/*.py"))
+"""One file a bug, in a folder for its family."""
+
+_MARK = re.compile(r"#\s*(?:(?P<role>bug|also):\s*(?P<kind>[\w-]+)|(?P<other>other))\s*$")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The marks of one file."""
+
+    bugs: frozenset[tuple[str, int]]
+    """Kinds and lines that must be reported."""
+    also: frozenset[tuple[str, int]]
+    """Kinds and lines of consequences, which may be reported too."""
+    other: int | None
+    """The line that a finding names beside its own: the other access."""
+
+    @classmethod
+    def read(cls, path: Path) -> Marks:
+        """Raises `ValueError` for marks that make no sense."""
+        bugs: set[tuple[str, int]] = set()
+        also: set[tuple[str, int]] = set()
+        others: list[int] = []
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            match = _MARK.search(line)
+            if match is None:
+                continue
+            if match["other"]:
+                others.append(number)
+            elif match["kind"] not in FINDING_KINDS:
+                raise ValueError(f"{path}:{number}: there is no finding '{match['kind']}'")
+            else:
+                (bugs if match["role"] == "bug" else also).add((match["kind"], number))
+        if not bugs or len(others) > 1:
+            raise ValueError(f"{path}: {len(bugs)} lines are marked as the bug, {len(others)} as the other one")
+        return cls(frozenset(bugs), frozenset(also), others[0] if others else None)
+
+    def problems(self, path: Path, findings: list[Finding]) -> list[str]:
+        """What is missing from the findings, and what is reported and should not be."""
+        told = [self._match(path, finding) for finding in findings]
+        missing = self.bugs.difference(filter(None, told))
+        found = [f"no {kind} at line {line}" for kind, line in sorted(missing)]
+        return found + [describe(finding) for finding, match in zip(findings, told, strict=True) if match is None]
+
+    def _match(self, path: Path, finding: Finding) -> tuple[str, int] | None:
+        """The mark that a finding is for."""
+        line, other = line_of(path, finding), line_of(path, finding, other=True)
+        if finding.kind == "race" and ("race", line) not in self.bugs | self.also and line == self.other:
+            # Of two accesses that nothing orders either one may come second.
+            line, other = other, line
+        mark = (finding.kind, line or 0)
+        if finding.kind == "deadlock":
+            # All waiting threads are told of in one finding; which of them come first is the schedule's choice.
+            told = [each for each in self.bugs if each[0] == "deadlock" and f"{path.name}:{each[1]}" in finding.message]
+            return told[0] if told else None
+        if mark in self.bugs:
+            return mark if self.other is None or other == self.other else None
+        return mark if mark in self.also else None
+
+
+def line_of(path: Path, finding: Finding, *, other: bool = False) -> int | None:
+    """The line of a finding in the file; `None` when it is in no line of it."""
+    place = finding.other if other else finding.place
+    if place is None or place.location is None or Path(place.location.file).name != path.name:
+        return None
+    return place.location.line
+
+
+def describe(finding: Finding) -> str:
+    """A finding in a line, for a failed assertion."""
+    places = [finding.place, *([finding.other] if finding.other else [])]
+    where = ", ".join(f"line {place.location.line if place.location else '?'} ({place.text})" for place in places)
+    return f"{finding.kind} at {where}: {finding.message} at {finding.address}"

@@ -1,0 +1,54 @@
+"""A pipeline of two stages whose consumer makes one step more than its producer."""
+
+# cutecc: entry = "stage_never_filled"
+# cutecc: target = "sm_90a"
+# cutecc: args.x = "f32[3, 32]"
+# cutecc: args.y = "f32[3, 32]"
+# cutecc: args.bug = "const(False)"
+# cutecc: reference = "reference"
+# cutecc: outputs = ["y"]
+# cutecc: tolerance = 0.0
+
+import cutlass
+from cutlass import cute
+
+STAGES = 2
+
+
+@cute.kernel
+def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
+    lane = cute.arch.lane_idx()
+    warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    allocator = cutlass.utils.SmemAllocator()
+    full = allocator.allocate_array(cutlass.Int64, STAGES)
+    empty = allocator.allocate_array(cutlass.Int64, STAGES)
+    tiles = allocator.allocate_tensor(cutlass.Float32, cute.make_layout((32, STAGES)))
+    steps = x.shape[0]
+    if warp == 0 and lane == 0:
+        for stage in cutlass.range_constexpr(STAGES):
+            cute.arch.mbarrier_init(full + stage, 32)
+            cute.arch.mbarrier_init(empty + stage, 32)
+        cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    if warp == 0:
+        for step in cutlass.range(steps - bug, unroll=1):
+            # A new mbarrier counts as past its phase 1: the first rounds find all stages empty.
+            cute.arch.mbarrier_wait(empty + step % STAGES, (step // STAGES + 1) % 2)
+            tiles[lane, step % STAGES] = x[step, lane]
+            cute.arch.mbarrier_arrive(full + step % STAGES)
+    else:
+        for step in cutlass.range(steps, unroll=1):
+            cute.arch.mbarrier_wait(full + step % STAGES, step // STAGES % 2)  # bug: deadlock
+            y[step, lane] = tiles[31 - lane, step % STAGES]
+            cute.arch.mbarrier_arrive(empty + step % STAGES)
+
+
+@cute.jit
+def stage_never_filled(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
+    """y = every row of x backwards."""
+    hand_over_kernel(x, y, bug).launch(grid=[1, 1, 1], block=[64, 1, 1])
+
+
+def reference(x, y):
+    """The expected `y`."""
+    return x[:, ::-1]

@@ -1,0 +1,79 @@
+"""Every planted bug is found, as what it is and at its line; its clean twin is right, and nothing is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import marks
+import pytest
+
+import cutecc
+from cutecc.frontend.companions import call_reference
+from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.trial.arguments import Arguments, make_arguments, specs_of
+from cutecc.trial.on_device import compare_outputs
+
+NAMES = [f"{path.parent.name}/{path.stem}" for path in marks.FILES]
+OPTIONS = cutecc.CompileOptions(wheel=WheelOptions(preserve_line_info=True))
+
+Twins = dict[tuple[str, bool], cutecc.Kernel]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One run with all checks."""
+
+    arguments: Arguments
+    findings: list[marks.Finding]
+    expected: list[object]
+
+
+@pytest.fixture(scope="module")
+def twins() -> Twins:
+    """All kernels, with their bug and without, compiled at once."""
+    wanted = [(name, path, bug) for name, path in zip(NAMES, marks.FILES, strict=True) for bug in (True, False)]
+    jobs = [cutecc.Job(str(path), args={"bug": f"const({bug})"}, options=OPTIONS) for _, path, bug in wanted]
+    compiled: Twins = {}
+    for (name, _, bug), result in zip(wanted, cutecc.compile_many(jobs), strict=True):
+        if isinstance(result, cutecc.Error):
+            raise result
+        compiled[name, bug] = result
+    return compiled
+
+
+def test_there_are_enough() -> None:
+    """And their marks can be read."""
+    assert len(marks.FILES) >= 40
+    assert all(marks.Marks.read(path).bugs for path in marks.FILES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bug(name: str, twins: Twins) -> None:
+    """The findings are those that the file marks, at their lines."""
+    path = marks.FOLDER / f"{name}.py"
+    assert not marks.Marks.read(path).problems(path, _try(twins[name, True], path).findings)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clean_twin(name: str, twins: Twins) -> None:
+    """Nothing is found, and what the kernel writes is what the reference expects."""
+    path = marks.FOLDER / f"{name}.py"
+    kernel = twins[name, False]
+    tried = _try(kernel, path)
+    assert not [marks.describe(finding) for finding in tried.findings]
+    workload = kernel.compilation.workload
+    assert workload is not None
+    for comparison in compare_outputs(tried.arguments, tried.expected, workload.tolerance, {}):
+        assert comparison.ok, comparison.problems()
+
+
+def _try(kernel: cutecc.Kernel, path: Path) -> Tried:
+    """Run a kernel on the emulator, with inputs that its file describes."""
+    assert kernel.signature is not None and kernel.compilation.workload is not None
+    outputs = kernel.compilation.workload.outputs
+    arguments = make_arguments(specs_of(kernel.signature), outputs)
+    arguments.randomize(0)
+    expected = call_reference(str(path), "reference", arguments.values(), [tensor.name for tensor in arguments.outputs])
+    emulation = kernel.emulate(**arguments.mapped(lambda tensor: tensor.codes), check="all")
+    return Tried(arguments, emulation.findings, expected)

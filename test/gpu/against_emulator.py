@@ -1,0 +1,93 @@
+"""Run every bundle of a folder on the GPU and on the emulator with the same inputs, and compare the outputs' bits.
+
+python against_emulator.py FOLDER RESULTS.jsonl [PART OF]    # PART from 0: each OFth bundle only
+
+A line of the results is [bundle, target, sizes, seed, output, elements, elements with other bits, largest difference
+relative to the output's root mean square].
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from kernels import FILES, points
+
+import cutecc
+from cutecc.errors import Error
+from cutecc.kernel import Kernel
+from cutecc.runtime.device import runs_on
+from cutecc.runtime.workspace import Workspace
+from cutecc.trial.arguments import Arguments, make_arguments, specs_of
+from cutecc.trial.on_device import DeviceArguments, HostMemory
+
+SEEDS = (1, 2)
+MOST_ELEMENTS = 1_000_000
+"""Of a point's tensors: larger ones take the emulator long."""
+
+
+def main(folder: Path, results: Path, part: int = 0, of: int = 1) -> None:
+    files = {file.stem: file for file in FILES}
+    bundles = sorted(folder.glob("*.cutecc"))
+    with Workspace() as device, results.open("a", encoding="utf-8") as lines:
+        for bundle in bundles[part::of]:
+            kernel = cutecc.load(bundle)
+            file = files.get(bundle.stem.partition(".")[0])
+            if not isinstance(kernel, Kernel) or not runs_on(kernel.compilation.target, device.compute_capability):
+                continue
+            for sizes in points(file) if file else [{}]:
+                for seed in SEEDS:
+                    for row in compare(kernel, sizes, seed, device):
+                        lines.write(json.dumps([bundle.stem, kernel.compilation.target, *row]) + "\n")
+                        lines.flush()
+
+
+def compare(kernel: Kernel, sizes: dict[str, int], seed: int, device: Workspace) -> list[list[Any]]:
+    """A row for each output."""
+    assert kernel.signature is not None
+    workload = kernel.compilation.workload
+    outputs = workload.outputs if workload else []
+    arguments = make_arguments(specs_of(kernel.signature), outputs, sizes=sizes)
+    if sum(tensor.codes.size for tensor in arguments.tensors) > MOST_ELEMENTS:
+        return []
+    arguments.randomize(seed)
+    with device.scope():
+        on_device = DeviceArguments(arguments, device)
+        on_device.upload()
+        kernel(**on_device.by_name, stream=device.stream)
+        device.synchronize()
+        on_device.download()
+    expected = bits(arguments)
+    arguments.randomize(seed)
+    start = time.monotonic()
+    with HostMemory() as memory:
+        on_cpu = DeviceArguments(arguments, memory)
+        on_cpu.upload()
+        try:
+            kernel.emulate(**on_cpu.by_name)
+        except Error as error:
+            print(f"{kernel.compilation.name} {sizes} seed {seed}: {error}", flush=True)
+            return [[arguments.sizes, seed, "", 0, 1, float("nan")]]
+        on_cpu.download()
+    print(f"{kernel.compilation.name} {arguments.sizes} seed {seed}: {time.monotonic() - start:.2f} s", flush=True)
+    rows: list[list[Any]] = []
+    for tensor, (codes, values) in zip(arguments.outputs, expected, strict=True):
+        differing = int((tensor.codes != codes).sum())
+        found = np.asarray(tensor.values, "f8")
+        scale = float(np.sqrt(np.nanmean(values**2))) or 1.0
+        error = float(np.nanmax(np.abs(found - values), initial=0.0)) / scale if differing else 0.0
+        rows.append([arguments.sizes, seed, tensor.name, codes.size, differing, error])
+    return rows
+
+
+def bits(arguments: Arguments) -> list[tuple[Any, Any]]:
+    """Codes and values of the outputs."""
+    return [(tensor.codes.copy(), np.asarray(tensor.values, "f8")) for tensor in arguments.outputs]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), *map(int, sys.argv[3:]))

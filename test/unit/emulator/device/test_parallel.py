@@ -1,0 +1,166 @@
+"""Blocks in several processes: what comes out is the same as from one, whatever happens in them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from emulated_kernels import COUNT, PAST_THE_END, PRINT, SCALE, compilation, ptx
+
+from cutecc.emulator import parallel
+from cutecc.emulator.launch import load_program
+from cutecc.errors import EmulatorError
+from cutecc.kernel import Kernel
+from cutecc.record.host_program import KernelEntry
+from cutecc.runtime.launch import Launch
+
+BLOCKS = 600
+"""Of 32 threads: three parts."""
+
+
+def numbers() -> np.ndarray:
+    return np.arange(32 * BLOCKS, dtype="f4")
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many parts ran in other processes, launch by launch."""
+    counted: list[int] = []
+    real = parallel._run_in_processes
+
+    def count(ptx: Any, launch: Any, memory: Any, parts: Any, options: Any, show: Any, whole: Any) -> None:
+        counted.append(len(parts) - whole.parts)
+        real(ptx, launch, memory, parts, options, show, whole)
+
+    monkeypatch.setattr(parallel, "_run_in_processes", count)
+    return counted
+
+
+def test_two_processes_give_what_one_gives(processes: list[int]) -> None:
+    alone, together = numbers(), numbers()
+    kernel = Kernel(compilation())
+    first = kernel.emulate(alone, 3.0, counters=True, check="races")
+    second = kernel.emulate(together, 3.0, counters=True, check="races", processes=2)
+    assert processes == [3]
+    np.testing.assert_array_equal(together, 3 * numbers())
+    np.testing.assert_array_equal(alone, together)
+    assert first.counters is not None and second.counters is not None
+    assert first.counters.to_dict() == second.counters.to_dict()
+    assert first.blocks == second.blocks == BLOCKS
+
+
+def test_findings_and_text_come_in_the_order_of_blocks(processes: list[int]) -> None:
+    kernel = Kernel(compilation(PRINT))
+    alone, together = kernel.emulate(numbers(), 1.0), kernel.emulate(numbers(), 1.0, processes=2)
+    assert alone.printed == together.printed == "".join(f"block {block}\n" for block in range(BLOCKS))
+    faulty = Kernel(compilation(PAST_THE_END))
+    one, several = (faulty.emulate(numbers(), 1.0, check="bounds", processes=count) for count in (1, 2))
+    assert one.findings == several.findings
+    assert several.findings[0].place.block == (BLOCKS - 1, 0, 0)
+    assert processes == [3, 3]
+
+
+def test_a_fault_in_another_process_is_the_same_error(processes: list[int]) -> None:
+    faulty = Kernel(compilation(PAST_THE_END))
+    messages: list[str] = []
+    for count in (1, 2):
+        with pytest.raises(EmulatorError) as caught:
+            faulty.emulate(numbers(), 1.0, processes=count)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1] and "kernel.py:7:5" in messages[0]
+    assert processes == [3]
+
+
+def test_nothing_is_left_behind(processes: list[int]) -> None:
+    def files() -> set[str]:
+        return {name for name in os.listdir(parallel._SHARED_FOLDER) if name.startswith("cutecc-")}
+
+    before = files()
+    Kernel(compilation()).emulate(numbers(), 3.0, processes=2)
+    with pytest.raises(EmulatorError):
+        Kernel(compilation(PAST_THE_END)).emulate(numbers(), 3.0, processes=2)
+    assert files() <= before and processes == [3, 3]
+
+
+def test_where_there_is_no_room_for_shared_memory_one_process_does_it(
+    processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "_reserve", lambda size: None)
+    x = numbers()
+    Kernel(compilation()).emulate(x, 3.0, processes=2)
+    np.testing.assert_array_equal(x, 3 * numbers())
+    assert processes == []
+
+
+def test_a_small_launch_stays_in_this_process(processes: list[int]) -> None:
+    Kernel(compilation()).emulate(numbers(), 3.0)
+    assert processes == []
+
+
+def test_blocks_that_count_together_stay_together(processes: list[int]) -> None:
+    x = np.zeros(32 * BLOCKS, "f4")
+    Kernel(compilation(COUNT)).emulate(x, 1.0, processes=2)
+    assert x.view("u4")[0] == 32 * BLOCKS
+    assert processes == []
+
+
+@pytest.mark.parametrize(
+    ("body", "independent"),
+    [
+        (SCALE, True),
+        (COUNT, False),
+        ("red.global.add.u32 [%rd1], 1;", False),
+        ("red.add.u32 [%rd1], 1;", False),
+        ("atom.shared.add.u32 %r4, [%r1], 1;", True),
+        ("red.shared::cluster.add.u32 [%r1], 1;", True),
+        ("ld.volatile.global.u32 %r4, [%rd1];", False),
+        ("ld.acquire.gpu.global.u32 %r4, [%rd1];", False),
+        ("st.release.gpu.b32 [%rd1], %r4;", False),
+        ("st.volatile.shared.u32 [%r1], %r4;", True),
+        ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd1], [%r1], 16;", False),
+        ("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 16;", True),
+        ("membar.gl;", True),
+    ],
+)
+def test_what_lets_blocks_talk(body: str, independent: bool) -> None:
+    assert parallel.are_independent(load_program(ptx(body), "scale")) is independent
+
+
+def launch(cluster: tuple[int, int, int], grid: tuple[int, int, int], *, cooperative: bool = False) -> Launch:
+    attributes: Any = {"cluster": cluster, "cooperative": (int(cooperative),)}
+    return Launch(KernelEntry("scale", [], 0), grid, (1024, 1, 1), 0, 0, attributes, bytearray())
+
+
+def test_parts_are_of_whole_clusters() -> None:
+    program = load_program(ptx(), "scale")
+    grid, cluster = (8, 6, 1), (2, 3, 1)
+    parts = parallel.parts_of(program, launch(cluster, grid), range(48))
+    assert [len(part) for part in parts] == [6] * 8
+    assert sorted(block for part in parts for block in part) == [*range(48)]
+    assert parts[0] == [0, 1, 8, 9, 16, 17] and all(list(part) == sorted(part) for part in parts)
+    assert [len(part) for part in parallel.parts_of(program, launch((1, 1, 1), grid), range(20))] == [8, 8, 4]
+    assert parallel.parts_of(program, launch((1, 1, 1), grid, cooperative=True), range(48)) == [range(48)]
+
+
+def test_tensors_that_share_memory_do_so_in_the_other_processes() -> None:
+    from cutecc.arguments.arrays import read_array
+    from cutecc.emulator.memory.allocations import merged, tensor_allocation
+
+    memory = np.arange(4096, dtype="f4")
+    tensors = {"a": memory[:3000], "b": memory[1000:], "c": np.zeros(7, "f4")}
+    allocations = [tensor_allocation(read_array(each), name) for name, each in tensors.items()]  # pyright: ignore
+    with parallel._shared(allocations) as shared:
+        assert shared is not None
+        opened = shared.open()
+        assert [(each.base, each.size, each.name) for each in opened] == [
+            (each.base, each.size, each.name) for each in allocations
+        ]
+        first, second = (each.data.view("f4") for each in opened[:2])
+        first[2000] = -1
+        assert second[1000] == -1
+        opened[2].data.view("f4")[:] = 5
+        assert len(merged(opened)) == 2
+        assert memory[2000] == 2000, "the caller's memory is written at the end"
+    assert memory[2000] == -1 and tensors["c"].tolist() == [5.0] * 7

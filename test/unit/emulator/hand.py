@@ -1,0 +1,130 @@
+"""A gang made by hand, and one PTX instruction executed by it.
+
+`run_instruction("add.s32 %d, %a, %b;", {"%a": a, "%b": b})["%d"]`
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from cutecc.emulator.instructions.form import Form
+from cutecc.emulator.instructions.operation import Operation
+from cutecc.emulator.instructions.table import Step, find
+from cutecc.emulator.instructions.types import DTYPES, bits_of
+from cutecc.emulator.machine.block import Block, Cluster
+from cutecc.emulator.machine.decode import FAMILIES
+from cutecc.emulator.machine.gang import Gang
+from cutecc.emulator.machine.lanes import Lanes
+from cutecc.emulator.machine.machine import Machine, Shape
+from cutecc.emulator.machine.program import FunctionScope
+from cutecc.emulator.machine.watch import Watch
+from cutecc.ptx.parse import parse_module
+from cutecc.ptx.special_registers import SPECIAL_REGISTERS
+
+_REGISTER = re.compile(r"%\w+(?![\w.])")
+
+
+def make_machine(
+    threads: int = 32, blocks: int = 1, *, memory: Any = None, watch: Watch | None = None, shape: Shape | None = None
+) -> Machine:
+    """A machine with these blocks resident, each a cluster of its own, and no gangs. `memory` may be a test's own."""
+    shape = shape or Shape((blocks, 1, 1), (threads, 1, 1))
+    machine = Machine(shape, memory, watch or Watch(), print)
+    for slot in range(blocks):
+        index = (slot, 0, 0)
+        cluster = Cluster(index, (1, 1, 1))
+        block = Block(index, slot, threads, cluster, 0, live_warps=-(-threads // 32))
+        cluster.blocks.append(block)
+        machine.blocks.append(block)
+    return machine
+
+
+def make_gang(machine: Machine, registers: list[Any] | None = None) -> Gang:
+    """All warps of all blocks of the machine as one gang."""
+    warps = [(block, warp) for block in machine.blocks for warp in range(-(-block.threads // 32))]
+    gang = Gang(machine, warps, registers if registers is not None else [])
+    machine.gangs.append(gang)
+    return gang
+
+
+def make_operation(
+    text: str, types: Mapping[str, str], target: str = "sm_90a", symbols: Mapping[str, tuple[str, int]] | None = None
+) -> Operation:
+    """One instruction (without guard) whose registers have these types. Special registers need no type."""
+    declarations = "\n".join(f".reg .{type_} {name};" for name, type_ in types.items())
+    module = parse_module(
+        f".version 8.8\n.target {target}\n.address_size 64\n"
+        f".visible .entry kernel()\n{{\n{declarations}\n{text.rstrip(';')};\nret;\n}}\n"
+    )
+    function = module.functions["kernel"]
+    instruction = function.instructions[0]
+    scope = FunctionScope(function, 0, symbols or {})
+    return Operation(0, instruction, Form(instruction.opcode, instruction.modifiers), scope)
+
+
+def make_step(operation: Operation) -> Step:
+    """What executes the instruction; fails when the emulator does not know it."""
+    _load_families()
+    build = find(operation.form)
+    assert build is not None, f"no row for {operation.form}"
+    return build(operation)
+
+
+@functools.cache
+def _load_families() -> None:
+    for family in FAMILIES:
+        name = f"cutecc.emulator.instructions.{family}"
+        if importlib.util.find_spec(name):
+            importlib.import_module(name)
+
+
+def run_instruction(
+    text: str,
+    inputs: Mapping[str, Any],
+    types: Mapping[str, str] | None = None,
+    *,
+    mask: Any = None,
+    machine: Machine | None = None,
+    target: str = "sm_90a",
+    symbols: Mapping[str, tuple[str, int]] | None = None,
+) -> dict[str, Any]:
+    """The registers after the instruction, by name, each of shape `(warps, 32)` and of its type's dtype.
+
+    `inputs` are numbers, or arrays of 32 elements a warp. Registers have the types given in `types`; those that are not
+    there have the bits type of their input (`uint16` → `b16`, `bool` → `pred`), and without input `b32`. Of an instruction that
+    waits, the `Waiting` is under the name `waiting`.
+    """
+    known = dict(types or {})
+    for name, value in inputs.items():
+        dtype = np.asarray(value).dtype
+        known.setdefault(name, "pred" if dtype == np.bool_ else f"b{8 * dtype.itemsize}")
+    for name in _REGISTER.findall(text):
+        if name not in SPECIAL_REGISTERS:
+            known.setdefault(name, "b32")
+    size = max((np.asarray(value).size for value in inputs.values()), default=32)
+    if machine is None:
+        machine = make_machine(-(-size // 32) * 32)
+    operation = make_operation(text, known, target, symbols)
+    gang = make_gang(machine)
+    scope = cast(FunctionScope, operation.scope)
+    for name in scope.function.registers:
+        width = bits_of(DTYPES[known[name]])
+        value = np.asarray(inputs.get(name, 0))
+        bits = value.view(bits_of(value.dtype)).astype(width) if value.dtype.kind in "uif" and name in inputs else value
+        if name in inputs and not isinstance(inputs[name], np.ndarray | np.generic):
+            bits = np.array(inputs[name]).astype(DTYPES[known[name]]).view(width)
+        gang.registers.append(np.broadcast_to(bits.reshape(gang.shape) if bits.size > 1 else bits, gang.shape).astype(width))
+    lanes = Lanes(gang.alive.copy(), True) if mask is None else Lanes(np.broadcast_to(mask, gang.shape) & gang.alive)
+    with np.errstate(all="ignore"):
+        waiting = make_step(operation)(gang, lanes)
+    found: dict[str, Any] = {
+        name: gang.registers[scope.slot(name)].view(DTYPES[known[name]]) for name in scope.function.registers
+    }
+    return found | {"waiting": waiting}

@@ -1,0 +1,205 @@
+"""Threads part and meet again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernels import PROLOGUE, run
+
+from cutecc.errors import DeadlockError, EmulatorError
+
+SCHEDULES = [("round-robin", 0), ("random", 1), ("random", 2), ("adversarial", 1), ("adversarial", 2)]
+
+IF_ELSE = (
+    PROLOGUE
+    + """
+  and.b32 %r5, %r1, 3;
+  setp.eq.u32 %p1, %r5, 0;
+  @%p1 bra THEN;
+  mov.u32 %r6, 100;
+  bra JOIN;
+THEN:
+  mov.u32 %r6, 200;
+JOIN:
+  shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1;
+  add.u32 %r8, %r7, %r4;
+  st.global.u32 [%rd3], %r8;
+"""
+)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_both_sides_of_a_branch_are_taken_and_threads_meet_behind_it(schedule: str, seed: int) -> None:
+    out = np.zeros(192, np.uint32)
+    run(IF_ELSE, out, grid=(2, 1, 1), block=(96, 1, 1), schedule=schedule, seed=seed)
+    threads = np.arange(192)
+    expected = np.where((threads ^ 1) % 96 % 4 == 0, 200, 100) + threads
+    assert np.array_equal(out, expected)
+
+
+LOOP = (
+    PROLOGUE
+    + """
+  mov.u32 %r5, 0;
+  mov.u32 %r6, %r4;
+LOOP:
+  setp.eq.u32 %p1, %r6, 0;
+  @%p1 bra DONE;
+  add.u32 %r5, %r5, %r6;
+  sub.u32 %r6, %r6, 1;
+  bra LOOP;
+DONE:
+  st.global.u32 [%rd3], %r5;
+"""
+)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_each_thread_goes_round_its_own_number_of_times(schedule: str, seed: int) -> None:
+    out = np.zeros(70, np.uint32)
+    run(LOOP, out, block=(35, 1, 1), grid=(2, 1, 1), schedule=schedule, seed=seed)
+    threads = np.arange(70)
+    assert np.array_equal(out, threads * (threads + 1) // 2)
+
+
+def test_a_shuffle_waits_for_threads_that_took_a_longer_way() -> None:
+    body = (
+        PROLOGUE
+        + """
+  setp.lt.u32 %p1, %r1, 5;
+  mov.u32 %r6, 1;
+  @%p1 bra COLLECT;
+  mov.u32 %r6, 2;
+  mov.u32 %r9, 3;
+LONG:
+  sub.u32 %r9, %r9, 1;
+  setp.ne.u32 %p2, %r9, 0;
+  @%p2 bra LONG;
+COLLECT:
+  shfl.sync.idx.b32 %r7, %r6, 31, 31, -1;
+  st.global.u32 [%rd3], %r7;
+"""
+    )
+    out = np.zeros(32, np.uint32)
+    run(body, out)
+    assert (out == 2).all()
+
+
+def test_a_shuffle_for_threads_that_are_elsewhere_is_a_deadlock() -> None:
+    body = (
+        PROLOGUE
+        + """
+  setp.lt.u32 %p1, %r1, 16;
+  @%p1 bra HALF;
+  bar.sync 0;
+  ret;
+HALF:
+  shfl.sync.idx.b32 %r7, %r1, 0, 31, -1;
+  st.global.u32 [%rd3], %r7;
+"""
+    )
+    with pytest.raises(DeadlockError) as caught:
+        run(body, np.zeros(64, np.uint32), block=(64, 1, 1))
+    text = "\n".join([caught.value.message, *caught.value.notes])
+    assert "block (0, 0, 0), warp 0, 16 threads from 0 waits at PTX line" in text
+    assert "barrier 0" in text
+
+
+CALLS = """
+.func (.param .b32 result) square_and_add(.param .b32 x, .param .align 8 .b8 pair[16])
+{
+  .reg .b32 %r<9>;
+  .reg .b64 %rd<3>;
+  .reg .pred %p;
+  ld.param.b32 %r1, [x];
+  ld.param.b64 %rd1, [pair+8];
+  cvt.u32.u64 %r2, %rd1;
+  setp.gt.u32 %p, %r1, 20;
+  @%p bra BIG;
+  mad.lo.s32 %r3, %r1, %r1, %r2;
+  st.param.b32 [result], %r3;
+  ret;
+BIG:
+  st.param.b32 [result], %r2;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_functions_are_called_with_parameters_and_return_results(schedule: str, seed: int) -> None:
+    body = (
+        PROLOGUE
+        + """
+  {
+  .param .b32 argument;
+  .param .align 8 .b8 two[16];
+  .param .b32 returned;
+  mov.b64 %rd5, 7;
+  st.param.b32 [argument], %r1;
+  st.param.b64 [two], %rd1;
+  st.param.b64 [two+8], %rd5;
+  call.uni (returned), square_and_add, (argument, two);
+  ld.param.b32 %r9, [returned];
+  }
+  st.global.u32 [%rd3], %r9;
+"""
+    )
+    out = np.zeros(32, np.uint32)
+    run(body, out, module=CALLS, schedule=schedule, seed=seed)
+    threads = np.arange(32)
+    assert np.array_equal(out, np.where(threads > 20, 7, threads**2 + 7))
+
+
+def test_a_function_that_calls_itself_is_refused() -> None:
+    module = ".func again()\n{\n  call.uni again;\n  ret;\n}\n"
+    with pytest.raises(EmulatorError, match="'again' calls itself"):
+        run(PROLOGUE + "  call.uni again;\n", np.zeros(32, np.uint32), module=module)
+
+
+def test_an_indexed_branch_goes_to_the_target_of_its_number() -> None:
+    body = (
+        PROLOGUE
+        + """
+  rem.u32 %r5, %r1, 3;
+TARGETS: .branchtargets ZERO, ONE, TWO;
+  brx.idx %r5, TARGETS;
+ZERO:
+  mov.u32 %r6, 10;
+  bra END;
+ONE:
+  mov.u32 %r6, 11;
+  bra END;
+TWO:
+  mov.u32 %r6, 12;
+END:
+  st.global.u32 [%rd3], %r6;
+"""
+    )
+    out = np.zeros(32, np.uint32)
+    run(body, out)
+    assert np.array_equal(out, 10 + np.arange(32) % 3)
+
+
+def test_threads_that_have_exited_are_not_waited_for() -> None:
+    body = (
+        PROLOGUE
+        + """
+  setp.ge.u32 %p1, %r1, 40;
+  @%p1 exit;
+  bar.sync 0;
+  st.global.u32 [%rd3], 1;
+"""
+    )
+    out = np.zeros(96, np.uint32)
+    run(body, out, block=(96, 1, 1))
+    assert np.array_equal(out, (np.arange(96) < 40))
+
+
+def test_an_instruction_that_is_not_modelled_is_named_where_it_is_executed() -> None:
+    body = PROLOGUE + "  setp.eq.u32 %p1, %r1, 99;\n  @%p1 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n"
+    run(body, np.zeros(32, np.uint32))
+    body = body.replace("99;", "3;")
+    with pytest.raises(EmulatorError, match="does not model 'tcgen05") as caught:
+        run(body, np.zeros(32, np.uint32))
+    assert "PTX line" in "".join(caught.value.notes)

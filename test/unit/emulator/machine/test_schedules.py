@@ -1,0 +1,121 @@
+"""Orders of execution: fairness, waiting for other blocks, asynchronous operations, determinism."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernels import PROLOGUE, run
+
+from cutecc.errors import DeadlockError
+
+FLAG = (
+    PROLOGUE
+    + """
+  ld.param.u64 %rd5, [a1];
+  setp.eq.u32 %p1, %r2, 0;
+  @%p1 bra WAIT;
+  st.global.u32 [%rd3], 5;
+  membar.gl;
+  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra END;
+  st.release.gpu.global.u32 [%rd5], 1;
+  bra END;
+WAIT:
+  ld.acquire.gpu.global.u32 %r5, [%rd5];
+  setp.eq.u32 %p3, %r5, 0;
+  @%p3 bra WAIT;
+  st.global.u32 [%rd3], 6;
+END:
+"""
+)
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "random", "adversarial"])
+def test_a_block_can_wait_for_one_behind_it(schedule: str) -> None:
+    out, flag = np.zeros(128, np.uint32), np.zeros(1, np.uint32)
+    run(FLAG, out, flag, grid=(2, 1, 1), block=(64, 1, 1), schedule=schedule, seed=3)
+    assert np.array_equal(out, np.repeat([6, 5], 64))
+
+
+def test_a_flag_that_nobody_sets_is_a_deadlock() -> None:
+    body = FLAG.replace("[%rd5], 1;", "[%rd5], 0;")
+    with pytest.raises(DeadlockError) as caught:
+        run(body, np.zeros(128, np.uint32), np.zeros(1, np.uint32), grid=(2, 1, 1), block=(64, 1, 1))
+    assert "block (0, 0, 0), warp 1 waits at PTX line" in "\n".join(caught.value.notes)
+
+
+def test_threads_of_one_warp_can_wait_for_one_another() -> None:
+    body = (
+        PROLOGUE
+        + """
+  ld.param.u64 %rd5, [a1];
+  setp.eq.u32 %p1, %r1, 7;
+  @%p1 bra SET;
+WAIT:
+  ld.volatile.global.u32 %r5, [%rd5];
+  setp.eq.u32 %p3, %r5, 0;
+  @%p3 bra WAIT;
+  bra END;
+SET:
+  st.volatile.global.u32 [%rd5], 1;
+END:
+  st.global.u32 [%rd3], 6;
+"""
+    )
+    out = np.zeros(32, np.uint32)
+    run(body, out, np.zeros(1, np.uint32))
+    assert (out == 6).all()
+
+
+RACE = (
+    PROLOGUE
+    + """
+  shr.u32 %r5, %r1, 5;
+  st.global.u32 [%rd1], %r5;
+  st.global.u32 [%rd1+4], %r5;
+  st.global.u32 [%rd1+8], %r5;
+  st.global.u32 [%rd1+12], %r5;
+"""
+)
+
+
+def outcome(schedule: str, seed: int) -> tuple[int, ...]:
+    out = np.zeros(256, np.uint32)
+    run(RACE, out, block=(256, 1, 1), schedule=schedule, seed=seed)
+    return tuple(out[:4].tolist())
+
+
+@pytest.mark.parametrize("schedule", ["random", "adversarial"])
+def test_a_seed_decides_the_order_and_repeats_it(schedule: str) -> None:
+    outcomes = [outcome(schedule, seed) for seed in range(12)]
+    assert outcomes == [outcome(schedule, seed) for seed in range(12)]
+    assert len(set(outcomes)) > 3
+
+
+COPY = (
+    PROLOGUE
+    + """
+  .shared .align 16 .b8 tile[128];
+  ld.param.u64 %rd5, [a1];
+  add.s64 %rd6, %rd5, %rd2;
+  shl.b32 %r5, %r1, 2;
+  mov.u32 %r6, tile;
+  add.u32 %r6, %r6, %r5;
+  st.shared.u32 [%r6], 1;
+  cp.async.ca.shared.global [%r6], [%rd6], 4;
+  ld.shared.u32 %r7, [%r6];
+  cp.async.wait_all;
+  ld.shared.u32 %r8, [%r6];
+  mad.lo.s32 %r9, %r7, 1000, %r8;
+  st.global.u32 [%rd3], %r9;
+"""
+)
+
+
+def test_asynchronous_copies_happen_at_once_or_at_the_last_moment() -> None:
+    source = np.arange(32, dtype=np.uint32) + 2
+    at_once, late = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    run(COPY, at_once, source)
+    run(COPY, late, source, schedule="adversarial")
+    assert np.array_equal(at_once, source * 1001)
+    assert np.array_equal(late, source + 1000)

@@ -1,0 +1,105 @@
+"""Offsets in words: which element of which tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from memories import allocation
+
+from cutecc.arguments.arrays import Array as Layout
+from cutecc.emulator.memory.allocations import merged, pointer_allocation, tensor_allocation
+from cutecc.emulator.memory.elements import Elements
+from cutecc.emulator.memory.global_memory import GlobalMemory
+from cutecc.errors import EmulatorError
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "bits", "offset", "text"),
+    [
+        ((8, 32), (32, 1), 32, (3 * 32 + 17) * 4, "a[3, 17]"),
+        ((8, 32), (1, 8), 16, (3 + 17 * 8) * 2, "a[3, 17]"),
+        ((8, 32), (32, 1), 32, 17 * 4 + 2, "a[0, 17] + 2 bytes"),
+        ((4, 3), (8, 1), 32, 3 * 4, "a[0, 2] + 4 bytes, between elements"),
+        ((4, 3), (8, 1), 32, (8 + 5) * 4 + 1, "a[1, 2] + 13 bytes, between elements"),
+        ((8,), (1,), 32, 40, "a + 40 bytes, 8 past its end"),
+        ((8,), (1,), 32, 32, "a + 32 bytes, just past its end"),
+        ((8,), (1,), 32, -4, "a - 4 bytes, before its start"),
+        ((8,), (-1,), 32, 0, "a[7]"),
+        ((8,), (-1,), 32, 28, "a[0]"),
+        ((4, 8), (0, 1), 32, 12, "a[0, 3]"),
+        ((16,), (1,), 4, 3, "a[6]"),
+        ((5, 16), (16, 1), 4, 8 + 7, "a[1, 14]"),
+        ((), (), 64, 0, "a"),
+        ((0, 4), (4, 1), 32, 8, "a + 8 bytes, 8 past its end"),
+    ],
+)
+def test_words(shape: tuple[int, ...], stride: tuple[int, ...], bits: int, offset: int, text: str) -> None:
+    assert Elements("a", shape, stride, bits).describe(offset) == text
+
+
+@given(st.data())
+def test_every_element_of_a_strided_view_is_found(data: st.DataObject) -> None:
+    base = np.arange(6 * 10 * 4, dtype=np.float32).reshape(6, 10, 4)
+    slices = tuple(slice(None, None, data.draw(st.sampled_from([1, 2, 3, -1, -2]), label="step")) for _ in range(3))
+    view = base.transpose(data.draw(st.permutations(range(3))))[slices]
+    index = tuple(data.draw(st.integers(0, size - 1)) for size in view.shape)
+    tensor = allocation(view)
+    offset = view.ctypes.data + int(np.dot(index, view.strides)) - tensor.base
+    assert tensor.describe(offset) == f"a[{', '.join(map(str, index))}]"
+    assert tensor.data[offset : offset + 4].view(np.float32)[0] == view[index]
+
+
+def test_allocations_are_the_memory_itself() -> None:
+    array = np.zeros(8, np.int32)
+    allocation(array).data[4:8] = 1
+    assert array.tolist() == [0, 0x01010101, 0, 0, 0, 0, 0, 0]
+
+
+def test_overlapping_tensors_are_one_region() -> None:
+    base = np.arange(64, dtype=np.int32)
+    other = np.arange(4, dtype=np.int32)
+    parts = [allocation(base[10:30], "a"), allocation(base[20:50], "b"), allocation(base[10:30], "c")]
+    regions = sorted(merged([*parts, allocation(other, "d")]), key=lambda region: -region.size)
+    assert [region.size for region in regions] == [160, 16]
+    assert np.shares_memory(regions[0].data, base)
+    assert regions[0].data.view(np.int32).tolist() == list(range(10, 50))
+
+
+def test_neighbours_stay_apart() -> None:
+    base = np.arange(64, dtype=np.int32)
+    assert [region.size for region in merged([allocation(base[:8]), allocation(base[8:])])] == [32, 224]
+
+
+def test_copies_that_do_not_overlap_in_memory_are_refused() -> None:
+    layout = Layout("float32", (8,), (1,), 4096)
+    copies = [tensor_allocation(layout, name, np.zeros(32, np.uint8)) for name in "ab"]
+    with pytest.raises(EmulatorError, match="'a' and 'b' share addresses, but not memory"):
+        merged(copies)
+
+
+def test_description_names_the_smallest_tensor_and_the_nearest() -> None:
+    base = np.zeros((8, 8), np.float32)
+    memory = GlobalMemory([allocation(base, "all"), allocation(base[2], "row")])
+    start = base.ctypes.data
+    assert memory.describe(start + 4) == "all[0, 1]"
+    assert memory.describe(start + 2 * 32 + 8) == "row[2]"
+    assert memory.describe(start + 256 + 4) == "all + 260 bytes, 4 past its end"
+    assert memory.describe(16) == "0x10, near no argument"
+
+
+def test_pointer_is_everything_mapped_around_it() -> None:
+    array = np.arange(1 << 16, dtype=np.int32)
+    pointer = pointer_allocation(array.ctypes.data + 64, "p")
+    offset = array.ctypes.data - pointer.base
+    assert pointer.base <= array.ctypes.data and array.ctypes.data + array.nbytes <= pointer.end
+    assert pointer.data[offset : offset + array.nbytes].view(np.int32).tolist() == array.tolist()
+    assert pointer.describe(offset) == "p - 64 bytes"
+    with pytest.raises(EmulatorError, match="0x10, where this process has no memory"):
+        pointer_allocation(16, "p")
+
+
+def test_tensor_of_a_gpu_is_refused() -> None:
+    with pytest.raises(EmulatorError, match="'a' lies on cuda:1"):
+        tensor_allocation(Layout("float32", (8,), (1,), 4096, "cuda", 1), "a")
