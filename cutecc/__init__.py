@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from cutecc.benchmarking.results import Benchmark
     from cutecc.benchmarking.running import benchmark
     from cutecc.driver import compile, compile_module, trace
-    from cutecc.errors import ArgumentError, Error, LaunchError, RecordError, SpecError, UsageError
+    from cutecc.emulator.device import Emulation
+    from cutecc.emulator.options import EmulatorOptions
+    from cutecc.errors import (
+        ArgumentError,
+        EmulatorError,
+        Error,
+        LaunchError,
+        RecordError,
+        SanitizerError,
+        SpecError,
+        UsageError,
+    )
     from cutecc.jit_function import jit
     from cutecc.kernel import Kernel, KernelSet
     from cutecc.loading import include_path, load
@@ -26,12 +37,16 @@ __all__ = [
     "ArgumentError",
     "Benchmark",
     "CompileOptions",
+    "Emulation",
+    "EmulatorError",
+    "EmulatorOptions",
     "Error",
     "Job",
     "Kernel",
     "KernelSet",
     "LaunchError",
     "RecordError",
+    "SanitizerError",
     "SpecError",
     "UsageError",
     "__version__",
@@ -57,6 +72,10 @@ _HOMES = {
     "Job": "cutecc.sweep",
     "compile_many": "cutecc.sweep",
     "ArgumentError": "cutecc.errors",
+    "Emulation": "cutecc.emulator.device",
+    "EmulatorError": "cutecc.errors",
+    "EmulatorOptions": "cutecc.emulator.options",
+    "SanitizerError": "cutecc.errors",
     "Error": "cutecc.errors",
     "LaunchError": "cutecc.errors",
     "RecordError": "cutecc.errors",

@@ -221,9 +221,9 @@ class JitFunction:
             raise LaunchError(
                 f"{name} cannot be called here: this machine has no GPU to run it on",
                 hints=[
-                    f'to run it on the CPU emulator: {name}(…, device="cpu"), with arrays of the CPU',
                     f'compiling needs none: cutecc.compile({name}, …, target="sm_90a") gives the kernel, and its '
                     "save(FILE) a bundle, which cutecc.load reads where there is a GPU",
+                    f'to run it on the CPU emulator: {name}(…, device="cpu"), with arrays of the CPU',
                 ],
             ) from None
         call = _Call(kernel, self._form.runtime(len(args)))

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cutecc.emulator.device import Emulation
 
 _CHOICES = ("cpu", "cuda", "both")
@@ -44,7 +42,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def cutecc_device(request: pytest.FixtureRequest) -> CuteccDevice:
     """Runs kernels on the emulator and on a GPU where there is one: `cutecc_device.run(kernel, a, b, c)`."""
-    option: Callable[[str], Any] = request.config.getoption
+
+    def option(name: str) -> Any:
+        return request.config.getoption(name)
+
     where, check = option("--cutecc-device"), option("--cutecc-check")
     on_gpu = where != "cpu" and _has_gpu()
     if where == "cuda" and not on_gpu:
@@ -54,7 +55,7 @@ def cutecc_device(request: pytest.FixtureRequest) -> CuteccDevice:
         on_gpu=on_gpu,
         check=None if check == "none" else check,
         schedule=option("--cutecc-schedule"),
-        seed=option("--cutecc-seed"),
+        seed=int(option("--cutecc-seed")),
     )
 
 

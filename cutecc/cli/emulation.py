@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as ProgressBar
 
+    from cutecc.emulator.checks.finding import Finding, Place
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
     from cutecc.kernel import Kernel
@@ -49,15 +52,35 @@ def emulate(
     arguments: dict[str, Any],
     options: EmulatorOptions,
     *,
+    source: str,
     text_to_stderr: bool = False,
 ) -> Emulation:
-    """One call on the emulator. What the kernel prints goes to standard output, or to standard error."""
+    """One call on the emulator, of the kernel in the file `source`, which errors and findings name as it is given.
+
+    What the kernel prints goes to standard output, or to standard error.
+    """
+    from cutecc.frontend.files import errors_as_given
+    from cutecc.frontend.kernel_file import split_path
 
     def show(text: str) -> None:
         click.echo(text, nl=False, err=text_to_stderr)
 
-    with BlockProgress() as progress:
-        return kernel.emulator.emulate((), arguments, options, show=show, progress=progress)
+    path, _ = split_path(source)
+    with BlockProgress() as progress, errors_as_given(path):
+        found = kernel.emulator.emulate((), arguments, options, show=show, progress=progress)
+    return replace(found, findings=[_as_given(finding, path) for finding in found.findings])
+
+
+def _as_given(finding: Finding, path: str) -> Finding:
+    other = finding.other and _place_as_given(finding.other, path)
+    return replace(finding, place=_place_as_given(finding.place, path), other=other)
+
+
+def _place_as_given(place: Place, path: str) -> Place:
+    location = place.location
+    if location is None or location.file != os.path.abspath(path):
+        return place
+    return replace(place, location=replace(location, file=path))
 
 
 def emulation_dict(emulation: Emulation) -> dict[str, Any]:
@@ -84,9 +107,9 @@ def show_emulation(emulation: Emulation, console: Console) -> None:
         ran = f"{describe_blocks(emulation.launches)} ran: what the others write was not compared"
         console.print(ran, highlight=False, markup=False)
     if emulation.counters is not None:
-        from cutecc.emulator.counters.show import counter_table
+        from cutecc.emulator.counters.table import print_counters
 
-        console.print(counter_table(emulation.counters))
+        print_counters(emulation.counters, console)
 
 
 class BlockProgress:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,14 @@ from cutecc.errors import TraceError, UsageError
 from cutecc.isolation import ProcessDied, Worker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.table import Table
 
     from cutecc.cli.subject import Function, Subject
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
+    from cutecc.kernel import Kernel
     from cutecc.request import CompileOptions
     from cutecc.runtime.workspace import Workspace
     from cutecc.trial.arguments import Arguments
@@ -101,11 +105,15 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
             cache=False if values["no_cache"] else None,
         )
         reference = named or subject.reference
-        arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=points[0])
+        # Where something is counted, tensors lie as allocators of a GPU place them.
+        arguments = make_arguments(
+            subject.specs, subject.workload.outputs, sizes=points[0], exact_alignment=not values["counters"]
+        )
         if on_cpu and values["device"] is None and not values["quiet"]:
             click.echo(NO_GPU, err=values["as_json"])
         seeds = range(values["seed"], values["seed"] + values["runs"])
-        runs = _try(subject, arguments, device, reference, given, seeds, emulator, values["as_json"])
+        on_emulator = functools.partial(emulate, source=input_, text_to_stderr=values["as_json"])
+        runs = _try(subject, arguments, device, reference, given, seeds, emulator, on_emulator)
         if values["save"]:
             _save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.outputs})
         if values["as_json"]:
@@ -141,10 +149,8 @@ def _try(
     given: dict[str, Any],
     seeds: range,
     emulator: EmulatorOptions,
-    text_to_stderr: bool,
+    on_emulator: Callable[[Kernel, dict[str, Any], EmulatorOptions], Emulation],
 ) -> list[_Run]:
-    from dataclasses import replace
-
     from cutecc.trial.on_device import DeviceArguments, HostMemory, compare_outputs
 
     on_device = DeviceArguments(arguments, device)
@@ -168,8 +174,7 @@ def _try(
             on_device.upload()
             emulation = None
             if isinstance(device, HostMemory):
-                options = replace(emulator, seed=current)
-                emulation = emulate(subject.kernel, on_device.by_name, options, text_to_stderr=text_to_stderr)
+                emulation = on_emulator(subject.kernel, on_device.by_name, replace(emulator, seed=current))
             else:
                 subject.kernel(**on_device.by_name, stream=device.stream)
                 device.synchronize()

@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,7 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
         cache=False if values["no_cache"] else None,
     )
     arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=points[0])
-    runs = [_run(subject, arguments, given, each, values["as_json"]) for each in tries]
+    runs = [_run(subject, arguments, given, each, input_, values["as_json"]) for each in tries]
     found = _distinct(runs)
     if values["as_json"]:
         click.echo(json.dumps(_as_dict(subject, arguments, runs, found), indent=2))
@@ -106,7 +107,12 @@ def _tries(values: dict[str, Any]) -> Iterator[EmulatorOptions]:
 
 
 def _run(
-    subject: Subject, arguments: Arguments, given: dict[str, Any], options: EmulatorOptions, text_to_stderr: bool
+    subject: Subject,
+    arguments: Arguments,
+    given: dict[str, Any],
+    options: EmulatorOptions,
+    source: str,
+    text_to_stderr: bool,
 ) -> Emulation:
     from cutecc.trial.on_device import DeviceArguments, HostMemory
 
@@ -115,7 +121,7 @@ def _run(
     with HostMemory() as memory:
         on_cpu = DeviceArguments(arguments, memory)
         on_cpu.upload()
-        return emulate(subject.kernel, on_cpu.by_name, options, text_to_stderr=text_to_stderr)
+        return emulate(subject.kernel, on_cpu.by_name, options, source=source, text_to_stderr=text_to_stderr)
 
 
 def _distinct(runs: Sequence[Emulation]) -> list[Finding]:
@@ -152,7 +158,8 @@ def _show(
         sizes = ", ".join(f"{name}={value}" for name, value in arguments.sizes.items())
         checked = ", ".join(sorted(runs[0].options.check))
         click.echo(f"{subject.name} for {subject.target} on the CPU emulator{f': {sizes}' if sizes else ''}")
-        click.echo(f"checked: {checked}; {describe_blocks(runs[0].launches)}{_orders(runs)}")
+        text = f"checked: {checked}; {describe_blocks(runs[0].launches)}{_orders(runs)}"
+        click.echo(textwrap.fill(text, width, subsequent_indent="  ", break_on_hyphens=False))
     for finding in found:
         if not quiet or finding is not found[0]:
             click.echo()

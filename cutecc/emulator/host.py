@@ -187,6 +187,8 @@ def _refused_cluster(launch: Launch, target: str) -> tuple[int, str] | None:
     size = math.prod(cluster)
     if size == 1:
         return None
+    if size == 0:
+        return INVALID_VALUE, f"a cluster of {cluster} blocks"
     if Target.parse(target) < Target(9, 0):
         return _NOT_SUPPORTED, f"{target} has no clusters"
     most = _LARGEST_CLUSTER if launch.kernel.non_portable_cluster else _PORTABLE_CLUSTER

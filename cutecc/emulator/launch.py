@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from cutecc.emulator.checks.finding import Finding
+from cutecc.emulator.checks.history import History
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.machine.block import Block, Cluster
 from cutecc.emulator.machine.decode import decode
@@ -21,7 +22,7 @@ from cutecc.emulator.machine.run import Run
 from cutecc.emulator.machine.schedule import Schedule, make_schedule
 from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.machine.watches import Watches
-from cutecc.emulator.memory.memory import Memory
+from cutecc.emulator.memory.memory import Memory, initialised
 from cutecc.emulator.options import EmulatorOptions, clusters_of, index_of
 from cutecc.ptx.parse import parse_module
 
@@ -99,9 +100,11 @@ def run_blocks(
     )
     schedule = make_schedule(options.schedule, options.seed)
     counting = _make_counters(program, options)
+    module = initialised(program.module_image)
+    history = History()
     with np.errstate(all="ignore"):
         for wave in _waves(program, shape, blocks, options, bool(launch.attributes.get("cooperative", (0,))[0])):
-            memory = Memory(program, shape, len(wave), bytes(launch.parameters), allocations)
+            memory = Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module)
             machine = Machine(
                 shape,
                 memory,
@@ -112,7 +115,7 @@ def run_blocks(
                 options.seed,
                 schedule.eager,
             )
-            steps = _watched(program, machine, options, counting)
+            steps = _watched(program, machine, options, counting, history)
             _populate(machine, program, wave, schedule)
             Run(program, machine, schedule, steps)()
             machine.watch.end()
@@ -203,7 +206,7 @@ def _make_counters(program: Program, options: EmulatorOptions) -> CounterWatch |
 
 
 def _watched(
-    program: Program, machine: Machine, options: EmulatorOptions, counting: CounterWatch | None
+    program: Program, machine: Machine, options: EmulatorOptions, counting: CounterWatch | None, history: History
 ) -> Sequence[Step | None]:
     """Set the machine's watch; the steps, with what has to be done around them."""
     steps: Sequence[Step | None] = program.steps
@@ -212,7 +215,7 @@ def _watched(
         from cutecc.emulator.checks.checker import make_checker
         from cutecc.emulator.checks.instrument import instrument
 
-        checker = make_checker(machine, program, options.check)
+        checker = make_checker(machine, program, options.check, history)
         watches.append(checker)
         steps = instrument(program, checker)
     if counting is not None:
@@ -226,8 +229,9 @@ def _watched(
 def _counted(step: Step, operation: Operation) -> Step:
     def counted(gang: Gang, lanes: Lanes) -> Waiting | None:
         waiting = step(gang, lanes)
-        if waiting is None:
-            gang.machine.watch.executed(gang, lanes, operation)
+        gone = lanes if waiting is None else lanes.only(~waiting.mask)
+        if gone.any():
+            gang.machine.watch.executed(gang, gone, operation)
         return waiting
 
     return counted

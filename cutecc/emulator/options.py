@@ -159,7 +159,7 @@ def clusters_of(grid: Dim3, cluster: Dim3) -> Dim3:
 def cluster_of(launch: Launch) -> Dim3:
     """Blocks of a cluster in x, y and z. A preferred cluster is a matter of speed: the emulator takes the other one."""
     x, y, z = (*launch.attributes.get("cluster", ()), 1, 1, 1)[:3]
-    return x or 1, y or 1, z or 1
+    return x, y, z
 
 
 def is_cooperative(launch: Launch) -> bool:

@@ -10,7 +10,6 @@ import contextlib
 import errno
 import mmap
 import os
-import pickle
 import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -24,6 +23,7 @@ import numpy as np
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.launch import BlocksRun, load_program, run_blocks
 from cutecc.emulator.memory.allocations import Allocation, merged
+from cutecc.emulator.memory.elements import Elements
 from cutecc.emulator.options import Dim3, EmulatorOptions, cluster_of, index_of, is_cooperative
 from cutecc.errors import EmulatorError
 from cutecc.pool import WorkerPool
@@ -207,9 +207,7 @@ def _map(path: str, size: int) -> Any:
 @contextlib.contextmanager
 def _shared(allocations: Sequence[Allocation]) -> Generator[SharedMemory | None]:
     """The allocations in a file for the time of the block, copied back at its end; `None` where that cannot be."""
-    try:
-        pickle.dumps([each.describe for each in allocations])
-    except (pickle.PicklingError, AttributeError, TypeError):
+    if not all(isinstance(getattr(each.describe, "__self__", None), Elements) for each in allocations):
         # Of a bare pointer it is all that is mapped around it.
         yield None
         return
@@ -219,7 +217,7 @@ def _shared(allocations: Sequence[Allocation]) -> Generator[SharedMemory | None]
     size = 0
     for region in regions:
         # An address has the alignment that it has in the caller's memory.
-        offsets.append(size + region.base % _PAGE)
+        offsets.append(size + int(region.start) % _PAGE)
         size = -(-(offsets[-1] + region.size) // _PAGE) * _PAGE
     path = _reserve(size)
     if path is None:
@@ -233,9 +231,9 @@ def _shared(allocations: Sequence[Allocation]) -> Generator[SharedMemory | None]
         for each in allocations:
             offset = next(
                 (
-                    offset + each.base - region.base
+                    offset + each.base - int(region.start)
                     for region, offset in zip(regions, offsets, strict=True)
-                    if region.base <= each.base < region.base + region.size
+                    if 0 <= each.base - int(region.start) < region.size
                 ),
                 0,
             )

@@ -6,7 +6,8 @@ rules that its arguments have to keep. Modes are innermost first.
 | byte | bits | what |
 | --- | --- | --- |
 | 0 | 64 | address |
-| 8 | 4–6 | rank - 1 |
+| 8 | 0–3 | 0; 2 where CuTe's host code makes the descriptor |
+| | 4–6 | rank - 1 |
 | | 7–10 | element type |
 | | 11–12, 13–14 | interleave, swizzle |
 | | 15 | 1: fill with NaN |
@@ -19,6 +20,8 @@ rules that its arguments have to keep. Modes are innermost first.
 | 55 | 8 each | box - 1 |
 | 64 | 32 | bytes of a box, element strides rounded down |
 | 72 | 4, 8, 9, 10 | swizzle again: none, 32, 64, 128 bytes |
+
+The last 64 bytes are the driver's alone: descriptors that CuTe's host code makes have zeros there, and work.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ INVALID_VALUE: Final = 1
 _MOST_BOX_BYTES = 227 * 1024
 """What one block of an sm_90 GPU has of shared memory."""
 _MOST_MODES = 5
+_TILED = (0, 2)
+"""What bits 64 to 67 are for tiled tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +166,10 @@ def pack(tensor_map: TensorMap) -> bytes:
 
 
 def decode(data: bytes) -> TensorMap | None:
-    """What a descriptor was made of; `None` for bytes that are none of a tiled tensor."""
+    """What a descriptor was made of; `None` for bytes that are none of a tiled tensor.
+
+    Only the first half counts. What `tensormap.replace` has changed need not be what the driver would accept.
+    """
     if len(data) != TENSOR_MAP_BYTES:
         return None
     bits = int.from_bytes(data, "little")
@@ -174,9 +182,9 @@ def decode(data: bytes) -> TensorMap | None:
     numbers = [
         number for number, each in enumerate(ELEMENT_TYPES) if (each.code, each.rounds_to_tf32) == (code, rounds)
     ]
-    if rank > _MOST_MODES or not numbers or field(64, 4):
+    if rank > _MOST_MODES or not numbers or field(64, 4) not in _TILED or field(75, 2) == 3 or not field(0, 64):
         return None
-    found = TensorMap(
+    return TensorMap(
         data_type=numbers[0],
         address=field(0, 64),
         sizes=tuple(field(256 + 32 * mode, 32) + 1 for mode in range(rank)),
@@ -188,8 +196,6 @@ def decode(data: bytes) -> TensorMap | None:
         l2_promotion=field(81, 2),
         fill=field(79, 1),
     )
-    # What `tensormap.replace` has changed need not be what the driver would accept, but the swizzle stands there twice.
-    return found if field(580, 1) == (found.swizzle == 0) and found.interleave < 3 else None
 
 
 _FIELDS: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -167,3 +168,31 @@ class Module:
     variables: dict[str, Variable]
     """Module scope: `.global`, `.const`, `.shared`."""
     functions: dict[str, Function]
+
+
+def registers_of(instruction: Instruction) -> Iterator[str]:
+    """The names of all registers in an instruction, its guard's too, once for each time it is written."""
+    if instruction.guard is not None:
+        yield instruction.guard.register.name
+    for operand in instruction.operands:
+        yield from _registers_in(operand)
+
+
+def _registers_in(operand: Operand) -> Iterator[str]:
+    match operand:
+        case Register(name):
+            yield name
+        case Not(register):
+            yield register.name
+        case Pair(first, second):
+            yield from _registers_in(first)
+            yield from _registers_in(second)
+        case Address(base, _, coordinates):
+            yield from _registers_in(base)
+            if coordinates is not None:
+                yield from _registers_in(coordinates)
+        case Vector(items) | Arguments(items):
+            for item in items:
+                yield from _registers_in(item)
+        case _:
+            return

@@ -185,6 +185,7 @@ def _bindings() -> Any:
     try:
         return load_bindings()
     except LaunchError as error:
+        error.hints.append("cutecc run … --device cpu runs it here, on the CPU emulator")
         error.hints.append(
             "kernels compile anywhere; to run one elsewhere: cutecc compile FILE.py --bundle FILE.cutecc"
         )

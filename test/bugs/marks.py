@@ -12,7 +12,8 @@ FOLDER = Path(__file__).parent
 FILES = sorted(path for path in FOLDER.glob("*/*.py"))
 """One file a bug, in a folder for its family."""
 
-_MARK = re.compile(r"#\s*(?:(?P<role>bug|also):\s*(?P<kind>[\w-]+)|(?P<other>other))\s*$")
+_MARK = r"(?:(?:bug|also):\s*[\w-]+|other)"
+_MARKS = re.compile(rf"#\s*({_MARK}(?:,\s*{_MARK})*)\s*$")
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,15 @@ class Marks:
         also: set[tuple[str, int]] = set()
         others: list[int] = []
         for number, line in enumerate(path.read_text().splitlines(), start=1):
-            match = _MARK.search(line)
-            if match is None:
-                continue
-            if match["other"]:
-                others.append(number)
-            elif match["kind"] not in FINDING_KINDS:
-                raise ValueError(f"{path}:{number}: there is no finding '{match['kind']}'")
-            else:
-                (bugs if match["role"] == "bug" else also).add((match["kind"], number))
+            match = _MARKS.search(line)
+            for mark in re.split(r",\s*", match[1]) if match else []:
+                role, _, kind = mark.partition(":")
+                if role == "other":
+                    others.append(number)
+                elif kind.strip() not in FINDING_KINDS:
+                    raise ValueError(f"{path}:{number}: there is no finding '{kind.strip()}'")
+                else:
+                    (bugs if role == "bug" else also).add((kind.strip(), number))
         if not bugs or len(others) > 1:
             raise ValueError(f"{path}: {len(bugs)} lines are marked as the bug, {len(others)} as the other one")
         return cls(frozenset(bugs), frozenset(also), others[0] if others else None)
@@ -61,9 +62,9 @@ class Marks:
             line, other = other, line
         mark = (finding.kind, line or 0)
         if finding.kind == "deadlock":
-            # All waiting threads are told of in one finding; which of them come first is the schedule's choice.
-            told = [each for each in self.bugs if each[0] == "deadlock" and f"{path.name}:{each[1]}" in finding.message]
-            return told[0] if told else None
+            # One finding tells of all threads that wait; which of them come first is the schedule's choice.
+            marked = [each for each in (*self.bugs, *self.also) if each[0] == "deadlock"]
+            return next((each for each in marked if f"{path.name}:{each[1]}" in finding.message), None)
         if mark in self.bugs:
             return mark if self.other is None or other == self.other else None
         return mark if mark in self.also else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 
 import marks
 import pytest
+from filelock import FileLock
 
 import cutecc
 from cutecc.frontend.companions import call_reference
@@ -30,8 +32,17 @@ class Tried:
 
 
 @pytest.fixture(scope="module")
-def twins() -> Twins:
-    """All kernels, with their bug and without, compiled at once."""
+def twins(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Twins:
+    """All kernels, with their bug and without, compiled at once, by one process for all of pytest's workers."""
+    base = tmp_path_factory.getbasetemp()
+    stored = (base if worker_id == "master" else base.parent) / "twins.pickle"
+    with FileLock(f"{stored}.lock"):
+        if not stored.exists():
+            stored.write_bytes(pickle.dumps(_compile()))
+    return pickle.loads(stored.read_bytes())
+
+
+def _compile() -> Twins:
     wanted = [(name, path, bug) for name, path in zip(NAMES, marks.FILES, strict=True) for bug in (True, False)]
     jobs = [cutecc.Job(str(path), args={"bug": f"const({bug})"}, options=OPTIONS) for _, path, bug in wanted]
     compiled: Twins = {}
@@ -52,28 +63,33 @@ def test_there_are_enough() -> None:
 def test_bug(name: str, twins: Twins) -> None:
     """The findings are those that the file marks, at their lines."""
     path = marks.FOLDER / f"{name}.py"
-    assert not marks.Marks.read(path).problems(path, _try(twins[name, True], path).findings)
+    problems = marks.Marks.read(path).problems(path, _try(twins[name, True], path).findings)
+    assert not problems, "\n".join(problems)
 
 
+@pytest.mark.parametrize("schedule", ["round-robin", "random", "adversarial"])
 @pytest.mark.parametrize("name", NAMES)
-def test_clean_twin(name: str, twins: Twins) -> None:
+def test_clean_twin(name: str, schedule: str, twins: Twins) -> None:
     """Nothing is found, and what the kernel writes is what the reference expects."""
     path = marks.FOLDER / f"{name}.py"
     kernel = twins[name, False]
-    tried = _try(kernel, path)
-    assert not [marks.describe(finding) for finding in tried.findings]
+    tried = _try(kernel, path, schedule, seed=1)
+    told = [marks.describe(finding) for finding in tried.findings]
+    assert not told, "\n".join(told)
     workload = kernel.compilation.workload
     assert workload is not None
     for comparison in compare_outputs(tried.arguments, tried.expected, workload.tolerance, {}):
         assert comparison.ok, comparison.problems()
 
 
-def _try(kernel: cutecc.Kernel, path: Path) -> Tried:
+def _try(kernel: cutecc.Kernel, path: Path, schedule: str = "round-robin", seed: int = 0) -> Tried:
     """Run a kernel on the emulator, with inputs that its file describes."""
     assert kernel.signature is not None and kernel.compilation.workload is not None
     outputs = kernel.compilation.workload.outputs
     arguments = make_arguments(specs_of(kernel.signature), outputs)
     arguments.randomize(0)
     expected = call_reference(str(path), "reference", arguments.values(), [tensor.name for tensor in arguments.outputs])
-    emulation = kernel.emulate(**arguments.mapped(lambda tensor: tensor.codes), check="all")
+    emulation = kernel.emulate(
+        **arguments.mapped(lambda tensor: tensor.codes), check="all", schedule=schedule, seed=seed
+    )
     return Tried(arguments, emulation.findings, expected)

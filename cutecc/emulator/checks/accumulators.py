@@ -2,7 +2,8 @@
 
 From `wgmma.mma_async` until the `wgmma.wait_group` that covers it, its accumulators are neither to be read nor written,
 and its sources in registers not written. Registers that other instructions wrote need a `wgmma.fence` before a
-`wgmma.mma_async` uses them. Reads that only copy (`mov`) are passed over: assemblers make nothing of them.
+`wgmma.mma_async` uses them. Of `mov`, reads are passed over, and writes need no fence: compilers copy registers and set
+them to constants wherever they like, and the assembler knows what to make of it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from cutecc.emulator.checks.finding import Finding, FindingKind
-from cutecc.emulator.checks.registers import Use, accumulators_of, registers_of, use_of
+from cutecc.emulator.checks.registers import Use, accumulators_of, registers_of, uses_of
 from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.gang import Gang
@@ -37,8 +38,7 @@ class Accumulators:
         multiplications = [each for each in program.operations if accumulators_of(each)]
         self._own = {each.index: (accumulators_of(each), _sources(each)) for each in multiplications}
         slots = frozenset(slot for own in self._own.values() for part in own for slot in part)
-        for operation in program.operations if slots else ():
-            use = use_of(operation)
+        for operation, use in zip(program.operations, uses_of(program), strict=True) if slots else ():
             reads = frozenset[int]() if operation.form.opcode == "mov" else use.reads & slots
             if operation.form.opcode != "wgmma" and (reads or use.writes & slots):
                 self._uses[operation.index] = Use(reads, use.writes & slots)
@@ -60,7 +60,7 @@ class Accumulators:
             return
         if gang.in_flight:
             self._touch(gang, lanes, operation, use)
-        if use.writes:
+        if use.writes and operation.form.opcode != "mov":
             written = self._written.setdefault(gang, {})
             for slot in use.writes:
                 old = written.get(slot)
@@ -68,13 +68,11 @@ class Accumulators:
 
     def _touch(self, gang: Gang, lanes: Lanes, operation: Operation, use: Use) -> None:
         for each in gang.in_flight:
-            held = use.reads | use.writes
-            does = (
-                "reads" if not held.isdisjoint(each.accumulators) and use.reads & set(each.accumulators) else "writes"
-            )
-            if held.isdisjoint(each.accumulators) and use.writes.isdisjoint(each.sources):
+            reads = not use.reads.isdisjoint(each.accumulators)
+            writes = not use.writes.isdisjoint(each.accumulators)
+            if not reads and not writes and use.writes.isdisjoint(each.sources):
                 continue
-            what = "accumulator" if not held.isdisjoint(each.accumulators) else "source"
+            does, what = "reads" if reads else "writes", "accumulator" if reads or writes else "source"
             warps = each.warps & lanes.warps
             if warps.any():
                 text = f"{does} {what} registers of a wgmma that no wgmma.wait_group has waited for"
@@ -101,13 +99,12 @@ class Accumulators:
         operation: Operation,
         text: str,
         other: Operation | None,
-        what: str,
     ) -> None:
         mask = lanes.mask & warps[:, None]
         row = int(mask.any(axis=1).argmax())
 
         def make() -> Finding:
-            place = None if other is None else self._machine.place(other, gang, row, None, what)
+            place = None if other is None else self._machine.place(other, gang, row, None, "started here")
             return self._machine.finding(KIND, text, operation, gang, mask, other=place)
 
         self._reports.add(KIND, operation.index, -1 if other is None else other.index, int(mask.sum()), make)

@@ -16,7 +16,7 @@ from cutecc.emulator.machine.lanes import Lanes
 
 Numbers = NDArray[Any]
 
-_REMEMBERED = 4096
+_REMEMBERED = 512
 """Operations that are over: a copy to several blocks ends once in each."""
 
 
@@ -48,6 +48,11 @@ class Agents:
     _count: int = 0
     _columns: dict[int, int] = field(default_factory=dict[int, int])
     """By slot of the block: the column that is taken next."""
+    bursts: dict[int, int] = field(default_factory=dict[int, int])
+    """By number with serial. Operations that threads of one warp start by one instruction have the same burst."""
+    _burst: int = 0
+    _last: tuple[Operation, int] | None = None
+    """The instruction and the thread that started something last."""
 
     def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> int:
         threads = gang.agents[lanes.mask]
@@ -62,12 +67,19 @@ class Agents:
             self._columns[slot] = (column + 1) % ASYNCHRONOUS
             number = int(clocks.serials[slot]) << clocks.shift | clocks.agents_per_block + column
             numbers, views = np.array([number]), np.array([clocks.spawn(threads)])
+            self.bursts[number] = self._burst_of(operation, int(threads[0]))
         self._count += 1
         self._started[self._count] = Started(gang, lanes, operation, threads, numbers, views, clocks.now, copies)
         if copies:
             clocks.now += 1
         self._forget()
         return self._count
+
+    def _burst_of(self, operation: Operation, thread: int) -> int:
+        last, self._last = self._last, (operation, thread)
+        if last is None or last[0] is not operation or last[1] >> 5 != thread >> 5 or last[1] >= thread:
+            self._burst += 1
+        return self._burst
 
     def _forget(self) -> None:
         if len(self._started) <= _REMEMBERED:
@@ -86,21 +98,20 @@ class Agents:
         return self._started.get(number)
 
     def finish(self, started: Started, clock: Clock, to_threads_alone: bool) -> None:
-        """Who acquires the clock sees what the operation did; with `to_threads_alone`, of copies each thread its own."""
+        """Who acquires the clock sees what the operation did; with `to_threads_alone` of copies each its own."""
         clocks = self.clocks
         started.is_over = True
         clock.joined.clear()
         if started.copies and to_threads_alone:
             clock.copied = clocks.now
         else:
-            for view in np.unique(started.views).tolist():
+            views = np.unique(started.views) if started.copies else started.views
+            for view in views.tolist():
                 clock.join(clocks.view(view).serial, clocks.known[view])
                 for serial, events in clocks.view(view).foreign.items():
                     clock.join(serial, events)
-            for serial in np.unique(started.numbers >> clocks.shift).tolist():
-                here = started.numbers >> clocks.shift == serial
-                columns = started.numbers[here] & (clocks.stride - 1)
-                events = np.zeros((3, clocks.stride), np.int32)
-                events[ORDER, columns] = clocks.now
-                clock.join(serial, events)
+            serials, columns = started.numbers >> clocks.shift, started.numbers & (clocks.stride - 1)
+            for serial, column in zip(serials.tolist(), columns.tolist(), strict=True):
+                # The clock's own array by now: it has the serial of one of the views.
+                clock.blocks[serial][ORDER, column] = clocks.now
         clocks.now += 1

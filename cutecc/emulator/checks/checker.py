@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
@@ -13,6 +14,7 @@ from cutecc.emulator.checks import wording
 from cutecc.emulator.checks.accumulators import Accumulators
 from cutecc.emulator.checks.agents import Agents, Started
 from cutecc.emulator.checks.clocks import PROXY_GLOBAL, PROXY_SHARED, Clock, Clocks
+from cutecc.emulator.checks.exits import Exits
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.initialisation import LocalMemory, wanted_elements
@@ -35,7 +37,9 @@ __all__ = ["Checker", "make_checker", "parse_checks"]
 
 _SHARED_COLUMNS = 4
 _PHASES = 8
-"""Phases of a barrier, or groups of a thread, that may be waited for at a time; clocks of older ones are forgotten."""
+"""Phases of a barrier that threads may still come from; clocks of older ones are forgotten."""
+_GROUPS = 1 << 14
+"""Groups of asynchronous operations that nobody has waited for, whose clocks are kept."""
 
 
 def make_checker(machine: Machine, program: Program, which: frozenset[str], history: History | None = None) -> Checker:
@@ -65,9 +69,11 @@ class Checker(Watch):
         self._agents = Agents(self.clocks)
         self._locations = Locations(self.clocks)
         self._released: dict[Hashable, Clock] = {}
+        self._groups: deque[Hashable] = deque()
         self._shared = Shadow(memory.shared.size, _SHARED_COLUMNS)
         self._shared.threads_of_one_block = machine.shape.cluster == (1, 1, 1)
         self._local = LocalMemory(program.local_bytes) if "initialisation" in which else None
+        self._exits = Exits(self.clocks, memory.shared_stride) if "races" in which else None
         self._numbers: WeakKeyDictionary[Gang, NDArray[np.int64]] = WeakKeyDictionary()
         self._ordered = bool({"races", "proxies"} & which)
         self._strong = [strength(each) != WEAK for each in program.operations]
@@ -81,6 +87,7 @@ class Checker(Watch):
             "initialisation" in which,
             self._place,
             wanted_elements(program) if "initialisation" in which else {},
+            self._agents.bursts,
         )
         self._remembers_shared = bool({"races", "proxies", "initialisation"} & which)
         history.map(memory.allocations, len(program.module_image))
@@ -135,6 +142,8 @@ class Checker(Watch):
     def _note(self, access: Access, addresses: Array, size: int) -> None:
         if access.space == "shared":
             offsets = addresses.astype(np.int64, copy=False)
+            if self._exits is not None and (access.asynchronous or len(self.machine.blocks[0].cluster.blocks) > 1):
+                self._exits.note(access, offsets, self.clocks.now)
             self.races.note(self._shared, self._shared.locate(offsets, size), access)
         elif self._ordered:
             for shadow, chosen, offsets in self.history.global_shadows(addresses.astype(np.uint64, copy=False)):
@@ -154,7 +163,7 @@ class Checker(Watch):
                 return
             owners = self.clocks.agents_of(started.threads)
         else:
-            numbers, views = np.full(len(addresses), numbers[0]), np.full(len(addresses), views[0])
+            numbers, views = np.broadcast_to(numbers, len(addresses)), np.broadcast_to(views, len(addresses))
         access = Access(
             operation,
             kind,
@@ -217,6 +226,9 @@ class Checker(Watch):
         if clock is not None and lanes.mask.any():
             self._number(gang)
             self.clocks.acquire(clock, gang.agents[lanes.mask])
+            if _is_of(key, "group") and not clock.copied:
+                # Only those who started the group wait for it, once.
+                del self._released[key]
 
     def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         form = operation.form
@@ -247,9 +259,13 @@ class Checker(Watch):
         found = self._released.get(key)
         if found is None:
             found = self._released[key] = Clock()
-            *name, phase = cast("tuple[Any, ...]", key)
-            if isinstance(phase, int):
-                self._released.pop((*name, phase - _PHASES), None)
+            *name, number = cast("tuple[Any, ...]", key)
+            if name[0] == "group":
+                self._groups.append(key)
+                if len(self._groups) > _GROUPS:
+                    self._released.pop(self._groups.popleft(), None)
+            elif isinstance(number, int):
+                self._released.pop((*name, number - _PHASES), None)
         return found
 
     # The end.
@@ -257,6 +273,8 @@ class Checker(Watch):
     def end(self) -> None:
         """Tells the machine what was found."""
         self.history.now = self.clocks.now
+        if self._exits is not None:
+            self._exits.report(self.reports)
         for finding in self.reports.take():
             self.machine.report(finding)
 

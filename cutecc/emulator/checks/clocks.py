@@ -112,11 +112,13 @@ class Clocks:
         self.view_of[threads] = self._new_view(serial, np.zeros((3, self.stride), np.int32), {})
         self.fenced[:, threads] = 0
 
-    def _new_view(self, serial: int, events: Events, foreign: dict[int, Events]) -> int:
+    def _new_view(self, serial: int, events: Events, foreign: dict[int, Events], floor: int | None = None) -> int:
         if not self._free and len(self.views) == len(self.known):
             self._collect()
         self._births += 1
-        view = _View(serial, foreign, self._births, int(events[ORDER, : self.threads].min()))
+        if floor is None:
+            floor = int(events[ORDER, : self.threads].min())
+        view = _View(serial, foreign, self._births, floor)
         if self._free:
             number = self._free.pop()
             self.views[number] = view
@@ -236,6 +238,22 @@ class Clocks:
 
     def spawn(self, agents: Numbers) -> int:
         """A view of what these threads know and did: what an asynchronous operation starts with. Kept until `drop`."""
+        first = int(self.view_of[agents[0]])
+        if len(agents) == 1 or bool((self.view_of[agents] == first).all()):
+            events = self.known[first].copy()
+            columns = agents % self.agents_per_block
+            events[ORDER, columns] = self.now
+            for row in (PROXY_SHARED, PROXY_GLOBAL):
+                events[row, columns] = self.fenced[row, agents]
+            if self.copies:
+                events[ORDER, columns + self.copier] = self.copied[agents]
+                fenced = np.minimum(self.copied[agents], self.fenced[1:, agents])
+                events[1:, columns + self.copier] = fenced
+            self.now += 1
+            before = self.view(first)
+            view = self._new_view(before.serial, events, before.foreign, 0)
+            self.keep(view)
+            return view
         clock = Clock()
         self.release(clock, agents)
         serial = int(self.serials[agents[0] // self.agents_per_block])
@@ -288,6 +306,14 @@ class Clocks:
         """Numbers with serials, from those as in `Gang.agents`."""
         slots, columns = np.divmod(threads, self.agents_per_block)
         return self.serials[slots] << self.shift | columns
+
+    def knows_one(self, view: int, agent: int, event: int, row: int) -> bool:
+        """The same for one view and access."""
+        serial, column = agent >> self.shift, agent & (self.stride - 1)
+        if self._serials[view] == serial:
+            return bool(self.known[view, row, column] >= event)
+        foreign = self.view(view).foreign.get(serial)
+        return foreign is not None and bool(foreign[row, column] >= event)
 
     def floor(self, views: Numbers) -> int:
         """Up to here, who has one of these views knows the accesses of all threads of its own block."""

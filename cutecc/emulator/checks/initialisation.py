@@ -6,13 +6,14 @@ they need where that is aligned.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutecc.emulator.checks.registers import use_of
+from cutecc.emulator.checks.registers import uses_of
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.gang import Gang
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
@@ -20,11 +21,10 @@ from cutecc.emulator.machine.program import Program
 from cutecc.ptx.syntax import Register, Vector
 
 
+@lru_cache(maxsize=16)
 def wanted_elements(program: Program) -> dict[int, NDArray[np.bool_]]:
     """By operation: which elements of a vector load anybody reads. Loads of which all are read are left out."""
-    read: set[int] = set()
-    for operation in program.operations:
-        read |= use_of(operation).reads
+    read = frozenset[int]().union(*(use.reads for use in uses_of(program)))
     found: dict[int, NDArray[np.bool_]] = {}
     for operation in program.operations:
         first = operation.operands[0] if operation.operands else None

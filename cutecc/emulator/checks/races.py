@@ -7,7 +7,8 @@ What counts as ordered, beside what `clocks` says:
 - Threads of one warp are not ordered by going in step; `bar.warp.sync` orders them. But after an instruction that a
   whole warp executes together (`.sync`), a write of one thread does not race with a read of another thread before
   it: that read has taken its value. (A read after a write still does; PTX promises nothing, and compilers use that.)
-- Threads of one warp that write the same value to the same byte in one instruction do not race.
+- Threads of one warp that write the same value to the same byte in one instruction do not race; nor do the bulk copies
+  that they start by one instruction: whole warps start one that is the same for all of them.
 
 Of what was read not every reader is remembered (`shadow`), so a race of a write with an earlier read can be missed
 where many threads read the same byte and most of them are ordered before the write. A race that is reported is one.
@@ -15,7 +16,7 @@ where many threads read the same byte and most of them are ordered before the wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ from cutecc.emulator.checks.clocks import ORDER, PROXY_GLOBAL, PROXY_SHARED, Clo
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.initialisation import used_bytes
-from cutecc.emulator.checks.order import WIDE, strength
+from cutecc.emulator.checks.order import OF_BLOCK, WEAK, WIDE, strength
 from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import AGENT_MASK, Shadow
 from cutecc.emulator.instructions.operation import Operation
@@ -89,8 +90,11 @@ class Races:
         check_initialisation: bool,
         place: Callable[[int, Operation, str], Place],
         wanted: dict[int, NDArray[np.bool_]],
+        bursts: Mapping[int, int],
     ) -> None:
-        """`place` says where an agent was when it executed an operation; `wanted` is of `wanted_elements`."""
+        """`place` says where an agent was when it executed an operation; `wanted` is of `wanted_elements`,
+        `bursts` of `Agents`.
+        """
         self._clocks = clocks
         self._history = history
         self._operations = operations
@@ -100,7 +104,9 @@ class Races:
         self._initialisation = check_initialisation
         self._place = place
         self._wanted = wanted
+        self._bursts = bursts
         self._strength = np.array([strength(operation) for operation in operations], np.int8)
+        self._scopes_differ = bool((self._strength == OF_BLOCK).any())
         self.together = np.zeros(len(clocks.serials) * clocks.agents_per_block // 32, np.int64)
         """By warp, as `Gang.agents // 32`: when all of its threads last executed an instruction together."""
 
@@ -112,20 +118,38 @@ class Races:
         stamps = (event << 32) | access.agents
         if access.asynchronous or access.owners is not None:
             shadow.threads_of_one_block = False
-        writers = shadow.writers[granules]
-        self._compare(shadow, writers, access, "write")
+        strong = access.kind == "atomic" or (access.kind == "write" and self._strength[access.operation.index] != WEAK)
+        writers: Numbers | None = None
+        if shadow.was_written:
+            writers = shadow.writers[granules]
+            self._compare(shadow, writers, access, "write")
+        if shadow.atomics is not None:
+            atomics = shadow.atomics[granules]
+            if not strong or self._scopes_differ:
+                self._compare(shadow, atomics, access, "atomic")
+            writers = atomics if writers is None else np.maximum(writers, atomics)
+        if access.kind != "write" and access.space == "shared" and self._initialisation:
+            if writers is None:
+                writers = np.zeros(granules.shape, np.int64)
+            if not writers.all():
+                self._uninitialised(writers, access)
         if access.kind == "read":
-            if access.space == "shared" and self._initialisation and not writers.all():
-                self._uninitialised(shadow, writers, access)
             if self._races:
+                shadow.was_read = True
                 columns = shadow.column(access.agents, self._clocks.shift)
                 shadow.readers[granules * shadow.columns + columns[:, None]] = stamps[:, None]
             return
-        if self._races:
+        if self._races and shadow.was_read:
             at = (granules * shadow.columns)[..., None] + np.arange(shadow.columns)
             self._compare(shadow, shadow.readers[at].reshape(len(granules), -1), access, "read")
+        if strong:
+            if shadow.atomics is None:
+                shadow.atomics = np.zeros_like(shadow.writers)
+            shadow.atomics[granules] = stamps[:, None]
+            return
+        shadow.was_written = True
         shadow.writers[granules] = stamps[:, None]
-        if access.kind == "write" and self._races and len(stamps) > 1:
+        if self._races and len(stamps) > 1 and not (granules[1:, 0] > granules[:-1, -1]).all():
             last = shadow.writers[granules]
             lost = last != stamps[:, None]
             if lost.any():
@@ -135,6 +159,8 @@ class Races:
         """Find earlier accesses that are not known to be over; `stamps` is of shape `(parts, any)`."""
         latest = int(stamps.max()) >> 32
         if not latest or (shadow.threads_of_one_block and latest <= self._clocks.floor(access.views)):
+            return
+        if access.asynchronous and self._is_behind(int(stamps.min()), int(stamps.max()), access, did):
             return
         others = stamps & AGENT_MASK
         parts, which = np.nonzero((stamps != 0) & (others != access.agents[:, None]))
@@ -152,7 +178,7 @@ class Races:
             bad = bad[self._is_race(access, parts[bad], agents[bad], events[bad], did)]
             if len(bad):
                 self._report(access, parts[bad], agents[bad], events[bad], did)
-        if self._proxies and access.asynchronous and did == "write":
+        if self._proxies and access.asynchronous and did != "read":
             generic = known & ~self._clocks.is_asynchronous(agents)
             if generic.any():
                 row = PROXY_SHARED if access.space == "shared" else PROXY_GLOBAL
@@ -160,6 +186,20 @@ class Races:
                 bad = np.flatnonzero(generic)
                 if len(bad):
                     self._report_proxy(access, parts[bad], agents[bad], events[bad])
+
+    def _is_behind(self, first: int, last: int, access: Access, did: AccessKind) -> bool:
+        """Whether an asynchronous operation's access comes after the only access that there was, with all fences."""
+        if first != last:
+            return False
+        agent, event = last & AGENT_MASK, last >> 32
+        if agent == access.agents[0]:
+            return True
+        view = int(access.views[0])
+        if not self._clocks.knows_one(view, agent, event, ORDER):
+            return False
+        if not self._proxies or did == "read" or agent in self._bursts:
+            return True
+        return self._clocks.knows_one(view, agent, event, PROXY_SHARED if access.space == "shared" else PROXY_GLOBAL)
 
     def _is_race(
         self, access: Access, parts: Numbers, agents: Numbers, events: Numbers, did: AccessKind
@@ -176,6 +216,11 @@ class Races:
             if near.any():
                 warps = self._clocks.threads_of(mine) >> 5
                 harmless |= near & (events <= self.together[warps])
+        if access.asynchronous and access.owners is None:
+            own = self._bursts.get(int(mine[0]))
+            for agent in np.unique(agents[self._clocks.is_asynchronous(agents)]).tolist():
+                if self._bursts.get(agent) == own:
+                    harmless |= agents == agent
         return ~harmless
 
     def _report(self, access: Access, parts: Numbers, agents: Numbers, events: Numbers, did: AccessKind) -> None:
@@ -185,11 +230,9 @@ class Races:
             def make(other: Operation = other, first: int = int(chosen[0])) -> Finding:
                 agent = int(agents[first])
                 others = None if self._clocks.is_thread(agent) else other
-                done: AccessKind = "atomic" if did == "write" and other.form.opcode in ("atom", "red") else did
-                text = wording.race(access.space, access.kind, by, done, others)
-                return access.finding(
-                    text, int(parts[first]), self._place(agent, other, wording.done(done, others)), "race"
-                )
+                place = self._place(agent, other, wording.done(did, others))
+                text = wording.race(access.space, access.kind, by, did, others)
+                return access.finding(text, int(parts[first]), place, "race")
 
             self._reports.add("race", access.operation.index, other.index, len(np.unique(parts[chosen])), make)
 
@@ -228,7 +271,10 @@ class Races:
 
         self._reports.add("race", operation.index, operation.index, len(np.unique(parts)), make)
 
-    def _uninitialised(self, shadow: Shadow, writers: Numbers, access: Access) -> None:
+    def _uninitialised(self, writers: Numbers, access: Access) -> None:
+        if access.operation.form.opcode == "mbarrier":
+            # The instruction itself tells of an object that nobody has initialised.
+            return
         missing = writers == 0
         missing &= used_bytes(self._wanted, access.operation, missing.shape[1])
         parts = np.flatnonzero(missing.any(axis=1))

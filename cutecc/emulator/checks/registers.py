@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.program import FunctionScope, Program
@@ -76,9 +77,16 @@ def _slots(operation: Operation, operands: tuple[Operand, ...]) -> Iterator[int]
     return (operation.scope.slot(name) for operand in operands for name in registers_of(operand))
 
 
+@lru_cache(maxsize=16)
+def uses_of(program: Program) -> list[Use]:
+    """Of all of a program's operations."""
+    return [use_of(operation) for operation in program.operations]
+
+
+@lru_cache(maxsize=16)
 def unproven_reads(program: Program) -> dict[int, frozenset[int]]:
     """By operation: the registers that it reads, and that may be written by nothing at that time."""
-    uses = [use_of(operation) for operation in program.operations]
+    uses = uses_of(program)
     follows = _successors(program)
     starts = {0} | {target for targets in follows for target in targets}
     starts |= {index + 1 for index, targets in enumerate(follows) if targets != (index + 1,)}

@@ -36,9 +36,14 @@ class Shadow:
         self.granule = LARGEST_GRANULE
         granules = -(-size // LARGEST_GRANULE)
         self.writers: Stamps = np.zeros(granules, np.int64)
+        """Of weak writes."""
+        self.atomics: Stamps | None = None
+        """Of strong writes and read-modify-writes; `None` until there is one."""
         self.readers: Stamps = np.zeros(granules * columns, np.int64)
+        self.was_written = self.was_read = False
+        """Whether there is any stamp in `writers`, and in `readers`."""
         self.threads_of_one_block = True
-        """Whether all stamps are of threads of the block that the memory belongs to, none of asynchronous operations."""
+        """Whether all stamps are of threads of the block that has the memory, none of asynchronous operations."""
 
     def locate(self, offsets: Indices, size: int) -> Indices:
         """The granules of accesses to `size` bytes at each of these offsets, shape `(accesses, granules of each)`."""
@@ -56,17 +61,11 @@ class Shadow:
             return warps & 1
         return (agents & 1) | (warps << 1 & self.columns - 2)
 
-    def clear(self, first: int, last: int) -> None:
-        """Forget bytes `first` to `last`."""
-        while first % self.granule or last % self.granule:
-            self._refine(self.granule // 2)
-        a, b = first // self.granule, last // self.granule
-        self.writers[a:b] = 0
-        self.readers[a * self.columns : b * self.columns] = 0
-
     def _refine(self, granule: int) -> None:
         times = self.granule // granule
         self.writers = _repeat(self.writers, times, 1)
+        if self.atomics is not None:
+            self.atomics = _repeat(self.atomics, times, 1)
         self.readers = _repeat(self.readers, times, self.columns)
         self.granule = granule
 

@@ -12,7 +12,7 @@ from cutecc.ptx.syntax import Immediate, Register
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Array, Lanes, Mask
+    from cutecc.emulator.machine.lanes import Array, Mask
 
 _SHARED_ADDRESS = np.uint64(2**32 - 1)
 
@@ -43,9 +43,8 @@ class CopyRequest:
         """Where in shared memory each thread writes."""
         return self.shared(gang) & _SHARED_ADDRESS
 
-    def read(self, gang: Gang, lanes: Lanes) -> tuple[Array, Mask]:
-        """Where in global memory each thread reads, and which threads do: others fill with zeros."""
-        mask = lanes.mask
+    def read(self, gang: Gang, mask: Mask) -> tuple[Array, Mask]:
+        """Where in global memory each thread reads, and which of the threads do: others fill with zeros."""
         if self._wanted is not None:
             wanted = self._wanted(gang)
             mask = mask & (~wanted if self._ignores else wanted != 0)

@@ -58,7 +58,19 @@ class CounterWatch(Watch):
         counts.warps += warps
         counts.threads += threads
         guard = self._guards[operation.index]
-        counts.predicated_threads += threads if guard is None else int(np.count_nonzero(mask & guard(gang)))
+        if guard is not None:
+            mask = mask & guard(gang)
+            threads = int(np.count_nonzero(mask))
+        counts.predicated_threads += threads
+        if is_thread_copy(operation) and threads:
+            self._count_copy(gang, mask, operation, counts)
+
+    def _count_copy(self, gang: Gang, mask: Mask, operation: Operation, counts: Counts) -> None:
+        request = self._copies.get(operation.index)
+        if request is None:
+            request = self._copies[operation.index] = CopyRequest(operation)
+        _add_sectors(counts, count_sectors(*request.read(gang, mask), request.size))
+        _add_wavefronts(counts, count_wavefronts(request.written(gang), mask, request.size))
 
     def access(
         self,
@@ -81,16 +93,6 @@ class CounterWatch(Watch):
             merge = operation.instruction.opcode not in _OF_WHOLE_ROWS
             found = count_wavefronts(addresses, mask, size, atomic=kind == "atomic", merge=merge)
             _add_wavefronts(counts, found)
-
-    def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
-        if is_thread_copy(operation):
-            request = self._copies.get(operation.index)
-            if request is None:
-                request = self._copies[operation.index] = CopyRequest(operation)
-            counts = self._of(operation)
-            _add_sectors(counts, count_sectors(*request.read(gang, lanes), request.size))
-            _add_wavefronts(counts, count_wavefronts(request.written(gang), lanes.mask, request.size))
-        return super().spawn(gang, lanes, operation)
 
     def asynchronous_access(
         self, agent: Agent, operation: Operation, kind: AccessKind, space: Space, addresses: Array, size: int

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from cutecc.emulator.instructions.block_barrier import BARRIERS, REDUCTIONS, Barrier, Barriers, Reduction, barriers_of
+from cutecc.emulator.instructions.gathering import Gatherings, gatherings_of
 from cutecc.emulator.instructions.operation import Reader, Writer
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
@@ -46,12 +47,12 @@ def warp_sync(operation: Operation) -> Step:
 
 
 def _warps(gang: Gang, lanes: Lanes, members: Array) -> Iterator[tuple[tuple[str, int, int, int], Lanes]]:
-    """Each warp's threads, with the key that they synchronise by."""
+    """Each warp's threads with the same member mask, with the key that they synchronise by."""
     for row in gang.rows(lanes):
-        mask = np.zeros(gang.shape, np.bool_)
-        mask[row] = lanes.mask[row]
-        named = int(members[row, int(mask[row].argmax())])
-        yield ("warp", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), named), Lanes(mask)
+        for named in np.unique(members[row][lanes.mask[row]]).tolist():
+            mask = np.zeros(gang.shape, np.bool_)
+            mask[row] = lanes.mask[row] & (members[row] == named)
+            yield ("warp", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), named), Lanes(mask)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +89,7 @@ def synchronise(operation: Operation) -> Step:
 )
 def reduce(operation: Operation) -> Step:
     result, number, *count, value = operation.operands
-    reduction = next(each for each in REDUCTIONS if operation.form.has(each))
+    reduction: Reduction = next(each for each in REDUCTIONS if operation.form.has(each))
     write, operand = operation.writer(result, operation.form.type), operation.reader(value, "pred")
     return _step(_Use(operation, "red", *_common(operation, number, count), reduction, operand, write))
 
@@ -104,9 +105,20 @@ def _step(use: _Use) -> Step:
         lanes = _existing(use, gang, lanes, numbers)
         if not lanes.any():
             return None
-        if _all_are_here(use, gang, lanes, numbers):
-            _pass_together(use, gang, lanes, int(numbers[0, 0]))
-            return None
+        number = _common_number(lanes, numbers)
+        gatherings = gatherings_of(gang)
+        if number is not None and _needs_no_count(use, gang, gatherings, number):
+            done = gatherings.complete(gang, lanes.mask)
+            rest = lanes.mask & ~done
+            if done.any():
+                _pass_together(use, gang, done, number, gatherings.leave(gang, done, number))
+            if not rest.any():
+                return None
+            if gatherings.join(gang, rest, use.operation, number):
+                return Waiting(rest, lambda: gatherings.describe(gang, rest, number))
+            lanes = Lanes(rest)
+        for each in {int(each) for each in numbers[lanes.mask]} if number is None else (number,):
+            gatherings.count(gang, each)
         waits = np.zeros(gang.shape, np.bool_)
         late: Barrier | None = None
         for barriers, number, row, mask in _parts(gang, lanes, numbers):
@@ -136,31 +148,39 @@ def _existing(use: _Use, gang: Gang, lanes: Lanes, numbers: Array) -> Lanes:
     return lanes.only(~wrong)
 
 
-def _all_are_here(use: _Use, gang: Gang, lanes: Lanes, numbers: Array) -> bool:
-    """Whether the gang is all that is left of its blocks, and comes to one barrier of theirs that nobody waits at."""
-    if not lanes.full or use.threads is not None or use.action != "sync":
-        return False
-    number = numbers[0, 0]
-    if numbers.strides != (0, 0) and not (numbers == number)[lanes.mask].all():
-        return False
-    live = np.logical_or.reduce(gang.alive, axis=1)
-    for barriers, rows in barriers_of(gang):
-        if int(np.count_nonzero(live[rows])) != barriers.block.live_warps or barriers[int(number)].is_used:
-            return False
-    return True
+def _common_number(lanes: Lanes, numbers: Array) -> int | None:
+    """The barrier, if all threads name the same."""
+    if numbers.strides == (0, 0):
+        return int(numbers[0, 0])
+    used = numbers[lanes.mask]
+    return int(used[0]) if (used == used[0]).all() else None
 
 
-def _pass_together(use: _Use, gang: Gang, lanes: Lanes, number: int) -> None:
-    watch = gang.machine.watch
+def _needs_no_count(use: _Use, gang: Gang, gatherings: Gatherings, number: int) -> bool:
+    """Whether threads of the gang's blocks can only be waited for by this gang."""
+    if use.action != "sync" or use.threads is not None:
+        return False
+    if not gatherings.has_all_warps or number in gatherings.counted:
+        return False
+    return not any(barriers[number].is_used for barriers, _ in barriers_of(gang))
+
+
+def _pass_together(use: _Use, gang: Gang, mask: Mask, number: int, deserted: Mask | None) -> None:
+    """Whole blocks go on; `deserted` are threads of warps of which the rest has exited."""
+    machine, watch = gang.machine, gang.machine.watch
+    if deserted is not None and use.is_aligned and machine.collect is not None:
+        text = _deserted(number)
+        machine.report(machine.finding("divergent-barrier", text, use.operation, gang, deserted))
     if not watch.listens:
         return
     for barriers, rows in barriers_of(gang):
-        mask = np.zeros(gang.shape, np.bool_)
-        mask[rows] = lanes.mask[rows]
-        part, barrier = Lanes(mask), barriers[number]
-        watch.release(gang, part, use.operation, barrier.key)
-        watch.acquire(gang, part, use.operation, barrier.key)
-        barrier.phase += 1
+        part = np.zeros(gang.shape, np.bool_)
+        part[rows] = mask[rows]
+        if part.any():
+            lanes, barrier = Lanes(part), barriers[number]
+            watch.release(gang, lanes, use.operation, barrier.key)
+            watch.acquire(gang, lanes, use.operation, barrier.key)
+            barrier.phase += 1
 
 
 def _parts(gang: Gang, lanes: Lanes, numbers: Array) -> Iterator[tuple[Barriers, int, int, Mask]]:
@@ -189,8 +209,7 @@ def _arrive(use: _Use, gang: Gang, barrier: Barrier, row: int, mask: Mask) -> Ma
         aligned = use.operation if use.is_aligned else None
         barrier.arrive(warp, new, gang.alive[row], use.action != "arrive", aligned)
     if barrier.is_deserted(warp, gang.alive[row]):
-        text = f"waits at barrier {barrier.number} with a part of a warp, and the rest exits without coming there"
-        _report(use, gang, row, mask, "divergent-barrier", text)
+        _report(use, gang, row, mask, "divergent-barrier", _deserted(barrier.number))
     if barrier.settle(warp, gang.alive[row]):
         gang.machine.changed()
     return np.zeros(WARP, np.bool_) if use.action == "arrive" else mask & ~_leave(use, gang, barrier, row, mask)
@@ -208,6 +227,10 @@ def _leave(use: _Use, gang: Gang, barrier: Barrier, row: int, mask: Mask) -> Mas
             result = barrier.result(phase)
             use.write(gang, lanes, np.full(gang.shape, result, np.uint32 if use.reduction == "popc" else np.bool_))
     return free
+
+
+def _deserted(number: int) -> str:
+    return f"waits at barrier {number} with a part of a warp, and the rest exits without coming there"
 
 
 def _lanes(gang: Gang, row: int, threads: Mask) -> Lanes:

@@ -132,10 +132,14 @@ class Barrier:
     def result(self, phase: int) -> int:
         return self._results[phase]
 
-    def describe(self) -> str:
-        """What threads wait for: `barrier 1 of block (0, 0, 0): 2 of 4 warps have arrived`."""
-        text = f"barrier {self.number} of {self.block.name}: {self.arrived} of {self._warps} warps have arrived"
-        for warp, threads in self.partly.items():
+    def describe(self, arrived: int | None = None, partly: dict[int, Mask] | None = None) -> str:
+        """What threads wait for: `barrier 1 of block (0, 0, 0): 2 of 4 warps have arrived`.
+
+        `arrived` and `partly` are those of a barrier that does not count.
+        """
+        count = self.arrived if arrived is None else arrived
+        text = f"barrier {self.number} of {self.block.name}: {count} of {self._warps} warps have arrived"
+        for warp, threads in (self.partly if partly is None else partly).items():
             text += f", and {int(np.count_nonzero(threads))} threads of warp {warp}"
         return text
 

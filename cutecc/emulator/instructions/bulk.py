@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cutecc.emulator.instructions.bulk_reduction import REDUCTIONS, Reduce, reduction
-from cutecc.emulator.instructions.issuer import Issuer, issuers
+from cutecc.emulator.instructions.issuer import Issuer, alike, issuers
 from cutecc.emulator.instructions.operation import Reader
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.transfer import (
@@ -141,7 +141,8 @@ def store(operation: Operation) -> Step:
         source_index = gang.machine.memory.shared_index(gang, lanes, source)
         sizes = np.broadcast_to(read_size(gang), gang.shape)
         masks = None if read_mask is None else np.broadcast_to(read_mask(gang), gang.shape)
-        for issuer in issuers(operation, gang, lanes):
+        same = [target, source_index, sizes, *([] if masks is None else [masks])]
+        for issuer in issuers(operation, gang, lanes) if reduce else alike(operation, gang, lanes, same):
             at = issuer.row, issuer.lane
             size = int(sizes[at])
             of = shared_place(issuer, int(source_index[at]), int(source[at]), size)

@@ -43,10 +43,10 @@ class BulkGroups:
         return self.key(len(self.committed))
 
 
-def groups_of(issuer: Issuer) -> BulkGroups:
-    """Those of a thread that starts a copy."""
-    table = _table(issuer.block)
-    return table.setdefault(issuer.thread, BulkGroups(issuer.block.slot, issuer.thread))
+def groups_of(issuer: Issuer) -> list[BulkGroups]:
+    """Those of each thread that starts a copy."""
+    table, slot = _table(issuer.block), issuer.block.slot
+    return [table.setdefault(thread, BulkGroups(slot, thread)) for thread in issuer.threads]
 
 
 def _table(block: Block) -> dict[int, BulkGroups]:

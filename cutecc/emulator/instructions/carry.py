@@ -15,6 +15,7 @@ from cutecc.emulator.instructions.integer import high_half, is_signed
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.numbers.code import Value
+from cutecc.emulator.numbers.merge import merger
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -43,6 +44,7 @@ def extended(operation: Operation) -> Step:
     function = function_of(form, body, [form.type, "pred"], ["pred", *types])
     readers = [bits_reader(operation, each, form.type) for each in sources]
     write = bits_writer(operation, destination, form.type)
+    merge = merger(np.dtype(np.bool_))
 
     def step(gang: Gang, lanes: Lanes) -> None:
         before = gang.state.get("carry")
@@ -51,6 +53,6 @@ def extended(operation: Operation) -> Step:
         result, carry = function(before, *[read(gang) for read in readers])
         write(gang, lanes, result)
         if gives:
-            gang.state["carry"] = np.where(lanes.mask, carry, before)
+            gang.state["carry"] = merge(lanes.mask, carry, before)
 
     return step

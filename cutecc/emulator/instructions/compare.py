@@ -11,6 +11,7 @@ from cutecc.emulator.numbers.code import Body, Value
 from cutecc.emulator.numbers.formats import FORMATS
 from cutecc.emulator.numbers.packed import join, split
 from cutecc.emulator.numbers.real import flushed, in_double
+from cutecc.ptx.syntax import Pair
 
 _INTEGER = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 """Comparisons of unsigned integers under names of their own."""
@@ -20,7 +21,9 @@ _SOURCES = (
     *(f"{kind}{bits}" for kind in "bus" for bits in (16, 32, 64)),
     *("f16", "f16x2", "bf16", "bf16x2", "f32", "f64"),
 )
-_LIST = {name: f"{{{','.join(values)}}}" for name, values in {"op": _OPERATORS, "bool": _BOOLEANS, "of": _SOURCES}.items()}
+_LIST = {
+    name: f"{{{','.join(values)}}}" for name, values in {"op": _OPERATORS, "bool": _BOOLEANS, "of": _SOURCES}.items()
+}
 
 
 def compared(operator: str, type_: str, ftz: bool, a: Value, b: Value) -> Value:
@@ -58,16 +61,16 @@ def setp(operation: Operation) -> Step:
     """`p|q`: what holds and, with a `.BoolOp` combined too, its opposite; of two halves, that of each."""
     form = operation.form
     boolean = form.one_of(*_BOOLEANS)
+    both = isinstance(operation.operands[0], Pair)
 
-    def body(a: Value, b: Value, *also: Value) -> tuple[Value, Value]:
+    def body(a: Value, b: Value, *also: Value) -> tuple[Value, ...]:
         parts = _parts(form.modifiers[0], form.type, form.has("ftz"), a, b)
         first, second = parts if len(parts) == 2 else (parts[0], ~parts[0])
-        if boolean:
-            return combine(boolean, first, also[0]), combine(boolean, second, also[0])
-        return first, second
+        found = (first, second) if both else (first,)
+        return tuple(combine(boolean, each, also[0]) for each in found) if boolean else found
 
     operands = [form.type, form.type, *(["pred"] if boolean else [])]
-    return elementwise_step(operation, body, ["pred", "pred"], operands)
+    return elementwise_step(operation, body, ["pred"] * (2 if both else 1), operands)
 
 
 @instruction(f"set.{_LIST['op']}.{_LIST['bool']}?.ftz?.{{u16,s16,u32,s32,f16,bf16,f32,f16x2,bf16x2}}.{_LIST['of']}")

@@ -14,7 +14,7 @@ from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.numbers.code import Body, Value
 from cutecc.emulator.numbers.formats import FORMATS, Mode, packed, packed_integer, unpacked
-from cutecc.emulator.numbers.real import WIDE_NAN, clamped, flushed, is_nan, positive
+from cutecc.emulator.numbers.real import clamped, flushed, is_nan, positive
 
 _INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 _FLOATS = ("f16", "bf16", "f32", "f64")
@@ -135,8 +135,13 @@ def _rounded(form: Form, a: Value, source: str, to: str) -> Value:
         return value.bits()
     mode = cast(Mode, form.one_of("rna", "rn", "rz", "rm", "rp", default="rn"))
     finite = form.has("satfinite")
-    bits = packed(value, target, mode, finite).resize(f"i{target.width}")
-    return bits
+    return packed(value, target, mode, finite).resize(f"i{target.width}")
+
+
+@elementwise("cvt.rna.tf32.f32", "b32", "f32")
+def tf32_away(form: Form) -> Body:
+    """Half of a unit in the last place is added to what is finite, and the low 13 bits are cut off: of a NaN too."""
+    return lambda a: (a & 0x7FFFFFFF).below(FORMATS["f32"].infinity).then(a + 0x1000, a) & 0xFFFFE000
 
 
 @elementwise("cvt.{rn,rz,rna}.relu?.satfinite?.relu?.tf32.f32", "b32", "f32", "rn")
@@ -157,7 +162,6 @@ def tf32(form: Form) -> Body:
 # Two floats in one register.
 
 _SMALL = ("e4m3", "e5m2", "e2m1", "e2m3", "e3m2")
-_SMALL_PAIRS = "{e4m3x2,e5m2x2,e2m1x2,e2m3x2,e3m2x2}"
 
 
 def _held(name: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Set
 
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
@@ -30,7 +30,7 @@ class Copy:
     """Threads that have not waited for it."""
     groups: Array
     """The number of each thread's group."""
-    agent: Agent
+    agents: Set[Agent]
     key: Hashable
     """Who acquires it sees what was copied."""
     tracked: Mask

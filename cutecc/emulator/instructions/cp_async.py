@@ -83,6 +83,13 @@ def _start(
     machine = gang.machine
     watch, groups = machine.watch, groups_of(gang)
     agent = watch.spawn(gang, lanes, operation)
+    # An access of an agent is one of each of its threads: where not all of them read, those that do are another.
+    threads = np.count_nonzero(lanes.mask)
+    readers = [
+        agent if np.count_nonzero(source.lanes.mask) == threads else watch.spawn(gang, source.lanes, operation)
+        for source in sources
+    ]
+    agents = {agent, *readers}
     groups.started += 1
     key = ("group", "cp.async", gang.blocks[0].index, int(gang.warp_numbers[0, 0]), groups.started)
 
@@ -90,17 +97,17 @@ def _start(
         data = _read(gang, size, sources)
         machine.memory.put(places, size, [data])
         if watch.listens:
-            for source in sources:
+            for source, reader in zip(sources, readers, strict=True):
                 read = source.addresses[source.lanes.mask]
-                watch.asynchronous_access(agent, operation, "read", "global", read, source.size)
+                watch.asynchronous_access(reader, operation, "read", "global", read, source.size)
             for _, _, offsets in places:
                 watch.asynchronous_access(agent, operation, "write", "shared", offsets.reshape(-1), size)
-        watch.finish(agent, key)
+        for each in agents:
+            watch.finish(each, key)
 
     pending = machine.post(copy, lambda: operation.instruction.text)
-    groups.add(
-        Copy(pending, lanes.mask, groups.current, agent, key, np.zeros(gang.shape, np.bool_)), remember=watch.listens
-    )
+    untracked = np.zeros(gang.shape, np.bool_)
+    groups.add(Copy(pending, lanes.mask, groups.current, agents, key, untracked), remember=watch.listens)
 
 
 def _read(gang: Gang, size: int, sources: Sequence[_Source]) -> Array:
@@ -116,7 +123,7 @@ def _read(gang: Gang, size: int, sources: Sequence[_Source]) -> Array:
             continue
         bytes_ = data.view(np.uint8).reshape(*gang.shape, size)
         for number in range(source.size):
-            parts = [Part(region, where, offsets + number) for region, where, offsets in source.parts]
+            parts = [Part(region, threads, offsets + number) for region, threads, offsets in source.parts]
             bytes_[mask, number] = memory.fetch(parts, gang.shape, 1, 1)[0][mask]
     return data
 
@@ -181,8 +188,8 @@ def _arrive_at(
             machine.finish(copy.pending)
         barrier = mbarrier_object.find(machine, index)
         if barrier is not None:
-            for copy in copies:
-                machine.watch.finish(copy.agent, barrier.key)
+            for agent in {agent for copy in copies for agent in copy.agents}:
+                machine.watch.finish(agent, barrier.key)
         mbarrier_object.arrive(machine, index, count, wrong)
 
     machine.post(arrive, lambda: operation.instruction.text)

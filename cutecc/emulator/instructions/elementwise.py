@@ -29,7 +29,9 @@ Make = Callable[[Form], "Body | np.ufunc"]
 _functions: dict[object, Function] = {}
 
 
-def elementwise(pattern: str, result: str = "T", operands: str = "T T", rounding: Rounding | None = None) -> Callable[[Make], Make]:
+def elementwise(
+    pattern: str, result: str = "T", operands: str = "T T", rounding: Rounding | None = None
+) -> Callable[[Make], Make]:
     """Make the function below, called with the form, give the body of an instruction.
 
     `result` and `operands` are types as in `table.pure`. The floating operations of the body round as the form says
@@ -98,8 +100,8 @@ def function_of(
     found = _functions.get(key)
     if found is None:
         mode = rounding or cast(Rounding, form.one_of("rz", "rm", "rp", default="rn"))
-        kinds = [[llvm_type(type_) for type_ in types] for types in (operands, results)]
-        found = _functions[key] = compile_ufunc(str(form), body, *kinds, mode)
+        inputs, outputs = [[llvm_type(type_) for type_ in types] for types in (operands, results)]
+        found = _functions[key] = compile_ufunc(str(form), body, inputs, outputs, mode)
     return found
 
 

@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.waiting import Waiting
 
 _SCOPE = "{cta,cluster,gpu,sys}"
-_GENERIC_TO_ASYNC = "fence.proxy.async::generic"
+_RESTRICTED = "{sync_restrict::shared::cta,sync_restrict::shared::cluster}"
 
 
 @instruction(
     "membar.{cta,gl,sys}",
     f"fence.{{sc,acq_rel,acquire,release}}?.{_SCOPE}",
-    f"fence.{{acquire,release}}.sync_restrict::{{shared::cta,shared::cluster}}.{_SCOPE}",
+    f"fence.{{acquire,release}}.{_RESTRICTED}.{_SCOPE}",
     "fence.mbarrier_init.release.cluster",
     "membar.proxy.{alias,async}",
     "fence.proxy.alias",
     "fence.proxy.async.{global,shared::cta,shared::cluster}?",
-    f"{_GENERIC_TO_ASYNC}.{{acquire,release}}.sync_restrict::{{shared::cta,shared::cluster}}.{_SCOPE}",
+    f"fence.proxy.async::generic.{{acquire,release}}.{_RESTRICTED}.{_SCOPE}",
     f"fence.proxy.tensormap::generic.{{acquire,release}}.{_SCOPE}",
 )
 def fence(operation: Operation) -> Step:

@@ -14,7 +14,7 @@ from cutecc.emulator.instructions.elementwise import elementwise, elementwise_st
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.numbers.code import Body, Value
+from cutecc.emulator.numbers.code import Body, Compute, Value, compute_one
 from cutecc.emulator.numbers.formats import FORMATS, Format
 from cutecc.emulator.numbers.functions import exp2, library, tanh
 from cutecc.emulator.numbers.packed import halves
@@ -32,13 +32,13 @@ _F32, _F64 = FORMATS["f32"], FORMATS["f64"]
 _ROUND = "{rn,rz,rm,rp}"
 
 
-def single(form: Form, compute: Callable[..., Value]) -> Body:
+def single(form: Form, compute: Compute) -> Compute:
     """A body on `f32` bits of a function of `float`s, with the form's `.ftz` and `.sat`."""
 
     def body(*operands: Value) -> Value:
         if form.has("ftz"):
             operands = tuple(flushed(each, _F32) for each in operands)
-        return finished(form, compute(*[each.float() for each in operands]))
+        return finished(form, compute_one(compute, [each.float() for each in operands]))
 
     return body
 
@@ -50,19 +50,19 @@ def finished(form: Form, value: Value) -> Value:
     return flushed(bits, _F32) if form.has("ftz") else bits
 
 
-def double(compute: Callable[..., Value]) -> Body:
+def double(compute: Compute) -> Body:
     """A body on `f64` bits of a function of `double`s."""
 
     def body(*operands: Value) -> Value:
         values = [each.float() for each in operands]
-        return wide_result(compute(*values), *values)
+        return wide_result(compute_one(compute, values), *values)
 
     return body
 
 
-def approximate(form: Form, compute: Callable[[Value], Value]) -> Body:
+def approximate(form: Form, compute: Compute) -> Body:
     """A body on `f32` bits of a function of a `double`."""
-    return single(form, lambda x: compute(x.widen()).narrow())
+    return single(form, lambda x: compute_one(compute, [x.widen()]).narrow())
 
 
 # Sums and products.
@@ -163,7 +163,7 @@ def choose(operation: Operation) -> Step:
     return elementwise_step(operation, body, [form.type], [form.type] * count)
 
 
-def choice(form: Form, format_: Format) -> Body:
+def choice(form: Form, format_: Format) -> Compute:
     """`min` and `max`."""
 
     def body(*operands: Value) -> Value:

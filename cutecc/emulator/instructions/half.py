@@ -7,12 +7,10 @@ Computed in `double`, which holds sums and products of both exactly enough, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from cutecc.emulator.instructions.elementwise import elementwise
 from cutecc.emulator.instructions.floating import choice
 from cutecc.emulator.instructions.form import Form
-from cutecc.emulator.numbers.code import Body, Value
+from cutecc.emulator.numbers.code import Body, Compute, Value, compute_one
 from cutecc.emulator.numbers.formats import FORMATS, Format, add_to_odd
 from cutecc.emulator.numbers.functions import exp2, tanh
 from cutecc.emulator.numbers.packed import halves
@@ -27,19 +25,19 @@ def format_of(form: Form) -> Format:
     return FORMATS[form.type.removesuffix("x2")]
 
 
-def each_half(form: Form, body: Body) -> Body:
+def each_half(form: Form, compute: Compute) -> Compute:
     """The body for one value, or for both of a register."""
-    return halves(body) if form.type.endswith("x2") else body
+    return halves(compute) if form.type.endswith("x2") else compute
 
 
-def in_doubles(form: Form, compute: Callable[..., Value]) -> Body:
+def in_doubles(form: Form, compute: Compute) -> Compute:
     """A body of a function of `double`s, with the form's `.ftz`, `.sat` and `.relu`."""
     name, format_ = form.type.removesuffix("x2"), format_of(form)
 
     def body(*operands: Value) -> Value:
         if form.has("ftz") and name == "f16":
             operands = tuple(flushed(each, format_) for each in operands)
-        bits = from_double(compute(*[in_double(each, name) for each in operands]), name)
+        bits = from_double(compute_one(compute, [in_double(each, name) for each in operands]), name)
         if form.has("sat"):
             bits = clamped(bits, format_)
         if form.has("relu"):
@@ -76,8 +74,7 @@ def fma_in_bounds(form: Form) -> Body:
     compute = in_doubles(single, lambda a, b, c: add_to_odd(a.fmul(b), c))
 
     def body(a: Value, b: Value, c: Value) -> Value:
-        result = compute(a, b, c)
-        assert isinstance(result, Value)
+        result = compute_one(compute, [a, b, c])
         return (a.same(_OUT_OF_BOUNDS) | b.same(_OUT_OF_BOUNDS)).then(0, result)
 
     return each_half(form, body)

@@ -122,7 +122,8 @@ def high_half(a: Value, b: Value, signed: bool) -> Value:
 def _product24(form: Form, a: Value, b: Value) -> Value:
     """Of the low 24 bits: the low 32 of the 48 bits, or the high 32."""
     wide = [
-        (each.resize("i64") << 40).sign_shift(40) if is_signed(form) else each.resize("i64") & 0xFFFFFF for each in (a, b)
+        (each.resize("i64") << 40).sign_shift(40) if is_signed(form) else each.resize("i64") & 0xFFFFFF
+        for each in (a, b)
     ]
     product = wide[0] * wide[1]
     return (product >> 16 if form.has("hi") else product).resize("i32")
@@ -329,10 +330,8 @@ def dp4a(form: Form) -> Body:
 def dp2a(form: Form) -> Body:
     def body(a: Value, b: Value, c: Value) -> Value:
         second = _bytes(b, is_signed(form))[2 if form.has("hi") else 0 :]
-        if form.modifiers[1] == "s32":
-            first = [(a << 16).sign_shift(16), a.sign_shift(16)]
-        else:
-            first = [a & 0xFFFF, a >> 16]
+        signed = form.modifiers[1] == "s32"
+        first = [(a << 16).sign_shift(16), a.sign_shift(16)] if signed else [a & 0xFFFF, a >> 16]
         return c + first[0] * second[0] + first[1] * second[1]
 
     return body

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutecc.emulator.machine.lanes import Array, Lanes, Mask
+from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
 
 if TYPE_CHECKING:
     from cutecc.emulator.checks.finding import FindingKind
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Issuer:
-    """One thread at one instruction."""
+    """One thread at one instruction; or several of a warp that start the very same operation, which happens once."""
 
     operation: Operation
     gang: Gang
     row: int
     lane: int
+    """The first one's."""
+    others: tuple[int, ...] = ()
+    """Lanes."""
 
     @property
     def machine(self) -> Machine:
@@ -36,15 +39,15 @@ class Issuer:
         return self.gang.blocks[self.row]
 
     @property
-    def thread(self) -> int:
-        """Its linear index in the block."""
-        return int(self.gang.threads[self.row, self.lane])
+    def threads(self) -> list[int]:
+        """Their linear indices in the block."""
+        return [int(self.gang.threads[self.row, lane]) for lane in (self.lane, *self.others)]
 
     @property
     def mask(self) -> Mask:
-        """A mask of the gang with this thread alone."""
+        """A mask of the gang with these threads alone."""
         mask = np.zeros(self.gang.shape, np.bool_)
-        mask[self.row, self.lane] = True
+        mask[self.row, [self.lane, *self.others]] = True
         return mask
 
     def fault(self, kind: FindingKind, message: str, address: str | None = None) -> None:
@@ -70,8 +73,22 @@ def _same(address: str | None) -> Callable[[int, int], str] | None:
 def issuers(operation: Operation, gang: Gang, lanes: Lanes) -> Iterator[Issuer]:
     """The threads of `lanes`, one by one, in the order of warps and lanes."""
     for place in np.flatnonzero(lanes.mask):
-        row, lane = divmod(int(place), 32)
+        row, lane = divmod(int(place), WARP)
         yield Issuer(operation, gang, row, lane)
+
+
+def alike(operation: Operation, gang: Gang, lanes: Lanes, operands: Sequence[Array]) -> Iterator[Issuer]:
+    """The same, but threads of a warp with equal operands, arrays `(warps, 32)`, are one.
+
+    For operations of which it is all the same how often they happen. It is common that a whole warp executes the store
+    of a tensor.
+    """
+    for row in lanes.rows:
+        members = np.flatnonzero(lanes.mask[row])
+        if all((each[row, members] == each[row, members[0]]).all() for each in operands):
+            yield Issuer(operation, gang, row, int(members[0]), tuple(int(lane) for lane in members[1:]))
+        else:
+            yield from (Issuer(operation, gang, row, int(lane)) for lane in members)
 
 
 def misaligned(

@@ -37,14 +37,14 @@ def cnot(form: Form) -> Body:
     return lambda a: a.same(0).resize(a.type)
 
 
-@instruction("lop3.{or,and,xor}?.b32")
+@instruction("lop3.{or,and}?.b32")
 def lop3(operation: Operation) -> Step:
     """Any function of three bits, by its table; `.or` and so on combine whether the result is 0 with a predicate."""
     form = operation.form
     table = operation.operands[4]
     if not isinstance(table, Immediate):
         raise operation.error("the table of 'lop3' must be a constant")
-    logical = form.one_of("or", "and", "xor")
+    logical = form.one_of("or", "and")
 
     def body(a: Value, b: Value, c: Value, _: Value, *predicate: Value) -> Value | tuple[Value, Value]:
         result = three_bits(table.bits & 0xFF, a, b, c)
@@ -130,21 +130,30 @@ def prmt(form: Form) -> Body:
 @elementwise("prmt.b32.{f4e,b4e,rc8,ecl,ecr,rc16}", "b32", "b32 b32 b32")
 def prmt_mode(form: Form) -> Body:
     def body(a: Value, b: Value, selector: Value) -> Value:
-        way = selector & 3
         result = a.constant(0)
         for index in range(4):
-            place = {
-                "f4e": lambda: way + index,
-                "b4e": lambda: (way - index) & 7,
-                "rc8": lambda: way,
-                "ecl": lambda: way.most(index),
-                "ecr": lambda: way.least(index),
-                "rc16": lambda: ((way & 1) << 1) | (index & 1),
-            }[form.type]()
+            place = _place(form.type, selector & 3, index)
             result = result | (_byte(a, b, place) << (8 * index))
         return result
 
     return body
+
+
+def _place(mode: str, way: Value, index: int) -> Value:
+    """Which of the eight bytes becomes byte `index` of the result."""
+    match mode:
+        case "f4e":
+            return way + index
+        case "b4e":
+            return (way - index) & 7
+        case "rc8":
+            return way
+        case "ecl":
+            return way.most(index)
+        case "ecr":
+            return way.least(index)
+        case _:
+            return ((way & 1) << 1) | (index & 1)
 
 
 def _byte(a: Value, b: Value, place: Value) -> Value:

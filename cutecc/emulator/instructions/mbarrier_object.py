@@ -102,7 +102,9 @@ def invalidate(machine: Machine, index: int) -> None:
 
 def find(machine: Machine, index: int) -> Mbarrier | None:
     """The mbarrier at a place in `Memory.shared`; `None` where there is none, or its bytes were overwritten."""
-    barrier = _table(machine, index).get(index)
+    memory = machine.memory
+    table: dict[int, Mbarrier] | None = machine.blocks[index // memory.shared_stride].state.get("mbarriers")
+    barrier = None if table is None else table.get(index)
     return barrier if barrier is not None and int(_words(machine)[index >> 3]) == barrier.bits else None
 
 

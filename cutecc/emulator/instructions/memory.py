@@ -74,8 +74,9 @@ def _load(operation: Operation) -> Step:
     size, count = dtype.itemsize, _VECTORS.get(form.one_of(*_VECTORS), 1)
     _require_elements(operation, destination, count)
     space, address = space_of(operation, source), operation.address(source)
-    items = destination.items if isinstance(destination, Vector) else (destination,)
+    items = _wanted(operation, destination.items) if isinstance(destination, Vector) else (destination,)
     writers = [operation.writer(item, type_) for item in items]
+    alignment = size * count
     # A writer extends a value with its sign only when the dtype has one.
     signed = dtype if dtype.kind == "i" else None
     ordered = acquires(form)
@@ -83,7 +84,7 @@ def _load(operation: Operation) -> Step:
     def step(gang: Gang, lanes: Lanes) -> None:
         addresses = address(gang)
         memory = gang.machine.memory
-        values = memory.load(operation, gang, lanes, space, addresses, size, count)
+        values = memory.load(operation, gang, lanes, space, addresses, size, len(writers), alignment)
         for write, value in zip(writers, values, strict=True):
             write(gang, lanes, value if signed is None else value.view(signed))
         if ordered and gang.machine.watch.listens:
@@ -111,6 +112,15 @@ def _store(operation: Operation) -> Step:
         memory.store(operation, gang, lanes, space, addresses, [read(gang).view(bits) for read in readers])
 
     return step
+
+
+def _wanted(operation: Operation, items: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    """Without the elements at the end that no instruction uses.
+
+    Compilers widen a load beyond what the program reads, as far as alignment allows: that is no access of the program's.
+    """
+    last = max((number for number, item in enumerate(items) if operation.is_used(item)), default=0)
+    return items[: last + 1]
 
 
 def _require_elements(operation: Operation, operand: Operand, count: int) -> None:

@@ -49,6 +49,10 @@ class Scope(Protocol):
         """The dtype of the register: bool or unsigned."""
         ...
 
+    def uses(self, register: str) -> int:
+        """How many operands of the function are, or hold, the register."""
+        ...
+
     def symbol(self, name: str) -> tuple[str, int]:
         """State space and address, within that space, of a variable, parameter or function."""
         ...
@@ -76,6 +80,10 @@ class Operation:
             notes=[f"PTX line {self.instruction.line}: {self.instruction.text}"],
             hints=list(hints),
         )
+
+    def is_used(self, operand: Operand) -> bool:
+        """Whether another operand of the function than this one, a result, is the same register."""
+        return isinstance(operand, Register) and self.scope.uses(operand.name) > 1
 
     # Reading.
 
@@ -115,10 +123,12 @@ class Operation:
             raise self.error(f"'{self.form}' needs an address in brackets here")
         read, offset = self.reader(operand.base, "u64"), np.uint64(operand.offset & (2**64 - 1))
         narrow = isinstance(operand.base, Register) and self.scope.width(operand.base.name).itemsize == 4
-        limit = np.uint64(2**32 - 1 if narrow else 2**64 - 1)
+        limit = np.uint64(2**32 - 1)
 
         def address(gang: Gang) -> Array:
-            found = (read(gang) + offset) & limit
+            found = read(gang)
+            if offset:
+                found = (found + offset) & limit if narrow else found + offset
             return found if found.shape else np.broadcast_to(found, gang.shape)
 
         return address

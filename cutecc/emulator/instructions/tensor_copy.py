@@ -5,13 +5,15 @@ Of tiled tensors. `.im2col` and interleaved tensors of more than one slice are n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from cutecc.emulator.instructions.bulk_reduction import REDUCTIONS, Reduce, reduction
-from cutecc.emulator.instructions.issuer import Issuer, issuers, misaligned
+from cutecc.emulator.instructions.issuer import Issuer, alike, issuers, misaligned
 from cutecc.emulator.instructions.operation import Reader
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.tensor_box import Box, read_box, write_box
@@ -26,6 +28,7 @@ from cutecc.emulator.instructions.transfer import (
     shared_place,
 )
 from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.memory.spaces import APERTURE_SHIFT, PARAM_APERTURE
 from cutecc.emulator.tensor_map import ELEMENT_TYPES, decode
 from cutecc.ptx.syntax import Address, Operand
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.lanes import Lanes
+    from cutecc.emulator.machine.machine import Machine
     from cutecc.emulator.machine.waiting import Waiting
 
 _DIMENSIONS = "{1d,2d,3d,4d,5d}"
@@ -42,6 +46,9 @@ _SHARED_ALIGNMENT = 128
 _DESCRIPTOR_ALIGNMENT = 64
 _WORDS = 8
 """Of 8 bytes, that are read of a descriptor at a time."""
+_PARAM = PARAM_APERTURE >> APERTURE_SHIFT
+_DESCRIPTORS: WeakKeyDictionary[Machine, dict[int, TensorMap]] = WeakKeyDictionary()
+"""Of parameters, which never change, by their generic addresses."""
 
 
 @instruction(f"cp.async.bulk.prefetch.tensor.{_DIMENSIONS}.L2.global.tile?.L2::cache_hint?")
@@ -116,7 +123,8 @@ def store(operation: Operation) -> Step:
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         sources = read_source(gang)
         index = gang.machine.memory.shared_index(gang, lanes, sources)
-        for issuer, box in _boxes(operation, gang, lanes, read_target, read_coordinates):
+        same = [index] if name is None else None
+        for issuer, box in _boxes(operation, gang, lanes, read_target, read_coordinates, same):
             at = issuer.row, issuer.lane
             place = shared_place(issuer, int(index[at]), int(sources[at]), box.size, _SHARED_ALIGNMENT)
             if place is not None:
@@ -164,23 +172,43 @@ def _coordinates(operation: Operation, operand: Operand) -> Reader:
 
 
 def _boxes(
-    operation: Operation, gang: Gang, lanes: Lanes, read_address: Reader, read_coordinates: Reader
+    operation: Operation,
+    gang: Gang,
+    lanes: Lanes,
+    read_address: Reader,
+    read_coordinates: Reader,
+    same: Sequence[Array] | None = None,
 ) -> list[tuple[Issuer, Box]]:
-    """For each thread the box that it names; threads whose descriptor is none are left out with a fault."""
+    """For each thread the box that it names; threads whose descriptor is none are left out with a fault.
+
+    Threads of a warp whose boxes and other operands, `same`, are equal are one issuer.
+    """
     addresses = read_address(gang)
     lanes = misaligned(operation, gang, lanes, addresses, _DESCRIPTOR_ALIGNMENT, "generic", "a descriptor's address")
     if not lanes.any():
         return []
     coordinates = [np.broadcast_to(each, gang.shape) for each in read_coordinates(gang)]
-    words = read_descriptors(operation, gang, lanes, "generic", addresses)
+    known = _DESCRIPTORS.setdefault(gang.machine, {})
+    words: Array | None = None
     found: list[tuple[Issuer, Box]] = []
-    for issuer in issuers(operation, gang, lanes):
+    for issuer in (
+        issuers(operation, gang, lanes)
+        if same is None
+        else alike(operation, gang, lanes, [addresses, *coordinates, *same])
+    ):
         at = issuer.row, issuer.lane
-        tensor = _decoded(words[:, *at].tobytes())
+        address = int(addresses[at])
+        tensor = known.get(address)
+        if tensor is None:
+            if words is None:
+                words = read_descriptors(operation, gang, lanes, "generic", addresses)
+            tensor = _decoded(words[:, *at].tobytes())
+            if tensor is not None and address >> APERTURE_SHIFT == _PARAM:
+                known[address] = tensor
         if tensor is None or len(tensor.sizes) != len(coordinates):
             rank = "no descriptor of a tiled tensor" if tensor is None else f"a tensor of rank {len(tensor.sizes)}"
             text = f"copies by a descriptor for {len(coordinates)} dimensions, and finds {rank}"
-            issuer.fault("trap", text, gang.machine.memory.describe("generic", int(addresses[at])))
+            issuer.fault("trap", text, gang.machine.memory.describe("generic", address))
         elif tensor.interleave and tensor.sizes[0] * ELEMENT_TYPES[tensor.data_type].size > 16 * tensor.interleave:
             raise operation.error("the emulator does not model interleaved tensors of several slices")
         else:

@@ -126,16 +126,19 @@ def post_to_mbarriers(issuer: Issuer, action: Callable[[Transfer], None], what: 
 
 
 def post_to_group(issuer: Issuer, action: Callable[[Transfer], None], what: str) -> None:
-    """Start an operation of the thread's open bulk group."""
+    """Start an operation of the threads' open bulk groups."""
     transfer = Transfer.start(issuer)
     groups = groups_of(issuer)
-    key = groups.open_key
+    keys = [each.open_key for each in groups]
 
     def act() -> None:
         action(transfer)
-        issuer.machine.watch.finish(transfer.agent, key)
+        for key in keys:
+            issuer.machine.watch.finish(transfer.agent, key)
 
-    groups.open.append(issuer.machine.post(act, lambda: f"{what} of {issuer.block.name}"))
+    pending = issuer.machine.post(act, lambda: f"{what} of {issuer.block.name}")
+    for each in groups:
+        each.open.append(pending)
 
 
 def destinations(issuer: Issuer, index: int, mask: int) -> list[int]:

@@ -163,7 +163,8 @@ class _Multiply:
             for each in before:
                 if each.pending is not None and not each.pending.done:
                     machine.finish(each.pending)
-            # An in-flight record forgets its warps as they wait: what was started is `rows`.
+            # Else each would keep the one before it, and so on.
+            before.clear()
             self._happen(gang, rows, a, b, adds, agents)
             for row, agent in zip(rows, agents, strict=False):
                 machine.watch.finish(agent, warpgroup.group_key(gang, row, int(started.groups[row])))
@@ -215,12 +216,10 @@ class _Multiply:
         if start + int(offsets.max()) + CHUNK > memory.shared_bytes:
             mask = np.zeros(gang.shape, np.bool_)
             mask[row] = gang.alive[row]
-            message = f"reads a matrix of {source.rows} by {source.depth} elements outside of the block's shared memory"
-            address = MatrixDescriptor.decode(descriptor).start
-            gang.machine.fault(
-                *("out-of-bounds", message, self._operation, gang, mask),  # pyright: ignore[reportArgumentType]
-                lambda row, lane: memory.describe("shared", address),
-            )
+            size = f"{source.rows} by {source.depth} elements"
+            message = f"reads a matrix of {size} that reaches outside of the block's shared memory"
+            where = memory.describe("shared", MatrixDescriptor.decode(descriptor).start)
+            gang.machine.fault("out-of-bounds", message, self._operation, gang, mask, lambda row, lane: where)
             return np.zeros((source.rows, source.depth))
         index = (start + gang.blocks[row].slot * memory.shared_stride + offsets) // CHUNK
         return source.read(memory.shared.view(np.complex128)[index])

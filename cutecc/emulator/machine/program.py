@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.machine.control import Control
 from cutecc.errors import EmulatorError
-from cutecc.ptx.syntax import Function, Variable
+from cutecc.ptx.syntax import Function, Variable, registers_of
 
 
 @dataclass(eq=False, slots=True)
@@ -61,6 +62,7 @@ class FunctionScope:
         self._slots = {name: first_slot + number for number, name in enumerate(names)}
         self._widths = {name: bits_of(DTYPES[type_]) for name, type_ in function.registers.items()}
         self._symbols = symbols
+        self._uses: Counter[str] | None = None
 
     @property
     def widths(self) -> list[np.dtype[Any]]:
@@ -71,6 +73,13 @@ class FunctionScope:
 
     def width(self, register: str) -> np.dtype[Any]:
         return self._widths[register]
+
+    def uses(self, register: str) -> int:
+        if self._uses is None:
+            self._uses = Counter(
+                name for instruction in self.function.instructions for name in registers_of(instruction)
+            )
+        return self._uses[register]
 
     def symbol(self, name: str) -> tuple[str, int]:
         found = self._symbols.get(name)

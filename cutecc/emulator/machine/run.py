@@ -149,8 +149,8 @@ class Run:
                 return False
             behind = Fragment(gang, place, waiting.mask, fragment.returns)
             gang.fragments.append(behind)
+            fragment.place, fragment.mask, fragment.waiting = place + 1, rest, None
             self._wait(behind, waiting)
-            fragment.mask, fragment.waiting = rest, None
             lanes = Lanes(rest)
         fragment.place = end
         fragment.waiting = None

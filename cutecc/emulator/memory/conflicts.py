@@ -79,7 +79,8 @@ def _accumulated(
     table = np.zeros((len(current), turns + 1), function.operand.dtype)
     table[:, 0] = current.view(table.dtype)
     table[group, turn + 1] = operand = function.operand[threads]
-    table = function.ufunc.accumulate(table, axis=1)
+    # Without a dtype, NumPy adds up narrow integers as wide ones.
+    table = function.ufunc.accumulate(table, axis=1, dtype=table.dtype)
     if function.holds is not None and not (function.holds(operand) and function.holds(table)):
         return None
     table = table.view(current.dtype)

@@ -20,7 +20,7 @@ class GlobalMemory:
     def __init__(self, allocations: Sequence[Allocation]) -> None:
         self.allocations = list(allocations)
         self.regions: list[Region] = merged(allocations)
-        self._bases: Array = np.array([region.base for region in self.regions], np.uint64)
+        self._bases: Array = np.array([region.start for region in self.regions], np.uint64)
         self._sizes: Array = np.array([region.size for region in self.regions], np.int64)
 
     def find(self, addresses: Array, size: int) -> tuple[Array, Array]:

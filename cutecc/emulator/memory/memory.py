@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -67,10 +66,10 @@ class Part(NamedTuple):
     """Threads whose addresses lie in one region."""
 
     region: Region
-    mask: Mask | None
-    """`None` for all lanes of the gang."""
+    threads: Array | None
+    """Their places in arrays `(warps, 32)` made flat, ascending; `None` for all lanes of the gang."""
     offsets: Array
-    """`int64`, from the region's base: of shape `(warps, 32)` without a mask, else flat, one for each thread in it."""
+    """`int64`, from the region's base: of shape `(warps, 32)` for all lanes, else flat, one for each thread."""
 
 
 class _Request(NamedTuple):
@@ -97,8 +96,12 @@ class Memory:
         slots: int,
         parameters: bytes,
         allocations: Sequence[Allocation],
+        module: Array | None = None,
     ) -> None:
-        """`slots` is how many blocks are resident; `parameters` the block of kernel parameters."""
+        """`slots` is how many blocks are resident; `parameters` the block of kernel parameters.
+
+        `module` is the module's variables as other blocks of the launch have left them; as initialised without.
+        """
         self.shared_bytes = max(shape.shared_bytes, program.shared_bytes + shape.dynamic_shared_bytes)
         """Of a block: what an access may lie in."""
         self.shared_stride = max(1, -(-self.shared_bytes // _WINDOW_ALIGNMENT)) * _WINDOW_ALIGNMENT
@@ -112,10 +115,11 @@ class Memory:
         threads = -(-shape.threads // WARP) * WARP
         self._local = Region(0, _aligned(slots * threads * self.local_stride))
         self._param = Region(0, _read_only(parameters))
-        self._module = Region(0, _copied(program.module_image))
+        self._module = Region(0, initialised(program.module_image) if module is None else module)
         self._last: dict[Operation, Region] = {}
         """The region of global memory that an instruction accessed last."""
-        self._cluster_slots: WeakKeyDictionary[Gang, Array] = WeakKeyDictionary()
+        self._cluster_slots: dict[Gang, Array] = {}
+        self._windows: dict[Gang, Array] = {}
 
     @property
     def allocations(self) -> list[Allocation]:
@@ -125,14 +129,22 @@ class Memory:
     # Accesses of threads.
 
     def load(
-        self, operation: Operation, gang: Gang, lanes: Lanes, space: str, addresses: Array, size: int, count: int = 1
+        self,
+        operation: Operation,
+        gang: Gang,
+        lanes: Lanes,
+        space: str,
+        addresses: Array,
+        size: int,
+        count: int = 1,
+        alignment: int = 0,
     ) -> list[Array]:
         """`count` values of `size` bytes from each thread's address; zeros for threads that are left out.
 
-        Shape `(warps, 32)`, unsigned. An address that is outside of all memory, or not a multiple of `size * count`, is
-        a fault of the machine.
+        Shape `(warps, 32)`, unsigned. An address that is outside of all memory, or not a multiple of the alignment,
+        `size * count` unless given, is a fault of the machine.
         """
-        parts = self.locate(operation, gang, lanes, space, addresses, size * count, "read")
+        parts = self.locate(operation, gang, lanes, space, addresses, size * count, "read", alignment=alignment)
         return self.fetch(parts, gang.shape, size, count)
 
     def store(
@@ -161,14 +173,13 @@ class Memory:
         one after another, in the order of warps and lanes. `function` takes old values and the threads that they are
         for, flat: a thread's number is its place in arrays `(warps, 32)` made flat.
         """
-        result = np.zeros(gang.shape, f"u{size}")
-        for region, mask, offsets in self.locate(
+        result = np.zeros(gang.warps * WARP, f"u{size}")
+        for region, threads, offsets in self.locate(
             operation, gang, lanes, space, addresses, size, "atomic", alignment=alignment
         ):
-            threads = np.arange(result.size) if mask is None else np.flatnonzero(mask)
-            old = apply_update(region, offsets.reshape(-1), threads, function, size)
-            result.reshape(-1)[threads] = old
-        return result
+            threads = np.arange(result.size) if threads is None else threads
+            result[threads] = apply_update(region, offsets.reshape(-1), threads, function, size)
+        return result.reshape(gang.shape)
 
     # For operations that do not happen when they are started, and those on whole tiles.
 
@@ -178,20 +189,20 @@ class Memory:
 
         Values of 16 bytes are arrays of `complex128`, which has the size if not the meaning.
         """
-        if len(parts) == 1 and parts[0].mask is None:
+        if len(parts) == 1 and parts[0].threads is None:
             region, _, offsets = parts[0]
             return region.gather(offsets, size, count)
         results: list[Array] = [np.zeros(shape, value_dtype(size)) for _ in range(count)]
-        for region, mask, offsets in parts:
+        for region, threads, offsets in parts:
             for result, values in zip(results, region.gather(offsets, size, count), strict=True):
-                result[... if mask is None else mask] = values
+                result.reshape(-1)[slice(None) if threads is None else threads] = values.reshape(-1)
         return results
 
     @staticmethod
     def put(parts: Sequence[Part], size: int, values: Sequence[Array]) -> None:
         """The counterpart of `fetch`; values may also be scalars."""
-        for region, mask, offsets in parts:
-            region.scatter(offsets, size, values if mask is None else [_chosen(each, mask) for each in values])
+        for region, threads, offsets in parts:
+            region.scatter(offsets, size, values if threads is None else [_chosen(each, threads) for each in values])
 
     def window(self, slot: int) -> Array:
         """The shared memory of the block in a slot, `uint8`."""
@@ -259,26 +270,38 @@ class Memory:
 
         `watch` is told of the accesses unless `tell` is off: then it is for the caller to do, when they happen.
         """
-        mask = lanes.mask
-        whole = np.count_nonzero(mask) == mask.size
-        active = addresses if whole else addresses[mask]
-        bits = int(np.bitwise_or.reduce(active, axis=None))
         alignment = alignment or size
+        tell = tell and gang.machine.watch.listens
+        threads = _threads(lanes.mask)
+        active = addresses if threads is None else addresses.reshape(-1)[threads]
+        region = self._last.get(operation)
+        if region is not None:
+            # Addresses below the start become huge.
+            offsets = active - region.start
+            bits = int(np.bitwise_or.reduce(offsets, axis=None))
+            # The largest offset is not larger than all of them with their bits put together.
+            if not (bits | region.lead) & (alignment - 1) and (
+                bits + size <= region.size or int(offsets.max()) + size <= region.size
+            ):
+                if tell:
+                    gang.machine.watch.access(gang, lanes, operation, kind, "global", addresses, size)
+                return [Part(region, threads, offsets.view(np.int64))]
+        bits = int(np.bitwise_or.reduce(active, axis=None))
         if bits & (alignment - 1):
-            wrong = mask & ((addresses & np.uint64(alignment - 1)) != 0)
+            wrong = lanes.mask & ((addresses & np.uint64(alignment - 1)) != 0)
             text = f"{_DOES[kind]} {size} bytes at an address that is not a multiple of {alignment}"
             self._fault("misaligned", text, operation, gang, wrong, space, addresses)
             lanes = lanes.only(~wrong)
             if not lanes.any():
                 return []
             return self.locate(operation, gang, lanes, space, addresses, size, kind, alignment=alignment, tell=tell)
-        request = _Request(operation, gang, space, addresses, size, kind, tell and gang.machine.watch.listens)
+        request = _Request(operation, gang, space, addresses, size, kind, tell)
         space = base_space(space)
         if space in ("generic", "global"):
             if bits >> APERTURE_SHIFT:
                 return self._generic(request, lanes)
-            return self._in_global(request, lanes, active, whole)
-        return self._in_window(request, lanes, "module" if space == "const" else space, whole)
+            return self._in_global(request, lanes, threads)
+        return self._in_window(request, lanes, "module" if space == "const" else space, threads, bits)
 
     def _generic(self, request: _Request, lanes: Lanes) -> list[Part]:
         """Some addresses are not of global memory."""
@@ -286,27 +309,18 @@ class Memory:
         parts: list[Part] = []
         for top in np.unique(tops[lanes.mask]):
             chosen = lanes.only(tops == top)
-            whole = np.count_nonzero(chosen.mask) == chosen.mask.size
+            threads = _threads(chosen.mask)
             space = SPACE_OF_TOP.get(int(top), "global")
             if space == "global":
-                active = request.addresses if whole else request.addresses[chosen.mask]
-                parts += self._in_global(request, chosen, active, whole)
+                parts += self._in_global(request, chosen, threads)
             else:
-                parts += self._in_window(request, chosen, space, whole)
+                parts += self._in_window(request, chosen, space, threads, -1)
         return parts
 
-    def _in_global(self, request: _Request, lanes: Lanes, active: Array, whole: bool) -> list[Part]:
-        """`active` are the addresses of these threads."""
+    def _in_global(self, request: _Request, lanes: Lanes, threads: Array | None) -> list[Part]:
         operation, gang, _, addresses, size, kind, tell = request
-        region = self._last.get(operation)
-        if region is not None:
-            # Addresses below the base become huge.
-            offsets = active - np.uint64(region.base)
-            if int(offsets.max()) + size <= region.size:
-                if tell:
-                    gang.machine.watch.access(gang, lanes, operation, kind, "global", addresses, size)
-                return [Part(region, None if whole else lanes.mask, offsets.view(np.int64))]
-        numbers, offsets = self._global.find(active.reshape(-1), size)
+        active = addresses.reshape(-1) if threads is None else addresses.reshape(-1)[threads]
+        numbers, offsets = self._global.find(active, size)
         found = [int(number) for number in np.unique(numbers)]
         regions = self._global.regions
         wrong, text = None, ""
@@ -316,42 +330,50 @@ class Memory:
             read_only = np.array([not region.writable for region in regions])
             wrong, text = read_only[numbers], f"{_DOES[kind]} memory that is read-only"
         if wrong is not None:
-            mask = _placed(lanes.mask, wrong)
+            mask = np.zeros(gang.shape, np.bool_)
+            mask[lanes.mask] = wrong
             self._fault("out-of-bounds", text, operation, gang, mask, "global", addresses)
             lanes = lanes.only(~mask)
-            return self._in_global(request, lanes, addresses[lanes.mask], False) if lanes.any() else []
+            return self._in_global(request, lanes, _threads(lanes.mask)) if lanes.any() else []
         if tell:
             gang.machine.watch.access(gang, lanes, operation, kind, "global", addresses, size)
         if len(found) == 1:
             self._last[operation] = region = regions[found[0]]
-            return [Part(region, None if whole else lanes.mask, offsets.reshape(active.shape))]
-        return [
-            Part(regions[number], _placed(lanes.mask, numbers == number), offsets[numbers == number])
-            for number in found
-        ]
+            return [Part(region, threads, offsets if threads is not None else offsets.reshape(gang.shape))]
+        threads = np.arange(addresses.size) if threads is None else threads
+        return [Part(regions[number], threads[numbers == number], offsets[numbers == number]) for number in found]
 
-    def _in_window(self, request: _Request, lanes: Lanes, space: str, whole: bool) -> list[Part]:
-        """Addresses that are offsets, with or without the aperture of their window."""
+    def _in_window(self, request: _Request, lanes: Lanes, space: str, threads: Array | None, bits: int) -> list[Part]:
+        """Addresses that are offsets, with or without the aperture of their window.
+
+        `bits` are those of all addresses put together, of which none is larger; -1 when nobody knows.
+        """
         operation, gang, _, addresses, size, kind, tell = request
-        mask = lanes.mask
         region, limit = self._window(space)
+        plain = 0 <= bits <= limit - size
+        offsets = addresses.view(np.int64)
         if space == "shared":
-            offsets = (addresses & np.uint64(SHARED_ADDRESS_MASK)).view(np.int64)
-            index, inside = self._window_index(gang, offsets, size)
+            if plain:
+                index, inside = offsets + self._first_bytes(gang), None
+            else:
+                offsets = offsets & SHARED_ADDRESS_MASK
+                index, inside = self._window_index(gang, offsets, size)
         else:
-            offsets = (addresses & np.uint64(OFFSET_MASK)).view(np.int64)
+            if not plain:
+                offsets = offsets & OFFSET_MASK
             index = offsets + gang.agents * self.local_stride if space == "local" else offsets
-            inside = offsets <= limit - size
-        if not inside.all():
-            right = inside & mask
-            if np.count_nonzero(right) != np.count_nonzero(mask):
+            inside = None if plain else offsets <= limit - size
+        if inside is not None and not inside.all():
+            right = inside & lanes.mask
+            if np.count_nonzero(right) != np.count_nonzero(lanes.mask):
                 text = f"{_DOES[kind]} {size} bytes {_WHERE[space]}"
-                self._fault("out-of-bounds", text, operation, gang, mask & ~inside, space, addresses)
-                lanes, mask, whole = Lanes(right), right, False
+                self._fault("out-of-bounds", text, operation, gang, lanes.mask & ~inside, space, addresses)
                 if not right.any():
                     return []
+                lanes, threads = Lanes(right), np.flatnonzero(right)
         if kind != "read" and not region.writable:
-            self._fault("out-of-bounds", f"{_DOES[kind]} a kernel parameter", operation, gang, mask, space, addresses)
+            text = f"{_DOES[kind]} a kernel parameter"
+            self._fault("out-of-bounds", text, operation, gang, lanes.mask, space, addresses)
             return []
         if tell and space != "param":  # parameters never change
             watch = gang.machine.watch
@@ -361,7 +383,7 @@ class Memory:
                 watch.access(gang, lanes, operation, kind, "shared", index, size)
             else:
                 watch.access(gang, lanes, operation, kind, "local", offsets, size)
-        return [Part(region, None, index) if whole else Part(region, mask, index[mask])]
+        return [Part(region, threads, index if threads is None else index.reshape(-1)[threads])]
 
     def _window(self, space: str) -> tuple[Region, int]:
         """Where a window's bytes are, and how many a thread may access."""
@@ -378,15 +400,22 @@ class Memory:
     def _window_index(self, gang: Gang, offsets: Array, size: int) -> tuple[Array, Mask]:
         """Offsets of shared memory as places in `shared`, and which lie inside of a block's."""
         inside = offsets <= self.shared_bytes - size
-        slots = gang.block_slots
-        if not inside.all():
-            table = self._slots_of_cluster(gang)
-            ranks = offsets >> CLUSTER_SHIFT
-            known = ranks <= table.shape[1] - 1
-            slots = np.take_along_axis(table, np.where(known, ranks, 0), axis=1)
-            offsets = offsets & CLUSTER_OFFSET_MASK
-            inside = (offsets <= self.shared_bytes - size) & known & (slots >= 0)
+        if inside.all():
+            return offsets + self._first_bytes(gang), inside
+        table = self._slots_of_cluster(gang)
+        ranks = offsets >> CLUSTER_SHIFT
+        known = ranks <= table.shape[1] - 1
+        slots = np.take_along_axis(table, np.where(known, ranks, 0), axis=1)
+        offsets = offsets & CLUSTER_OFFSET_MASK
+        inside = (offsets <= self.shared_bytes - size) & known & (slots >= 0)
         return offsets + slots * self.shared_stride, inside
+
+    def _first_bytes(self, gang: Gang) -> Array:
+        """Where the window of each warp's block begins in `shared`, shape `(warps, 1)`."""
+        found = self._windows.get(gang)
+        if found is None:
+            self._windows[gang] = found = gang.block_slots * self.shared_stride
+        return found
 
     def _slots_of_cluster(self, gang: Gang) -> Array:
         """Of each warp: its own block's slot, then those of its cluster's blocks by rank; -1 where there is none."""
@@ -416,11 +445,9 @@ class Memory:
         gang.machine.fault(kind, text, operation, gang, mask, address)
 
 
-def _placed(mask: Mask, flat: Array) -> Mask:
-    """What holds of the threads of a mask, one after another, as a mask."""
-    placed = np.zeros(mask.shape, np.bool_)
-    placed[mask] = flat
-    return placed
+def _threads(mask: Mask) -> Array | None:
+    """Their places in a flat array; `None` when they are all."""
+    return None if np.count_nonzero(mask) == mask.size else np.flatnonzero(mask)
 
 
 def _aligned(size: int) -> Array:
@@ -430,18 +457,19 @@ def _aligned(size: int) -> Array:
     return data[start : start + size]
 
 
-def _copied(data: bytes) -> Array:
+def initialised(data: bytes) -> Array:
+    """Memory with these bytes."""
     copy = _aligned(len(data))
     copy[:] = np.frombuffer(data, np.uint8)
     return copy
 
 
 def _read_only(data: bytes) -> Array:
-    copy = _copied(data)
+    copy = initialised(data)
     copy.flags.writeable = False
     return copy
 
 
-def _chosen(value: Array, mask: Mask) -> Array:
+def _chosen(value: Array, threads: Array) -> Array:
     """Of these threads; a scalar is the same for all."""
-    return value[mask] if value.shape else value
+    return value.reshape(-1)[threads] if value.shape else value

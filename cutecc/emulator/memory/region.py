@@ -23,15 +23,18 @@ class Region:
 
     def __init__(self, base: int, data: Array) -> None:
         """`data` is flat, `uint8`, and the memory itself: what is stored is stored there."""
-        self.base = base
+        self.start = np.uint64(base)
         self.size = int(data.size)
         self.data = data
         self.writable = bool(data.flags.writeable)
-        self._lead = base % _GRANULE
+        self.lead = base % _GRANULE
+        """Bytes from an address to which every access is aligned to the base."""
         self._rows: dict[tuple[int, int], tuple[Array, int, int]] = {}
 
     def gather(self, offsets: Array, size: int, count: int) -> list[Array]:
         """At each offset `count` values of `size` bytes; `offsets` are `int64`, in bytes from the base."""
+        if count & (count - 1):  # rows of so many are at no power of two
+            return [self.gather(offsets + number * size, size, 1)[0] for number in range(count)]
         rows, shift, first = self._view(size, count)
         index = self._index(offsets, shift, first)
         if count == 1:
@@ -58,9 +61,9 @@ class Region:
             rows[self._index(offsets, shift, first)] = packed
 
     def _index(self, offsets: Array, shift: int, first: int) -> Array:
-        if not self._lead:
+        if not self.lead:
             return offsets >> shift if shift else offsets
-        return ((offsets + self._lead) >> shift) - first
+        return ((offsets + self.lead) >> shift) - first
 
     def _view(self, size: int, count: int) -> tuple[Array, int, int]:
         """The bytes as rows of `count` elements at the addresses that are multiples of a row; the shift from bytes to
@@ -68,8 +71,8 @@ class Region:
         found = self._rows.get((size, count))
         if found is None:
             row = size * count
-            first = -(-self._lead // row)
-            start = first * row - self._lead
+            first = -(-self.lead // row)
+            start = first * row - self.lead
             stop = max(start, start + (self.size - start) // row * row)
             rows = self.data[start:stop].view(value_dtype(size))
             found = rows.reshape(-1, count) if count > 1 else rows, row.bit_length() - 1, first

@@ -7,17 +7,15 @@ both sides of a choice are computed and `Value.then` takes one. Every value is a
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 WIDTH = 8
 """Elements that the code handles at a time."""
 
 Rounding = Literal["rn", "rz", "rm", "rp"]
 """To nearest even, toward zero, toward minus infinity, toward plus infinity."""
-
-Body = Callable[..., "Value | tuple[Value, ...]"]
 
 _DYNAMIC = 'metadata !"round.dynamic", metadata !"fpexcept.ignore"'
 _BITS = {"float": 32, "double": 64}
@@ -265,3 +263,31 @@ def vector(type_: str) -> str:
 def suffix(type_: str) -> str:
     """How the names of intrinsics spell the vector type."""
     return f"v{WIDTH}{'f' + str(_BITS[type_]) if type_ in _BITS else type_}"
+
+
+Results = Value | tuple[Value, ...]
+Body = (
+    Callable[[Value], Results]
+    | Callable[[Value, Value], Results]
+    | Callable[[Value, Value, Value], Results]
+    | Callable[[Value, Value, Value, Value], Results]
+)
+"""What is done with one element of each operand."""
+Compute = (
+    Callable[[Value], Value]
+    | Callable[[Value, Value], Value]
+    | Callable[[Value, Value, Value], Value]
+    | Callable[[Value, Value, Value, Value], Value]
+)
+"""A body with one result."""
+
+
+def apply(body: Body, operands: Sequence[Value]) -> tuple[Value, ...]:
+    """The body's results."""
+    found = cast(Callable[..., Results], body)(*operands)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def compute_one(compute: Compute, operands: Sequence[Value]) -> Value:
+    """The result of a body that has one."""
+    return cast(Callable[..., Value], compute)(*operands)

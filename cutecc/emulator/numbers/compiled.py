@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from cutecc.emulator.numbers.code import Body, Rounding
-from cutecc.emulator.numbers.loop import ELEMENT_BYTES, loop_text
+from cutecc.emulator.numbers.loop import ELEMENT_BYTES, body_text, loop_text
 
 Ufunc = Any
 """Arrays, or scalars, of unsigned integers and bools → an array, or a tuple of them."""
@@ -34,9 +34,28 @@ def compile_ufunc(
 
     `rounding` is that of the floating operations in the body.
     """
+    loop = _loop(tuple(operands), tuple(results), rounding)
+    address = _machine_code(body_text(body, operands, results, rounding), "body")
+    numbers = [np.dtype("?" if each == "i1" else f"u{ELEMENT_BYTES[each]}").num for each in (*operands, *results)]
+    functions = (ctypes.c_void_p * 1)(loop)
+    data = (ctypes.c_void_p * 1)(address)
+    types = (ctypes.c_char * len(numbers))(*numbers)
+    label, document = name.encode(), b""
+    _kept.append((functions, data, types, label, document))
+    addresses = [ctypes.addressof(each) for each in (functions, data, types)]
+    return _maker()(*addresses, 1, len(operands), len(results), -1, label, document, 0)
+
+
+@functools.cache
+def _loop(operands: tuple[str, ...], results: tuple[str, ...], rounding: Rounding) -> int:
+    """The address of the loop for these types."""
+    return _machine_code(loop_text(operands, results, rounding), "loop")
+
+
+def _machine_code(text: str, name: str) -> int:
+    """The address of a function of this module, which stays."""
     llvm = _llvm()
     with _lock:
-        text = loop_text(body, operands, results, rounding)
         machine = llvm.Target.from_default_triple().create_target_machine(
             cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=1, jit=True
         )
@@ -45,15 +64,8 @@ def compile_ufunc(
         module.data_layout = str(machine.target_data)
         engine = llvm.create_mcjit_compiler(module, machine)
         engine.finalize_object()
-        address = engine.get_function_address("loop")
-    numbers = [np.dtype("?" if each == "i1" else f"u{ELEMENT_BYTES[each]}").num for each in (*operands, *results)]
-    functions = (ctypes.c_void_p * 1)(address)
-    data = (ctypes.c_void_p * 1)(None)
-    types = (ctypes.c_char * len(numbers))(*numbers)
-    label, document = name.encode(), b""
-    _kept.append((engine, functions, data, types, label, document))
-    addresses = [ctypes.addressof(each) for each in (functions, data, types)]
-    return _maker()(*addresses, 1, len(operands), len(results), -1, label, document, 0)
+        _kept.append(engine)
+        return engine.get_function_address(name)
 
 
 @functools.cache

@@ -128,7 +128,7 @@ def packed_integer(value: Value, format_: Format, mode: Mode, signed: bool) -> V
 def rounded(sign: Value, significand: Value, exponent: Value, format_: Format, mode: Mode, finite: bool) -> Value:
     """The bits of a magnitude, rounded as its sign (0 or 1) has it; integers of 64 bits.
 
-    The magnitude is `significand * 2**(exponent - 62)`; its bit 62 is set, or it is far below the format's least number.
+    The magnitude is `significand * 2**(exponent - 62)`; its bit 62 is set, or it is far below the least number.
     """
     least = 1 - format_.bias
     at = exponent.most(least, signed=True)
@@ -160,7 +160,10 @@ def rounded(sign: Value, significand: Value, exponent: Value, format_: Format, m
 
 
 def add_to_odd(a: Value, b: Value) -> Value:
-    """The sum of two `double`s, rounded to odd where it is not exact: rounding it again gives what rounding once would."""
+    """The sum of two `double`s, rounded to odd where it is not exact.
+
+    Rounded again, to fewer bits, it gives what rounding once would.
+    """
     total = a.fadd(b)
     other = total.fsub(a)
     error = a.fsub(total.fsub(other)).fadd(b.fsub(other))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from cutecc.emulator.numbers.code import Body, Value
+from cutecc.emulator.numbers.code import Compute, Value, compute_one
 
 
-def halves(body: Callable[..., Value]) -> Body:
-    """A body that does the same with the low and the high halves of its operands."""
+def halves(compute: Compute) -> Compute:
+    """Does the same with the low and the high halves of its operands."""
 
     def both(*operands: Value) -> Value:
         low = [split(each, 2)[0] for each in operands]
         high = [split(each, 2)[1] for each in operands]
-        return join([body(*low), body(*high)])
+        return join([compute_one(compute, low), compute_one(compute, high)])
 
     return both
 

@@ -49,7 +49,10 @@ def order(bits: Value) -> Value:
 
 
 def extreme(a: Value, b: Value, format_: Format, largest: bool, nan_wins: bool, xor_sign: bool) -> Value:
-    """`min` and `max`: a NaN loses, or wins; `xor_sign`: of the magnitudes, with the product of the signs."""
+    """`min` and `max`: a NaN loses, or wins; `xor_sign`: of the magnitudes, with the product of the signs.
+
+    A NaN result is the format's; in `f64`, `b` made quiet.
+    """
     sign = (a ^ b) & (1 << (format_.width - 1))
     if xor_sign:
         a, b = magnitude(a, format_), magnitude(b, format_)
@@ -61,6 +64,8 @@ def extreme(a: Value, b: Value, format_: Format, largest: bool, nan_wins: bool, 
     else:
         nan = nan_a & nan_b
         result = nan_a.then(b, nan_b.then(a, result))
+    if format_ == FORMATS["f64"]:
+        return nan.then(b | (1 << 51), result)
     return nan.then(format_.nan, result | sign if xor_sign else result)
 
 

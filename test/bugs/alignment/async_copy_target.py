@@ -24,7 +24,7 @@ def copy_kernel(x: cute.Tensor, y: cute.Tensor, copy: cute.CopyAtom, bug: cutlas
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     for i in cutlass.range_constexpr(4):
-        y[thread, i] = tile[i, thread]
+        y[thread, i] = tile[i, thread]  # also: misaligned
 
 
 @cute.jit

@@ -25,6 +25,7 @@ def swap_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     if thread == 0:
         cute.arch.mbarrier_init(arrived, 1)
         cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
     (tile + thread).store(x[rank, thread])
     if rank == 0 or not bug:
         cute.arch.cluster_arrive()

@@ -1,4 +1,4 @@
-"""A block sends a value to its neighbour by an asynchronous store, which the neighbour reads without waiting for it."""
+"""A block sends a value to its neighbour by an asynchronous store, which the neighbour reads before it waits for it."""
 
 # cutecc: entry = "remote_store_not_awaited"
 # cutecc: target = "sm_90a"
@@ -33,6 +33,8 @@ def swap_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
         if cutlass.const_expr(not bug):
             cute.arch.mbarrier_wait(full, 0)
         y[rank] = received.load()  # bug: race
+        if cutlass.const_expr(bug):
+            cute.arch.mbarrier_wait(full, 0)
     cute.arch.cluster_arrive()
     cute.arch.cluster_wait()
 

@@ -34,14 +34,14 @@ def copy_kernel(load: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, layout: cut
         if warp == 0:
             with cute.arch.elect_one():
                 cute.arch.mbarrier_arrive_and_expect_tx(full, cute.size_in_bytes(cutlass.Float32, layout))
-            cute.copy(load, source[None, step], target, tma_bar_ptr=full)  # other
+            cute.copy(load, source[None, step], target, tma_bar_ptr=full)  # also: race
         if cutlass.const_expr(bug):
-            cute.arch.mbarrier_wait(full, 0)
+            cute.arch.mbarrier_wait(full, 0)  # bug: deadlock
         else:
             cute.arch.mbarrier_wait(full, step % 2)
         for i in cutlass.range_constexpr(TILE[0] * TILE[1] // THREADS):
             row, column = (i * THREADS + thread) // TILE[1], thread % TILE[1]
-            y[step * TILE[0] + row, column] = tile[row, column]  # bug: race
+            y[step * TILE[0] + row, column] = tile[row, column]  # also: race
         cute.arch.sync_threads()
 
 

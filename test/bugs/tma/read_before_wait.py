@@ -1,4 +1,4 @@
-"""Load a tile by TMA and read it at once: nobody waits for the mbarrier that the copy completes."""
+"""Load a tile by TMA and read it at once: the threads wait for the mbarrier, but afterwards."""
 
 # cutecc: entry = "read_before_wait"
 # cutecc: target = "sm_90a"
@@ -39,6 +39,8 @@ def copy_kernel(load: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, layout: cut
     for i in cutlass.range_constexpr(TILE[0] * TILE[1] // THREADS):
         row, column = (i * THREADS + thread) // TILE[1], thread % TILE[1]
         y[row, column] = tile[row, column]  # bug: race
+    if cutlass.const_expr(bug):
+        cute.arch.mbarrier_wait(full, 0)
 
 
 @cute.jit

@@ -35,13 +35,13 @@ def copy_kernel(load: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, layout: cut
         with cute.arch.elect_one():
             cute.arch.mbarrier_arrive_and_expect_tx(full, TILE[0] * TILE[1] * 4 * (2 - bug))
         cute.copy(load, source[None, 0], target[None, 0], tma_bar_ptr=full)
-        cute.copy(load, source[None, 1], target[None, 1], tma_bar_ptr=full)  # bug: mbarrier
+        cute.copy(load, source[None, 1], target[None, 1], tma_bar_ptr=full)  # other, also: race
     cute.arch.mbarrier_wait(full, 0)
     for half in cutlass.range_constexpr(2):
         for i in cutlass.range_constexpr(TILE[0] * TILE[1] // THREADS):
             element = i * THREADS + thread
             row, column = element // TILE[1], element % TILE[1]
-            y[half * TILE[0] + row, column] = halves[(row, column), half]  # also: race
+            y[half * TILE[0] + row, column] = halves[(row, column), half]  # bug: race
 
 
 @cute.jit

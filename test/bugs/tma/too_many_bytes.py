@@ -33,7 +33,7 @@ def copy_kernel(load: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, layout: cut
     if warp == 0:
         with cute.arch.elect_one():
             cute.arch.mbarrier_arrive_and_expect_tx(full, TILE[0] * TILE[1] * 4 * (1 + bug))
-        cute.copy(load, source, target, tma_bar_ptr=full)
+        cute.copy(load, source, target, tma_bar_ptr=full)  # also: race
     cute.arch.mbarrier_wait(full, 0)  # bug: deadlock
     for i in cutlass.range_constexpr(TILE[0] * TILE[1] // THREADS):
         row, column = (i * THREADS + thread) // TILE[1], thread % TILE[1]

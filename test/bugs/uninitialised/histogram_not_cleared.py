@@ -23,7 +23,9 @@ def count_kernel(x: cute.Tensor, counts: cute.Tensor, bug: cutlass.Constexpr):
     if thread < BINS and not bug:
         bins[thread] = 0
     cute.arch.sync_threads()
-    cute.arch.atomic_add(bins.iterator + (x[thread] & (BINS - 1)), cutlass.Int32(1))  # bug: uninitialised-shared
+    own = bins.iterator + (x[thread] & (BINS - 1))
+    one = cutlass.Int32(1)
+    cute.arch.red(own, one, op="add", dtype="s32", sem="relaxed", scope="cta")  # bug: uninitialised-shared
     cute.arch.sync_threads()
     if thread < BINS:
         counts[thread] = bins[thread]  # also: uninitialised-shared

@@ -397,6 +397,25 @@ def test_a_call_without_a_gpu(module: ModuleType, monkeypatch: pytest.MonkeyPatc
     assert cutecc.compile(module.plain, array(8), target="sm_90a").cubin
 
 
+def test_a_call_on_the_cpu(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled once, with the user's lines, for what the emulator models; no GPU is asked for."""
+    monkeypatch.delenv("CUTECC_TARGET", raising=False)
+    monkeypatch.setattr("cutecc.target.native_targets", pytest.fail)
+    module.plain.cache_clear()
+    x = array(8)
+    module.plain(x, device="cpu")
+    assert x.tolist() == [2.0] + [0.0] * 7
+    y = array(16)
+    found = module.plain.emulate(y, check="bounds", seed=3)
+    assert y[0] == 2.0 and found.target == "sm_90a" and found.options.seed == 3
+    (kernel,) = module.plain.kernels.values()
+    assert "jit_kernels.py" in kernel.ptx and ".loc" in kernel.ptx
+    with pytest.raises(UsageError, match="no device is called 'tpu'"):
+        module.plain(x, device="tpu")
+    with pytest.raises(UsageError, match="speed"):
+        module.plain(x, device="cpu", speed=1)
+
+
 def test_the_target_is_that_of_the_arrays(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     import cutecc.jit_function
     from cutecc.target import Target

@@ -62,7 +62,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         )
         monkeypatch.setattr(run_command, "open_device", lambda name: Workspace(driver=cuda))
         monkeypatch.setattr(subjects, "load_subject", lambda *args, **kwargs: subject)
-        return CliRunner().invoke(run_command.run, ["double.py", *options])
+        return CliRunner().invoke(run_command.run, ["double.py", "--device", "cuda:0", *options])
 
     return go
 
@@ -169,6 +169,7 @@ def test_a_real_kernel_goes_to_the_driver(
     monkeypatch.setattr(run_command, "open_device", lambda name: Workspace(driver=cuda))
     monkeypatch.setenv("CUTECC_NATIVE", "0")
     command = [str(EXAMPLES / "elementwise_add.py"), "--size", "M=33,N=12", "--no-cache", "--runs", "2"]
+    command += ["--device", "cuda:0"]
     assert run_command.run.main(command, standalone_mode=False) == 1
     assert "seed 1: 396 elements of c were never written" in capfd.readouterr().out
     assert [launch.stream for launch in driver.launches] == [STREAM] * 2
@@ -177,8 +178,9 @@ def test_a_real_kernel_goes_to_the_driver(
     assert pointers[0] % 32 == 16
 
 
-def test_where_there_is_no_gpu_it_says_so_and_what_to_do(cutecc: Any, tmp_path: Path) -> None:
-    result = cutecc("run", EXAMPLES / "elementwise_add.py", status=1, env={"CUDA_VISIBLE_DEVICES": ""})
+def test_a_gpu_that_is_not_there(cutecc: Any, tmp_path: Path) -> None:
+    command = ("run", EXAMPLES / "elementwise_add.py", "--device", "cuda:0")
+    result = cutecc(*command, status=1, env={"CUDA_VISIBLE_DEVICES": ""})
     assert "error: " in result.stderr
     assert "CUDA driver" in result.stderr
     assert "cutecc compile FILE.py --bundle FILE.cutecc" in result.stderr

@@ -4,7 +4,7 @@ In a console block, a line that begins with `$ ` is a command; the lines below i
 text within a line, and alone on a line for any number of lines; spaces count as one. A block that begins with a comment
 of a file's name alone is that file, which the commands below find; `# name.py, continued` is what a reader adds to it.
 Other Python blocks have to compile. `cutecc run` and `cutecc bench` do what the page shows where there is a GPU, and
-elsewhere say that there is none.
+elsewhere say that there is none, unless they name the CPU.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ def follow(document: Path, folder: Path) -> None:
     for language, block in BLOCK.findall(document.read_text()):
         if language == "console":
             for command in commands(block):
-                output = run(command.line, folder)
-                if NEEDS_GPU.match(command.line) and output[0].startswith(NO_GPU):
+                needs_gpu = NEEDS_GPU.match(command.line) and "--device" not in command.line
+                output = run(f"{command.line} --device cuda:0" if needs_gpu else command.line, folder)
+                if needs_gpu and output[0].startswith(NO_GPU):
                     continue
                 assert matches(command.excerpt, output), f"{command.line}\n" + "\n".join(output)
         elif name := FILE.match(block):

@@ -89,8 +89,10 @@ def test_loading_and_calling(bundle: Path) -> None:
 
 def test_the_commands(bundle: Path) -> None:
     needed = packages(r"`pip install (cuda-bindings [\w -]+)`") | packages(r"also\s+need\s+`([\w -]+)`")
-    assert "elementwise_add for sm_90a on Imaginary GPU: M=8, N=4; seed 0\nran;" in says(COMMAND, needed, "run", bundle)
+    assert "elementwise_add for sm_90a on Imaginary GPU: M=8, N=4; seed 0\nran;" in says(
+        COMMAND, needed, "run", bundle, "--device", "cuda"
+    )
     # The driver records and does nothing.
     assert "nothing on cuda:0 to time" in says(COMMAND, needed, "bench", bundle)
     for each in ("click", "filelock", "numpy", "rich"):
-        assert f"No module named '{each}" in says(COMMAND, needed - {each}, "run", bundle)
+        assert f"No module named '{each}" in says(COMMAND, needed - {each}, "run", bundle, "--device", "cuda")

@@ -9,8 +9,8 @@ import functools
 import importlib
 import importlib.util
 import re
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -71,14 +71,14 @@ def make_operation(
 
 def make_step(operation: Operation) -> Step:
     """What executes the instruction; fails when the emulator does not know it."""
-    _load_families()
+    load_families()
     build = find(operation.form)
     assert build is not None, f"no row for {operation.form}"
     return build(operation)
 
 
 @functools.cache
-def _load_families() -> None:
+def load_families() -> None:
     for family in FAMILIES:
         name = f"cutecc.emulator.instructions.{family}"
         if importlib.util.find_spec(name):
@@ -98,33 +98,52 @@ def run_instruction(
     """The registers after the instruction, by name, each of shape `(warps, 32)` and of its type's dtype.
 
     `inputs` are numbers, or arrays of 32 elements a warp. Registers have the types given in `types`; those that are not
-    there have the bits type of their input (`uint16` → `b16`, `bool` → `pred`), and without input `b32`. Of an instruction that
-    waits, the `Waiting` is under the name `waiting`.
+    there have the bits type of their input (`uint16` → `b16`, `bool` → `pred`), and without input `b32`. Of an
+    instruction that waits, the `Waiting` is under the name `waiting`.
     """
+    return run_instructions([text], inputs, types, mask=mask, machine=machine, target=target, symbols=symbols)
+
+
+def run_instructions(
+    texts: Sequence[str],
+    inputs: Mapping[str, Any],
+    types: Mapping[str, str] | None = None,
+    *,
+    mask: Any = None,
+    machine: Machine | None = None,
+    target: str = "sm_90a",
+    symbols: Mapping[str, tuple[str, int]] | None = None,
+) -> dict[str, Any]:
+    """`run_instruction` of several instructions one after the other, without control flow, up to one that waits."""
     known = dict(types or {})
     for name, value in inputs.items():
         dtype = np.asarray(value).dtype
         known.setdefault(name, "pred" if dtype == np.bool_ else f"b{8 * dtype.itemsize}")
-    for name in _REGISTER.findall(text):
+    for name in _REGISTER.findall(" ".join(texts)):
         if name not in SPECIAL_REGISTERS:
             known.setdefault(name, "b32")
     size = max((np.asarray(value).size for value in inputs.values()), default=32)
     if machine is None:
         machine = make_machine(-(-size // 32) * 32)
-    operation = make_operation(text, known, target, symbols)
     gang = make_gang(machine)
-    scope = cast(FunctionScope, operation.scope)
-    for name in scope.function.registers:
-        width = bits_of(DTYPES[known[name]])
-        value = np.asarray(inputs.get(name, 0))
-        bits = value.view(bits_of(value.dtype)).astype(width) if value.dtype.kind in "uif" and name in inputs else value
-        if name in inputs and not isinstance(inputs[name], np.ndarray | np.generic):
-            bits = np.array(inputs[name]).astype(DTYPES[known[name]]).view(width)
-        gang.registers.append(np.broadcast_to(bits.reshape(gang.shape) if bits.size > 1 else bits, gang.shape).astype(width))
+    gang.registers += [_register(inputs.get(name, 0), type_, gang.shape) for name, type_ in known.items()]
     lanes = Lanes(gang.alive.copy(), True) if mask is None else Lanes(np.broadcast_to(mask, gang.shape) & gang.alive)
-    with np.errstate(all="ignore"):
-        waiting = make_step(operation)(gang, lanes)
-    found: dict[str, Any] = {
-        name: gang.registers[scope.slot(name)].view(DTYPES[known[name]]) for name in scope.function.registers
-    }
-    return found | {"waiting": waiting}
+    waiting = None
+    for text in texts:
+        step = make_step(make_operation(text, known, target, symbols))
+        with np.errstate(all="ignore"):
+            waiting = step(gang, lanes)
+        if waiting is not None:
+            break
+    found = zip(known.items(), gang.registers, strict=True)
+    return {name: bits.view(DTYPES[type_]) for (name, type_), bits in found} | {"waiting": waiting}
+
+
+def _register(value: Any, type_: str, shape: tuple[int, int]) -> Any:
+    """A register of this type that holds the value: a number, or an array whose bits count."""
+    width = bits_of(DTYPES[type_])
+    if not isinstance(value, np.ndarray | np.generic):
+        bits = np.array(value).astype(DTYPES[type_]).view(width)
+    else:
+        bits = value.view(bits_of(value.dtype)).astype(width)
+    return np.array(np.broadcast_to(bits.reshape(shape) if bits.size > 1 else bits, shape))

@@ -260,6 +260,26 @@ def test_lines_of_python() -> None:
     assert [each.location for each in found.instructions] == expected
 
 
+def test_inline_assembly_is_at_the_line_of_its_statement() -> None:
+    """`.loc` inside of it counts the lines of its text."""
+    found = body(
+        """
+        .loc 1 20 4
+        // begin inline asm
+        {
+        .loc 1 22 4
+        ret;
+        }
+        // end inline asm
+        exit;
+        .loc 1 30 4
+        exit;
+        """,
+        '.file 1 "kernel.py"',
+    )
+    assert [each.location and each.location.line for each in found.instructions] == [20, 20, 30]
+
+
 def test_a_function_begins_without_a_line() -> None:
     text = f'{HEAD}.func a() {{ .loc 1 2 3\n ret; }} .func b() {{ ret; .loc 1 4 0\n ret; }}\n.file 1 "k.py"'
     module = parse_module(text)

@@ -130,8 +130,8 @@ def test_threads_that_make_the_first_call_share_a_launcher(
     made: list[Launcher] = []
     begin = Launcher.__init__
 
-    def slowly(self: Launcher, *args: Any) -> None:
-        begin(self, *args)
+    def slowly(self: Launcher, *args: Any, **settings: Any) -> None:
+        begin(self, *args, **settings)
         made.append(self)
         time.sleep(0.01)
 

@@ -177,7 +177,7 @@ BAD: dict[str, tuple[HostProgram, str]] = {
     # Formats
     "format with too few operands": (program(I("print", [], [9], 0)), "0 operands for a format of 1"),
     "format of a float": (program(I("print", [6], [9], 0)), "%d of an operand of type f32"),
-    "format that reads memory": (program(I("print", [0], [9], 0), strings=["%s"]), "conversion that host programs"),
+    "format that reads memory": (program(I("print", [0], [9], 0), strings=["%s"]), "conversion that is not supported"),
     # Launches
     "no such kernel": (launch(kernel=1), "no kernel 1"),
     "negative kernel": (launch(kernel=-1), "no kernel -1"),

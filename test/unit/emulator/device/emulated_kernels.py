@@ -102,9 +102,8 @@ def host_program(
     for _ in range(launches):
         types.append("i32")
         status = len(types) - 1
-        site = LaunchSite(
-            0, made, shape, dynamic, stream, given, [ParameterWrite(0, pointer), ParameterWrite(8, size), ParameterWrite(12, factor)]
-        )  # fmt: skip
+        writes = [ParameterWrite(0, pointer), ParameterWrite(8, size), ParameterWrite(12, factor)]
+        site = LaunchSite(0, made, shape, dynamic, stream, given, writes)
         instructions += [Instruction("launch", [], [status], launch=site), Instruction("return_if_error", [status])]
     arguments = [
         HostArgument([Leaf("pointer", "i64"), Leaf("size", "i32")]),

@@ -110,7 +110,11 @@ def test_with_checks_a_fault_is_a_finding() -> None:
     assert (finding.kind, finding.place.block, finding.place.thread) == ("out-of-bounds", (1, 0, 0), (31, 0, 0))
     assert (finding.schedule, finding.seed) == ("random", 5)
     text = str(caught.value)
-    for part in ("1 problem in scale (schedule random, seed 5)", "kernel.py:7:5", "thread (31, 0, 0) of block (1, 0, 0)"):
+    for part in (
+        "1 problem in scale (schedule random, seed 5)",
+        "kernel.py:7:5",
+        "thread (31, 0, 0) of block (1, 0, 0)",
+    ):
         assert part in text
     assert kernel.emulate(numbers(), 1.0, check=["bounds"]).findings[0].address == finding.address
 
@@ -209,19 +213,34 @@ print(x.sum(), kernel.emulate(x, 1.0).target)
 
 def test_further_calls_on_a_gpu_are_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """`device=` is looked for where a call is not like the last one, and nowhere else."""
-    sys.path.insert(0, str(Path(__file__).parents[2] / "runtime"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "runtime"))
     from gpu_arrays import TorchLike
     from recording import RecordingDriver
 
+    class Tensor(TorchLike):
+        is_cuda = True
+
+        def get_device(self) -> int:
+            return 0
+
+        def is_contiguous(self) -> bool:
+            return True
+
+    Tensor.__module__ = "torch"
     driver = RecordingDriver()
     monkeypatch.setattr("cutecc.runtime.cuda_bindings.cuda_driver", lambda: driver)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=Tensor))  # pyright: ignore[reportArgumentType]
     monkeypatch.setenv("CUTECC_NATIVE", "0")
-    kernel, x = Kernel(compilation()), TorchLike("float32", (64,), address=0x10000, device="cuda:0")
+    kernel, x = Kernel(compilation()), Tensor("float32", (64,))
     for _ in range(3):
         kernel(x, 1.0)
-    monkeypatch.setattr(type(kernel.launcher.binder), "names_device", _fail)
-    kernel(x, 1.0)
+    with monkeypatch.context() as changed:
+        changed.setattr(type(kernel.launcher.binder), "names_device", _fail)
+        kernel(x, 1.0)
     assert len(driver.launches) == 4
+    y = numbers()
+    kernel(y, 2.0, device="cpu")
+    np.testing.assert_array_equal(y, 2 * numbers())
 
 
 def _fail(*_: Any) -> None:

@@ -27,7 +27,7 @@ def launch(target: str = "sm_90a", text: str | None = None, count: int = 64, blo
         ({"grid": (1, 65536, 1)}, "the grid's y is 65,536, and CUDA allows 1 to 65,535"),
         (
             {"shared_bytes": 232449},
-            "a block takes 232,449 bytes of shared memory (0 static, 232,449 dynamic), and sm_90a has 232,448 for a block",
+            "takes 232,449 bytes of shared memory (0 static, 232,449 dynamic), and sm_90a has 232,448 for a block",
         ),
         (
             {"shared_bytes": 49153, "entry": asking_for_nothing()},
@@ -51,7 +51,8 @@ def test_clusters() -> None:
     with pytest.raises(LaunchError, match="CUDA_ERROR_NOT_SUPPORTED"):
         launch("sm_80", attributes=(("cluster", (2, 1, 1)),))
     assert launch(attributes=(("cluster", (2, 1, 1)),)).launches[0].cluster == (2, 1, 1)
-    assert launch(attributes=(("cluster", (0, 0, 0)),)).launches[0].cluster == (1, 1, 1)
+    with pytest.raises(LaunchError, match="CUDA_ERROR_INVALID_VALUE"):
+        launch(attributes=(("cluster", (0, 1, 1)),))
 
 
 def test_what_just_fits() -> None:

@@ -203,3 +203,30 @@ def test_an_instruction_that_is_not_modelled_is_named_where_it_is_executed() -> 
     with pytest.raises(EmulatorError, match="does not model 'tcgen05") as caught:
         run(body, np.zeros(32, np.uint32))
     assert "PTX line" in "".join(caught.value.notes)
+
+
+def test_warps_that_come_together_to_different_barriers_go_on_when_theirs_is_complete() -> None:
+    """The first warp finds its barrier complete; the second one's is completed by what the first does next."""
+    body = (
+        PROLOGUE
+        + """
+  shr.u32 %r5, %r1, 5;
+  add.u32 %r6, %r5, 1;
+  sub.u32 %r7, 2, %r5;
+  setp.ne.u32 %p1, %r5, 0;
+  @%p1 bra READY;
+  bar.arrive 1, 64;
+READY:
+  mov.u32 %r8, 3;
+AGAIN:
+  bar.sync %r6, 64;
+  bar.arrive %r7, 64;
+  sub.u32 %r8, %r8, 1;
+  setp.ne.u32 %p2, %r8, 0;
+  @%p2 bra AGAIN;
+  st.global.u32 [%rd3], 1;
+"""
+    )
+    out = np.zeros(64, np.uint32)
+    run(body, out, block=(64, 1, 1))
+    assert out.all()

@@ -177,17 +177,22 @@ def quad_pair_places(major_a: str, major_b: str, d: str) -> tuple[Any, Any, Any]
     return a, b, c
 
 
-@pytest.mark.parametrize("d", ["f16", "f32"])
+@pytest.mark.parametrize(("d", "added_type"), [("f16", "f16"), ("f32", "f32"), ("f32", "f16")])
 @pytest.mark.parametrize("majors", list(itertools.product(("row", "col"), repeat=2)), ids=".".join)
-def test_quad_pairs(majors: tuple[str, str], d: str) -> None:
+def test_quad_pairs(majors: tuple[str, str], d: str, added_type: str) -> None:
     random = np.random.default_rng(3)
     left, right = random_bits(random, "f16", 1, 4, 8, 4), random_bits(random, "f16", 1, 4, 4, 8)
-    added = random_bits(random, d, 1, 4, 8, 8)
-    a, b, c = quad_pair_places(*majors, d)
-    operands = {"a": words_of(left, "f16", a, 4), "b": words_of(right, "f16", b, 4), "c": words_of(added, d, c, 8)}
-    name = f"mma.sync.aligned.m8n8k4.{majors[0]}.{majors[1]}.{d}.f16.f16.{d}"
-    found = matrices_of(run(name, operands, 8 // packed(d)), d, c, (4, 8, 8))
-    want = round_to(np.matmul(decoded(left, "f16"), decoded(right, "f16")) + decoded(added, d), d)
+    added = random_bits(random, added_type, 1, 4, 8, 8)
+    a, b, c = quad_pair_places(*majors, added_type)
+    operands = {
+        "a": words_of(left, "f16", a, 4),
+        "b": words_of(right, "f16", b, 4),
+        "c": words_of(added, added_type, c, 8),
+    }
+    name = f"mma.sync.aligned.m8n8k4.{majors[0]}.{majors[1]}.{d}.f16.f16.{added_type}"
+    *_, place_d = quad_pair_places(*majors, d)
+    found = matrices_of(run(name, operands, 8 // packed(d)), d, place_d, (4, 8, 8))
+    want = round_to(np.matmul(decoded(left, "f16"), decoded(right, "f16")) + decoded(added, added_type), d)
     np.testing.assert_array_equal(found, want)
 
 

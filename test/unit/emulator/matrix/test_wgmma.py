@@ -239,12 +239,16 @@ def test_warpgroups_and_blocks_of_one_gang_have_their_own_matrices() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "stride", "matrix"), [(64 << 10, 1024, "64 by 16"), ((64 << 10) - 6144, 1024, "64 by 16")]
+    ("start", "fits"), [((64 << 10) - 8192, True), ((64 << 10) - 8192 + 1024, False), (64 << 10, False)]
 )
-def test_a_matrix_has_to_be_in_shared_memory(start: int, stride: int, matrix: str) -> None:
+def test_a_matrix_has_to_be_in_shared_memory(start: int, fits: bool) -> None:
     warps = Warps(types_for(8, "f32"))
-    warps.set("%da", np.uint64(Tile(start=start, stride=stride).descriptor))
-    with pytest.raises(EmulatorError, match=f"a matrix of {matrix} elements outside of the block's shared memory"):
+    warps.set("%da", np.uint64(Tile(start=start).descriptor))
+    if fits:
+        warps.do(text("sync.aligned.m64n8k16.f32.f16.f16", 8, "f32", rest=", %p, 1, 1, 0, 0"))
+        return
+    message = rf"a matrix of 64 by 16 elements that reaches outside of the block's shared memory at shared\+{start}"
+    with pytest.raises(EmulatorError, match=message):
         warps.do(text("sync.aligned.m64n8k16.f32.f16.f16", 8, "f32", rest=", %p, 1, 1, 0, 0"))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hand import make_gang, run_instruction
+from hand import make_gang, make_operation, make_step, run_instruction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memories import Told, address, addresses, machine_with
@@ -174,6 +174,33 @@ def test_bounds_are_exact(offset: int, size: int, start: int) -> None:
     else:
         assert [(finding.kind, finding.count) for finding in findings] == [("out-of-bounds", 32)]
         assert found["%d"][0, 0] == 0
+
+
+@given(st.integers(-40, 200), st.sampled_from([1, 2, 4, 8]), st.sampled_from([0, 1, 2, 4, 8, 16]))
+@settings(max_examples=150, deadline=None)
+def test_bounds_are_exact_the_second_time_too(offset: int, size: int, start: int) -> None:
+    """An instruction that has found its tensor once looks there first."""
+    storage = np.arange(512, dtype=np.uint8)
+    first = (-storage.ctypes.data % 32) + 64 + start
+    array = storage[first : first + 101]
+    findings: list[Finding] = []
+    machine = machine_with({"a": array}, findings=findings)
+    operation = make_operation(f"ld.global.b{8 * size} %d, [%a];", {"%d": f"b{max(16, 8 * size)}", "%a": "b64"})
+    step = make_step(operation)
+    inside = array.ctypes.data + -array.ctypes.data % 32
+    registers = [np.zeros((1, 32), f"u{max(2, size)}"), np.full((1, 32), inside, np.uint64)]
+    gang = make_gang(machine, registers)
+    lanes = Lanes(gang.alive, True)
+    step(gang, lanes)
+    where = array.ctypes.data + offset
+    gang.registers[1] = np.where(LANES == 9, where, inside).astype(np.uint64).reshape(1, 32)
+    step(gang, lanes)
+    right = where % size == 0 and 0 <= offset <= 101 - size
+    assert [finding.count for finding in findings] == ([] if right else [1])
+    expected = array[offset : offset + size].tobytes() if right else bytes(size)
+    assert int(gang.registers[0][0, 9]) == int.from_bytes(expected, "little")
+    at = inside - array.ctypes.data
+    assert int(gang.registers[0][0, 10]) == int.from_bytes(array[at : at + size].tobytes(), "little")
 
 
 def test_collected_faults_leave_out_their_threads() -> None:

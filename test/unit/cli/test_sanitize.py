@@ -1,0 +1,157 @@
+"""`cutecc sanitize`, and `cutecc run` on the CPU emulator: the commands themselves, on kernels of the DSL."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cutecc.cli import emulation
+from cutecc.cli.emulation import BlockProgress
+
+CUTECC = Path(sys.executable).with_name("cutecc")
+ADD = Path(__file__).parents[3] / "examples" / "elementwise_add.py"
+NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "COLUMNS": "80"}
+
+REVERSE = '''\
+"""Reverses each block's 64 elements through shared memory."""
+
+# cutecc: entry = "reverse"
+# cutecc: target = "sm_80"
+# cutecc: args.x = "f32[?N=128] align=16"
+# cutecc: args.y = "f32[?N] align=16"
+# cutecc: outputs = ["y"]
+# cutecc: reference = "reference"
+
+import cutlass
+from cutlass import cute
+
+
+@cute.kernel
+def reverse_kernel(x: cute.Tensor, y: cute.Tensor):
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    tile = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(64), 16)
+    tile[thread] = x[block * 64 + thread]
+    BARRIER
+    y[block * 64 + thread] = tile[63 - thread]
+
+
+@cute.jit
+def reverse(x: cute.Tensor, y: cute.Tensor):
+    reverse_kernel(x, y).launch(grid=[cute.size(x) // 64, 1, 1], block=[64, 1, 1])
+
+
+def reference(x):
+    return x.reshape(-1, 64)[:, ::-1].reshape(-1)
+'''
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `racy.py`, and bundles of it, of its clean twin and of the element-wise add."""
+    folder = tmp_path_factory.mktemp("bundles")
+    (folder / "racy.py").write_text(REVERSE.replace("BARRIER", "pass"))
+    (folder / "clean.py").write_text(REVERSE.replace("BARRIER", "cute.arch.sync_threads()"))
+    for source in (folder / "clean.py", ADD):
+        bundle = ["--bundle", source.stem + ".cutecc", "--line-info", "--quiet", "--target", "sm_80,sm_90a"]
+        subprocess.run([CUTECC, "compile", source, *bundle], cwd=folder, check=True, timeout=300)
+    return folder
+
+
+def test_a_race_is_found_at_its_lines_and_found_again(cutecc: Any, bundles: Path) -> None:
+    racy = bundles / "racy.py"
+    result = cutecc("sanitize", racy, "--runs", "2", status=1, env=NO_GPU)
+    lines = result.stdout.splitlines()
+    assert lines[0] == "reverse for sm_80 on the CPU emulator: N=128"
+    said = " ".join(" ".join(lines[1:4]).split())
+    assert said.startswith("checked: accumulators, ") and "races; 2 blocks; 2 runs, round-robin, random, seeds" in said
+    assert all(len(line) <= 80 or str(racy) in line for line in lines)
+    text = result.stdout
+    assert f"{racy}:21:" in text and f"{racy}:19:" in text
+    assert "y[block * 64 + thread] = tile[63 - thread]" in text and "tile[thread] = x[block * 64 + thread]" in text
+    assert "shared+" in text and "of block (0, 0, 0)" in text
+    again = [line.partition("reproduce: ")[2] for line in lines if "reproduce: " in line][-1]
+    command = shlex.split(again)
+    assert command[:-1] == ["cutecc", "sanitize", str(racy), "--schedule", "random", "--seed"]
+    found = json.loads(cutecc(*command[1:], "--json", status=1).stdout)
+    assert found["ok"] is False and len(found["runs"]) == 1
+    assert {each["kind"] for each in found["findings"]} >= {"race"}
+    for each in found["findings"]:
+        assert {each["place"]["line"], each["other"]["line"] if each["other"] else 19} <= {19, 21}
+        assert each["reproduce"] == again
+
+
+def test_a_clean_kernel(cutecc: Any, bundles: Path) -> None:
+    clean = bundles / "clean.cutecc"
+    result = cutecc("sanitize", clean, "--size", "N=192", "--runs", "3", "--blocks", "2", env=NO_GPU)
+    said = " ".join(result.stdout.split())
+    assert "reverse for sm_90a on the CPU emulator" in said
+    assert "a sample of 2 of 3 blocks; 3 runs, round-robin, random, adversarial, seeds 0 to 2" in said
+    assert result.stdout.endswith("nothing found\n")
+    assert cutecc("sanitize", clean, "-q", "--check", "races").stdout == ""
+
+
+def test_wrong_requests(cutecc: Any, bundles: Path) -> None:
+    clean = bundles / "clean.cutecc"
+    assert "there is no check 'speed'" in cutecc("sanitize", clean, "--check", "speed", status=2).stderr
+    assert "no schedule is called 'fast'" in cutecc("sanitize", clean, "--schedule", "fast", status=2).stderr
+    assert "'x' names no blocks" in cutecc("run", clean, "--device", "cpu", "--blocks", "x", status=2).stderr
+    on_gpu = cutecc("run", clean, "--device", "cuda:0", "--blocks", "1", status=2).stderr
+    assert "--blocks is for the CPU emulator" in on_gpu
+    other = cutecc("run", ADD, "--device", "cpu", "--target", "sm_100a", status=2).stderr
+    assert "the emulator runs code for one target, sm_80 to sm_90a" in other
+    assert "the CPU emulator has no times" in cutecc("bench", clean, "--device", "cpu", status=2).stderr
+
+
+def test_where_there_is_no_gpu_a_run_is_on_the_cpu(cutecc: Any, tmp_path: Path) -> None:
+    result = cutecc("run", ADD, "--size", "M=33,N=132", "--save", "c.npz", env=NO_GPU)
+    first, second, *rest = result.stdout.splitlines()
+    assert first == "no GPU here: running on the CPU emulator"
+    assert second == "elementwise_add for sm_80 on the CPU emulator: M=33, N=132; seed 0"
+    assert rest[-1].split()[-1] == "ok"
+    with np.load(tmp_path / "c.npz") as saved:
+        assert np.isfinite(saved["c"]).all() and saved["c"].shape == (33, 132)
+
+
+def test_the_verdict_of_a_sample_and_counters(cutecc: Any, tmp_path: Path, bundles: Path) -> None:
+    (tmp_path / "sums.py").write_text("def plus(a, b):\n    return a + b\n\ndef minus(a, b):\n    return a - b\n")
+    command = ("run", bundles / "elementwise_add.cutecc", "--device", "cpu", "--size", "M=33,N=132", "--blocks", "2")
+    right = json.loads(cutecc(*command, "--counters", "--json", "--reference", "sums.py:plus").stdout)
+    assert right["ok"] is True and right["device"] == "the CPU emulator" and right["target"] == "sm_90a"
+    run = right["runs"][0]["emulator"]
+    assert (run["blocks"], run["total_blocks"]) == (2, 6)
+    kernel = run["counters"]["kernels"][0]
+    assert kernel["total"]["warps"] > 0 and any(line.get("line") for line in kernel["lines"])
+    wrong = cutecc(*command, "--counters", "--reference", "sums.py:minus", status=1, env=NO_GPU).stdout
+    assert wrong.startswith("elementwise_add for sm_90a on the CPU emulator: M=33, N=132; seed 0\n")
+    assert "WRONG" in wrong and "never written" not in wrong
+    assert "a sample of 2 of 6 blocks ran: what the others write was not compared" in wrong
+    assert "elementwise_add.py:" in wrong and "sectors" in wrong
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """The time of `BlockProgress`, in seconds."""
+    now = [0.0]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    yield now
+
+
+def test_a_long_run_says_how_far_it_is(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with BlockProgress(lambda: clock[0]) as progress:
+        for done in range(1, 11):
+            clock[0] = 10.0 * done
+            progress("gemm", 100 * done, 1000)
+    assert capsys.readouterr().err.splitlines() == [
+        "gemm: 400 of 1,000 blocks after 40 s",
+        "gemm: 800 of 1,000 blocks after 80 s",
+    ]
+    assert emulation._LINE_EVERY_SECONDS == 30

@@ -1,0 +1,115 @@
+"""Small PTX kernels with TMA descriptors and clusters, run on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cutecc.arguments.arrays import read_array
+from cutecc.emulator.launch import BlocksRun, load_program, run_blocks
+from cutecc.emulator.memory.allocations import tensor_allocation
+from cutecc.emulator.options import EmulatorOptions
+from cutecc.emulator.tensor_map import encode
+from cutecc.runtime.launch import TensorMap
+
+_TEXT = """
+.version 8.8
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+{module}
+.visible .entry kernel({parameters})
+{{
+  .reg .pred %p<9>;
+  .reg .b16 %h<9>;
+  .reg .b32 %r<20>;
+  .reg .b64 %rd<20>;
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r9, smem;
+{body}
+  ret;
+}}
+"""
+"""%r0 is the thread, %r9 the address of the dynamic shared memory."""
+
+
+@dataclass
+class LaunchOf:
+    """A launch as `run_blocks` takes it."""
+
+    parameters: bytes
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    attributes: dict[Any, tuple[int, ...]] = field(default_factory=dict)
+
+
+def run(
+    body: str,
+    *arrays: np.ndarray[Any, Any],
+    maps: Sequence[TensorMap | bytes] = (),
+    module: str = "",
+    threads: int = 32,
+    blocks: int = 1,
+    cluster: int = 1,
+    shared: int = 4096,
+    check: frozenset[Any] = frozenset(),
+    schedule: Any = "round-robin",
+    seed: int = 0,
+) -> BlocksRun:
+    """Run a kernel: parameters `m0`, `m1`, … are descriptors, `a0`, `a1`, … the addresses of the arrays."""
+    parameters = [f".param .align 64 .b8 m{number}[128]" for number in range(len(maps))]
+    parameters += [f".param .u64 a{number}" for number in range(len(arrays))]
+    data = b""
+    for each in maps:
+        made = each if isinstance(each, bytes) else encode(each)
+        assert isinstance(made, bytes), "not a descriptor that the driver would make"
+        data += made
+    data += np.array([array.ctypes.data for array in arrays], np.uint64).tobytes()
+    layouts = [read_array(array) for array in arrays]
+    allocations = [tensor_allocation(each, f"a{number}") for number, each in enumerate(layouts) if each]
+    for allocation, array in zip(allocations, arrays, strict=True):
+        allocation.data.flags.writeable = array.flags.writeable
+    attributes: dict[Any, tuple[int, ...]] = {"cluster": (cluster, 1, 1)} if cluster > 1 else {}
+    launch = LaunchOf(data, (blocks, 1, 1), (threads, 1, 1), shared, attributes)
+    options = EmulatorOptions(check=check, schedule=schedule, seed=seed)
+    text = _TEXT.format(parameters=", ".join(parameters), module=module, body=body)
+    return run_blocks(load_program(text, "kernel"), launch, allocations, range(blocks), options)
+
+
+def aligned(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
+    """Zeros at an address that is a multiple of 128."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 128, np.uint8)
+    start = -raw.ctypes.data % 128
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+NUMBERS = {"uint8": 0, "uint16": 1, "uint32": 2, "int32": 3, "uint64": 4, "float16": 6, "float32": 7, "float64": 8}
+
+
+def map_of(
+    array: np.ndarray[Any, Any],
+    box: Sequence[int],
+    *,
+    swizzle: int = 0,
+    fill: int = 0,
+    element_strides: Sequence[int] | None = None,
+    data_type: int | None = None,
+) -> TensorMap:
+    """The descriptor of a C-contiguous array; modes of the box are innermost first."""
+    return TensorMap(
+        NUMBERS[array.dtype.name] if data_type is None else data_type,
+        array.ctypes.data,
+        array.shape[::-1],
+        array.strides[-2::-1],
+        tuple(box),
+        tuple(element_strides or [1] * array.ndim),
+        0,
+        swizzle,
+        0,
+        fill,
+    )

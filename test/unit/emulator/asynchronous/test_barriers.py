@@ -1,0 +1,344 @@
+"""Barriers of blocks, warps and clusters: who waits for whom, deadlocks, and misuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from async_kernels import run
+
+from cutecc.errors import DeadlockError, EmulatorError
+
+SCHEDULES = ["round-robin", "random", "adversarial"]
+CHECKS: frozenset[Any] = frozenset({"barrier", "divergent-barrier", "deadlock"})
+
+STORE = """
+  ld.param.u64 %rd1, [a0];
+  mov.u32 %r17, %ctaid.x;
+  mov.u32 %r18, %ntid.x;
+  mad.lo.u32 %r17, %r17, %r18, %r0;
+  mul.wide.u32 %rd2, %r17, 4;
+  add.s64 %rd2, %rd1, %rd2;
+  st.global.u32 [%rd2], %r8;
+"""
+"""Each thread stores %r8 at its element of `a0`."""
+
+SHIFTED = """
+  shl.b32 %r1, %r0, 2;
+  add.u32 %r2, %r9, %r1;
+  st.shared.u32 [%r2], %r0;
+  {barrier}
+  mov.u32 %r3, %ntid.x;
+  sub.u32 %r3, %r3, %r0;
+  shl.b32 %r3, %r3, 2;
+  add.u32 %r3, %r9, %r3;
+  ld.shared.u32 %r8, [%r3+-4];
+"""
+"""Each thread reads what another one of the block has written."""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    "barrier",
+    [
+        "bar.sync 0;",
+        "bar.sync 15, 128;",
+        "barrier.sync 3;",
+        "barrier.cta.sync.aligned 1, 128;",
+        "mov.u32 %r4, 2; bar.cta.sync %r4;",
+        "mov.u32 %r4, 2; mov.u32 %r5, 128; barrier.sync %r4, %r5;",
+        "barrier.cluster.arrive; barrier.cluster.wait;",
+        "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;",
+    ],
+)
+def test_a_barrier_has_all_threads_wait(barrier: str, schedule: str) -> None:
+    out = np.zeros(256, np.int32)
+    run(SHIFTED.format(barrier=barrier) + STORE, out, threads=128, blocks=2, schedule=schedule, seed=4)
+    np.testing.assert_array_equal(out, np.tile(np.arange(127, -1, -1), 2))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_producer_arrives_without_waiting(schedule: str) -> None:
+    """Warp 0 writes and arrives, goes on and exits; the others wait for it, three times."""
+    out = np.zeros(128, np.int32)
+    body = """
+  mov.u32 %r8, 0;
+  mov.u32 %r6, 0;
+  setp.ge.u32 %p1, %r0, 32;
+  @%p1 bra CONSUMER;
+PRODUCER:
+  st.shared.u32 [%r9], %r6;
+  bar.arrive 1, 128;
+  bar.sync 2, 128;
+  add.u32 %r6, %r6, 1;
+  setp.lt.u32 %p2, %r6, 3;
+  @%p2 bra PRODUCER;
+  bra END;
+CONSUMER:
+  bar.sync 1, 128;
+  ld.shared.u32 %r5, [%r9];
+  shl.b32 %r8, %r8, 4;
+  or.b32 %r8, %r8, %r5;
+  bar.sync 2, 128;
+  add.u32 %r6, %r6, 1;
+  setp.lt.u32 %p2, %r6, 3;
+  @%p2 bra CONSUMER;
+END:
+"""
+    run(body + STORE, out, threads=128, schedule=schedule, seed=2)
+    np.testing.assert_array_equal(out, np.repeat([0, 0x012], [32, 96]))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    ("reduction", "expected"),
+    [
+        ("popc.u32 %r8, 0, %p1", 43),
+        ("popc.u32 %r8, 0, !%p1", 85),
+        ("and.pred %p3, 0, %p1", 0),
+        ("and.pred %p3, 0, 128, %p2", 1),
+        ("or.pred %p3, 0, %p1", 1),
+        ("or.pred %p3, 0, !%p2", 0),
+    ],
+)
+def test_a_reduction_is_over_all_threads(reduction: str, expected: int, schedule: str) -> None:
+    """%p1 holds for every third thread, %p2 for all."""
+    out = np.zeros(128, np.int32)
+    body = f"""
+  rem.u32 %r1, %r0, 3;
+  setp.eq.u32 %p1, %r1, 0;
+  setp.lt.u32 %p2, %r0, 1000;
+  bar.red.{reduction};
+  {"selp.u32 %r8, 1, 0, %p3;" if "pred" in reduction else ""}
+"""
+    run(body + STORE, out, threads=128, schedule=schedule, seed=1)
+    np.testing.assert_array_equal(out, np.full(128, expected))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_reductions_of_many_phases_do_not_mix(schedule: str) -> None:
+    out = np.zeros(96, np.int32)
+    body = """
+  mov.u32 %r8, 0;
+  mov.u32 %r6, 0;
+AGAIN:
+  setp.lt.u32 %p1, %r0, %r6;
+  barrier.red.popc.aligned.u32 %r5, 1, %p1;
+  mad.lo.u32 %r8, %r8, 3, %r5;
+  add.u32 %r6, %r6, 1;
+  setp.lt.u32 %p2, %r6, 9;
+  @%p2 bra AGAIN;
+"""
+    run(body + STORE, out, threads=96, schedule=schedule, seed=3)
+    expected = 0
+    for each in range(9):
+        expected = expected * 3 + each
+    np.testing.assert_array_equal(out, np.full(96, expected))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_exited_warps_are_not_waited_for(schedule: str) -> None:
+    out = np.zeros(128, np.int32)
+    body = """
+  mov.u32 %r8, 7;
+  setp.ge.u32 %p1, %r0, 64;
+  @%p1 exit;
+  bar.sync 0;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+"""
+    run(body + STORE, out, threads=128, schedule=schedule)
+    np.testing.assert_array_equal(out, np.repeat([7, 0], 64))
+
+
+def test_a_last_warp_that_is_not_full_counts() -> None:
+    out = np.zeros(70, np.int32)
+    run(SHIFTED.format(barrier="bar.sync 0;") + STORE, out, threads=70)
+    np.testing.assert_array_equal(out, np.arange(69, -1, -1))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_halves_of_a_warp_synchronise_apart(schedule: str) -> None:
+    out = np.zeros(64, np.int32)
+    body = """
+  and.b32 %r1, %r0, 16;
+  setp.ne.u32 %p1, %r1, 0;
+  mov.u32 %r8, 1;
+  @%p1 bra HIGH;
+  bar.warp.sync 0x0000ffff;
+  mov.u32 %r8, 2;
+  bra END;
+HIGH:
+  bar.warp.sync 0xffff0000;
+END:
+  bar.warp.sync -1;
+"""
+    run(body + STORE, out, threads=64, schedule=schedule)
+    np.testing.assert_array_equal(out, np.tile(np.repeat([2, 1], 16), 2))
+
+
+def test_a_deadlock_says_how_many_warps_have_come() -> None:
+    body = "setp.ge.u32 %p1, %r0, 64; @%p1 bra END; bar.sync 1, 128; END:"
+    with pytest.raises(DeadlockError) as caught:
+        run(body, threads=128)
+    assert "barrier 1 of block (0, 0, 0): 2 of 4 warps have arrived" in str(caught.value)
+
+
+def test_a_deadlock_of_a_cluster_says_so() -> None:
+    body = """
+  mov.u32 %r1, %cluster_ctarank;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra END;
+  barrier.cluster.arrive;
+END:
+  bar.sync 0;
+  @!%p1 barrier.cluster.wait;
+  @%p1 bar.sync 3, 128;
+"""
+    with pytest.raises(DeadlockError) as caught:
+        run(body, threads=64, blocks=2, cluster=2)
+    assert "the barrier of cluster (0, 0, 0): 2 of 4 warps have arrived" in str(caught.value)
+
+
+def test_there_are_sixteen_barriers() -> None:
+    with pytest.raises(EmulatorError, match="names a barrier beyond 15"):
+        run("bar.sync 16;")
+
+
+def found(body: str, **options: Any) -> list[tuple[str, str]]:
+    """Kind and message of the findings, deadlocks by their first line."""
+    result = run(body, check=CHECKS, **options)
+    return [(each.kind, each.message.splitlines()[0]) for each in result.findings]
+
+
+def test_different_thread_counts_are_reported() -> None:
+    body = """
+  setp.ge.u32 %p1, %r0, 32;
+  @%p1 bra OTHER;
+  bar.sync 1, 64;
+  bra END;
+OTHER:
+  bar.sync 1;
+END:
+"""
+    assert found(body, threads=64) == [
+        ("barrier", "comes to barrier 1 for all threads, while others wait there for 64")
+    ]
+
+
+def test_a_count_that_is_no_multiple_of_a_warp_is_reported() -> None:
+    kinds = found("bar.sync 1, 40;", threads=64)
+    assert ("barrier", "gives 40 threads, which are no multiple of 32") in kinds
+
+
+def test_parts_of_a_warp_at_different_barriers_are_reported() -> None:
+    body = """
+  and.b32 %r1, %r0, 1;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra ODD;
+  bar.sync 0;
+  bra END;
+ODD:
+  bar.sync 0;
+END:
+"""
+    kinds = found(body, threads=64)
+    assert {kind for kind, _ in kinds} == {"divergent-barrier"}
+    assert found(body.replace("bar.sync", "barrier.sync"), threads=64) == []
+
+
+def test_a_barrier_that_half_a_warp_passes_by_is_reported() -> None:
+    body = "setp.lt.u32 %p1, %r0, 16; @!%p1 bra END; bar.sync 0; END:"
+    kinds = found(body, threads=32)
+    assert [kind for kind, _ in kinds] == ["divergent-barrier"]
+
+
+def test_divergence_that_ends_before_the_barrier_is_fine() -> None:
+    body = """
+  setp.lt.u32 %p1, %r0, 16;
+  @%p1 bra LOW;
+  mov.u32 %r1, 5;
+LOW:
+  bar.sync 0;
+  @%p1 bra END;
+  bar.warp.sync 0xffff0000;
+END:
+  bar.sync 0;
+"""
+    for schedule in SCHEDULES:
+        assert found(body, threads=32, schedule=schedule) == []
+
+
+def test_misuse_of_the_cluster_barrier_is_reported() -> None:
+    assert found("barrier.cluster.wait;") == [("barrier", "waits at the cluster's barrier without having arrived")]
+    twice = "barrier.cluster.arrive; barrier.cluster.arrive; barrier.cluster.wait;"
+    assert found(twice, blocks=2, cluster=2)[0][1].startswith("arrives at the cluster's barrier again")
+
+
+def test_a_block_does_not_wait_for_the_threads_of_another() -> None:
+    """Block 1 looks for what block 0 stores behind a barrier, before it comes to its own."""
+    out, flag = np.zeros(128, np.int32), np.zeros(1, np.int32)
+    body = """
+  ld.param.u64 %rd5, [a1];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r8, 3;
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra BARRIER;
+LOOK:
+  ld.acquire.gpu.global.u32 %r2, [%rd5];
+  setp.eq.u32 %p2, %r2, 0;
+  @%p2 bra LOOK;
+BARRIER:
+  bar.sync 0;
+  @!%p1 bra END;
+  st.release.gpu.global.u32 [%rd5], 1;
+END:
+"""
+    for schedule in SCHEDULES:
+        flag[:] = 0
+        run(body + STORE, out, flag, threads=64, blocks=2, schedule=schedule)
+        np.testing.assert_array_equal(out, np.full(128, 3))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_warps_come_to_a_barrier_of_a_function_by_different_calls(schedule: str) -> None:
+    out = np.zeros(64, np.int32)
+    module = ".func together() { bar.sync 4; ret; }"
+    body = """
+  mov.u32 %r8, 1;
+  setp.lt.u32 %p1, %r0, 32;
+  @%p1 bra LOW;
+  call together, ();
+  mov.u32 %r8, 2;
+  bra END;
+LOW:
+  call together, ();
+END:
+  call together, ();
+"""
+    run(body + STORE, out, threads=64, module=module, schedule=schedule)
+    np.testing.assert_array_equal(out, np.repeat([1, 2], 32))
+
+
+def test_different_barriers_of_one_number_meet() -> None:
+    """Warps come to barrier 0 by two instructions, and one of them by a reduction."""
+    out = np.zeros(96, np.int32)
+    body = """
+  setp.lt.u32 %p1, %r0, 32;
+  setp.lt.u32 %p2, %r0, 64;
+  mov.u32 %r8, 1;
+  @%p1 bra FIRST;
+  @%p2 bra SECOND;
+  bar.sync 0;
+  bra END;
+FIRST:
+  bar.sync 0;
+  bra END;
+SECOND:
+  bar.red.popc.u32 %r8, 0, %p2;
+END:
+"""
+    for schedule in SCHEDULES:
+        run(body + STORE, out, threads=96, schedule=schedule)
+        np.testing.assert_array_equal(out, np.repeat([1, 32, 1], 32))

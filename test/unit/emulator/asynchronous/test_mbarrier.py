@@ -1,0 +1,357 @@
+"""mbarriers: their phases against a model, states, waiting, deadlocks and misuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from async_kernels import run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutecc.emulator.instructions import mbarrier_object
+from cutecc.emulator.machine.machine import Machine
+from cutecc.errors import DeadlockError, EmulatorError
+
+SCHEDULES = ["round-robin", "random", "adversarial"]
+CHECKS: frozenset[Any] = frozenset({"mbarrier", "deadlock"})
+
+
+def bare_machine() -> Machine:
+    """What the object needs of a machine: two blocks' shared memory."""
+    memory = SimpleNamespace(shared=np.zeros(2048, np.uint8), shared_stride=1024, shared_bytes=1024)
+    blocks = [SimpleNamespace(state={}), SimpleNamespace(state={})]
+    machine = SimpleNamespace(memory=memory, blocks=blocks, states=0)
+    machine.changed = lambda: setattr(machine, "states", machine.states + 1)
+    return cast(Machine, machine)
+
+
+@dataclass
+class Model:
+    """A phase, after the PTX ISA's "Phase Completion of the mbarrier object"."""
+
+    expected: int
+    pending: int
+    bytes: int = 0
+    phase: int = 0
+
+    def settle(self) -> None:
+        if self.pending == 0 and self.bytes == 0:
+            self.phase, self.pending = self.phase + 1, self.expected
+
+
+OPERATIONS = st.one_of(
+    st.tuples(st.just("arrive"), st.integers(1, 5)),
+    st.tuples(st.just("drop"), st.integers(1, 2)),
+    st.tuples(st.sampled_from(["expect", "complete"]), st.integers(0, 64).map(lambda count: 16 * count)),
+    st.tuples(st.just("add"), st.integers(1, 3)),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 20), st.lists(OPERATIONS, max_size=60))
+def test_phases_follow_the_model(count: int, operations: list[tuple[str, int]]) -> None:
+    machine = bare_machine()
+    wrong: list[str] = []
+    mbarrier_object.initialise(machine, 1040, count, wrong.append)
+    model = Model(count, count)
+    for name, number in operations:
+        match name:
+            case "arrive" | "drop":
+                if number > model.pending:
+                    continue
+                if name == "drop" and model.expected - number < 1:
+                    continue
+                mbarrier_object.arrive(machine, 1040, number, wrong.append, drop=name == "drop")
+                model.pending -= number
+                model.expected -= number * (name == "drop")
+            case "expect":
+                mbarrier_object.expect_bytes(machine, 1040, number, wrong.append)
+                model.bytes += number
+            case "complete":
+                mbarrier_object.complete_bytes(machine, 1040, number, wrong.append)
+                model.bytes -= number
+            case _:
+                mbarrier_object.add_pending(machine, 1040, number, wrong.append)
+                model.pending += number
+        if name != "add":
+            model.settle()
+        found = mbarrier_object.find(machine, 1040)
+        assert found is not None
+        assert (found.expected, found.pending, found.missing_bytes, found.phase) == (
+            model.expected,
+            model.pending,
+            model.bytes,
+            model.phase,
+        )
+        bits = int(machine.memory.shared.view(np.uint64)[130])
+        assert bits & 1 == model.phase & 1
+        assert bits >> 1 & 0xFFFFF == model.pending
+    assert wrong == []
+    assert cast(Any, machine).states == model.phase
+
+
+def test_bytes_that_were_overwritten_are_no_mbarrier() -> None:
+    machine = bare_machine()
+    mbarrier_object.initialise(machine, 8, 1)
+    assert mbarrier_object.find(machine, 8) is not None
+    machine.memory.shared[9] ^= 1
+    assert mbarrier_object.find(machine, 8) is None
+    assert mbarrier_object.absence(machine, 8) == "an mbarrier whose bytes were overwritten"
+    assert mbarrier_object.absence(machine, 16) == "an mbarrier that nobody has initialised"
+
+
+def test_memory_is_free_after_invalidation() -> None:
+    machine = bare_machine()
+    wrong: list[str] = []
+    mbarrier_object.initialise(machine, 8, 2)
+    mbarrier_object.arrive(machine, 8)
+    mbarrier_object.invalidate(machine, 8)
+    assert mbarrier_object.find(machine, 8) is None
+    mbarrier_object.initialise(machine, 8, 3, wrong.append)
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda machine, wrong: mbarrier_object.arrive(machine, 8, 3, wrong), "arrives 3 times at an mbarrier whose"),
+        (lambda machine, wrong: mbarrier_object.expect_bytes(machine, 8, 1 << 20, wrong), "more than it can count"),
+        (lambda machine, wrong: mbarrier_object.complete_bytes(machine, 8, 1 << 20, wrong), "more than it can count"),
+        (lambda machine, wrong: mbarrier_object.add_pending(machine, 8, (1 << 20) - 2, wrong), "wait for more than"),
+        (lambda machine, wrong: mbarrier_object.initialise(machine, 16, 0, wrong), "for 0 arrivals"),
+        (lambda machine, wrong: mbarrier_object.arrive(machine, 24, 1, wrong), "nobody has initialised"),
+    ],
+)
+def test_misuse_is_told(act: Any, message: str) -> None:
+    machine = bare_machine()
+    mbarrier_object.initialise(machine, 8, 2)
+    wrong: list[str] = []
+    act(machine, wrong.append)
+    assert len(wrong) == 1
+    assert message in wrong[0]
+
+
+# Instructions.
+
+INIT = """
+  setp.ne.u32 %p1, %r0, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared.b64 [%r9], {count};
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  bar.sync 0;
+"""
+STORE = """
+  ld.param.u64 %rd1, [a0];
+  mul.wide.u32 %rd2, %r0, 4;
+  add.s64 %rd2, %rd1, %rd2;
+  st.global.u32 [%rd2], %r8;
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("form", ["shared", "shared::cta", "acquire.cta.shared::cta"])
+def test_consumers_wait_for_a_phase_by_its_parity(form: str, schedule: str) -> None:
+    out = np.zeros(96, np.int32)
+    body = (
+        INIT.format(count=32)
+        + f"""
+  mov.u32 %r8, 0;
+  setp.ge.u32 %p1, %r0, 32;
+  @%p1 bra CONSUMER;
+  st.shared.u32 [%r9+64], 41;
+  mbarrier.arrive.release.cta.shared::cta.b64 %rd9, [%r9];
+  bra END;
+CONSUMER:
+  mbarrier.try_wait.parity.{form}.b64 %p2, [%r9], 0, 10000;
+  @!%p2 bra CONSUMER;
+  ld.shared.u32 %r8, [%r9+64];
+END:
+"""
+    )
+    run(body + STORE, out, threads=96, schedule=schedule, seed=5)
+    np.testing.assert_array_equal(out, np.repeat([0, 41], [32, 64]))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("test", ["test_wait", "try_wait"])
+def test_a_state_names_the_phase_of_its_arrival(test: str, schedule: str) -> None:
+    """All threads arrive and wait ten times with one mbarrier, as `__syncthreads` does."""
+    out = np.zeros(64, np.int32)
+    body = (
+        INIT.format(count=64)
+        + f"""
+  mov.u32 %r6, 0;
+  mov.u32 %r8, 0;
+AGAIN:
+  atom.shared.add.u32 %r5, [%r9+64], 1;
+  mbarrier.arrive.shared.b64 %rd9, [%r9];
+WAIT:
+  mbarrier.{test}.shared.b64 %p2, [%r9], %rd9;
+  @!%p2 bra WAIT;
+  ld.shared.u32 %r5, [%r9+64];
+  add.u32 %r6, %r6, 1;
+  mul.lo.u32 %r4, %r6, 64;
+  setp.lt.u32 %p3, %r5, %r4;
+  @%p3 add.u32 %r8, %r8, 1;
+  setp.lt.u32 %p2, %r6, 10;
+  @%p2 bra AGAIN;
+"""
+    )
+    run(body + STORE, out, threads=64, schedule=schedule, seed=6)
+    np.testing.assert_array_equal(out, np.zeros(64))
+
+
+def test_the_pending_count_of_each_state_is_its_own() -> None:
+    out = np.zeros(32, np.int32)
+    body = (
+        INIT.format(count=100)
+        + """
+  mbarrier.arrive.noComplete.shared.b64 %rd9, [%r9], 3;
+  mbarrier.pending_count.b64 %r8, %rd9;
+"""
+    )
+    run(body + STORE, out)
+    np.testing.assert_array_equal(out, 100 - 3 * np.arange(32))
+
+
+def test_arrivals_beyond_a_phase_go_into_the_next_ones() -> None:
+    """32 threads arrive one by one at an mbarrier for 5: 6 phases are over, and 2 arrivals are of the next."""
+    out = np.zeros(32, np.int32)
+    body = (
+        INIT.format(count=5)
+        + """
+  mbarrier.arrive.shared.b64 %rd9, [%r9];
+  mbarrier.pending_count.b64 %r8, %rd9;
+  mbarrier.arrive.shared.b64 %rd9, [%r9], 1;
+"""
+    )
+    run(body + STORE, out)
+    np.testing.assert_array_equal(out, 5 - np.arange(32) % 5)
+
+
+def test_a_drop_is_for_all_later_phases() -> None:
+    out = np.zeros(32, np.int32)
+    body = (
+        INIT.format(count=2)
+        + """
+  @%p1 bra END;
+  mbarrier.arrive_drop.shared.b64 _, [%r9];
+  mbarrier.arrive.shared.b64 _, [%r9];
+  mbarrier.arrive.shared.b64 _, [%r9];
+  mbarrier.test_wait.parity.shared.b64 %p2, [%r9], 1;
+  selp.u32 %r8, 1, 2, %p2;
+END:
+"""
+    )
+    run(body + STORE, out)
+    assert out[0] == 1
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_try_wait_without_a_loop_gives_up(schedule: str) -> None:
+    """It looks whether a phase is over before it does what the phase is waiting for."""
+    out = np.zeros(32, np.int32)
+    body = (
+        INIT.format(count=32)
+        + """
+  mbarrier.try_wait.parity.shared.b64 %p2, [%r9], 0;
+  selp.u32 %r8, 1, 2, %p2;
+  mbarrier.arrive.shared.b64 %rd9, [%r9];
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p2, [%r9], 0;
+  @!%p2 bra WAIT;
+"""
+    )
+    run(body + STORE, out, schedule=schedule)
+    np.testing.assert_array_equal(out, np.full(32, 2))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_arrivals_from_another_block_count(schedule: str) -> None:
+    out = np.zeros(32, np.int32)
+    body = (
+        INIT.format(count=64)
+        + """
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  mov.u32 %r1, %cluster_ctarank;
+  mapa.shared::cluster.u32 %r2, %r9, 0;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r2];
+  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra END;
+WAIT:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r9], 0;
+  @!%p2 bra WAIT;
+  mov.u32 %r8, 9;
+"""
+        + STORE
+        + "END: barrier.cluster.arrive; barrier.cluster.wait;"
+    )
+    run(body, out, blocks=2, cluster=2, schedule=schedule)
+    np.testing.assert_array_equal(out, np.full(32, 9))
+
+
+LOOP = "WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [%r9], 0; @!%p2 bra WAIT;"
+
+
+def test_a_deadlock_says_what_the_phase_misses() -> None:
+    body = INIT.format(count=3) + "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 16384;" + LOOP
+    with pytest.raises(DeadlockError) as caught:
+        run(body)
+    # Shared memory begins behind the 1024 bytes that hardware reserves.
+    text = "phase 0 of the mbarrier at shared+1024 (2 arrivals and 16384 bytes missing)"
+    assert text in str(caught.value)
+
+
+def test_a_deadlock_says_that_more_came_than_was_announced() -> None:
+    body = INIT.format(count=1) + "@!%p1 mbarrier.complete_tx.shared.b64 [%r9], 64;"
+    with pytest.raises(DeadlockError, match=r"\(64 bytes more than announced\)"):
+        run(body + "@!%p1 mbarrier.arrive.shared.b64 _, [%r9];" + LOOP)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (LOOP, "uses an mbarrier that nobody has initialised at shared"),
+        ("mbarrier.arrive.shared.b64 _, [%r9];", "uses an mbarrier that nobody has initialised"),
+        ("mbarrier.init.shared.b64 [%r9+4], 1;", "the address of an mbarrier is not a multiple of 8"),
+        ("mbarrier.init.shared.b64 [%r9+8192], 1;", "uses an mbarrier outside of the block's shared memory"),
+        (
+            "mbarrier.init.shared.b64 [%r9], 1; st.shared.u32 [%r9], 0; mbarrier.arrive.shared.b64 _, [%r9];",
+            "uses an mbarrier whose bytes were overwritten",
+        ),
+    ],
+)
+def test_what_is_no_mbarrier_is_a_fault(body: str, message: str) -> None:
+    with pytest.raises(EmulatorError, match=message):
+        run(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "mbarrier.arrive.shared.b64 _, [%r9]; mbarrier.init.shared.b64 [%r9], 2;",
+            "initialises an mbarrier that is in",
+        ),
+        ("mbarrier.arrive.shared.b64 _, [%r9], 3;", "arrives 3 times at an mbarrier whose phase misses 2"),
+        ("mbarrier.expect_tx.relaxed.cta.shared.b64 [%r9], 1048576;", "announces 1048576 bytes"),
+    ],
+)
+def test_misuse_is_reported(body: str, message: str) -> None:
+    result = run(INIT.format(count=2) + "@%p1 exit;" + body, check=CHECKS)
+    assert [each.kind for each in result.findings] == ["mbarrier"]
+    assert message in result.findings[0].message
+    assert result.findings[0].address == "shared+1024"
+
+
+def test_a_run_goes_on_behind_a_finding() -> None:
+    out = np.zeros(32, np.int32)
+    result = run("mov.u32 %r8, 3;" + LOOP + STORE, out, check=CHECKS)
+    assert [each.kind for each in result.findings] == ["mbarrier"]
+    np.testing.assert_array_equal(out, np.full(32, 3))

@@ -1,0 +1,74 @@
+"""Findings as people read them."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from cutecc.emulator.checks.finding import Finding, Place
+from cutecc.emulator.host import LaunchSummary
+from cutecc.emulator.report import describe_blocks, finding_dict, finding_lines, sanitizer_error
+from cutecc.errors import SanitizerError, SourceLocation
+
+
+@pytest.fixture
+def race(tmp_path: Path) -> Finding:
+    source = tmp_path / "k.py"
+    source.write_text("tile[thread] = x\ny = tile[0]\n")
+    store = Place(
+        SourceLocation(str(source), 1, 1), 40, "st.shared.b32 [%r1], %r2;", (0, 1, 0), (3, 0, 0), "written"
+    )  # fmt: skip
+    load = Place(SourceLocation(str(source), 2, 5), 55, "ld.shared.b32 %r3, [0];", (0, 1, 0), (33, 0, 0))
+    return Finding(
+        "race", "reads shared memory while another thread writes it", load, "shared+1024", store, "random", 7, 31
+    )
+
+
+def test_a_finding_says_what_where_who_and_the_other_access(race: Finding, tmp_path: Path) -> None:
+    assert finding_lines(race, 200) == [
+        f"{tmp_path}/k.py:2:5: race: reads shared memory while another thread writes it",
+        "    y = tile[0]",
+        "        ^",
+        "  thread (33, 0, 0) of block (0, 1, 0) and 30 more threads, at shared+1024",
+        f"  the other one: {tmp_path}/k.py:1:1: written, thread (3, 0, 0) of block (0, 1, 0)",
+        "      tile[thread] = x",
+        "      ^",
+    ]
+
+
+def test_it_fits_into_80_columns(race: Finding) -> None:
+    for line in finding_lines(race, 80):
+        assert len(line) <= 80 or "/" in line
+
+
+def test_without_lines_the_instruction_is_shown(race: Finding) -> None:
+    place = Place(None, 55, "ld.shared.b32 %r3, [0];", (0, 0, 0), None)
+    head, text, who = finding_lines(Finding("race", "reads it", place))
+    assert head == "PTX line 55: race: reads it"
+    assert text == "    ld.shared.b32 %r3, [0];"
+    assert who == "  an asynchronous operation of block (0, 0, 0)"
+
+
+def test_the_error_lists_the_first_ten_and_holds_all(race: Finding) -> None:
+    error = sanitizer_error("scale", [race] * 12)
+    assert error.message.startswith("the emulator found 12 problems in scale (schedule random, seed 7)\n\n")
+    assert error.message.count("race: reads shared memory") == 10 and "and 2 more" in error.message
+    again = pickle.loads(pickle.dumps(error))
+    assert isinstance(again, SanitizerError) and again.findings == [race] * 12
+
+
+def test_as_json(race: Finding) -> None:
+    found = finding_dict(race)
+    assert (found["kind"], found["seed"], found["threads"], found["address"]) == ("race", 7, 31, "shared+1024")
+    assert found["place"]["line"] == 2 and found["other"]["line"] == 1
+    assert found["place"]["thread"] == [33, 0, 0]
+
+
+def test_how_many_blocks_ran() -> None:
+    whole = LaunchSummary("k", (32, 32, 1), (32, 1, 1), (1, 1, 1), 0, None)
+    some = LaunchSummary("k", (32, 32, 1), (32, 1, 1), (1, 1, 1), 0, (0, 512, 1023))
+    assert describe_blocks([whole]) == "1,024 blocks"
+    assert describe_blocks([some]) == "a sample of 3 of 1,024 blocks"
+    assert describe_blocks([whole, some]) == "a sample of 1,027 of 2,048 blocks in 2 launches"

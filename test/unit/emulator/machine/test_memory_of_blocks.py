@@ -1,0 +1,43 @@
+"""What blocks see of memory: their own shared memory, the module's variables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernels import PROLOGUE, run
+
+from cutecc.errors import EmulatorError
+
+WIDE = (
+    PROLOGUE
+    + """
+  mov.u32 %r5, dynamic;
+  mov.u32 %r6, 7;
+  st.shared.u32 [%r5], %r6;
+  st.shared.u32 [%r5+4], %r6;
+  ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r5];
+  add.u32 %r14, %r10, %r11;
+"""
+)
+DYNAMIC = ".extern .shared .align 16 .b8 dynamic[];\n"
+
+
+def test_a_load_that_a_compiler_has_widened_may_reach_behind_the_memory() -> None:
+    out = np.zeros(32, np.uint32)
+    run(WIDE + "  st.global.u32 [%rd3], %r14;\n", out, module=DYNAMIC, shared=8)
+    assert (out == 14).all()
+
+
+def test_what_a_program_uses_of_a_load_may_not() -> None:
+    body = WIDE + "  add.u32 %r14, %r14, %r12;\n  st.global.u32 [%rd3], %r14;\n"
+    with pytest.raises(EmulatorError, match="outside of the block's shared memory"):
+        run(body, np.zeros(32, np.uint32), module=DYNAMIC, shared=8)
+
+
+def test_a_variable_of_the_module_is_one_for_all_blocks_of_a_launch() -> None:
+    body = PROLOGUE + "  atom.global.add.u32 %r5, [counter], 1;\n  st.global.u32 [%rd3], %r5;\n"
+    out = np.zeros(64 * 512, np.uint32)
+    run(body, out, module=".global .u32 counter = 5;\n", grid=(512, 1, 1), block=(64, 1, 1))
+    assert np.array_equal(np.sort(out), np.arange(out.size) + 5)
+    run(body, out, module=".global .u32 counter = 5;\n", block=(64, 1, 1))
+    assert out[:64].min() == 5, "another launch begins with the initial value"
