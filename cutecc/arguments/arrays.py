@@ -79,8 +79,8 @@ def _read(value: Any, stream: Callable[[int], int] | None) -> Array | None:
     if interface is not None and (interface.get("version", 0) >= 3 or not hasattr(value, "__dlpack__")):
         return _read_cuda_interface(value, interface)
     host: Any = None if _is_numpy_scalar(value) else _attribute(value, "__array_interface__")
-    if isinstance(host, dict) and host.get("data"):
-        return replace(_read_interface(value, host), readonly=bool(cast("Any", host)["data"][1]))
+    if host is not None and host.get("data"):
+        return replace(_read_interface(value, host), readonly=bool(host["data"][1]))
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return _read_dlpack(value, stream)
     if _package(value) == "cutlass" and type(value).__name__ == "_Tensor":
@@ -132,7 +132,7 @@ def _read_interface(value: Any, interface: Any) -> Array:
 
 def _is_numpy_scalar(value: Any) -> bool:
     """A scalar has the interface of an array, but is none."""
-    kind = type(value)
+    kind = cast("type[Any]", type(value))
     return not hasattr(kind, "__dlpack__") and any(base.__module__ == "numpy" for base in kind.__mro__)
 
 

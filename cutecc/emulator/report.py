@@ -22,8 +22,11 @@ def finding_lines(finding: Finding, width: int = 120) -> list[str]:
     Text is wrapped to `width` columns; source lines and instructions are as they are.
     """
     place = finding.place
-    lines = _wrap(f"{_where(place)}: {finding.kind}: {finding.message}", width, "", "  ")
+    message, *details = finding.message.splitlines()
+    lines = _wrap(f"{_where(place)}: {finding.kind}: {message}", width, "", "  ")
     lines += _source(place.location, place)
+    for detail in details:
+        lines += _wrap(detail, width, "  ", "    ")
     who = _who(place)
     if finding.count > 1:
         others = finding.count - 1

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cutecc.ptx.declarations import read_registers, read_variables
-from cutecc.ptx.locations import LOC, LineTable, Place
+from cutecc.ptx.locations import FILE, LOC, LineTable, Place
 from cutecc.ptx.operands import OperandError, parse_arguments, parse_operand, split_operands
 from cutecc.ptx.scanner import NAME, Scanner
 from cutecc.ptx.syntax import Guard, Instruction, Operand, Register, Symbol, Variable
@@ -154,6 +154,8 @@ class Body:
                 unique = self._declare(variable.name, Symbol)
                 self.variables.append(replace(variable, name=unique))
             scanner.expect(_END, "';'")
+        elif directive == ".file":
+            self._lines.add_file(scanner.expect(FILE, "a file such as '.file 1 \"kernel.py\"'"))
         elif directive in _SKIPPED:
             if directive.startswith(".call"):
                 self.labels.pop(label, None)

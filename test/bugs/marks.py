@@ -64,7 +64,8 @@ class Marks:
         if finding.kind == "deadlock":
             # One finding tells of all threads that wait; which of them come first is the schedule's choice.
             marked = [each for each in (*self.bugs, *self.also) if each[0] == "deadlock"]
-            return next((each for each in marked if f"{path.name}:{each[1]}" in finding.message), None)
+            found = (each for each in marked if re.search(rf"{path.name}:{each[1]}\b", finding.message))
+            return next(found, None)
         if mark in self.bugs:
             return mark if self.other is None or other == self.other else None
         return mark if mark in self.also else None

@@ -18,10 +18,11 @@ from cutecc.emulator.checks.exits import Exits
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.initialisation import LocalMemory, wanted_elements
+from cutecc.emulator.checks.leftovers import leftovers
 from cutecc.emulator.checks.locations import Locations
 from cutecc.emulator.checks.order import WEAK, fences_threads, strength
 from cutecc.emulator.checks.races import Access, Races
-from cutecc.emulator.checks.reports import Reports
+from cutecc.emulator.checks.reports import Reports, merge_findings
 from cutecc.emulator.checks.selection import CheckName, parse_checks
 from cutecc.emulator.checks.shadow import Shadow
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
@@ -275,7 +276,10 @@ class Checker(Watch):
         self.history.now = self.clocks.now
         if self._exits is not None:
             self._exits.report(self.reports)
-        for finding in self.reports.take():
+        found = self.reports.take()
+        if "barriers" in self.which and not self.machine.pending:
+            found += merge_findings(list(leftovers(self.machine, self.program)))
+        for finding in found:
             self.machine.report(finding)
 
     # Words.

@@ -207,7 +207,9 @@ class Races:
         mine = access.agents[parts]
         shift = self._clocks.shift
         strong = self._strength[self._history.operations(events)]
-        own_strength = WIDE if access.kind == "atomic" else int(self._strength[access.operation.index])
+        own_strength = int(self._strength[access.operation.index])
+        if own_strength == WEAK and access.kind == "atomic":
+            own_strength = WIDE
         harmless = (strong > 0) & (own_strength > 0)
         if harmless.any():
             harmless &= (mine >> shift == agents >> shift) | ((strong == WIDE) & (own_strength == WIDE))

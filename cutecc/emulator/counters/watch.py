@@ -12,6 +12,7 @@ from cutecc.emulator.counters.copies import CopyRequest, is_thread_copy
 from cutecc.emulator.counters.counters import Counters, InstructionCounts
 from cutecc.emulator.counters.counts import Counts
 from cutecc.emulator.counters.sectors import count_sectors
+from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
 from cutecc.ptx.syntax import Not
 
@@ -33,6 +34,7 @@ class CounterWatch(Watch):
     def __init__(self, program: Program) -> None:
         self._program = program
         self._counts: list[Counts | None] = [None] * len(program.operations)
+        self._widths: list[int] = [_written_width(operation) for operation in program.operations]
         self._guards: list[Reader | None] = [_guard(operation) for operation in program.operations]
         self._copies: dict[int, CopyRequest] = {}
         self._mask: Mask | None = None
@@ -87,6 +89,8 @@ class CounterWatch(Watch):
             return
         counts, mask = self._of(operation), lanes.mask
         _add_bytes(counts, kind, space, "", size * int(np.count_nonzero(mask)))
+        # A request is as wide as the instruction, also where the program uses only some of the elements.
+        size = max(size, self._widths[operation.index])
         if space == "global":
             _add_sectors(counts, count_sectors(addresses, mask, size))
         elif space == "shared":
@@ -104,6 +108,15 @@ class CounterWatch(Watch):
         if counts is None:
             counts = self._counts[operation.index] = Counts()
         return counts
+
+
+def _written_width(operation: Operation) -> int:
+    """Bytes that each thread accesses with a vector load, as written; 0 for other instructions."""
+    form = operation.form
+    vector = form.one_of("v2", "v4", "v8")
+    if form.opcode not in ("ld", "ldu") or not vector or form.type not in DTYPES:
+        return 0
+    return int(vector[1:]) * DTYPES[form.type].itemsize
 
 
 def _guard(operation: Operation) -> Reader | None:

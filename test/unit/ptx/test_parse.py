@@ -287,6 +287,11 @@ def test_a_function_begins_without_a_line() -> None:
     assert [each.location for each in module.functions["b"].instructions] == [None, SourceLocation("k.py", 4)]
 
 
+def test_a_file_named_in_a_body() -> None:
+    (found,) = body('.file 3 "late.py"\n.loc 3 4 5\nret;').instructions
+    assert found.location == SourceLocation("late.py", 4, 5)
+
+
 # Errors.
 
 

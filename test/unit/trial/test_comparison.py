@@ -58,6 +58,14 @@ def test_elements_never_written_are_told_apart() -> None:
     assert found.max_absolute_error == math.inf
 
 
+def test_of_a_sample_of_blocks_only_what_was_written_counts() -> None:
+    tensor = written("f32[4]", None)
+    tensor.codes[:2] = [1.0, 3.0]
+    found = compare(tensor, np.array([1.0, 2.0, 3.0, 4.0], "f4"), 0.0, sampled=True)
+    assert (found.wrong, found.unwritten, found.max_absolute_error) == (1, 0, 1.0)
+    assert compare(tensor, np.array([1.0, 3.0, 3.0, 4.0], "f4"), 0.0, sampled=True).ok
+
+
 def test_an_element_that_the_reference_leaves_alone_may_stay_poisoned() -> None:
     tensor = written("f16[4]", None)
     expected = tensor.values

@@ -106,6 +106,7 @@ def test_shared_accesses() -> None:
         shl.b32 %r6, %r1, 4; add.s32 %r7, %r3, %r6;
         st.shared.b32 [%r5], %r1;
         ld.shared.v4.b32 {%r10, %r11, %r12, %r13}, [%r7];
+        add.s32 %r10, %r12, %r13;
         atom.shared.add.u32 %r14, [%r3], 1;
         ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r20, %r21, %r22, %r23}, [%r5];
         """,
@@ -125,6 +126,14 @@ def test_shared_accesses() -> None:
     assert metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"] == 62
     assert metrics["smsp__inst_executed_op_shared_ld.sum"] == 2
     assert metrics["smsp__inst_executed_op_ldsm.sum"] == 2
+
+
+def test_a_vector_load_is_a_wide_request_whatever_is_used_of_it() -> None:
+    address = "shl.b32 %r6, %r1, 4; add.s32 %r7, %r3, %r6;"
+    for used in ("", "add.s32 %r4, %r10, 1;", "add.s32 %r4, %r12, 1;", "add.s32 %r4, %r13, 1;"):
+        counters = count(f"{address} ld.shared.v4.b32 {{%r10, %r11, %r12, %r13}}, [%r7]; {used}")
+        load = instruction(counters, "ld.shared.v4.b32").counts
+        assert (load.shared_requests, load.shared_wavefronts, load.bank_conflicts) == (1, 4, 0)
 
 
 def test_copies_of_threads_are_requests_of_their_warp() -> None:

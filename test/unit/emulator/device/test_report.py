@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,12 @@ def test_a_finding_says_what_where_who_and_the_other_access(race: Finding, tmp_p
 def test_it_fits_into_80_columns(race: Finding) -> None:
     for line in finding_lines(race, 80):
         assert len(line) <= 80 or "/" in line
+
+
+def test_further_lines_of_a_message_follow_the_source_line(race: Finding) -> None:
+    finding = replace(race, message="no thread can go on\nwarp 1 waits", other=None)
+    head, source, _, detail, _ = finding_lines(finding)
+    assert head.endswith("race: no thread can go on") and "tile[0]" in source and detail == "  warp 1 waits"
 
 
 def test_without_lines_the_instruction_is_shown(race: Finding) -> None:

@@ -71,7 +71,9 @@ class Checked:
                 "shared",
                 self.clocks.agents_of(agents),
                 self.clocks.view_of[agents],
-                lambda text, part, other, found: Finding("race", text, self._place(part, self.operations[0], ""), "", other),
+                lambda text, part, other, found: Finding(
+                    "race", text, self._place(part, self.operations[0], ""), "", other
+                ),
             )
             offsets = np.array([granule * 4 for granule in granules(event)])
             self.races.note(self.shadow, self.shadow.locate(offsets, 4), access)

@@ -1,0 +1,40 @@
+"""Barriers that blocks leave half used when they have run to their end.
+
+Arrivals may be left over at an mbarrier: the last use of a pipeline's stages releases them to nobody. Bytes may not: no
+copy will bring those that were announced. (Bytes that came unannounced are told of when they come.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from cutecc.emulator.checks.finding import Finding, FindingKind, Place
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.mbarrier_object import Mbarrier
+    from cutecc.emulator.machine.block import Block
+    from cutecc.emulator.machine.machine import Machine
+    from cutecc.emulator.machine.program import Program
+
+_KIND: FindingKind = "mbarrier"
+
+
+def leftovers(machine: Machine, program: Program) -> Iterator[Finding]:
+    """One finding for each mbarrier that misses bytes, at the last instruction that announces any."""
+    announcing = [each for each in program.operations if each.form.opcode == "mbarrier" and each.form.has("expect_tx")]
+    for block in machine.blocks:
+        if block.live_warps or not announcing:
+            # After a deadlock everything is left over.
+            continue
+        for index, barrier in cast("dict[int, Mbarrier]", block.state.get("mbarriers", {})).items():
+            if barrier.missing_bytes > 0:
+                instruction = announcing[-1].instruction
+                place = Place(instruction.location, instruction.line, instruction.text, block.index, None)
+                text = f"an mbarrier is left behind with {barrier.missing()}"
+                yield Finding(_KIND, text, place, _describe(machine, block, index))
+
+
+def _describe(machine: Machine, block: Block, index: int) -> str:
+    memory = machine.memory
+    return f"{memory.describe('shared', index - block.slot * memory.shared_stride)} of {block.name}"

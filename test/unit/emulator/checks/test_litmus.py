@@ -1,0 +1,189 @@
+"""Two threads, a datum, and every kind of synchronisation between them: with it nothing is found, without it is."""
+
+from __future__ import annotations
+
+import checked_kernels as kernels
+import pytest
+
+STORE, LOAD = "st.shared.b32 [%r5], %r1;", "ld.shared.b32 %r8, [%r6]; st.global.b32 [%rd3], %r8;"
+INIT = "@%p1 mbarrier.init.shared.b64 [%r7], 64; bar.sync 0;"
+WAIT = "{ .reg .pred q; AGAIN: mbarrier.try_wait.parity.shared.b64 q, [%r7], 0; @!q bra AGAIN; }"
+ARRIVE = "mbarrier.arrive{}.shared.b64 %rd9, [%r7];"
+
+RAW = [("race", "ld", "st")]
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "random"])
+@pytest.mark.parametrize(
+    ("between", "found"),
+    [
+        ("", RAW),
+        ("bar.sync 0;", []),
+        ("bar.sync 1, 64;", []),
+        ("bar.warp.sync -1;", []),
+        ("shfl.sync.bfly.b32 %r9, %r1, 1, 31, -1;", RAW),
+        ("membar.cta;", RAW),
+        (INIT + ARRIVE.format("") + WAIT, []),
+        (INIT + ARRIVE.format(".relaxed.cta") + WAIT, RAW[:0]),  # INIT has a barrier behind the store
+    ],
+)
+def test_neighbours(between: str, found: list[tuple[str, str, str]], schedule: str) -> None:
+    """Each thread reads what its neighbour in the warp wrote."""
+    assert kernels.kinds(STORE + between + LOAD, schedule=schedule) == found
+
+
+@pytest.mark.parametrize(("order", "found"), [("", []), (".relaxed.cta", RAW)])
+def test_arrival(order: str, found: list[tuple[str, str, str]]) -> None:
+    """An arrival without release orders nothing."""
+    assert kernels.kinds(INIT + STORE + ARRIVE.format(order) + WAIT + LOAD) == found
+
+
+@pytest.mark.parametrize(
+    ("between", "found"),
+    [("", [("race", "st", "ld")]), ("bar.sync 0;", []), ("shfl.sync.bfly.b32 %r9, %r1, 1, 31, -1;", [])],
+)
+def test_write_after_read(between: str, found: list[tuple[str, str, str]]) -> None:
+    """Within a warp, what it executes together has taken earlier reads."""
+    read = "bar.sync 0; ld.shared.b32 %r8, [%r6];"
+    assert kernels.kinds(STORE + read + between + "st.shared.b32 [%r5], %r8;") == found
+
+
+@pytest.mark.parametrize(
+    ("release", "acquire", "racy"),
+    [
+        ("st.release.gpu.global.b32 [%rd1], 1;", "ld.acquire.gpu.global.b32 %r9, [%rd1];", False),
+        ("fence.acq_rel.gpu; st.relaxed.gpu.global.b32 [%rd1], 1;", "ld.acquire.gpu.global.b32 %r9, [%rd1];", False),
+        ("membar.gl; st.volatile.global.b32 [%rd1], 1;", "ld.acquire.gpu.global.b32 %r9, [%rd1];", False),
+        ("atom.global.release.gpu.add.u32 %r9, [%rd1], 1;", "ld.acquire.gpu.global.b32 %r9, [%rd1];", False),
+        ("st.relaxed.gpu.global.b32 [%rd1], 1;", "ld.acquire.gpu.global.b32 %r9, [%rd1];", True),
+        ("st.release.gpu.global.b32 [%rd1], 1;", "ld.relaxed.gpu.global.b32 %r9, [%rd1];", True),
+        ("fence.acq_rel.cta; st.relaxed.gpu.global.b32 [%rd1], 1;", "ld.acquire.gpu.global.b32 %r9, [%rd1];", True),
+    ],
+)
+def test_message_between_blocks(release: str, acquire: str, racy: bool) -> None:
+    """Block 0 writes a datum and raises a flag; block 1 polls the flag and reads the datum."""
+    body = f"""
+      @!%p2 bra POLL;
+      st.global.b32 [%rd1+64], 7;
+      {release}
+      bra END;
+      POLL: {acquire} setp.eq.u32 %p3, %r9, 0; @%p3 bra POLL;
+      ld.global.b32 %r8, [%rd1+64]; st.global.b32 [%rd1+128], %r8;
+      END:
+    """
+    found = kernels.kinds(body, blocks=2, threads=1)
+    assert found == ([("race", "ld", "st")] if racy else [])
+
+
+def test_acquire_fence_after_relaxed_poll() -> None:
+    """A fence behind the poll acquires what it saw."""
+    body = """
+      @!%p2 bra POLL;
+      st.global.b32 [%rd1+64], 7; fence.acq_rel.gpu; st.relaxed.gpu.global.b32 [%rd1], 1;
+      bra END;
+      POLL: ld.relaxed.gpu.global.b32 %r9, [%rd1]; setp.eq.u32 %p3, %r9, 0; @%p3 bra POLL;
+      fence.acq_rel.gpu; ld.global.b32 %r8, [%rd1+64]; st.global.b32 [%rd1+128], %r8;
+      END:
+    """
+    assert kernels.kinds(body, blocks=2, threads=1) == []
+
+
+COPY = "cp.async.ca.shared.global [%r5], [%rd3], 4; cp.async.commit_group;"
+
+
+@pytest.mark.parametrize(
+    ("between", "load", "racy"),
+    [
+        ("cp.async.wait_group 0;", "%r5", False),
+        ("cp.async.wait_group 0; bar.sync 0;", "%r6", False),
+        ("cp.async.wait_group 0;", "%r6", True),
+        ("bar.sync 0;", "%r6", True),
+        ("", "%r5", True),
+    ],
+)
+def test_cp_async(between: str, load: str, racy: bool) -> None:
+    """Waiting shows a thread its own copies; a barrier behind that shows them to others."""
+    found = kernels.kinds(f"{COPY} {between} ld.shared.b32 %r8, [{load}]; st.shared.b32 [%r5+512], %r8;")
+    assert found == ([("race", "ld", "cp")] if racy else [])
+
+
+def test_same_value_in_one_instruction() -> None:
+    """Threads of one warp may all write the same; not each its own."""
+    assert kernels.kinds("st.shared.b32 [%r3], 5;", threads=32) == []
+    assert kernels.kinds("st.shared.b32 [%r3], %r1;", threads=32) == [("race", "st", "st")]
+
+
+def test_atomics_do_not_race_with_each_other() -> None:
+    """But with a plain access."""
+    add = "atom.global.add.u32 %r9, [%rd1], 1;"
+    assert kernels.kinds(add, blocks=2) == []
+    assert kernels.kinds(add + "ld.global.b32 %r8, [%rd1]; st.shared.b32 [%r5], %r8;") == [("race", "ld", "atom")]
+    within_block = "atom.cta.global.add.u32 %r9, [%rd1], 1;"
+    assert kernels.kinds(2 * within_block) == []
+    assert kernels.kinds(2 * within_block, blocks=2) == [("race", "atom", "atom")]
+
+
+def bulk_store(before: str, after: str = "cp.async.bulk.wait_group 0;") -> str:
+    return f"""
+      st.shared.b32 [%r5], %r1;
+      {before}
+      @!%p1 bra END;
+      cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3], 256;
+      cp.async.bulk.commit_group;
+      {after}
+      END:
+    """
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ("fence.proxy.async.shared::cta; bar.sync 0;", []),
+        ("fence.proxy.async; bar.sync 0;", []),
+        ("bar.sync 0;", [("missing-proxy-fence", "cp", "st")]),
+        ("fence.proxy.async.global; bar.sync 0;", [("missing-proxy-fence", "cp", "st")]),
+        ("fence.proxy.async.shared::cta;", [("race", "cp", "st")]),
+        ("bar.sync 0; @%p1 fence.proxy.async.shared::cta;", []),
+    ],
+)
+def test_proxy_fence(before: str, found: list[tuple[str, str, str]]) -> None:
+    """A fence between a write and a bulk copy's read, wherever on the way it is (PTX ISA, "Causality Order")."""
+    assert kernels.kinds(bulk_store(before)) == found
+
+
+def test_exit_without_waiting() -> None:
+    """The block's shared memory may be gone before the copy has read it."""
+    fences = "fence.proxy.async.shared::cta; bar.sync 0;"
+    (found,) = kernels.findings(bulk_store(fences, after=""))
+    assert found.kind == "race" and "exits without waiting" in found.message
+
+
+def test_uninitialised() -> None:
+    """Shared memory, and a register that only one way writes."""
+    assert kernels.kinds("ld.shared.b32 %r8, [%r5]; st.global.b32 [%rd3], %r8;") == [("uninitialised-shared", "ld", "")]
+    (found,) = kernels.findings("@%p1 mov.u32 %r8, 1; st.global.b32 [%rd3], %r8;")
+    assert (found.kind, found.count) == ("uninitialised-register", 63)
+    assert kernels.kinds("@%p1 mov.u32 %r8, 1; @%p1 st.global.b32 [%rd3], %r8;") == []
+
+
+def test_element_that_nobody_reads() -> None:
+    """Is loaded, but not read."""
+    body = "st.shared.b32 [%r3], 1; ld.shared.v2.b32 {%r8, REST}, [%r3]; st.global.b32 [%rd3], %r8;"
+    assert kernels.kinds(body.replace("REST", "%r9"), threads=1) == []
+    body += "st.global.b32 [%rd3], %r9;"
+    assert kernels.kinds(body.replace("REST", "%r9"), threads=1) == [("uninitialised-shared", "ld", "")]
+
+
+def test_counts_and_places() -> None:
+    """The first thread in full, the others by number."""
+    (found,) = kernels.findings(STORE + LOAD)
+    assert found.count == 64 and found.address == "shared+1028"
+    assert found.place.thread == (0, 0, 0)
+    assert found.other is not None and found.other.thread == (1, 0, 0) and found.other.what == "written"
+
+
+def test_bytes_that_never_came() -> None:
+    """The last phase of an mbarrier misses what was announced."""
+    body = INIT + "@%p1 mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r7], 16;"
+    (found,) = kernels.findings(body)
+    assert found.kind == "mbarrier" and "16 bytes missing" in found.message
