@@ -8,13 +8,14 @@ JOBS ?= 2
 # For the tests of torch tensors, which are left out without it: make test TORCH=torch
 TORCH ?=
 
-.PHONY: help demo test unit lit gpu gpu-sanitize lint format bench clean
+.PHONY: help demo test unit lit gpu gpu-sanitize gpu-emulator lint format bench clean
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
 	@echo "make test    lint, types, import directions, unit and lit tests"
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
 	@echo "make gpu-sanitize  the kernels under compute-sanitizer, on such a machine"
+	@echo "make gpu-emulator  the kernels on such a machine and on the emulator, bit for bit"
 	@echo "make bench   compile time and memory against the stock compiler"
 	@echo "make clean   remove .venv and cutecc-out"
 
@@ -55,12 +56,18 @@ gpu-sanitize: $(BIN)/.dev
 	compute-sanitizer --tool memcheck --error-exitcode 9 $(BIN)/python test/gpu/launch_all.py build/gpu
 	compute-sanitizer --tool racecheck --error-exitcode 9 $(BIN)/python test/gpu/launch_all.py build/gpu
 
+# What tools/emulator_table.py makes the table of docs/emulator.md of.
+gpu-emulator: $(BIN)/.dev
+	$(BIN)/python test/gpu/make_bundles.py build/gpu
+	$(BIN)/python test/gpu/against_emulator.py build/gpu build/against_emulator.jsonl
+
 format: $(BIN)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 bench: $(BIN)/.dev
 	$(BIN)/python tools/bench.py $(ARGS)
+	$(BIN)/python tools/bench_emulator.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) cutecc-out

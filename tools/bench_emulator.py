@@ -85,7 +85,10 @@ def main() -> None:
     for file, *pairs in choice.bundle:
         values = {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
         cases.append((f"{Path(file).stem}, {', '.join(pairs)}", file, values))
-    table = ["| kernel | first call | s | with checks | ratio | with counters | ratio |", "|---|---|---|---|---|---|---|"]
+    table = [
+        "| kernel | first call | s | with checks | ratio | with counters | ratio |",
+        "|---|---|---|---|---|---|---|",
+    ]
     print("\n".join(table))
     for case in cases:
         table.append(row(*case))

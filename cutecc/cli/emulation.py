@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,12 +25,18 @@ if TYPE_CHECKING:
 
 _BAR_AFTER_SECONDS = 1.0
 _LINE_EVERY_SECONDS = 30.0
+_SILENT_SECONDS = 10.0
+"""Without a block that has ended: then it is said how many there are."""
+_LONG_SECONDS = 60.0
+"""Left at the pace so far: then it is said how a run is made shorter."""
+_SAMPLE = "--blocks 4 runs a sample"
 
 emulator_options = apply_all(
     click.option(
         "--schedule", metavar="NAME", help="On the CPU, the order of warps: round-robin, random or adversarial."
     ),
     click.option("--blocks", metavar="BLOCKS", help="On the CPU, run a sample: 16, 0:8 or (0,1,0)."),
+    click.option("--processes", type=click.IntRange(1), metavar="N", help="On the CPU, at most so many."),
     click.option("--counters", is_flag=True, help="On the CPU, count instructions, sectors, bank conflicts, …"),
 )
 
@@ -44,6 +51,7 @@ def read_options(values: dict[str, Any], check: str | None = None) -> EmulatorOp
         seed=values["seed"],
         blocks=values["blocks"],
         counters=values["counters"],
+        processes=values["processes"],
     )
 
 
@@ -66,7 +74,7 @@ def emulate(
         click.echo(text, nl=False, err=text_to_stderr)
 
     path, _ = split_path(source)
-    with BlockProgress() as progress, errors_as_given(path):
+    with BlockProgress(may_sample=options.blocks is None) as progress, errors_as_given(path):
         found = kernel.emulator.emulate((), arguments, options, show=show, progress=progress)
     return replace(found, findings=[_as_given(finding, path) for finding in found.findings])
 
@@ -113,26 +121,42 @@ def show_emulation(emulation: Emulation, console: Console) -> None:
 
 
 class BlockProgress:
-    """Says on standard error how many blocks have run, when that takes long: a bar, or a line now and then."""
+    """Says on standard error how many blocks have run, when that takes long: a bar, or a line now and then.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    Once, how long it will take at the pace so far, and that a sample takes less.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, may_sample: bool = True) -> None:
+        """With `may_sample` all blocks run, and a sample would be shorter."""
         self._clock = clock
         self._start = clock()
         self._said = self._start
+        self._hint = may_sample
         self._bar: ProgressBar | None = None
         self._task: Any = None
         self._kernel = ""
+        self._timer: threading.Timer | None = None
 
     def __enter__(self) -> BlockProgress:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._end_timer()
         if self._bar is not None:
             self._bar.stop()
 
     def __call__(self, kernel: str, done: int, total: int) -> None:
-        """`done` of the `total` blocks of a launch have run."""
+        """`done` of the `total` blocks of a launch have run; none at its start."""
         now = self._clock()
+        self._end_timer()
+        if done == 0:
+            self._start = self._said = now
+            if self._hint and total > 1:
+                self._timer = threading.Timer(_SILENT_SECONDS, self._say_nothing_ended, (kernel, total))
+                self._timer.daemon = True
+                self._timer.start()
+            return
+        self._say_how_long(kernel, done, total, now - self._start)
         if sys.stderr.isatty():
             if self._bar is None and now - self._start > _BAR_AFTER_SECONDS and done < total:
                 self._bar = _bar()
@@ -144,6 +168,30 @@ class BlockProgress:
         elif now - self._said > _LINE_EVERY_SECONDS and done < total:
             self._said = now
             click.echo(f"{kernel}: {done:,} of {total:,} blocks after {now - self._start:.0f} s", err=True)
+
+    def _say_nothing_ended(self, kernel: str, total: int) -> None:
+        what = f"none of {total:,} blocks has ended after {_SILENT_SECONDS:.0f} s"
+        click.echo(f"{kernel}: {what} ({_SAMPLE})", err=True)
+
+    def _say_how_long(self, kernel: str, done: int, total: int, seconds: float) -> None:
+        left = seconds / done * (total - done)
+        if self._hint and seconds > _BAR_AFTER_SECONDS and left > _LONG_SECONDS:
+            self._hint = False
+            so_far = f"{done:,} of {total:,} blocks after {seconds:.0f} s"
+            click.echo(f"{kernel}: {so_far}; all take about {_duration(seconds + left)} ({_SAMPLE})", err=True)
+
+    def _end_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _duration(seconds: float) -> str:
+    """In the largest unit of which there are two: `3 min`, `26 h`."""
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _bar() -> ProgressBar:

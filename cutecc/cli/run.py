@@ -125,7 +125,7 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
 
 
 def _refuse_on_gpu(values: dict[str, Any]) -> None:
-    for name in ("schedule", "blocks", "counters"):
+    for name in ("schedule", "blocks", "processes", "counters"):
         if values[name]:
             raise UsageError(f"--{name} is for the CPU emulator", hints=["run there with --device cpu"])
 

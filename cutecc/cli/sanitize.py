@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,23 +25,39 @@ if TYPE_CHECKING:
     from cutecc.emulator.checks.finding import Finding
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
-    from cutecc.trial.arguments import Arguments
 
 _EPILOG = """\b
 Examples:
   cutecc sanitize examples/elementwise_add.py --size M=33,N=132
   cutecc sanitize kernel.py --check races,proxies --runs 10
   cutecc sanitize kernel.cutecc --schedule random --seed 7
+  cutecc sanitize kernel.py --size M=1,127,128,129 --runs 3
 
-Several runs take turns at the schedules, each with a seed of its own.
+Several runs take turns at the schedules, each with a seed of its own. Several sizes have each all runs.
 """
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One launch and what came of it."""
+
+    sizes: dict[str, int]
+    emulation: Emulation
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A finding and the command that finds it again."""
+
+    finding: Finding
+    command: str
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.cutecc")
 @click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
-@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Values of named sizes: M=100,N=7.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Named sizes: M=100,N=7; N=1,31,32 in turn.")
 @click.option("--check", default="all", show_default=True, metavar="NAMES", help="What to look for, comma-separated.")
 @click.option(
     "--schedule", metavar="NAME", help="The order of warps: round-robin, random or adversarial; by default in turn."
@@ -47,6 +65,7 @@ Several runs take turns at the schedules, each with a seed of its own.
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random inputs and schedules.")
 @click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Runs, each with its own seed.")
 @click.option("--blocks", metavar="BLOCKS", help="Run a sample of the blocks: 16, 0:8 or (0,1,0).")
+@click.option("--processes", type=click.IntRange(1), metavar="N", help="Run in at most so many.")
 @click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or sm_90a.")
 @click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
 @edit_options
@@ -63,13 +82,10 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
     something is found.
     """
     from cutecc.cli.subject import check_input, load_subject
-    from cutecc.trial.arguments import make_arguments
-    from cutecc.trial.sizes import parse_sizes
+    from cutecc.trial.sizes import parse_sizes, with_sizes
 
     check_input(input_)
     points = parse_sizes(values["sizes"])
-    if len(points) > 1:
-        raise UsageError("a run has one value for each size")
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
     options = compile_options(values)
     tries = list(_tries(values))
@@ -82,13 +98,14 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
         options=options,
         cache=False if values["no_cache"] else None,
     )
-    arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=points[0])
-    runs = [_run(subject, arguments, given, each, input_, values["as_json"]) for each in tries]
-    found = _distinct(runs)
+    for point in points:
+        with_sizes(subject.specs, point)
+    runs = [run for point in points for run in _runs(subject, point, given, tries, input_, values["as_json"])]
+    found = _distinct(runs, is_sweep=len(points) > 1)
     if values["as_json"]:
-        click.echo(json.dumps(_as_dict(subject, arguments, runs, found), indent=2))
+        click.echo(json.dumps(_as_dict(subject, runs, found), indent=2))
     else:
-        _show(subject, arguments, runs, found, quiet=values["quiet"])
+        _show(subject, runs, found, quiet=values["quiet"])
     if found:
         context.exit(1)
 
@@ -97,79 +114,97 @@ def _tries(values: dict[str, Any]) -> Iterator[EmulatorOptions]:
     """The options of each run. A run does not depend on those before it: its seed and schedule alone repeat it."""
     from cutecc.emulator.options import SCHEDULES, EmulatorOptions
 
+    if not values["check"].strip(" ,"):
+        raise UsageError("--check names nothing to look for", hints=["cutecc run --device cpu runs without checks"])
     for number in range(values["runs"]):
         yield EmulatorOptions.of(
             check=values["check"],
             schedule=values["schedule"] or SCHEDULES[number % len(SCHEDULES)],
             seed=values["seed"] + number,
             blocks=values["blocks"],
+            processes=values["processes"],
         )
 
 
-def _run(
+def _runs(
     subject: Subject,
-    arguments: Arguments,
+    sizes: dict[str, int],
     given: dict[str, Any],
-    options: EmulatorOptions,
+    tries: Sequence[EmulatorOptions],
     source: str,
     text_to_stderr: bool,
-) -> Emulation:
+) -> Iterator[_Run]:
+    """All runs at these sizes."""
+    from cutecc.trial.arguments import make_arguments
     from cutecc.trial.on_device import DeviceArguments, HostMemory
 
-    arguments.randomize(options.seed)
-    arguments.assign(given)
-    with HostMemory() as memory:
-        on_cpu = DeviceArguments(arguments, memory)
-        on_cpu.upload()
-        return emulate(subject.kernel, on_cpu.by_name, options, source=source, text_to_stderr=text_to_stderr)
+    arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=sizes)
+    for options in tries:
+        arguments.randomize(options.seed)
+        arguments.assign(given)
+        with HostMemory() as memory:
+            on_cpu = DeviceArguments(arguments, memory)
+            on_cpu.upload()
+            emulation = emulate(subject.kernel, on_cpu.by_name, options, source=source, text_to_stderr=text_to_stderr)
+        yield _Run(arguments.sizes, emulation)
 
 
-def _distinct(runs: Sequence[Emulation]) -> list[Finding]:
+def _distinct(runs: Sequence[_Run], *, is_sweep: bool) -> list[_Found]:
     """What was found, each the first time only."""
-    found: dict[tuple[object, ...], Finding] = {}
-    for finding in (finding for run in runs for finding in run.findings):
-        other = finding.other and finding.other.ptx_line
-        found.setdefault((finding.kind, finding.message, finding.place.ptx_line, other), finding)
+    found: dict[tuple[object, ...], _Found] = {}
+    for run in runs:
+        for finding in run.emulation.findings:
+            other = finding.other and finding.other.ptx_line
+            key = (finding.kind, finding.message, finding.place.ptx_line, other)
+            if key not in found:
+                found[key] = _Found(finding, reproduce(finding, run.sizes if is_sweep else None))
     return list(found.values())
 
 
-def _as_dict(
-    subject: Subject, arguments: Arguments, runs: Sequence[Emulation], found: Sequence[Finding]
-) -> dict[str, Any]:
+def _as_dict(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found]) -> dict[str, Any]:
     from cutecc.emulator.report import finding_dict
 
     return {
         "kernel": subject.name,
         "target": subject.target,
-        "sizes": arguments.sizes,
         "ok": not found,
-        "findings": [{**finding_dict(each), "reproduce": reproduce(each)} for each in found],
-        "runs": [{"seed": run.options.seed, **emulation_dict(run)} for run in runs],
+        "findings": [{**finding_dict(each.finding), "reproduce": each.command} for each in found],
+        "runs": [
+            {"sizes": run.sizes, "seed": run.emulation.options.seed, **emulation_dict(run.emulation)} for run in runs
+        ],
     }
 
 
-def _show(
-    subject: Subject, arguments: Arguments, runs: Sequence[Emulation], found: Sequence[Finding], *, quiet: bool
-) -> None:
-    from cutecc.emulator.report import describe_blocks, finding_lines
+def _show(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found], *, quiet: bool) -> None:
+    from cutecc.emulator.report import finding_lines
 
     width = shutil.get_terminal_size((120, 24)).columns
+    colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
     if not quiet:
-        sizes = ", ".join(f"{name}={value}" for name, value in arguments.sizes.items())
-        checked = ", ".join(sorted(runs[0].options.check))
-        click.echo(f"{subject.name} for {subject.target} on the CPU emulator{f': {sizes}' if sizes else ''}")
-        text = f"checked: {checked}; {describe_blocks(runs[0].launches)}{_orders(runs)}"
-        click.echo(textwrap.fill(text, width, subsequent_indent="  ", break_on_hyphens=False))
-    for finding in found:
-        if not quiet or finding is not found[0]:
+        for line in _head(subject, runs):
+            click.echo(textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False))
+    for each in found:
+        if not quiet or each is not found[0]:
             click.echo()
-        head, *rest = finding_lines(finding, width)
-        click.echo(click.style(head, fg="red", bold=True))
+        head, *rest = finding_lines(each.finding, width)
+        click.echo(click.style(head, fg="red", bold=True), color=colour)
         click.echo("\n".join(rest))
-        click.echo(f"  reproduce: {reproduce(finding)}")
+        click.echo(f"  reproduce: {each.command}")
     if not quiet:
         count = len(found)
         click.echo(f"\n{count} problem{'' if count == 1 else 's'} found" if count else "nothing found")
+
+
+def _head(subject: Subject, runs: Sequence[_Run]) -> Iterator[str]:
+    """What ran, and what was looked for."""
+    from cutecc.emulator.report import describe_blocks
+
+    by_sizes = {tuple(run.sizes.items()): run for run in runs}
+    sizes = "; ".join(", ".join(f"{name}={value}" for name, value in each) for each in by_sizes)
+    yield f"{subject.name} for {subject.target} on the CPU emulator{f': {sizes}' if sizes else ''}"
+    blocks = ", ".join(dict.fromkeys(describe_blocks(run.emulation.launches) for run in by_sizes.values()))
+    checked = ", ".join(sorted(runs[0].emulation.options.check))
+    yield f"checked: {checked}; {blocks}{_orders([run.emulation for run in runs])}"
 
 
 def _orders(runs: Sequence[Emulation]) -> str:
@@ -179,16 +214,20 @@ def _orders(runs: Sequence[Emulation]) -> str:
     return f"; {f'{len(runs)} runs, ' if len(runs) > 1 else ''}{schedules}, {seeds}"
 
 
-def reproduce(finding: Finding, command: Sequence[str] | None = None) -> str:
-    """The command line that finds it again: this one with its schedule and seed, and a single run."""
+def reproduce(finding: Finding, sizes: dict[str, int] | None = None, command: Sequence[str] | None = None) -> str:
+    """The command line that finds it again: this one with its schedule and seed, a single run, and these sizes if any
+    are given."""
     words = list(sys.argv[1:] if command is None else command)
+    changed = ("--schedule", "--seed", "--runs", *(() if sizes is None else ("--size",)))
     kept: list[str] = []
     skip = False
     for word in words:
         if skip:
             skip = False
-        elif word in ("--schedule", "--seed", "--runs"):
+        elif word in changed:
             skip = True
-        elif not word.startswith(("--schedule=", "--seed=", "--runs=")) and word not in ("--json", "-q", "--quiet"):
+        elif word.partition("=")[0] not in changed and word not in ("--json", "-q", "--quiet"):
             kept.append(word)
+    if sizes:
+        kept += ["--size", ",".join(f"{name}={value}" for name, value in sizes.items())]
     return shlex.join(["cutecc", *kept, "--schedule", finding.schedule, "--seed", str(finding.seed)])

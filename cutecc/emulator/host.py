@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cutecc.runtime.program.evaluation import StatusError
 
 Progress = Callable[[str, int, int], None]
-"""Told the kernel, how many of its blocks have run, and how many will."""
+"""Told the kernel, how many of its blocks have run (0 before the first), and how many will."""
 
 _INVALID_CLUSTER, _NOT_SUPPORTED = 912, 801
 _STATUS_TEXTS = {

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from cutecc.errors import EmulatorError, UsageError
+from cutecc.errors import UsageError
 from cutecc.runtime.launch import Launch
 
 Dim3 = tuple[int, int, int]
@@ -110,10 +110,10 @@ class EmulatorOptions:
         return cls(
             read_checks(check),
             read_schedule(schedule or "round-robin"),
-            _seed(seed),
+            _number(seed, 0, "a seed"),
             None if blocks is None else BlockSample.parse(blocks),
             bool(counters),
-            processes,
+            None if processes is None else _number(processes, 1, "the number of processes"),
         )
 
     @property
@@ -128,10 +128,12 @@ def read_checks(value: Checks) -> frozenset[str]:
         return frozenset()
     from cutecc.emulator.checks.selection import parse_checks
 
-    try:
-        return frozenset(parse_checks("all" if value is True else value if isinstance(value, str) else ",".join(value)))
-    except EmulatorError as error:
-        raise UsageError(error.message, hints=error.hints) from None
+    if value is True or isinstance(value, str):
+        return frozenset(parse_checks(value))
+    names: list[Any] = list(value) if isinstance(value, Iterable) else [value]
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise UsageError(f"check is True or names, not {wrong[0]!r}", hints=['for example check="races,bounds"'])
+    return frozenset(parse_checks(",".join(names)))
 
 
 def read_schedule(name: str) -> Schedule:
@@ -185,9 +187,9 @@ def _spread(count: int, total: int, size: int, grid: Dim3, cluster: Dim3) -> Ite
     return [linear((x * cluster[0], y * cluster[1], z * cluster[2]), grid) for x, y, z in firsts]
 
 
-def _seed(value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
-        raise UsageError(f"a seed is a number from 0 on, not {value!r}")
+def _number(value: Any, least: int, what: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise UsageError(f"{what} is a number from {least} on, not {value!r}")
     return int(value)
 
 

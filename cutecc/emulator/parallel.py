@@ -22,8 +22,7 @@ import numpy as np
 
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.launch import BlocksRun, load_program, run_blocks
-from cutecc.emulator.memory.allocations import Allocation, merged
-from cutecc.emulator.memory.elements import Elements
+from cutecc.emulator.memory.allocations import Allocation, elements_of, merged
 from cutecc.emulator.options import Dim3, EmulatorOptions, cluster_of, index_of, is_cooperative
 from cutecc.errors import EmulatorError
 from cutecc.pool import WorkerPool
@@ -125,6 +124,7 @@ class _Whole:
         self._total = total
         self._progress = progress
         self._places: dict[tuple[object, ...], int] = {}
+        self._tell()
 
     @property
     def is_stuck(self) -> bool:
@@ -142,6 +142,9 @@ class _Whole:
                 self.result.counters = part.counters
             else:
                 self.result.counters.add(part.counters)
+        self._tell()
+
+    def _tell(self) -> None:
         if self._progress is not None:
             self._progress(self.result.blocks, self._total)
 
@@ -207,7 +210,7 @@ def _map(path: str, size: int) -> Any:
 @contextlib.contextmanager
 def _shared(allocations: Sequence[Allocation]) -> Generator[SharedMemory | None]:
     """The allocations in a file for the time of the block, copied back at its end; `None` where that cannot be."""
-    if not all(isinstance(getattr(each.describe, "__self__", None), Elements) for each in allocations):
+    if not all(elements_of(each) for each in allocations):
         # Of a bare pointer it is all that is mapped around it.
         yield None
         return

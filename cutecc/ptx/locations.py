@@ -60,4 +60,6 @@ class LineTable:
         # Line 0 is code that belongs to no line.
         if line == 0 or file not in self._files:
             return None
-        return SourceLocation(self._files[file], line, column or None)
+        name = self._files[file]
+        # The DSL counts columns from 0, as Python's `ast` does.
+        return SourceLocation(name, line, column + 1 if name.endswith(".py") else column or None)

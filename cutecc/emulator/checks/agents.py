@@ -65,6 +65,7 @@ class Agents:
             slot = int(threads[0]) // clocks.agents_per_block
             column = self._columns.get(slot, 0)
             self._columns[slot] = (column + 1) % ASYNCHRONOUS
+            clocks.starters[slot, column] = int(threads[0]) % clocks.agents_per_block >> 5
             number = int(clocks.serials[slot]) << clocks.shift | clocks.agents_per_block + column
             numbers, views = np.array([number]), np.array([clocks.spawn(threads)])
             self.bursts[number] = self._burst_of(operation, int(threads[0]))

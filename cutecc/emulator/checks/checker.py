@@ -24,7 +24,7 @@ from cutecc.emulator.checks.order import WEAK, fences_threads, strength
 from cutecc.emulator.checks.races import Access, Races
 from cutecc.emulator.checks.reports import Reports, merge_findings
 from cutecc.emulator.checks.selection import CheckName, parse_checks
-from cutecc.emulator.checks.shadow import Shadow
+from cutecc.emulator.checks.shadow import SharedShadow
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Checker", "make_checker", "parse_checks"]
 
-_SHARED_COLUMNS = 4
 _PHASES = 8
 """Phases of a barrier that threads may still come from; clocks of older ones are forgotten."""
 _GROUPS = 1 << 14
@@ -71,8 +70,8 @@ class Checker(Watch):
         self._locations = Locations(self.clocks)
         self._released: dict[Hashable, Clock] = {}
         self._groups: deque[Hashable] = deque()
-        self._shared = Shadow(memory.shared.size, _SHARED_COLUMNS)
-        self._shared.threads_of_one_block = machine.shape.cluster == (1, 1, 1)
+        in_clusters = machine.shape.cluster != (1, 1, 1)
+        self._shared = SharedShadow(memory.shared.size, self.clocks, memory.shared_stride, in_clusters)
         self._local = LocalMemory(program.local_bytes) if "initialisation" in which else None
         self._exits = Exits(self.clocks, memory.shared_stride) if "races" in which else None
         self._numbers: WeakKeyDictionary[Gang, NDArray[np.int64]] = WeakKeyDictionary()
@@ -91,7 +90,7 @@ class Checker(Watch):
             self._agents.bursts,
         )
         self._remembers_shared = bool({"races", "proxies", "initialisation"} & which)
-        history.map(memory.allocations, len(program.module_image))
+        history.map(memory.allocations, len(program.module_image), self.clocks)
 
     def _number(self, gang: Gang) -> NDArray[np.int64]:
         """The threads' numbers with serials, shape `(warps, 32)`."""

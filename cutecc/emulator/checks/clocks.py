@@ -97,6 +97,8 @@ class Clocks:
         """Of each view's block."""
         self.views: list[_View | None] = []
         self._births = 0
+        self.starters = np.zeros((slots, ASYNCHRONOUS), np.int32)
+        """The warp, in its block, that started the operation of each asynchronous column."""
         self.roots: list[Numbers] = [self.view_of]
         """Arrays of views that are in use."""
         self._free: list[int] = []
@@ -291,6 +293,11 @@ class Clocks:
 
     def is_thread(self, agent: int) -> bool:
         return agent & (self.stride - 1) < self.agents_per_block
+
+    def warp_of_operation(self, agent: int) -> int:
+        """The warp, in its block, that started an asynchronous operation of a resident block."""
+        slot = (agent >> self.shift) - int(self.serials[0])
+        return int(self.starters[slot, (agent & (self.stride - 1)) - self.agents_per_block])
 
     def is_asynchronous(self, agents: Numbers) -> NDArray[np.bool_]:
         """Whether they access memory through the async proxy: `cp.async` copies do not."""

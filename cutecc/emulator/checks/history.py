@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cutecc.emulator.checks.shadow import Shadow
+from cutecc.emulator.checks.clocks import Clocks
+from cutecc.emulator.checks.shadow import GlobalShadow, Shadow
 from cutecc.emulator.machine.block import Block, Index3
 from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.spaces import MODULE_APERTURE
-
-_GLOBAL_COLUMNS = 2
 
 
 class History:
@@ -28,6 +27,8 @@ class History:
         self._bases: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._ends: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._shadows: list[Shadow | None] = []
+        self._shift = self._warps = 0
+        """Of agents' numbers, and of a block: the same in all machines of a launch."""
 
     def start_block(self, block: Block) -> int:
         """Gives a block its serial number."""
@@ -44,10 +45,11 @@ class History:
         """The operations of accesses."""
         return self._operations[events]
 
-    def map(self, allocations: Sequence[Allocation], module_bytes: int) -> None:
+    def map(self, allocations: Sequence[Allocation], module_bytes: int, clocks: Clocks) -> None:
         """Say which global memory there is. Allocations may overlap. What is known already is kept."""
         if self._shadows:
             return
+        self._shift, self._warps = clocks.shift, clocks.agents_per_block // 32
         spans: list[tuple[int, int]] = []
         for each in sorted((each for each in allocations if each.size), key=lambda each: each.base):
             if spans and each.base < spans[-1][1]:
@@ -78,7 +80,7 @@ class History:
     def _shadow(self, number: int) -> Shadow:
         found = self._shadows[number]
         if found is None:
-            found = Shadow(int(self._ends[number] - self._bases[number]), _GLOBAL_COLUMNS)
-            found.threads_of_one_block = False
+            size = int(self._ends[number] - self._bases[number])
+            found = GlobalShadow(size, self._shift, self._warps)
             self._shadows[number] = found
         return found

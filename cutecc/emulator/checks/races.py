@@ -11,7 +11,8 @@ What counts as ordered, beside what `clocks` says:
   that they start by one instruction: whole warps start one that is the same for all of them.
 
 Of what was read not every reader is remembered (`shadow`), so a race of a write with an earlier read can be missed
-where many threads read the same byte and most of them are ordered before the write. A race that is reported is one.
+where several lanes of a warp read the same byte of shared memory and most of them are ordered before the write, or
+several threads of a block the same byte of global memory. A race that is reported is one.
 """
 
 from __future__ import annotations
@@ -135,13 +136,12 @@ class Races:
                 self._uninitialised(writers, access)
         if access.kind == "read":
             if self._races:
-                shadow.was_read = True
-                columns = shadow.column(access.agents, self._clocks.shift)
-                shadow.readers[granules * shadow.columns + columns[:, None]] = stamps[:, None]
+                shadow.remember_reads(granules, access.agents, event)
             return
-        if self._races and shadow.was_read:
-            at = (granules * shadow.columns)[..., None] + np.arange(shadow.columns)
-            self._compare(shadow, shadow.readers[at].reshape(len(granules), -1), access, "read")
+        if self._races:
+            readers = shadow.reads(granules, self._clocks.floor(access.views) if shadow.thread_planes else 0)
+            if readers is not None:
+                self._compare(shadow, readers, access, "read")
         if strong:
             if shadow.atomics is None:
                 shadow.atomics = np.zeros_like(shadow.writers)

@@ -19,7 +19,7 @@ _WORD = 4
 _WIDTH = BANKS * _WORD
 _LANES = np.arange(WARP)
 _SHIFT = 40
-"""Bits of a word's number: room for all windows of a machine."""
+"""Bits of an element's number: room for all windows of a machine."""
 
 
 def count_wavefronts(
@@ -28,20 +28,25 @@ def count_wavefronts(
     """Requests, wavefronts, and the wavefronts that the same requests would take without bank conflicts.
 
     `addresses` and `mask` have the shape `(warps, 32)`; each thread accesses `size` bytes, a power of two, at a
-    multiple of `size`. Threads that update the same word atomically do so one after another. Without `merge`, parts of
+    multiple of `size`. With `atomic`, threads at the same word are served one after another. Without `merge`, parts of
     a warp are never served together: `ldmatrix` serves 8 rows at a time.
     """
     addresses = addresses.astype(np.int64)
     groups = _groups(addresses, mask, size, merge and not atomic)
-    words = max(1, size // _WORD)
-    keys = ((groups << _SHIFT) + addresses // _WORD)[mask]
-    if words > 1:
-        keys = (keys[:, None] + np.arange(words)).reshape(-1)
-    if not atomic:
-        keys = np.unique(keys)
-    slots = (keys >> _SHIFT) * BANKS + keys % BANKS
+    # Accesses are aligned, so those of several words fill the same banks or none in common.
+    width = max(size, _WORD)
+    elements = addresses // width
+    columns = _WIDTH // width
+    slots = groups * columns + elements % columns
+    if not mask.all():
+        groups, elements, slots = groups[mask], elements[mask], slots[mask]
     parts = max(1, size * WARP // _WIDTH)
-    taken = np.bincount(slots, minlength=len(mask) * parts * BANKS).reshape(-1, BANKS).max(axis=1)
+    most = len(mask) * parts * columns
+    taken = np.bincount(slots.reshape(-1), minlength=most)
+    if not atomic and taken.max() > 1:
+        _, first = np.unique(((groups << _SHIFT) + elements).reshape(-1), return_index=True)
+        taken = np.bincount(slots.reshape(-1)[first], minlength=most)
+    taken = taken.reshape(-1, columns).max(axis=1)
     return int(np.count_nonzero(mask.any(axis=1))), int(taken.sum()), int(np.count_nonzero(taken))
 
 

@@ -27,6 +27,8 @@ class InstructionCounts:
     """The line of Python, `None` when the PTX does not say."""
     kind: InstructionClass
     counts: Counts = field(default_factory=Counts)
+    is_used: bool = True
+    """Whether anything reads its result. The assembler makes `red` of an `atom` whose result nothing reads."""
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -13,18 +13,18 @@ _NOWHERE = np.uint64(2**64 - 1)
 
 
 def count_sectors(addresses: Array, mask: Mask, size: int) -> tuple[int, int, int]:
-    """Requests, sectors, and the fewest sectors that would hold the same bytes.
+    """Requests, sectors, and the sectors that the requests would touch if their threads accessed bytes side by side.
 
     `addresses` and `mask` have the shape `(warps, 32)`; each thread accesses `size` bytes, a power of two, at a
-    multiple of `size`. Every warp with a thread in `mask` makes one request.
+    multiple of `size`. Every warp with a thread in `mask` makes one request. Threads with the same address may touch
+    fewer sectors than side by side; then it is those.
     """
-    unit = min(size, SECTOR)
-    elements = np.where(mask, addresses.astype(np.uint64) // np.uint64(unit), _NOWHERE)
-    elements.sort(axis=1)
-    fewest = -(-_distinct(elements) * unit // SECTOR)
-    sectors = np.where(elements == _NOWHERE, _NOWHERE, elements // np.uint64(SECTOR // unit))
-    each = max(1, size // SECTOR)
-    return int(np.count_nonzero(fewest)), int(_distinct(sectors).sum()) * each, int(fewest.sum()) * each
+    sectors = np.where(mask, addresses.astype(np.uint64) // np.uint64(SECTOR), _NOWHERE)
+    if (sectors[:, 1:] < sectors[:, :-1]).any():
+        sectors.sort(axis=1)
+    touched = _distinct(sectors) * max(1, size // SECTOR)
+    side_by_side = -(-np.count_nonzero(mask, axis=1) * size // SECTOR)
+    return int(np.count_nonzero(touched)), int(touched.sum()), int(np.minimum(touched, side_by_side).sum())
 
 
 def _distinct(ascending: Array) -> Array:

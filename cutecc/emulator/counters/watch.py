@@ -14,7 +14,7 @@ from cutecc.emulator.counters.counts import Counts
 from cutecc.emulator.counters.sectors import count_sectors
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
-from cutecc.ptx.syntax import Not
+from cutecc.ptx.syntax import Immediate, Not
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation, Reader
@@ -35,6 +35,7 @@ class CounterWatch(Watch):
         self._program = program
         self._counts: list[Counts | None] = [None] * len(program.operations)
         self._widths: list[int] = [_written_width(operation) for operation in program.operations]
+        self._increments = [_is_increment(operation) for operation in program.operations]
         self._guards: list[Reader | None] = [_guard(operation) for operation in program.operations]
         self._copies: dict[int, CopyRequest] = {}
         self._mask: Mask | None = None
@@ -95,7 +96,8 @@ class CounterWatch(Watch):
             _add_sectors(counts, count_sectors(addresses, mask, size))
         elif space == "shared":
             merge = operation.instruction.opcode not in _OF_WHOLE_ROWS
-            found = count_wavefronts(addresses, mask, size, atomic=kind == "atomic", merge=merge)
+            atomic = kind == "atomic" and not self._increments[operation.index]
+            found = count_wavefronts(addresses, mask, size, atomic=atomic, merge=merge)
             _add_wavefronts(counts, found)
 
     def asynchronous_access(
@@ -117,6 +119,19 @@ def _written_width(operation: Operation) -> int:
     if form.opcode not in ("ld", "ldu") or not vector or form.type not in DTYPES:
         return 0
     return int(vector[1:]) * DTYPES[form.type].itemsize
+
+
+def _is_increment(operation: Operation) -> bool:
+    """Whether it adds 1 to shared memory and nothing reads the result: hardware adds the threads of a word at once."""
+    form = operation.form
+    if form.opcode not in ("atom", "red") or not form.has("add") or form.type not in ("u32", "s32"):
+        return False
+    return operation.operands[-1] == Immediate("integer", 1) and not _is_used(operation)
+
+
+def _is_used(operation: Operation) -> bool:
+    """Whether anything reads the result of an `atom`."""
+    return operation.form.opcode == "atom" and operation.is_used(operation.operands[0])
 
 
 def _guard(operation: Operation) -> Reader | None:
@@ -153,4 +168,5 @@ def _finished(kernel: str, operation: Operation, counts: Counts) -> InstructionC
         counts.matrix_operations = counts.warps // together
         counts.matrix_flops = counts.matrix_operations * work
     place = written.line, written.location
-    return InstructionCounts(kernel, operation.index, str(form), written.text, *place, class_of(form), counts)
+    is_used = form.opcode != "atom" or _is_used(operation)
+    return InstructionCounts(kernel, operation.index, str(form), written.text, *place, class_of(form), counts, is_used)

@@ -22,15 +22,21 @@ ALL_THREADS: Final = np.uint32(0xFFFFFFFF)
 
 def aligned(operation: Operation, execute: Callable[[Gang, Lanes], Waiting | None]) -> Step:
     """A step that executes warps of which all threads are there, and has the threads of the others wait."""
-    what = f"all threads of the warp to execute {operation.form}"
+    all_of_it = f"all threads of the warp to execute {operation.form}"
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
-        waiting = gang.together(lanes, ALL_THREADS, what)
+        waiting = gang.together(lanes, ALL_THREADS, all_of_it)
         if waiting is None:
             return execute(gang, lanes)
         there = lanes.only(~waiting.mask)
         later = execute(gang, there) if there.any() else None
-        return waiting if later is None else Waiting(waiting.mask | later.mask, later.what)
+        if later is None:
+            return waiting
+
+        def what(row: int) -> str:
+            return (later if later.mask[row].any() else waiting).what(row)
+
+        return Waiting(waiting.mask | later.mask, what)
 
     return step
 

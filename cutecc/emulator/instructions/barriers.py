@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
 
-ALL_THREADS: Final = np.uint32(0xFFFFFFFF)
+_WAITING: Final = "waiting at bar.warp.sync"
+"""In `Gang.state`, while any thread waits: the member mask by which it does, or one of the next two."""
+_OTHERS: Final = "the other threads of its warp at bar.warp.sync"
+_NOWHERE: Final = -1
+_FREE: Final = -2
+"""All have come, some of them by another instruction; it has yet to go on."""
 
 
 @instruction("bar.warp.sync")
@@ -29,21 +34,47 @@ def warp_sync(operation: Operation) -> Step:
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         named = np.broadcast_to(members(gang), gang.shape)
-        waiting = gang.together(lanes, named, "the other threads of its warp at bar.warp.sync")
-        if waiting is not None:
-            lanes = lanes.only(~waiting.mask)
-            if not lanes.any():
-                return waiting
-        watch = gang.machine.watch
-        if watch.listens:
-            groups = list(_warps(gang, lanes, named))
-            for key, part in groups:
-                watch.release(gang, part, operation, key)
-            for key, part in groups:
-                watch.acquire(gang, part, operation, key)
-        return waiting
+        if gang.together(lanes, named, _OTHERS) is None and _WAITING not in gang.state:
+            _synchronise_warps(operation, gang, lanes, named)
+            return None
+        return _come_apart(operation, gang, lanes, named)
 
     return step
+
+
+def _come_apart(operation: Operation, gang: Gang, lanes: Lanes, named: Array) -> Waiting | None:
+    """Threads of a warp come to a `bar.warp.sync`, others of its members perhaps to another one, or look again."""
+    waiting = gang.state.setdefault(_WAITING, np.full(gang.shape, _NOWHERE))
+    new = lanes.mask & (waiting == _NOWHERE)
+    waiting = np.where(new, named.astype(np.int64), waiting)
+    bits = np.arange(WARP)
+    for row in gang.rows(lanes):
+        for mask in np.unique(waiting[row][lanes.mask[row] & (waiting[row] >= 0)]).tolist():
+            there = waiting[row] == mask
+            if (gang.alive[row] & (mask >> bits & 1).astype(bool) & ~there).any():
+                continue
+            together = _lanes(gang, row, there)
+            _synchronise_warps(operation, gang, together, np.broadcast_to(np.uint32(mask), gang.shape))
+            waiting[row][there] = _FREE
+            if (there & ~lanes.mask[row]).any():
+                gang.machine.changed()
+    free = lanes.mask & (waiting == _FREE)
+    waiting[free] = _NOWHERE
+    gang.state[_WAITING] = waiting
+    if (waiting == _NOWHERE).all():
+        del gang.state[_WAITING]
+    rest = lanes.mask & ~free
+    return Waiting(rest, lambda row: _OTHERS) if rest.any() else None
+
+
+def _synchronise_warps(operation: Operation, gang: Gang, lanes: Lanes, named: Array) -> None:
+    watch = gang.machine.watch
+    if watch.listens:
+        groups = list(_warps(gang, lanes, named))
+        for key, part in groups:
+            watch.release(gang, part, operation, key)
+        for key, part in groups:
+            watch.acquire(gang, part, operation, key)
 
 
 def _warps(gang: Gang, lanes: Lanes, members: Array) -> Iterator[tuple[tuple[str, int, int, int], Lanes]]:
@@ -115,26 +146,25 @@ def _step(use: _Use) -> Step:
             if not rest.any():
                 return None
             if gatherings.join(gang, rest, use.operation, number):
-                return Waiting(rest, lambda: gatherings.describe(gang, rest, number))
+                return Waiting(rest, lambda row: gatherings.describe(gang, rest, number, row))
             lanes = Lanes(rest)
         for each in {int(each) for each in numbers[lanes.mask]} if number is None else (number,):
             gatherings.count(gang, each)
         waits = np.zeros(gang.shape, np.bool_)
-        late: Barrier | None = None
+        late: dict[int, Barrier] = {}
         for barriers, number, row, mask in _parts(gang, lanes, numbers):
             barrier = barriers[number]
             waiting = _arrive(use, gang, barrier, row, mask)
             if waiting.any():
                 waits[row] |= waiting
-                late = barrier
+                late[row] = barrier
         # What came last may have completed what others of this step wait for.
-        if late is not None:
+        if late:
             for barriers, number, row, mask in _parts(gang, Lanes(waits), numbers):
                 waits[row] &= ~_leave(use, gang, barriers[number], row, mask)
-        if late is None or not waits.any():
+        if not waits.any():
             return None
-        barrier = late
-        return Waiting(waits, lambda: barrier.describe())
+        return Waiting(waits, lambda row: late[row].describe())
 
     return step
 
@@ -251,6 +281,9 @@ def _check(use: _Use, gang: Gang, barrier: Barrier, row: int, new: Mask) -> None
         _report(use, gang, row, new, "barrier", "arrives without saying how many threads the barrier is for")
     if not barrier.has_arrivals:
         barrier.expected = expected
+    elif barrier.expected != expected and barrier.waits_for_all(expected) and barrier.waits_for_all(barrier.expected):
+        # With a count or without, the same threads are meant.
+        barrier.expected = None
     elif barrier.expected != expected:
         others = "all" if barrier.expected is None else str(barrier.expected)
         mine = "all" if expected is None else str(expected)

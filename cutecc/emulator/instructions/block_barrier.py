@@ -59,6 +59,10 @@ class Barrier:
     def is_used(self) -> bool:
         return bool(self.arrived or self.partly or self.waiting)
 
+    def waits_for_all(self, expected: int | None) -> bool:
+        """Whether a thread count is that of the whole block."""
+        return expected is None or expected == -(-self.block.threads // WARP) * WARP
+
     def is_waiting(self, warp: int) -> Mask:
         """Which threads of a warp have come, and not gone on."""
         found = self.waiting.get(warp)

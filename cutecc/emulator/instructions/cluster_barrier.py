@@ -109,7 +109,6 @@ def wait(operation: Operation) -> Step:
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         machine = gang.machine
         waiting = np.zeros(gang.shape, np.bool_)
-        late: ClusterBarrier | None = None
         for barrier, block, rows, mask in _parts(gang, lanes):
             arrivals, waits = barrier.counts(block)
             warps = gang.warp_numbers[rows, 0]
@@ -125,12 +124,9 @@ def wait(operation: Operation) -> Step:
                 machine.watch.acquire(gang, Lanes(_spread(gang, rows, free)), operation, key)
             waits[warps] += free
             waiting[rows] = mask & ~absent & ~free
-            if waiting[rows].any():
-                late = barrier
-        if late is None:
+        if not waiting.any():
             return None
-        barrier = late
-        return Waiting(waiting, lambda: barrier.describe(machine))
+        return Waiting(waiting, lambda row: _barrier_of(gang.blocks[row].cluster).describe(machine))
 
     return step
 

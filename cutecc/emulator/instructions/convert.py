@@ -1,7 +1,8 @@
 """Conversions between number types (PTX ISA, "cvt" and "cvt.pack").
 
 Integers from floats are clamped to their range; a NaN gives 0, or the integer with only the highest bit set where one
-of the two has 64 bits. A NaN result is the format's canonical one.
+of the two has 64 bits. A NaN result is the format's canonical one; from and to `f64` it keeps its sign and the upper
+bits of its payload, and becomes quiet.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.numbers.code import Body, Value
-from cutecc.emulator.numbers.formats import FORMATS, Mode, packed, packed_integer, unpacked
-from cutecc.emulator.numbers.real import clamped, flushed, is_nan, positive
+from cutecc.emulator.numbers.formats import FORMATS, Format, Mode, packed, packed_integer, unpacked
+from cutecc.emulator.numbers.real import canonical, clamped, flushed, positive
 
 _INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 _FLOATS = ("f16", "bf16", "f32", "f64")
@@ -102,40 +103,47 @@ def float_from_float(operation: Operation) -> Step:
     form = operation.form
     to, source = form.modifiers[-2:]
 
+    target = FORMATS[to]
+
     def body(a: Value) -> Value:
-        if form.has("ftz") and source == "f32":
-            a = flushed(a, FORMATS["f32"])
-        return converted(form, a, source, to)
+        bits = _rounded(form, a, source, to)
+        if form.has("sat"):
+            bits = clamped(bits, target)
+        return positive(bits, target) if form.has("relu") else bits
 
     return elementwise_step(operation, body, [to], [source], "rn")
 
 
-def converted(form: Form, a: Value, source: str, to: str) -> Value:
-    """The bits of one float as another, with what the form says."""
-    target = FORMATS[to]
-    bits = _rounded(form, a, source, to)
-    if form.has("sat"):
-        bits = clamped(bits, target)
-    if form.has("relu"):
-        bits = positive(bits, target)
-    return flushed(bits, target) if form.has("ftz") and to == "f32" else bits
-
-
 def _rounded(form: Form, a: Value, source: str, to: str) -> Value:
-    target = FORMATS[to]
+    """The bits of one float as another, before `.sat` and `.relu`. To `f16` (so an H200 has it) `.ftz` does nothing."""
+    target, wide = FORMATS[to], FORMATS["f64"]
     whole = _ROUND.get(form.one_of(*_ROUND))
+    flush = form.has("ftz") and to != "f16"
+    if (source, to) == ("bf16", "f32"):
+        a, source = a.resize("i32") << 16, "f32"
+        if not flush:
+            return a
+    if flush and source == "f32":
+        a = canonical(flushed(a, FORMATS["f32"]), FORMATS["f32"])
     if source == to and not whole:
         return a
-    if (source, to) == ("bf16", "f32") and not whole:
-        return a.resize("i32") << 16
     value = unpacked(a, FORMATS[source])
     if whole:
         value = a.code.call(whole, "double", value)
     if to == "f64":
-        return value.bits()
-    mode = cast(Mode, form.one_of("rna", "rn", "rz", "rm", "rp", default="rn"))
-    finite = form.has("satfinite")
-    return packed(value, target, mode, finite).resize(f"i{target.width}")
+        return value.is_nan().then(value.bits() | wide.quiet, value.bits())
+    mode = cast(Mode, form.one_of("rn", "rz", "rm", "rp", default="rn"))
+    bits = packed(value, target, mode, form.has("satfinite"), flush)
+    if source == "f64":
+        bits = value.is_nan().then(_payload_of_double(a, target), bits)
+    return bits.resize(f"i{target.width}")
+
+
+def _payload_of_double(a: Value, target: Format) -> Value:
+    """A NaN in `f64` as one in another format: its sign and the upper bits of its payload, made quiet."""
+    wide = FORMATS["f64"]
+    payload = (a & (wide.quiet * 2 - 1)) >> (wide.mantissa - target.mantissa)
+    return ((a >> (wide.width - 1)) << (target.width - 1)) | payload | target.infinity | target.quiet
 
 
 @elementwise("cvt.rna.tf32.f32", "b32", "f32")
@@ -146,15 +154,13 @@ def tf32_away(form: Form) -> Body:
 
 @elementwise("cvt.{rn,rz,rna}.relu?.satfinite?.relu?.tf32.f32", "b32", "f32", "rn")
 def tf32(form: Form) -> Body:
-    """The low 13 bits of the result are 0; a NaN is `0x7fffffff`."""
+    """The low 13 bits of the result are 0, of a NaN too."""
     format_ = FORMATS["tf32"]
 
     def body(a: Value) -> Value:
         mode = cast(Mode, form.modifiers[0])
         bits = packed(unpacked(a, FORMATS["f32"]), format_, mode, form.has("satfinite")).resize("i32") << 13
-        if form.has("relu"):
-            bits = bits.most(0, signed=True)
-        return is_nan(a, FORMATS["f32"]).then(0x7FFFFFFF, bits)
+        return bits.most(0, signed=True) if form.has("relu") else bits
 
     return body
 

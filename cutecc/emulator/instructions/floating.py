@@ -1,14 +1,21 @@
 """Floating-point arithmetic of `f32` and `f64` (PTX ISA, "Floating Point Instructions").
 
-A NaN result is `0x7fffffff` in `f32`; `f64` keeps the payload of an operand. What the manual calls approximate is
-rounded to nearest here, from a result in `f64`: within the manual's bounds, and not always what hardware gives. The
-bounds: `rcp` 1 ulp, `div.approx` and `div.full` 2 ulp, `rsqrt` 2^-22.9, `sqrt` 2^-23, `ex2` 2^-22.5 and `tanh` 2^-11
-relative, `lg2` 2^-22, `sin` and `cos` 2^-20.5 absolute.
+A NaN result is `0x7fffffff` in `f32`; `f64` keeps the payload of an operand. `.ftz` makes zeros of results that are
+below the least normal number before the exponent limits their rounding. 
+What the manual calls approximate is rounded to nearest here, from a result in `f64` (of `tanh` see its function): within
+the manual's bounds, and not always what hardware gives. How far from exact the manual allows, and how far an H200 was:
+
+| | manual | H200 |
+|---|---|---|
+| `rcp`, `div.approx`, `div.full` | 1, 2, 2 ulp | 0.9, 1.5, 1.5 ulp |
+| `sqrt`, `rsqrt`, `ex2`, `tanh`, relative | 2^-23, 2^-22.9, 2^-22.5, 2^-11 | 2^-23.3, 2^-23.2, 2^-22.8, 2^-16.7 |
+| `lg2`, absolute in (0.5, 2), else relative | 2^-22 | LG2IN, LG2OUT |
+| `sin`, `cos`, absolute in ±2π, ±100π | 2^-20.5, 2^-14.7 | SINA, SINB |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cutecc.emulator.instructions.elementwise import elementwise, elementwise_step
 from cutecc.emulator.instructions.form import Form
@@ -24,21 +31,34 @@ from cutecc.emulator.numbers.real import (
     extreme,
     flushed,
     in_double,
+    is_nan,
     magnitude,
     wide_result,
 )
 
 _F32, _F64 = FORMATS["f32"], FORMATS["f64"]
 _ROUND = "{rn,rz,rm,rp}"
+_LEAST_SCALED = (127 - 126 + 64) << 23
+"""The bits of 2^64 times the least normal `float`."""
 
 
-def single(form: Form, compute: Compute) -> Compute:
-    """A body on `f32` bits of a function of `float`s, with the form's `.ftz` and `.sat`."""
+def single(form: Form, compute: Compute, scales: Sequence[int] = ()) -> Compute:
+    """A body on `f32` bits of a function of `float`s, with the form's `.ftz` and `.sat`.
+
+    Where a result near the least normal number can be inexact, `scales` are the powers of two by which the operands
+    are multiplied to get 2^64 times the result: it tells whether the result is to be flushed.
+    """
 
     def body(*operands: Value) -> Value:
-        if form.has("ftz"):
-            operands = tuple(flushed(each, _F32) for each in operands)
-        return finished(form, compute_one(compute, [each.float() for each in operands]))
+        if not form.has("ftz"):
+            return finished(form, compute_one(compute, [each.float() for each in operands]))
+        values = [flushed(each, _F32).float() for each in operands]
+        bits = finished(form, compute_one(compute, values))
+        if scales:
+            large = [each.fmul(each.real(2.0**scale)) for each, scale in zip(values, scales, strict=True)]
+            scaled = magnitude(compute_one(compute, large).bits(), _F32)
+            bits = scaled.below(_LEAST_SCALED).then(bits & (1 << 31), bits)
+        return bits
 
     return body
 
@@ -50,12 +70,12 @@ def finished(form: Form, value: Value) -> Value:
     return flushed(bits, _F32) if form.has("ftz") else bits
 
 
-def double(compute: Compute) -> Body:
-    """A body on `f64` bits of a function of `double`s."""
+def double(compute: Compute, first: int = 0) -> Body:
+    """A body on `f64` bits of a function of `double`s; of several NaNs the first from operand `first` on counts."""
 
     def body(*operands: Value) -> Value:
         values = [each.float() for each in operands]
-        return wide_result(compute_one(compute, values), *values)
+        return wide_result(compute_one(compute, values), *values[first:], *values[:first])
 
     return body
 
@@ -78,32 +98,37 @@ for _opcode in _BINARY:
 
     @elementwise(f"{_opcode}.{_ROUND}?.ftz?.sat?.f32")
     def binary(form: Form) -> Body:
-        return single(form, _BINARY[form.opcode])
+        return _sum_or_product(form)
 
     @elementwise(f"{_opcode}.{_ROUND}?.ftz?.f32x2")
     def binary_pair(form: Form) -> Body:
-        return halves(single(form, _BINARY[form.opcode]))
+        return halves(_sum_or_product(form))
 
     @elementwise(f"{_opcode}.{_ROUND}?.f64")
     def binary_double(form: Form) -> Body:
-        return double(_BINARY[form.opcode])
+        return double(_BINARY[form.opcode], first=1)
+
+
+def _sum_or_product(form: Form) -> Compute:
+    # Sums that small are exact.
+    return single(form, _BINARY[form.opcode], (32, 32) if form.opcode == "mul" else ())
 
 
 @elementwise(f"fma.{_ROUND}.ftz?.sat?.f32", operands="T T T")
 @elementwise(f"mad.{_ROUND}?.ftz?.sat?.f32", operands="T T T")
-def fma(form: Form) -> Body:
-    return single(form, lambda a, b, c: a.fma(b, c))
+def fma(form: Form) -> Compute:
+    return single(form, lambda a, b, c: a.fma(b, c), (32, 32, 64))
 
 
 @elementwise(f"fma.{_ROUND}.ftz?.f32x2", operands="T T T")
 def fma_pair(form: Form) -> Body:
-    return halves(single(form, lambda a, b, c: a.fma(b, c)))
+    return halves(fma(form))
 
 
 @elementwise(f"fma.{_ROUND}.f64", operands="T T T")
 @elementwise(f"mad.{_ROUND}?.f64", operands="T T T")
 def fma_double(form: Form) -> Body:
-    return double(lambda a, b, c: a.fma(b, c))
+    return double(lambda a, b, c: a.fma(b, c), first=1)
 
 
 @elementwise(f"add.{_ROUND}?.sat?.f32.{{f16,bf16}}", "f32", "T f32")
@@ -137,14 +162,17 @@ def negative(form: Form) -> Body:
     return lambda a: canonical((flushed(a, _F32) if form.has("ftz") else a) ^ (1 << 31), _F32)
 
 
+# A NaN keeps its sign and becomes quiet: so an H200 has it.
+
+
 @elementwise("abs.f64", operands="T")
 def absolute_double(form: Form) -> Body:
-    return lambda a: magnitude(a, _F64)
+    return lambda a: is_nan(a, _F64).then(a | _F64.quiet, magnitude(a, _F64))
 
 
 @elementwise("neg.f64", operands="T")
 def negative_double(form: Form) -> Body:
-    return lambda a: a ^ (1 << 63)
+    return lambda a: is_nan(a, _F64).then(a | _F64.quiet, a ^ (1 << 63))
 
 
 @elementwise("copysign.{f32,f64}")
@@ -181,6 +209,7 @@ def choice(form: Form, format_: Format) -> Compute:
 
 @elementwise("testp.{finite,infinite,number,notanumber,normal,subnormal}.{f32,f64}", "pred", "T")
 def testp(form: Form) -> Body:
+    """A zero is normal: so an H200 has it."""
     format_ = FORMATS[form.type]
 
     def body(a: Value) -> Value:
@@ -191,7 +220,7 @@ def testp(form: Form) -> Body:
             "infinite": lambda: size.same(format_.infinity),
             "number": lambda: size.at_most(format_.infinity),
             "notanumber": lambda: size.above(format_.infinity),
-            "normal": lambda: (size - least).below(format_.infinity - least),
+            "normal": lambda: (size - least).below(format_.infinity - least) | size.same(0),
             "subnormal": lambda: (size - 1).below(least - 1),
         }[form.modifiers[0]]()
 
@@ -204,7 +233,7 @@ def testp(form: Form) -> Body:
 @elementwise(f"div.{_ROUND}.ftz?.f32")
 @elementwise("div.full.ftz?.f32")
 def div(form: Form) -> Body:
-    return single(form, lambda a, b: a.fdiv(b))
+    return single(form, lambda a, b: a.fdiv(b), (64, 0))
 
 
 @elementwise("div.approx.ftz?.f32")
@@ -212,7 +241,8 @@ def div_approximate(form: Form) -> Body:
     """A divisor beyond 2^126 has the reciprocal 0."""
 
     def divide(a: Value, b: Value) -> Value:
-        huge = magnitude(b.bits(), _F32).above(0x7E800000)
+        size = magnitude(b.bits(), _F32)
+        huge = size.above(0x7E800000) & size.at_most(_F32.infinity)
         zero = (b.bits() & (1 << 31)).float()
         return huge.then(a.fmul(zero), a.fdiv(b))
 

@@ -90,17 +90,16 @@ class Gatherings:
             if self.waiting.pop(number, None) is not None:
                 gang.machine.changed()
 
-    def describe(self, gang: Gang, mask: Mask, number: int) -> str:
-        """What threads wait for, of the first block among them."""
+    def describe(self, gang: Gang, mask: Mask, number: int, row: int) -> str:
+        """What the threads of a row wait for."""
         found = self.waiting.get(number)
         come = mask if found is None else found.mask
-        first = int(np.logical_or.reduce(mask, axis=1).argmax())
-        barriers, rows = barriers_of(gang)[int(self.block_of[first])]
+        barriers, rows = barriers_of(gang)[int(self.block_of[row])]
         whole, partly = 0, dict[int, Mask]()
-        for row in rows:
-            if come[row].any() and (gang.alive[row] & ~come[row]).any():
-                partly[int(gang.warp_numbers[row, 0])] = come[row]
-            elif come[row].any():
+        for each in rows:
+            if come[each].any() and (gang.alive[each] & ~come[each]).any():
+                partly[int(gang.warp_numbers[each, 0])] = come[each]
+            elif come[each].any():
                 whole += 1
         return barriers[number].describe(whole, partly)
 

@@ -1,24 +1,24 @@
 """Arithmetic of `f16` and `bf16`, one or two in a register (PTX ISA, "Half Precision Floating Point Instructions").
 
 Computed in `double`, which holds sums and products of both exactly enough, and rounded once. A NaN result is `0x7fff`.
-`ex2` and `tanh` are rounded to nearest from `double`; the manual's bounds are 2^-9.9 (`ex2.f16`), 2^-7 (`ex2.bf16`),
-2^-10.987 (`tanh.f16`) and 2^-8 (`tanh.bf16`) relative.
+`ex2` and `tanh` are what an H200 gives, as far as measured: cut off, not rounded, from an approximation in `f32`. The
+manual's bounds are 2^-9.9 (`ex2.f16`), 2^-7 (`ex2.bf16`), 2^-10.987 (`tanh.f16`) and 2^-8 (`tanh.bf16`) relative.
 """
 
 from __future__ import annotations
+
+import math
 
 from cutecc.emulator.instructions.elementwise import elementwise
 from cutecc.emulator.instructions.floating import choice
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.numbers.code import Body, Compute, Value, compute_one
-from cutecc.emulator.numbers.formats import FORMATS, Format, add_to_odd
+from cutecc.emulator.numbers.formats import FORMATS, Format, Mode, add_to_odd
 from cutecc.emulator.numbers.functions import exp2, tanh
 from cutecc.emulator.numbers.packed import halves
 from cutecc.emulator.numbers.real import canonical, clamped, flushed, from_double, in_double, magnitude, positive
 
 _TYPES = "{f16,f16x2,bf16,bf16x2}"
-_OUT_OF_BOUNDS = 0xFFFF
-"""The NaN that says that a value was out of bounds of a tensor."""
 
 
 def format_of(form: Form) -> Format:
@@ -30,19 +30,20 @@ def each_half(form: Form, compute: Compute) -> Compute:
     return halves(compute) if form.type.endswith("x2") else compute
 
 
-def in_doubles(form: Form, compute: Compute) -> Compute:
+def in_doubles(form: Form, compute: Compute, mode: Mode = "rn") -> Compute:
     """A body of a function of `double`s, with the form's `.ftz`, `.sat` and `.relu`."""
     name, format_ = form.type.removesuffix("x2"), format_of(form)
+    flush = form.has("ftz")
 
     def body(*operands: Value) -> Value:
-        if form.has("ftz") and name == "f16":
+        if flush:
             operands = tuple(flushed(each, format_) for each in operands)
-        bits = from_double(compute_one(compute, [in_double(each, name) for each in operands]), name)
+        bits = from_double(compute_one(compute, [in_double(each, name) for each in operands]), name, mode, flush)
         if form.has("sat"):
             bits = clamped(bits, format_)
         if form.has("relu"):
             bits = positive(bits, format_)
-        return flushed(bits, format_) if form.has("ftz") and name == "f16" else bits
+        return bits
 
     return each_half(form, body)
 
@@ -62,22 +63,10 @@ def mul(form: Form) -> Body:
     return in_doubles(form, lambda a, b: a.fmul(b))
 
 
-@elementwise(f"fma.rn.ftz?.sat?.relu?.{_TYPES}", operands="T T T")
+@elementwise(f"fma.rn.{{oob,ftz}}?.sat?.relu?.{_TYPES}", operands="T T T")
 def fma(form: Form) -> Body:
+    """`.oob` is to give 0 for a NaN that says "out of bounds"; an H200 took none for one, 0x7fff and 0xffff neither."""
     return in_doubles(form, lambda a, b, c: add_to_odd(a.fmul(b), c))
-
-
-@elementwise(f"fma.rn.oob.relu?.{_TYPES}", operands="T T T")
-def fma_in_bounds(form: Form) -> Body:
-    """0 where a factor was out of bounds of its tensor."""
-    single = Form(form.opcode, (*form.modifiers[:-1], form.type.removesuffix("x2")))
-    compute = in_doubles(single, lambda a, b, c: add_to_odd(a.fmul(b), c))
-
-    def body(a: Value, b: Value, c: Value) -> Value:
-        result = compute_one(compute, [a, b, c])
-        return (a.same(_OUT_OF_BOUNDS) | b.same(_OUT_OF_BOUNDS)).then(0, result)
-
-    return each_half(form, body)
 
 
 @elementwise(f"abs.ftz?.{_TYPES}", operands="T")
@@ -103,9 +92,15 @@ def choose(form: Form) -> Body:
 
 @elementwise(f"ex2.approx.ftz?.{_TYPES}", operands="T")
 def ex2(form: Form) -> Body:
-    return in_doubles(form, exp2)
+    def compute(x: Value) -> Value:
+        limit = x.real(2.0 ** (format_of(form).bias + 1))
+        tiny = magnitude(x.bits(), FORMATS["f64"]).at_most((1023 - 24) << 52)
+        found = tiny.then(x.real(1.0), exp2(x).narrow().widen())
+        return found.compare("oge", limit).then(x.real(math.inf), found)
+
+    return in_doubles(form, compute, "rz")
 
 
 @elementwise(f"tanh.approx.{_TYPES}", operands="T")
 def hyperbolic_tangent(form: Form) -> Body:
-    return in_doubles(form, tanh)
+    return in_doubles(form, lambda x: tanh(x).narrow().widen(), "rz")

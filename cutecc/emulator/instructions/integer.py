@@ -257,7 +257,7 @@ def fns(form: Form) -> Body:
 def bfe(form: Form) -> Body:
     def body(a: Value, position: Value, length: Value) -> Value:
         width = a.width
-        start, size = (position & 0xFF).resize(a.type), (length & 0xFF).resize(a.type)
+        start, size = _field(a, position, length)
         cut = width - size.most(1).least(width)
         if is_signed(form):
             field = (a.sign_shift(start.least(width - 1)) << cut).sign_shift(cut)
@@ -272,7 +272,7 @@ def bfe(form: Form) -> Body:
 def bfi(form: Form) -> Body:
     def body(a: Value, b: Value, position: Value, length: Value) -> Value:
         width = a.width
-        start, size = (position & 0xFF).resize(a.type), (length & 0xFF).resize(a.type)
+        start, size = _field(a, position, length)
         ones = size.same(0).then(0, a.constant(-1) >> (width - size.most(1).least(width)))
         shift = start.least(width - 1)
         inside = start.below(width).then(ones << shift, a.constant(0))
@@ -281,16 +281,23 @@ def bfi(form: Form) -> Body:
     return body
 
 
+def _field(a: Value, position: Value, length: Value) -> tuple[Value, Value]:
+    """First bit and number of bits: of 32 bits their low bytes count, of 64 bits all of them (so an H200 has it)."""
+    if a.width == 32:
+        position, length = position & 0xFF, length & 0xFF
+    return position.resize(a.type), length.resize(a.type)
+
+
 @elementwise("bmsk.{clamp,wrap}.b32", operands="u32 u32")
 def bmsk(form: Form) -> Body:
+    """`b` ones from bit `a` on; what goes past the top is cut off. `.wrap` takes both modulo 32."""
+
     def body(a: Value, b: Value) -> Value:
-        start = a & 31
-        end = start + (b & 31)
-        above = a.constant(-1) << (end & 31)
-        if form.has("wrap"):
-            return (a.constant(-1) << start) & ~end.below(32).then(above, a.constant(-1))
-        above = (end.below(32) & b.below(32)).then(above, a.constant(0))
-        return a.below(32).then((a.constant(-1) << start) & ~above, a.constant(0))
+        ones = (a.constant(1) << (b & 31)) - 1
+        if form.has("clamp"):
+            ones = b.below(32).then(ones, a.constant(-1))
+        mask = ones << (a & 31)
+        return mask if form.has("wrap") else a.below(32).then(mask, a.constant(0))
 
     return body
 

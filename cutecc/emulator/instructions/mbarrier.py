@@ -143,7 +143,7 @@ def wait(operation: Operation) -> Step:
         found = _mbarriers(operation, gang, lanes, address, needs=True)
         # Threads without an mbarrier have been told of; they do not wait for ever.
         over = lanes.mask & ~np.logical_or.reduce([mask for _, mask in found], axis=0) if found else lanes.mask
-        late: Mbarrier | None = None
+        late: list[tuple[Mbarrier, Mask]] = []
         for index, mask in found:
             barrier = mbarrier_object.find(machine, index)
             assert barrier is not None
@@ -152,16 +152,19 @@ def wait(operation: Operation) -> Step:
             over = over | done
             if acquires and machine.watch.listens and done.any():
                 machine.watch.acquire(gang, Lanes(done), operation, barrier.finished_key)
-            if late is None and (mask & ~done).any():
-                late = barrier
-        if late is None or not blocks or machine.impatient:
+            if (missing := mask & ~done).any():
+                late.append((barrier, missing))
+        if not late or not blocks or machine.impatient:
             write(gang, lanes, over)
             return None
         done = lanes.only(over)
         if done.any():
             write(gang, done, over)
-        barrier = late
-        return Waiting(lanes.mask & ~over, lambda: describe(gang, barrier), gives_up=True)
+
+        def what(row: int) -> str:
+            return describe(gang, next(barrier for barrier, mask in late if mask[row].any()))
+
+        return Waiting(lanes.mask & ~over, what, gives_up=True)
 
     return step
 

@@ -1,14 +1,7 @@
 """`mma.sync` and `mma.sp`: the matrices of a warp multiplied, `D = A * B + C`.
 
-Integers and bits are exact. Of `f16`, `bf16`, `tf32`, `e4m3` and `e5m2` the products are exact, their sum with C is
-made in `float64`, and rounded once to the type of D. The hardware aligns the products of a step (4 to 32 of them) to
-the largest, cuts off what is below its internal width, and so on from step to step; the order is not documented.
-Published measurements (Fasi et al., PeerJ CS 7:e330, 2021; Khattak and Mikaitis, arXiv:2512.07004) find at least 23
-bits behind the leading one for 16- and 19-bit types, 13 for 8-bit types on sm_89 and sm_90, and truncation. Hence the
-two differ by at most `(K + 2) * u * (|c| + sum |a * b|)` with `u = 2**-23`, or `2**-13` for 8-bit types; for D of
-`f16` by a unit in its last place more.
-
-`f64` is a chain of fused multiply-adds in ascending K, starting from C.
+Integers and bits are exact, `f64` is a chain of fused multiply-adds. Floats of 8 to 19 bits are summed as on an H200,
+whatever the target; see `numbers.matrix_sums` for how, and for what is known of other GPUs.
 """
 
 from __future__ import annotations
@@ -16,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -26,9 +19,7 @@ from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array
-from cutecc.emulator.numbers import fragments, sparse
-from cutecc.emulator.numbers.code import Value
-from cutecc.emulator.numbers.compiled import Ufunc, compile_ufunc
+from cutecc.emulator.numbers import fragments, matrix_sums, sparse
 from cutecc.emulator.numbers.fragments import MatrixFragment
 from cutecc.emulator.numbers.matrix_elements import ELEMENT_BITS, bits, numbers
 from cutecc.ptx.syntax import Immediate, Operand
@@ -157,12 +148,10 @@ def multiply(operation: Operation) -> Step:
     read_c = fragment_reader(operation, c, c_type, word)
     a_holders, b_holders = form.a.holders, form.b.holders
     c_fragment, d_fragment = form.result(c_type), form.result(d_type)
-    # With C and D of one type, C is added where it is.
-    same = c_type == d_type
     c_holders, d_places = c_fragment.holders, d_fragment.places
     registers = d_fragment.registers
     expand = _expansion(operation, form, rest) if form.sparse else None
-    product = _products(form)
+    total = _sum(form)
     m, n, k = form.shape
     batch = form.batch
 
@@ -172,16 +161,8 @@ def multiply(operation: Operation) -> Step:
             left = expand(gang, left)
         left = left.reshape(-1, batch, m, k)
         right = read_b(gang).take(b_holders, axis=1).reshape(-1, batch, k, n)
-        added = read_c(gang)
-        if d_type == "f64":
-            total = _chain(left, right, added.take(c_holders, axis=1).reshape(-1, 1, m, n))
-            values = total.reshape(gang.warps, -1).take(d_places, axis=1)
-        elif same:
-            values = product(left, right).reshape(gang.warps, -1).take(d_places, axis=1)
-            values += added
-        else:
-            total = product(left, right).reshape(gang.warps, -1) + added.take(c_holders, axis=1)
-            values = total.take(d_places, axis=1)
+        added = read_c(gang).take(c_holders, axis=1).reshape(-1, batch, m, n)
+        values = total(left, right, added).reshape(gang.warps, -1).take(d_places, axis=1)
         words = bits(values, d_type, form.saturate).reshape(gang.warps, registers, WARP)
         write(gang, lanes, [words[:, each] for each in range(registers)])
 
@@ -199,27 +180,18 @@ def fragment_reader(operation: Operation, operand: Operand, type_: str, word: st
     return elements
 
 
-def _products(form: Multiplication) -> Callable[[Array, Array], Array]:
-    if form.combine == "xor":
-        # Ones of a ^ b: those of a, and of b, without those of both twice.
-        return lambda a, b: a.sum(axis=-1, keepdims=True) + b.sum(axis=-2, keepdims=True) - 2 * np.matmul(a, b)
-    return np.matmul
-
-
-def _chain(left: Array, right: Array, total: Array) -> Array:
-    fma, words = _fma(), np.uint64
-    for step in range(left.shape[-1]):
-        row, column = left[..., step, None].view(words), right[..., step, None, :].view(words)
-        total = fma(row, column, total.view(words)).view(np.float64)
-    return total
-
-
-@cache
-def _fma() -> Ufunc:
-    def body(a: Value, b: Value, c: Value) -> Value:
-        return a.float().fma(b.float(), c.float()).bits()
-
-    return compile_ufunc("mma_f64", body, ["i64"] * 3, ["i64"])
+def _sum(form: Multiplication) -> matrix_sums.Sum:
+    d, a, b, c = form.types
+    if d == "f64":
+        return matrix_sums.chained
+    if d == "s32":
+        return matrix_sums.differing if form.combine == "xor" else matrix_sums.whole
+    result = "f16" if d == "f16" else "f32"
+    if a in ("e4m3", "e5m2"):
+        return matrix_sums.in_halves(result, 2 if form.sparse else 1)
+    if form.batch > 1 and result == "f32":
+        return matrix_sums.one_by_one
+    return matrix_sums.aligned_to_largest(matrix_sums.WIDE, (result, a, b, c))
 
 
 def _expansion(operation: Operation, form: Multiplication, rest: list[Operand]) -> Callable[[Gang, Array], Array]:

@@ -2,7 +2,7 @@
 
 Each warp's quarter, 16 rows of A and D, is read from shared memory (and A from registers), multiplied and written to
 the accumulators when it happens. What reads them before gets the old values. Multiplications into the same accumulators
-happen in order. Precision: as of `mma`, see there.
+happen in order. Sums are those of an H200, bit for bit; see `numbers.matrix_sums`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array
 from cutecc.emulator.machine.waiting import Waiting
-from cutecc.emulator.numbers import fragments
+from cutecc.emulator.numbers import fragments, matrix_sums
 from cutecc.emulator.numbers.matrix_elements import ELEMENT_BITS, bits, numbers
 from cutecc.emulator.numbers.swizzle import CHUNK, MatrixDescriptor
 from cutecc.ptx.syntax import Immediate, Operand, Register, Vector
@@ -143,6 +143,7 @@ class _Multiply:
         transpose_a = transposes[0] if len(transposes) == 2 else False
         self._a = Source(form.a, 64, stored, transpose_a, float(scale_a))
         self._b = Source(form.b, form.n, form.k, transpose_b, float(scale_b))
+        self._sum = _sum(form)
         self._a_holders = fragments.fragment_a(_ROWS, stored, 32 // ELEMENT_BITS[form.a]).holders
 
     def start(self, gang: Gang, lanes: Lanes) -> None:
@@ -187,21 +188,18 @@ class _Multiply:
                     quarters[key] = self._tile(gang, row, self._a, a[number]).reshape(warpgroup.WARPS, _ROWS, -1)
                 left[number] = quarters[key][warp]
             if (slot, b[number]) not in tiles:
-                tiles[slot, b[number]] = self._tile(gang, row, self._b, b[number])
+                tiles[slot, b[number]] = np.ascontiguousarray(self._tile(gang, row, self._b, b[number]).T)
             if agent is not None:
                 self._tell(gang, row, agent, None if a is None else a[number], b[number])
         if self._metadata is not None:
             left = self._expand(left, gang.registers[self._metadata][rows])
-        if len(tiles) == 1:
-            (tile,) = tiles.values()
-            product = (left.reshape(-1, self._form.k) @ tile.T).reshape(len(rows), _ROWS, -1)
-        else:
-            product = np.empty((len(rows), _ROWS, self._form.n))
-            keys = [(gang.blocks[row].slot, b[number]) for number, row in enumerate(rows)]
-            for key, tile in tiles.items():
-                chosen = [number for number, each in enumerate(keys) if each == key]
-                product[chosen] = left[chosen] @ tile.T
-        self._accumulate(gang, rows, product, adds)
+        added = self._accumulated(gang, rows, adds)
+        keys = [(gang.blocks[row].slot, b[number]) for number, row in enumerate(rows)]
+        for key, tile in tiles.items():
+            chosen = [number for number, each in enumerate(keys) if each == key]
+            total = self._sum(left[chosen].reshape(-1, self._form.k), tile, added[chosen].reshape(-1, self._form.n))
+            added[chosen] = total.reshape(-1, _ROWS, self._form.n)
+        self._put(gang, rows, added)
 
     def _left_from_registers(self, gang: Gang, rows: list[int]) -> Array:
         assert self._a_slots is not None
@@ -240,31 +238,46 @@ class _Multiply:
                 addresses = (offsets + (window + start)).reshape(-1)
                 watch.asynchronous_access(agent, self._operation, "read", "shared", addresses, CHUNK)
 
-    def _accumulate(self, gang: Gang, rows: list[int], product: Array, adds: list[bool]) -> None:
-        """Puts `product`, `(warps, 16, N)`, or its sum with what is there, into the accumulators."""
+    def _accumulated(self, gang: Gang, rows: list[int], adds: list[bool]) -> Array:
+        """What is in the accumulators, `(warps, 16, N)`; zeros for warps that do not add."""
+        form, warps = self._form, len(rows)
+        if not any(adds):
+            return np.zeros((warps, _ROWS, form.n))
+        old = np.array([gang.registers[slot] for slot in self._accumulators])
+        found = numbers(old if warps == gang.warps else old[:, rows], form.d)
+        # Axes: N by 8, upper or lower half, (for f32: column of two), warp, group, thread of the quad, (else: column).
+        if form.d == "f16":
+            split = found.reshape(-1, 2, warps, 8, 4, 2).transpose(2, 1, 3, 0, 4, 5)
+        else:
+            split = found.reshape(-1, 2, 2, warps, 8, 4).transpose(3, 1, 4, 0, 5, 2)
+        matrices = split.reshape(warps, _ROWS, form.n)
+        return matrices if all(adds) else np.where(np.array(adds)[:, None, None], matrices, 0.0)
+
+    def _put(self, gang: Gang, rows: list[int], total: Array) -> None:
+        """Puts `total`, `(warps, 16, N)`, into the accumulators."""
         form, warps = self._form, len(rows)
         # Axes: warp, upper or lower half, group, N by 8, thread of the quad, one of two columns.
-        split = product.reshape(warps, 2, 8, -1, 4, 2)
+        split = total.reshape(warps, 2, 8, -1, 4, 2)
         if form.d == "f16":
             values = split.transpose(3, 1, 0, 2, 4, 5).reshape(-1, warps, 2 * WARP)
         else:
             values = split.transpose(3, 1, 5, 0, 2, 4).reshape(-1, warps, WARP)
-        everywhere = warps == gang.warps
-        if any(adds):
-            old = np.array([gang.registers[slot] for slot in self._accumulators])
-            added = numbers(old if everywhere else old[:, rows], form.d)
-            if all(adds):
-                values += added
-            else:
-                values = np.where(np.array(adds)[:, None], values + added, values)
         words = bits(values, form.d, form.saturate)
         for number, slot in enumerate(self._accumulators):
-            if everywhere:
+            if warps == gang.warps:
                 gang.registers[slot] = words[number]
             else:
                 changed = gang.registers[slot].copy()
                 changed[rows] = words[number]
                 gang.registers[slot] = changed
+
+
+def _sum(form: WarpgroupMultiplication) -> matrix_sums.Sum:
+    if form.d == "s32":
+        return matrix_sums.whole
+    result = "f16" if form.d == "f16" else "f32"
+    fraction = matrix_sums.NARROW if form.a in ("e4m3", "e5m2") else matrix_sums.WIDE
+    return matrix_sums.aligned_to_largest(fraction, (result, form.a, form.b, result))
 
 
 @instruction("wgmma.fence.sync.aligned")
@@ -320,8 +333,12 @@ def wait_group(operation: Operation) -> Step:
             return None
         waiting = np.zeros(gang.shape, np.bool_)
         waiting[list(missing)] = lanes.mask[list(missing)]
-        names = ", ".join(str(warp) for warp in next(iter(missing.values())))
-        return Waiting(waiting, lambda: f"warps {names}, of its warpgroup, to start the same wgmma.mma_async")
+
+        def what(row: int) -> str:
+            names = ", ".join(str(warp) for warp in missing[row])
+            return f"warps {names}, of its warpgroup, to start the same wgmma.mma_async"
+
+        return Waiting(waiting, what)
 
     return aligned(operation, execute)
 

@@ -82,4 +82,4 @@ class Gang:
         absent = (named & self.alive & ~lanes.mask).any(axis=1, keepdims=True)
         if not absent.any():
             return None
-        return Waiting(lanes.mask & absent, lambda: what)
+        return Waiting(lanes.mask & absent, lambda row: what)

@@ -206,13 +206,13 @@ class Run:
     def _stuck(self, fragment: Fragment) -> list[str]:
         """A line for each warp with threads of the fragment."""
         operation = self._program.operations[fragment.place]
-        what = fragment.waiting.what() if fragment.waiting else "something to change"
         found: list[str] = []
         for row in rows_of(fragment.mask):
             threads = fragment.gang.threads[row][fragment.mask[row]]
             who = f"block {fragment.gang.blocks[row].index}, warp {int(threads[0]) // WARP}"
             if len(threads) < WARP:
                 who += f", {'thread' if len(threads) == 1 else f'{len(threads)} threads from'} {int(threads[0])}"
+            what = fragment.waiting.what(row) if fragment.waiting else "something to change"
             where = operation.instruction.location or f"PTX line {operation.instruction.line}"
             found.append(f"{who} waits at {where} for {what}")
         return found

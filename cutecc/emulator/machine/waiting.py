@@ -14,7 +14,7 @@ class Waiting:
 
     mask: Mask
     """The other threads that executed the step go on."""
-    what: Callable[[], str]
-    """What they wait for, in the words of a deadlock message: `phase 0 of the mbarrier at shared+16 (…)`."""
+    what: Callable[[int], str]
+    """What those of a warp, by its row in the gang, wait for, in words: `phase 0 of the mbarrier at shared+16 (…)`."""
     gives_up: bool = False
     """Whether the threads go on when nobody else can: they execute the step once more, with `Machine.impatient`."""

@@ -43,6 +43,12 @@ class Allocation:
         return self.base + self.size
 
 
+def elements_of(allocation: Allocation) -> Elements | None:
+    """Where the elements of a tensor's allocation are; `None` for what is behind a bare pointer."""
+    owner = getattr(allocation.describe, "__self__", None)
+    return owner if isinstance(owner, Elements) else None
+
+
 def tensor_allocation(array: ArrayLayout, name: str, data: Array | None = None, owner: Any = None) -> Allocation:
     """The memory of a tensor in this process, or `data`, a copy of the bytes of its extent.
 

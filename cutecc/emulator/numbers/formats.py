@@ -51,6 +51,11 @@ class Format:
         )
 
     @property
+    def quiet(self) -> int:
+        """The bit that tells a quiet NaN from a signalling one."""
+        return 1 << (self.mantissa - 1)
+
+    @property
     def nan(self) -> int:
         """The bits that a NaN becomes: all ones behind the sign; where the format has none, the largest number."""
         return (1 << (self.width - 1)) - 1
@@ -93,10 +98,11 @@ def unpacked(bits: Value, format_: Format) -> Value:
     return (value | sign).float()
 
 
-def packed(value: Value, format_: Format, mode: Mode = "rn", finite: bool = False) -> Value:
+def packed(value: Value, format_: Format, mode: Mode = "rn", finite: bool = False, flush: bool = False) -> Value:
     """The bits, an integer of 64, of a `double` in the format; a NaN becomes the format's.
 
-    `finite`: what is too large, infinity too, becomes the largest number.
+    `finite`: what is too large, infinity too, becomes the largest number. `flush`: what is still below the least normal
+    number when it is rounded to as many bits as that has becomes a zero.
     """
     bits = value.bits()
     magnitude = bits & (_SIGN - 1)
@@ -104,7 +110,7 @@ def packed(value: Value, format_: Format, mode: Mode = "rn", finite: bool = Fals
     field = magnitude >> _MANTISSA
     fraction = magnitude & ((1 << _MANTISSA) - 1)
     implicit = field.same(0).then(0, field.constant(1 << _MANTISSA))
-    found = rounded(sign, (fraction | implicit) << 10, field.most(1) - _BIAS, format_, mode, finite)
+    found = rounded(sign, (fraction | implicit) << 10, field.most(1) - _BIAS, format_, mode, finite, flush)
     infinity = format_.largest if finite or format_.special != "ieee" else format_.infinity
     found = magnitude.same(_INFINITY).then(infinity, found)
     negative = sign << (format_.width - 1)
@@ -121,17 +127,25 @@ def packed_integer(value: Value, format_: Format, mode: Mode, signed: bool) -> V
     top = magnitude << (zeros & 63)
     exponent = magnitude.same(0).then(-5000, 63 - zeros)
     # The lowest bit stands for all that are cut off.
-    found = rounded(sign, (top >> 1) | (top & 1), exponent, format_, mode, False)
+    found = rounded(sign, (top >> 1) | (top & 1), exponent, format_, mode)
     return found | (sign << (format_.width - 1))
 
 
-def rounded(sign: Value, significand: Value, exponent: Value, format_: Format, mode: Mode, finite: bool) -> Value:
-    """The bits of a magnitude, rounded as its sign (0 or 1) has it; integers of 64 bits.
+def rounded(
+    sign: Value,
+    significand: Value,
+    exponent: Value,
+    format_: Format,
+    mode: Mode,
+    finite: bool = False,
+    flush: bool = False,
+) -> Value:
+    """The bits of a magnitude, rounded as its sign (0 or 1) has it (see `packed`); integers of 64 bits.
 
     The magnitude is `significand * 2**(exponent - 62)`; its bit 62 is set, or it is far below the least number.
     """
     least = 1 - format_.bias
-    at = exponent.most(least, signed=True)
+    at = exponent if flush else exponent.most(least, signed=True)
     shift = (at - exponent) + (62 - format_.mantissa)
     far = shift.above(63)
     shift = shift.least(63)
@@ -150,6 +164,8 @@ def rounded(sign: Value, significand: Value, exponent: Value, format_: Format, m
     if up is not None:
         kept = kept + up.resize("i64")
     found = ((at + (format_.bias - 1)) << format_.mantissa) + kept
+    if flush:
+        found = found.below(1 << format_.mantissa, signed=True).then(0, found)
     beyond = found.above(format_.largest)
     if finite or mode == "rz" or format_.special != "ieee":
         return beyond.then(format_.largest, found)

@@ -6,7 +6,7 @@ All on the bits of a value in a format, as an integer of the format's width.
 from __future__ import annotations
 
 from cutecc.emulator.numbers.code import Value
-from cutecc.emulator.numbers.formats import FORMATS, Format, packed, unpacked
+from cutecc.emulator.numbers.formats import FORMATS, Format, Mode, packed, unpacked
 
 WIDE_NAN = 0xFFF8_0000_0000_0000
 """What an `f64` operation without a NaN operand gives for an invalid one."""
@@ -65,7 +65,7 @@ def extreme(a: Value, b: Value, format_: Format, largest: bool, nan_wins: bool, 
         nan = nan_a & nan_b
         result = nan_a.then(b, nan_b.then(a, result))
     if format_ == FORMATS["f64"]:
-        return nan.then(b | (1 << 51), result)
+        return nan.then(b | format_.quiet, result)
     return nan.then(format_.nan, result | sign if xor_sign else result)
 
 
@@ -73,7 +73,7 @@ def wide_result(value: Value, *operands: Value) -> Value:
     """The bits of an `f64` result: of a NaN those of the first NaN operand, made quiet."""
     found = value.is_nan().then(WIDE_NAN, value.bits())
     for operand in reversed(operands):
-        found = operand.is_nan().then(operand.bits() | (1 << 51), found)
+        found = operand.is_nan().then(operand.bits() | FORMATS["f64"].quiet, found)
     return found
 
 
@@ -82,7 +82,7 @@ def in_double(bits: Value, name: str) -> Value:
     return unpacked(bits, FORMATS[name])
 
 
-def from_double(value: Value, name: str) -> Value:
-    """The bits of a `double`, rounded to nearest even, in a format by its name."""
+def from_double(value: Value, name: str, mode: Mode = "rn", flush: bool = False) -> Value:
+    """The bits of a `double` in a format by its name; see `packed`."""
     format_ = FORMATS[name]
-    return packed(value, format_).resize(f"i{format_.width}")
+    return packed(value, format_, mode, flush=flush).resize(f"i{format_.width}")

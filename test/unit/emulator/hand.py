@@ -65,8 +65,15 @@ def make_operation(
     )
     function = module.functions["kernel"]
     instruction = function.instructions[0]
-    scope = FunctionScope(function, 0, symbols or {})
+    scope = _LoneScope(function, 0, symbols or {})
     return Operation(0, instruction, Form(instruction.opcode, instruction.modifiers), scope)
+
+
+class _LoneScope(FunctionScope):
+    """Of an instruction alone: what it writes is used by the test."""
+
+    def uses(self, register: str) -> int:
+        return 2
 
 
 def make_step(operation: Operation) -> Step:

@@ -178,11 +178,71 @@ END:
     np.testing.assert_array_equal(out, np.tile(np.repeat([2, 1], 16), 2))
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_threads_meet_at_different_synchronisations_of_a_warp(schedule: str) -> None:
+    """What counts is the member mask; each part reads what the other has written before it, twice."""
+    out = np.zeros(64, np.int32)
+    body = """
+  shl.b32 %r1, %r0, 2;
+  add.u32 %r1, %r9, %r1;
+  xor.b32 %r2, %r1, 64;
+  and.b32 %r3, %r0, 16;
+  setp.ne.u32 %p1, %r3, 0;
+  add.u32 %r4, %r0, 100;
+  @%p1 bra HIGH;
+  st.shared.u32 [%r1], %r0;
+  bar.warp.sync -1;
+  ld.shared.u32 %r5, [%r2];
+  bar.warp.sync -1;
+  st.shared.u32 [%r1], %r4;
+  bar.warp.sync -1;
+  ld.shared.u32 %r6, [%r2];
+  bra END;
+HIGH:
+  st.shared.u32 [%r1], %r0;
+  mov.u32 %r7, 0xffffffff;
+  bar.warp.sync %r7;
+  ld.shared.u32 %r5, [%r2];
+  bar.warp.sync %r7;
+  st.shared.u32 [%r1], %r4;
+  bar.warp.sync %r7;
+  ld.shared.u32 %r6, [%r2];
+END:
+  sub.u32 %r8, %r6, %r5;
+  mad.lo.u32 %r8, %r8, 1000, %r5;
+"""
+    checks: Any = frozenset({"shared-race", "deadlock"})
+    result = run(body + STORE, out, threads=64, schedule=schedule, check=checks)
+    assert not result.findings
+    np.testing.assert_array_equal(out, 100_000 + (np.arange(64) ^ 16))
+
+
+def test_parts_of_a_warp_with_different_masks_do_not_meet() -> None:
+    body = "setp.lt.u32 %p1, %r0, 16; @%p1 bra LOW; bar.warp.sync -1; LOW: @!%p1 bra END; bar.warp.sync 0x1ffff; END:"
+    with pytest.raises(DeadlockError, match="waits at .* for the other threads of its warp at bar.warp.sync"):
+        run(body)
+
+
 def test_a_deadlock_says_how_many_warps_have_come() -> None:
     body = "setp.ge.u32 %p1, %r0, 64; @%p1 bra END; bar.sync 1, 128; END:"
     with pytest.raises(DeadlockError) as caught:
         run(body, threads=128)
     assert "barrier 1 of block (0, 0, 0): 2 of 4 warps have arrived" in str(caught.value)
+
+
+def test_a_deadlock_says_of_each_warp_what_it_waits_for() -> None:
+    """Two warps of each of two blocks go in step to barriers of different numbers."""
+    body = "shr.u32 %r1, %r0, 5; add.u32 %r1, %r1, 1; bar.sync %r1, 64;"
+    with pytest.raises(DeadlockError) as caught:
+        run(body, threads=64, blocks=2)
+    notes = [note.split(" waits at ")[0] + note.split(" for ")[1] for note in caught.value.notes]
+    assert notes == [
+        f"block (0, 0, 0), warp {warp}barrier {warp + 1} of block (0, 0, 0): 1 of 2 warps have arrived"
+        for warp in (0, 1)
+    ] + [
+        f"block (1, 0, 0), warp {warp}barrier {warp + 1} of block (1, 0, 0): 1 of 2 warps have arrived"
+        for warp in (0, 1)
+    ]
 
 
 def test_a_deadlock_of_a_cluster_says_so() -> None:
@@ -222,7 +282,8 @@ OTHER:
   bar.sync 1;
 END:
 """
-    assert found(body, threads=64) == [
+    assert found(body, threads=64) == []
+    assert found(body, threads=96) == [
         ("barrier", "comes to barrier 1 for all threads, while others wait there for 64")
     ]
 

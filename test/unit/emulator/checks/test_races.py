@@ -8,7 +8,7 @@ import thread_traces as traces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutecc.emulator.checks.shadow import Shadow
+from cutecc.emulator.checks.shadow import GlobalShadow
 
 THREADS = st.lists(st.sampled_from([0, 1, 2, 31, 32, 33, 63, 64, 65, 96]), min_size=1, max_size=5, unique=True).map(
     lambda threads: tuple(sorted(threads))
@@ -67,7 +67,7 @@ def test_views_are_shared_and_reused() -> None:
 @pytest.mark.parametrize("sizes", [(16, 4), (16, 1), (8, 2), (4, 16, 2)])
 def test_granules_get_smaller(sizes: tuple[int, ...]) -> None:
     """What was remembered of a large piece holds for each of its bytes."""
-    shadow = Shadow(256, 2)
+    shadow = GlobalShadow(256, 12, 2)
     first, *others = sizes
     granules = shadow.locate(np.array([32]), first)
     shadow.writers[granules] = 7

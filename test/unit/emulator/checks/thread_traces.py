@@ -12,7 +12,7 @@ from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.races import Access, Races
 from cutecc.emulator.checks.reports import Reports
-from cutecc.emulator.checks.shadow import Shadow
+from cutecc.emulator.checks.shadow import GlobalShadow, SharedShadow
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.ptx.syntax import Instruction
@@ -34,14 +34,13 @@ def operation(index: int, opcode: str = "st", *modifiers: str) -> Operation:
 class Checked:
     """The check itself."""
 
-    columns: int = 4
+    shared: bool = True
     clocks: Clocks = field(default_factory=lambda: Clocks(BLOCKS, PER_BLOCK, PER_BLOCK))
     history: History = field(default_factory=History)
     reports: Reports = field(default_factory=Reports)
 
     def __post_init__(self) -> None:
-        self.shadow = Shadow(1024, self.columns)
-        self.shadow.threads_of_one_block = False
+        self.shadow = SharedShadow(1024, self.clocks, 1024, True) if self.shared else GlobalShadow(1024, self.clocks.shift, 2)
         self.keys: dict[int, Clock] = {}
         for slot in range(BLOCKS):
             self.history.blocks.append((slot, 0, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernels import PROLOGUE, run
+from small_kernels import PROLOGUE, run
 
 from cutecc.errors import EmulatorError
 

@@ -112,8 +112,8 @@ def test_each_warp_waits_for_the_others_of_its_warpgroup_to_start() -> None:
     assert waiting[0] is not None
     assert waiting[1] is not None
     assert waiting[0].mask.all()
-    assert waiting[0].what() == "warps 2, of its warpgroup, to start the same wgmma.mma_async"
-    assert waiting[1].what() == "warps 5, 6, 7, of its warpgroup, to start the same wgmma.mma_async"
+    assert waiting[0].what(0) == "warps 2, of its warpgroup, to start the same wgmma.mma_async"
+    assert waiting[1].what(0) == "warps 5, 6, 7, of its warpgroup, to start the same wgmma.mma_async"
     state = warps.machine.state
     warps.do(START, gangs=[2])
     assert warps.machine.state > state

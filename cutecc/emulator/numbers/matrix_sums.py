@@ -1,0 +1,169 @@
+"""Sums of products as the matrix units of sm_90 make them: bit for bit those of an H200, for finite numbers.
+
+A matrix unit multiplies exactly, and adds all products of an instruction and C in one go. It aligns them to the largest
+exponent: of a product, the sum of its factors' exponents, subnormal factors having the lowest of their type. What is
+more than `fraction` bits below that is cut off each of them, then their sum is exact. An `f32` result is cut to
+`fraction` bits, and no more than 23, behind the leading one; an `f16` result is rounded to nearest. `fraction` is 25; of
+8-bit floats in wgmma it is 13.
+
+Two forms of `mma` have no unit of their own on sm_90, and are made of others:
+
+- 8-bit floats become `f16`. Two multiplications, of one half of K each (the first and the second two of every four
+  stored elements), are chained, the first without C; they round as those of `f16` do. C is added at the end, to
+  nearest, in the type of D.
+- `m8n8k4` with D of `f32` is a sequence of additions in `f32`, to nearest, in ascending K, and of C at the end.
+
+Other generations differ, in `fraction` and in how many products go together. Whatever they do is within
+`(K + 2) * u * (|c| + sum |a * b|)` of this, with `u = 2**-23`, or `2**-13` for 8-bit floats; for D of `f16` add a unit
+in its last place for each rounding. All of this is measured, not documented by NVIDIA. Earlier measurements are Fasi
+et al., PeerJ CS 7:e330, 2021; Xie et al., arXiv:2511.10909, 2025, where what is said of subnormal factors is from; and
+Khattak and Mikaitis, arXiv:2512.07004, 2025.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Final, Literal
+
+import numpy as np
+
+from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.numbers.code import Value
+from cutecc.emulator.numbers.compiled import Ufunc, compile_ufunc
+
+Sum = Callable[[Array, Array, Array], Array]
+"""A `(…, M, K)`, B `(…, K, N)` and C `(…, M, N)`, all `float64`, give `A * B + C`, not yet rounded to `f16`."""
+Result = Literal["f16", "f32"]
+WIDE: Final = 25
+"""Bits behind the leading one that the sums of 16- and 19-bit floats keep."""
+NARROW: Final = 13
+"""Those that sums of 8-bit floats keep in wgmma."""
+_LOWEST: Final = {"f32": -126, "tf32": -126, "bf16": -126, "f16": -14, "e5m2": -14, "e4m3": -6}
+"""Exponents of the least normal numbers."""
+_BIAS: Final = 1023
+_LARGEST: Final = 900
+"""An exponent beyond all of finite terms, so that scales stay finite where a term is infinite."""
+
+
+def whole(left: Array, right: Array, added: Array) -> Array:
+    """Of integers: exact."""
+    return np.matmul(left, right) + added
+
+
+def differing(left: Array, right: Array, added: Array) -> Array:
+    """Of bits: how many differ. Ones of `a ^ b` are those of `a`, and of `b`, without those of both twice."""
+    ones = left.sum(axis=-1, keepdims=True) + right.sum(axis=-2, keepdims=True)
+    return ones - 2 * np.matmul(left, right) + added
+
+
+def chained(left: Array, right: Array, added: Array) -> Array:
+    """Of `f64`: fused multiply-adds in ascending K, starting from C."""
+    fma, total = _fma(), added.view(np.uint64)
+    for step in range(left.shape[-1]):
+        row, column = _pair(left, right, step)
+        total = fma(row.view(np.uint64), column.view(np.uint64), total)
+    return total.view(np.float64)
+
+
+@cache
+def aligned_to_largest(fraction: int, types: tuple[Result, str, str, str]) -> Sum:
+    """What a matrix unit makes of one instruction; `types` of D, A, B and C."""
+    result, a, b, c = types
+    largest, align, finish = _larger_exponent(), _aligned(), _unscaled(fraction if result == "f32" else 52)
+
+    def total(left: Array, right: Array, added: Array) -> Array:
+        rows, columns, exponents = _exponents(left, a), _exponents(right, b), _exponents(added, c)
+        for step in range(left.shape[-1]):
+            exponents = largest(*_pair(rows, columns, step), exponents)
+        shifts = fraction - np.clip(exponents.view(np.int16).astype(np.int64), _LOWEST["f32"], _LARGEST)
+        scales = (_BIAS + shifts << 52).view(np.uint64)
+        left, right = left.view(np.uint64), right.view(np.uint64)
+        found = np.trunc(added * scales.view(np.float64)).view(np.uint64)
+        for step in range(left.shape[-1]):
+            found = align(*_pair(left, right, step), scales, found)
+        return finish(found, (_BIAS - shifts << 52).view(np.uint64)).view(np.float64)
+
+    return total
+
+
+@cache
+def in_halves(result: Result, stored_by_element: int) -> Sum:
+    """Of 8-bit floats in `mma`; 1 stored element is 1 of K, of a sparse A it is 2."""
+    unit, dtype = aligned_to_largest(WIDE, (result, "f16", "f16", result)), np.dtype(result.replace("f", "float"))
+    quarter = 2 * stored_by_element
+
+    def total(left: Array, right: Array, added: Array) -> Array:
+        second = np.arange(left.shape[-1]) % (2 * quarter) >= quarter
+        found = np.zeros_like(added)
+        for half in (~second, second):
+            found = unit(left[..., half], right[..., half, :], found).astype(dtype).astype(np.float64)
+        return (found.astype(dtype) + added.astype(dtype)).astype(np.float64)
+
+    return total
+
+
+def one_by_one(left: Array, right: Array, added: Array) -> Array:
+    """Of `m8n8k4` with D of `f32`. Each product of two `f16` is an `f32`."""
+    row, column = _pair(left, right, 0)
+    found = (row * column).astype(np.float32)
+    for step in range(1, left.shape[-1]):
+        row, column = _pair(left, right, step)
+        found = found + (row * column).astype(np.float32)
+    return (found + added.astype(np.float32)).astype(np.float64)
+
+
+def _pair(left: Array, right: Array, step: int) -> tuple[Array, Array]:
+    """A column of A and a row of B, to be multiplied with each other."""
+    return left[..., step, None], right[..., step, None, :]
+
+
+def _exponents(values: Array, type_: str) -> Array:
+    """As 16-bit words: of 0 and of infinities below and above all others, so that of their products too."""
+    found = ((values.view(np.int64) >> 52 & 0x7FF) - _BIAS).astype(np.int16)
+    return np.where(values == 0, found, np.maximum(found, np.int16(_LOWEST[type_]))).view(np.uint16)
+
+
+@cache
+def _fma() -> Ufunc:
+    def body(a: Value, b: Value, c: Value) -> Value:
+        return a.float().fma(b.float(), c.float()).bits()
+
+    return compile_ufunc("matrix_fma", body, ["i64"] * 3, ["i64"])
+
+
+@cache
+def _larger_exponent() -> Ufunc:
+    """Of a product and what is there."""
+
+    def body(a: Value, b: Value, other: Value) -> Value:
+        return (a + b).most(other, signed=True)
+
+    return compile_ufunc("matrix_exponent", body, ["i16"] * 3, ["i16"])
+
+
+@cache
+def _aligned() -> Ufunc:
+    """A product, scaled and cut to a whole number, added to what is there."""
+
+    def body(a: Value, b: Value, scale: Value, total: Value) -> Value:
+        scaled = a.float().fmul(b.float()).fmul(scale.float())
+        return a.code.call("trunc", "double", scaled).fadd(total.float()).bits()
+
+    return compile_ufunc("matrix_term", body, ["i64"] * 4, ["i64"])
+
+
+@cache
+def _unscaled(fraction: int) -> Ufunc:
+    """A sum as the number it stands for; cut to `fraction` bits, and as `f32` is, unless `fraction` is that of `f64`."""
+
+    def body(total: Value, unit: Value) -> Value:
+        found = total.float().fmul(unit.float())
+        if fraction == 52:
+            return found.bits()
+        kept = found.bits() & -(1 << 52 - min(fraction, 23))
+        steps = total.code.call("trunc", "double", found.fmul(found.real(2.0**149)))
+        subnormal = found.bits() << 1
+        return subnormal.below(_BIAS - 126 << 53).then(steps.fmul(found.real(2.0**-149)).bits(), kept)
+
+    return compile_ufunc(f"matrix_result_{fraction}", body, ["i64"] * 2, ["i64"])
