@@ -24,9 +24,20 @@ class SourceLocation:
     """The source line itself; read from `file` when it is not given."""
     length: int = 1
     """How many characters from `column` on the caret underlines."""
+    near: bool = False
+    """Whether what is meant has no line of its own, and this is the last one before it."""
+
+    @classmethod
+    def of_debug_information(cls, file: str, line: int, column: int) -> SourceLocation:
+        """A place as MLIR and PTX have it: the DSL counts columns from 0, all others from 1, with 0 for none.
+
+        Column 0 of Python is a function's, or stands for none: nothing inside of a function begins there.
+        """
+        return cls(file, line, column + 1 if column and file.endswith(".py") else column or None)
 
     def __str__(self) -> str:
-        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        return f"near {place}" if self.near else place
 
     def excerpt(self) -> str:
         """The source line with a caret below the column; empty when the line cannot be read.

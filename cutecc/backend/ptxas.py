@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutecc.backend.ptx_lines import python_line
 from cutecc.backend.ptxas_log import parse_log
 from cutecc.backend.tools import Tool, ToolFailure, find_tool, run_tool
 from cutecc.errors import SourceLocation, ToolError
+from cutecc.ptx.locations import python_line
 from cutecc.target import Target
 
 _OPT_LEVEL = re.compile(r"-O\d|-O=.*|--?opt-level(=.*)?")

@@ -170,6 +170,8 @@ def refused(launch: Launch, program: Program, target: str) -> tuple[int, str] | 
 
 def _refused_memory(kernel: KernelEntry, dynamic: int, program: Program, target: str) -> tuple[int, str] | None:
     # What hardware reserves at the start of the window is no part of either number.
+    from cutecc.emulator.machine.program import reserved_shared_bytes
+
     static = max(0, program.shared_bytes - reserved_shared_bytes(target))
     limit = Target.parse(target).limits.shared_memory_per_block if kernel.raise_shared_limit else _SHARED_WITHOUT_ASKING
     if static + dynamic <= limit:
@@ -197,10 +199,3 @@ def _refused_cluster(launch: Launch, target: str) -> tuple[int, str] | None:
     if any(blocks % each for blocks, each in zip(launch.grid, cluster, strict=True)):
         return INVALID_VALUE, f"the grid {launch.grid} is no multiple of the cluster {cluster}"
     return None
-
-
-def reserved_shared_bytes(target: str) -> int:
-    """Bytes at the start of a block's shared memory that are the hardware's."""
-    from cutecc.emulator.machine.program import RESERVED_SHARED_BYTES
-
-    return RESERVED_SHARED_BYTES if Target.parse(target) >= Target(9, 0) else 0

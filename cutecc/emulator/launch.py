@@ -83,10 +83,11 @@ def run_blocks(
     blocks: Sequence[int],
     options: EmulatorOptions,
     print: Callable[[str], None] | None = None,
+    history: History | None = None,
 ) -> BlocksRun:
     """Run blocks, by their linear indices, ascending and whole clusters, in waves of those that are resident together.
 
-    Raises `EmulatorError` for the first fault unless something is checked: then faults are findings.
+    With the `history` of blocks that ran before, the checks compare these with them. Raises `EmulatorError` for the first fault unless something is checked: then faults are findings.
     """
     found = BlocksRun(blocks=len(blocks))
     dynamic = launch.shared_bytes
@@ -101,7 +102,7 @@ def run_blocks(
     schedule = make_schedule(options.schedule, options.seed)
     counting = _make_counters(program, options)
     module = initialised(program.module_image)
-    history = History()
+    history = history or History()
     with np.errstate(all="ignore"):
         for wave in _waves(program, shape, blocks, options, bool(launch.attributes.get("cooperative", (0,))[0])):
             memory = Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module)
@@ -143,7 +144,7 @@ def _waves(
         most = min(most, 4)
     if together:
         most = len(blocks)
-    elif program.polls:
+    elif program.awaits_blocks:
         most = max(most, _RESIDENT_THREADS // warp_threads)
     size = max(1, most // cluster) * cluster
     in_clusters = _by_cluster(blocks, shape)

@@ -6,14 +6,13 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
+from cutecc.emulator.machine.schedule import SCHEDULES, ScheduleName
 from cutecc.errors import UsageError
 from cutecc.runtime.launch import Launch
 
 Dim3 = tuple[int, int, int]
-Schedule = Literal["round-robin", "random", "adversarial"]
-SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 Checks: TypeAlias = "bool | str | Iterable[str] | None"
 """What to check: `True` for everything, or names, `"race,barrier"` or a list of them."""
 
@@ -86,7 +85,7 @@ class EmulatorOptions:
 
     check: frozenset[str] = frozenset()
     """Names of checks. Without any, only what a GPU answers with a fault is found, and is an error."""
-    schedule: Schedule = "round-robin"
+    schedule: ScheduleName = "round-robin"
     seed: int = 0
     """Of the schedule."""
     blocks: BlockSample | None = None
@@ -136,7 +135,7 @@ def read_checks(value: Checks) -> frozenset[str]:
     return frozenset(parse_checks(",".join(names)))
 
 
-def read_schedule(name: str) -> Schedule:
+def read_schedule(name: str) -> ScheduleName:
     """Raises `UsageError` when no schedule has this name."""
     if name not in SCHEDULES:
         raise UsageError(f"no schedule is called '{name}'", hints=[f"schedules: {', '.join(SCHEDULES)}"])

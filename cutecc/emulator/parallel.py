@@ -1,7 +1,8 @@
 """All blocks of a launch: in this process, or in several where blocks have nothing to do with each other and it pays.
 
 Blocks run in parts of a size that depends on the launch alone. So findings, printed text and the order in which a
-schedule takes the warps are the same in one process and in several.
+schedule takes the warps are the same in one process and in several. To find races between blocks their accesses have to
+be compared with each other, which one process does that runs them all.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutecc.emulator.checks.finding import Finding
+from cutecc.emulator.checks.history import History
 from cutecc.emulator.launch import BlocksRun, load_program, run_blocks
 from cutecc.emulator.memory.allocations import Allocation, elements_of, merged
 from cutecc.emulator.options import Dim3, EmulatorOptions, cluster_of, index_of, is_cooperative
@@ -59,7 +61,8 @@ def run_launch(
     """
     parts = parts_of(program, launch, blocks)
     whole = _Whole(len(blocks), progress)
-    may_share = len(parts) > 1 and options.cores > 1 and are_independent(program)
+    may_share = len(parts) > 1 and options.cores > 1 and "races" not in options.check and are_independent(program)
+    history = History()
     start = time.monotonic()
     while whole.parts < len(parts) and not whole.is_stuck:
         if may_share and (options.processes or _pays(time.monotonic() - start, whole.parts, len(parts))):
@@ -68,13 +71,13 @@ def run_launch(
                     _run_in_processes(ptx, launch, memory, parts, options, show, whole)
                     break
             may_share = False
-        whole.add(run_blocks(program, launch, allocations, parts[whole.parts], options, show))
+        whole.add(run_blocks(program, launch, allocations, parts[whole.parts], options, show, history))
     return whole.result
 
 
 def parts_of(program: Program, launch: Launch, blocks: Sequence[int]) -> list[Sequence[int]]:
     """The blocks in parts that can run one after the other; of blocks that may wait for each other a single one."""
-    if is_cooperative(launch) or program.polls:
+    if is_cooperative(launch) or program.awaits_blocks:
         return [blocks]
     x, y, z = launch.block
     size = max(1, _PART_THREADS // (-(-x * y * z // 32) * 32))

@@ -22,8 +22,7 @@ def user_location(location: Any) -> SourceLocation | None:
     file, line, column = frames[-1]
     if file == "-" or line == "0":
         return None
-    # MLIR says column 0 when the tracer gave none.
-    return SourceLocation(file, int(line), int(column) or None)
+    return SourceLocation.of_debug_information(file, int(line), int(column))
 
 
 def nearest_location(location: Any) -> SourceLocation | None:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from cutecc.errors import SourceLocation
 from cutecc.ptx.declarations import read_registers, read_variables
-from cutecc.ptx.locations import FILE, LOC, LineTable, Place
+from cutecc.ptx.locations import FILE, LOC, InlineAssembly, LineTable, Place
 from cutecc.ptx.operands import OperandError, parse_arguments, parse_operand, split_operands
 from cutecc.ptx.scanner import NAME, Scanner
 from cutecc.ptx.syntax import Guard, Instruction, Operand, Register, Symbol, Variable
@@ -55,7 +56,14 @@ class _Scope:
 class Body:
     """Reads a body up to its `}`. The instructions are parsed later: they may name labels further down."""
 
-    def __init__(self, scanner: Scanner, lines: LineTable, parameters: Iterable[Variable], taken: set[str]) -> None:
+    def __init__(
+        self,
+        scanner: Scanner,
+        lines: LineTable,
+        assembly: InlineAssembly,
+        parameters: Iterable[Variable],
+        taken: set[str],
+    ) -> None:
         """`taken` are names of the module, which names of inner scopes must not become."""
         self.registers: dict[str, str] = {}
         self.variables: list[Variable] = []
@@ -63,6 +71,7 @@ class Body:
         self.branch_targets: dict[str, tuple[str, ...]] = {}
         self._scanner = scanner
         self._lines = lines
+        self._assembly = assembly
         self._taken = taken
         self._numbers: dict[str, int] = {}
         self._statements: list[tuple[_Scope, re.Match[str], Place | None]] = []
@@ -80,6 +89,7 @@ class Body:
     def parse(self, lines: LineTable) -> Iterator[Instruction]:
         """The instructions, with the places in the source that `lines` knows by now."""
         modifiers: dict[str, tuple[str, tuple[str, ...]]] = {}
+        location: SourceLocation | None = None
         for scope, statement, place in self._statements:
             text = statement["instruction"]
             position = statement.start("instruction")
@@ -102,7 +112,8 @@ class Body:
                 raise self._scanner.error(f"{name}: {error}", position) from None
             written = " ".join(text[found.start("name") :].split())
             line = self._scanner.line(position)
-            yield Instruction(opcode, rest, operands, guard, line, f"{written};", lines.location(place))
+            location = lines.location(place, location)
+            yield Instruction(opcode, rest, operands, guard, line, f"{written};", location)
 
     # Reading statements.
 
@@ -122,7 +133,7 @@ class Body:
                 case "directive" if found[0] == ".loc":
                     scanner.position = found.start()
                     match = scanner.expect(LOC, "a place such as '.loc 1 20 3'")
-                    if not scanner.in_inline_assembly(found.start()):
+                    if not self._assembly.holds(found.start()):
                         self._place = self._lines.add_loc(match)
                 case "directive" if found[0] == ".branchtargets":
                     scanner.position = found.start()

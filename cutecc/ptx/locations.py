@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import re
+from dataclasses import replace
 
 from cutecc.errors import SourceLocation
 
@@ -14,6 +16,9 @@ LOC = re.compile(
     r"(?:[ \t]*,?[ \t]*inlined_at[ \t]+(\d+)\s+(\d+)\s+(\d+))?"
 )
 """`.loc index line column, function_name label, inlined_at index line column`."""
+
+_FUNCTION = re.compile(r"\s*(?:\.visible\s+|\.weak\s+|\.extern\s+)*\.(?:entry|func)\b")
+_INLINE_ASSEMBLY = re.compile(r"// begin inline asm$.*?// end inline asm$", re.DOTALL | re.MULTILINE)
 
 Place = tuple[int, int, int]
 """File index, line, column."""
@@ -40,16 +45,18 @@ class LineTable:
         self._callers[place] = caller
         return caller
 
-    def location(self, place: Place | None) -> SourceLocation | None:
+    def location(self, place: Place | None, before: SourceLocation | None = None) -> SourceLocation | None:
         """The place in the user's source, `None` when the PTX does not say.
 
-        For inlined code it is the outermost call: the line that the user wrote.
+        For inlined code it is the outermost call: the line that the user wrote. Code without a line of its own is near
+        `before`, the place of what stands before it in its function.
         """
         if place is None:
             return None
         if place not in self._found:
             self._found[place] = self._outermost(place)
-        return self._found[place]
+        found = self._found[place]
+        return replace(before, column=None, near=True) if found is None and before is not None else found
 
     def _outermost(self, place: Place) -> SourceLocation | None:
         seen: set[Place] = set()
@@ -60,6 +67,40 @@ class LineTable:
         # Line 0 is code that belongs to no line.
         if line == 0 or file not in self._files:
             return None
-        name = self._files[file]
-        # The DSL counts columns from 0, as Python's `ast` does.
-        return SourceLocation(name, line, column + 1 if name.endswith(".py") else column or None)
+        found = SourceLocation.of_debug_information(self._files[file], line, column)
+        # Code without a line has that of its function, or of the one that launches it, and column 0.
+        return None if found.column is None and found.file.endswith(".py") else found
+
+
+class InlineAssembly:
+    """Where a PTX text has inline assembly.
+
+    `.loc` there is LLVM's count of the assembly's lines, added to the line of the statement: no line of the source.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._edges = [edge for match in _INLINE_ASSEMBLY.finditer(text) for edge in match.span()]
+
+    def holds(self, position: int) -> bool:
+        return bisect.bisect_right(self._edges, position) % 2 == 1
+
+
+def python_line(ptx: str, line: int) -> SourceLocation | None:
+    """The place in the user's source of PTX line `line` (1-based), also in PTX that does not assemble."""
+    lines, assembly = LineTable(), InlineAssembly(ptx)
+    places: list[Place] = []
+    position = 0
+    for number, text in enumerate(ptx.split("\n"), start=1):
+        if match := FILE.match(text):
+            lines.add_file(match)
+        elif number <= line and _FUNCTION.match(text):
+            places.clear()
+        elif (match := LOC.match(text)) and not assembly.holds(position):
+            here = lines.add_loc(match)
+            if number <= line:
+                places.append(here)
+        position += len(text) + 1
+    location = None
+    for place in places:
+        location = lines.location(place, location)
+    return location

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cutecc.ptx.body import Body
 from cutecc.ptx.declarations import read_kind, read_variable, read_variables
-from cutecc.ptx.locations import FILE, LineTable
+from cutecc.ptx.locations import FILE, InlineAssembly, LineTable
 from cutecc.ptx.scanner import NAME, Scanner
 from cutecc.ptx.syntax import Function, Module, Variable
 
@@ -41,6 +41,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._scanner = Scanner(text)
         self._lines = LineTable()
+        self._assembly = InlineAssembly(text)
         self._variables: dict[str, Variable] = {}
         self._functions: dict[str, Function] = {}
         self._bodies: dict[str, Body] = {}
@@ -98,7 +99,7 @@ class _Parser:
         function = Function(name, is_entry, parameters, results, {}, (), (), {}, {}, directives, is_declaration=True)
         if scanner.take(_BODY):
             taken = {*self._variables, *self._functions}
-            body = Body(scanner, self._lines, (*parameters, *results), taken)
+            body = Body(scanner, self._lines, self._assembly, (*parameters, *results), taken)
             self._bodies[name] = body
             function = replace(
                 function,

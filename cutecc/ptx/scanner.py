@@ -13,7 +13,6 @@ NAME = r"[%$_A-Za-z][\w$]*"
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _BLANKS = re.compile(r"\s*")
 _NOT_NEWLINE = re.compile(r"[^\n]")
-_INLINE_ASSEMBLY = re.compile(r"// begin inline asm$.*?// end inline asm$", re.DOTALL | re.MULTILINE)
 
 
 class Scanner:
@@ -24,7 +23,6 @@ class Scanner:
         self.text = _STRING_OR_COMMENT.sub(_blanked, text)
         self.position = 0
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._assembly = [edge for match in _INLINE_ASSEMBLY.finditer(text) for edge in match.span()]
 
     def skip_blanks(self) -> None:
         found = _BLANKS.match(self.text, self.position)
@@ -49,13 +47,6 @@ class Scanner:
     def line(self, position: int) -> int:
         """The line of a position, from 1."""
         return bisect.bisect_right(self._line_starts, position)
-
-    def in_inline_assembly(self, position: int) -> bool:
-        """Whether a position is in the text of an inline assembly statement.
-
-        `.loc` there is LLVM's count of that text's lines, added to the line of the statement: no line of the source.
-        """
-        return bisect.bisect_right(self._assembly, position) % 2 == 1
 
     def error(self, message: str, position: int | None = None) -> ParseError:
         """An error at a position; where reading stopped, when none is given."""

@@ -139,7 +139,7 @@ class Races:
                 shadow.remember_reads(granules, access.agents, event)
             return
         if self._races:
-            readers = shadow.reads(granules, self._clocks.floor(access.views) if shadow.thread_planes else 0)
+            readers = shadow.reads(granules, lambda: self._clocks.floor(access.views))
             if readers is not None:
                 self._compare(shadow, readers, access, "read")
         if strong:

@@ -7,6 +7,7 @@ events do. 0 is: nobody.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,25 +25,17 @@ _PIECE = 1 << 20
 
 
 class Shadow:
-    """The shadow of one stretch of memory.
+    """The shadow of one stretch of memory. Of readers not all are remembered: subclasses say which."""
 
-    Of readers not all are remembered, but in each of some *planes* the last one; `remember_reads` says in which.
-    """
-
-    def __init__(self, size: int, planes: int) -> None:
+    def __init__(self, size: int) -> None:
         """`size` in bytes."""
         self.size = size
         self.granule = LARGEST_GRANULE
-        granules = -(-size // LARGEST_GRANULE)
-        self.writers: Stamps = np.zeros(granules, np.int64)
+        self.granules = -(-size // LARGEST_GRANULE)
+        self.writers: Stamps = np.zeros(self.granules, np.int64)
         """Of weak writes."""
         self.atomics: Stamps | None = None
         """Of strong writes and read-modify-writes; `None` until there is one."""
-        self.readers: Stamps = np.zeros((planes, granules), np.int64)
-        self.last_reads = np.zeros(planes, np.int64)
-        """The event of the last read in each plane."""
-        self.thread_planes = 0
-        """So many planes, the first ones, have nothing but threads of the block that has the memory."""
         self.was_written = False
         """Whether there is any stamp in `writers`."""
         self.threads_of_one_block = False
@@ -61,48 +54,47 @@ class Shadow:
         """Each of these agents reads the granules of its row, at one event."""
         raise NotImplementedError
 
-    def reads(self, granules: Indices, floor: int) -> Stamps | None:
+    def reads(self, granules: Indices, floor: Callable[[], int]) -> Stamps | None:
         """Who read these granules, as far as remembered: shape `(accesses, any)`; `None` for nobody.
 
-        Those that threads of the block did up to the event `floor` may be left out.
+        What threads of the block that has the memory read up to the event `floor` may be left out.
         """
-        since = np.zeros(len(self.last_reads), np.int64)
-        since[: self.thread_planes] = floor
-        planes = np.flatnonzero(self.last_reads > since)
-        if not len(planes):
-            return None
-        stamps = self.readers[planes[:, None, None], granules]
-        return np.moveaxis(stamps, 0, -1).reshape(len(granules), -1)
+        raise NotImplementedError
 
     def _refine(self, granule: int) -> None:
         times = self.granule // granule
+        self.granule = granule
+        self.granules *= times
         self.writers = _repeat(self.writers, times)
         if self.atomics is not None:
             self.atomics = _repeat(self.atomics, times)
-        readers = np.zeros((len(self.readers), self.readers.shape[1] * times), np.int64)
-        for plane in np.flatnonzero(self.last_reads).tolist():
-            readers[plane] = _repeat(self.readers[plane], times)
-        self.readers = readers
-        self.granule = granule
+        self._refine_reads(times)
+
+    def _refine_reads(self, times: int) -> None:
+        raise NotImplementedError
 
 
 class SharedShadow(Shadow):
     """Of the shared memory of all resident blocks.
 
-    Each warp of the block that has the memory has two planes, for neighbouring lanes, and a third one for what its
-    asynchronous operations read. So no warp's read makes another one's forgotten, and if all lanes read and one of them
-    synchronises there is still another. Warps of the cluster's other blocks share four planes.
+    Readers are remembered in *planes*, the last one of each. Every warp of the block that has the memory has two planes,
+    for neighbouring lanes, and a third one for what its asynchronous operations read. So no warp's read makes another
+    one's forgotten, and if all lanes read and one of them synchronises there is still another. Warps of the cluster's
+    other blocks share four planes.
     """
 
     def __init__(self, size: int, clocks: Clocks, stride: int, in_clusters: bool) -> None:
         """`stride` in bytes, from one block's memory to the next one's."""
+        super().__init__(size)
         self._clocks = clocks
         self._warps = clocks.agents_per_block // 32
         self._stride = stride
         self._in_clusters = in_clusters
-        super().__init__(size, 3 * self._warps + 4 * in_clusters)
         self.threads_of_one_block = not in_clusters
-        self.thread_planes = 0 if in_clusters else 2 * self._warps
+        planes = 3 * self._warps + 4 * in_clusters
+        self._readers: Stamps = np.zeros((planes, self.granules), np.int64)
+        self._last = np.zeros(planes, np.int64)
+        """The event of the last read in each plane."""
 
     def remember_reads(self, granules: Indices, agents: Indices, event: int) -> None:
         clocks = self._clocks
@@ -110,8 +102,8 @@ class SharedShadow(Shadow):
         if not clocks.is_thread(first):
             # All of one operation.
             plane = 2 * self._warps + clocks.warp_of_operation(first)
-            self.readers[plane][granules] = event << 32 | first
-            self.last_reads[plane] = event
+            self._readers[plane][granules] = event << 32 | first
+            self._last[plane] = event
             return
         columns = agents & (clocks.stride - 1)
         planes = columns >> 5 << 1 | columns & 1
@@ -119,44 +111,80 @@ class SharedShadow(Shadow):
             blocks = agents >> clocks.shift
             away = granules[:, 0] * self.granule // self._stride + clocks.serials[0] != blocks
             planes = np.where(away, 3 * self._warps + ((blocks & 1) << 1 | columns & 1), planes)
-        self.readers[planes[:, None], granules] = (event << 32 | agents)[:, None]
-        self.last_reads[planes] = event
+        self._readers[planes[:, None], granules] = (event << 32 | agents)[:, None]
+        self._last[planes] = event
+
+    def reads(self, granules: Indices, floor: Callable[[], int]) -> Stamps | None:
+        planes = np.flatnonzero(self._last)
+        if len(planes) and not self._in_clusters:
+            # Threads of other blocks are not in any plane.
+            planes = planes[(self._last[planes] > floor()) | (planes >= 2 * self._warps)]
+        if not len(planes):
+            return None
+        stamps = self._readers[planes[:, None, None], granules]
+        return np.moveaxis(stamps, 0, -1).reshape(len(granules), -1)
+
+    def _refine_reads(self, times: int) -> None:
+        old, self._readers = self._readers, np.zeros((len(self._readers), self.granules), np.int64)
+        for plane in np.flatnonzero(self._last).tolist():
+            self._readers[plane] = np.repeat(old[plane], times)
 
 
 class GlobalShadow(Shadow):
     """Of one stretch of global memory.
 
-    Two planes have the last reader of even warps and of odd ones (in blocks of a single warp: of even lanes and of odd
-    ones), two more ones the last reader of another block than that one's. So if several blocks read a place, then the
-    planes have two of them at least.
+    Remembered is the last reader; of those before it the last one of another block, and the last one of another warp of
+    the same block (in blocks of a single warp: another thread). So if several blocks read a place, two of them at least
+    are known, and likewise of the warps of one block as long as no other block reads there.
     """
 
     def __init__(self, size: int, shift: int, warps: int) -> None:
         """`shift` is where the block begins in an agent's number; `warps` are those of a block."""
-        super().__init__(size, 4)
-        self._shift = shift
-        self._parity_bit = 5 if warps > 1 else 0
+        super().__init__(size)
+        self._to_block = shift
+        self._to_warp = 5 if warps > 1 else 0
+        self._last: Stamps | None = None
+        self._of_other_block: Stamps | None = None
+        self._of_other_warp: Stamps | None = None
 
     def remember_reads(self, granules: Indices, agents: Indices, event: int) -> None:
-        planes = (agents >> self._parity_bit & 1)[:, None]
-        stamps = (event << 32 | agents)[:, None]
-        if self.last_reads[:2].any():
-            before = self.readers[planes, granules]
-            self._displace(before, stamps, planes, granules, event)
-        self.readers[planes, granules] = stamps
-        if agents[0] >> self._shift != agents[-1] >> self._shift:
-            after = self.readers[planes, granules]
-            if not np.array_equal(*np.broadcast_arrays(after, stamps)):
-                self._displace(np.broadcast_to(stamps, granules.shape), after, planes, granules, event)
-        self.last_reads[planes] = event
+        stamps = np.broadcast_to((event << 32 | agents)[:, None], granules.shape)
+        if self._last is None:
+            self._last = np.zeros(self.granules, np.int64)
+        else:
+            self._displace(self._last[granules], stamps, granules)
+        self._last[granules] = stamps
+        if len(agents) > 1:
+            after = self._last[granules]
+            if bool((after != stamps).any()):
+                self._displace(stamps, after, granules)
 
-    def _displace(self, old: Stamps, new: Stamps, planes: Indices, granules: Indices, event: int) -> None:
-        """Keep a reader in whose place one of another block comes."""
-        other = (old != 0) & ((old & AGENT_MASK) >> self._shift != (new & AGENT_MASK) >> self._shift)
-        if other.any():
-            planes = np.broadcast_to(planes, granules.shape)[other] + 2
-            self.readers[planes, granules[other]] = old[other]
-            self.last_reads[planes] = event
+    def _displace(self, old: Stamps, new: Stamps, granules: Indices) -> None:
+        """Keep readers in whose place others come."""
+        apart = (old ^ new) & AGENT_MASK
+        apart[old == 0] = 0
+        if not int(apart.max()) >> self._to_warp:
+            return
+        blocks = apart >> self._to_block != 0
+        if blocks.any():
+            if self._of_other_block is None:
+                self._of_other_block = np.zeros(self.granules, np.int64)
+            self._of_other_block[granules[blocks]] = old[blocks]
+        warps = (apart >> self._to_warp != 0) & ~blocks
+        if warps.any():
+            if self._of_other_warp is None:
+                self._of_other_warp = np.zeros(self.granules, np.int64)
+            self._of_other_warp[granules[warps]] = old[warps]
+
+    def reads(self, granules: Indices, floor: Callable[[], int]) -> Stamps | None:
+        known = [each[granules] for each in (self._last, self._of_other_block, self._of_other_warp) if each is not None]
+        return np.concatenate(known, axis=1) if known else None
+
+    def _refine_reads(self, times: int) -> None:
+        self._last, self._of_other_block, self._of_other_warp = (
+            None if each is None else _repeat(each, times)
+            for each in (self._last, self._of_other_block, self._of_other_warp)
+        )
 
 
 def _repeat(stamps: Stamps, times: int) -> Stamps:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from cutecc.emulator.instructions.form import Form
-from cutecc.emulator.instructions.operation import Operation, Reader, Writer
+from cutecc.emulator.instructions.operation import Operation, Reader, Writer, computing
 from cutecc.emulator.instructions.table import Function, Step, instruction
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.numbers.code import Body, Rounding
@@ -71,23 +71,10 @@ def elementwise_step(
     readers = [bits_reader(operation, each, type_) for each, type_ in zip(sources, operands, strict=True)]
     destinations = (destination.first, destination.second) if isinstance(destination, Pair) else (destination,)
     writers = [bits_writer(operation, each, type_) for each, type_ in zip(destinations, results, strict=False)]
-    if len(results) > 1:
-
-        def step_of_several(gang: Gang, lanes: Lanes) -> None:
-            for write, value in zip(writers, function(*[read(gang) for read in readers]), strict=False):
-                write(gang, lanes, value)
-
-        return step_of_several
-    (write,) = writers
-    match readers:
-        case [a]:
-            return lambda gang, lanes: write(gang, lanes, function(a(gang)))
-        case [a, b]:
-            return lambda gang, lanes: write(gang, lanes, function(a(gang), b(gang)))
-        case [a, b, c]:
-            return lambda gang, lanes: write(gang, lanes, function(a(gang), b(gang), c(gang)))
-        case _:
-            return lambda gang, lanes: write(gang, lanes, function(*[read(gang) for read in readers]))
+    if len(results) > 1 and len(writers) == 1:
+        several = function
+        return computing(lambda *values: several(*values)[0], readers, writers)
+    return computing(function, readers, writers)
 
 
 def function_of(

@@ -1,16 +1,16 @@
 """Floating-point arithmetic of `f32` and `f64` (PTX ISA, "Floating Point Instructions").
 
 A NaN result is `0x7fffffff` in `f32`; `f64` keeps the payload of an operand. `.ftz` makes zeros of results that are
-below the least normal number before the exponent limits their rounding. 
-What the manual calls approximate is rounded to nearest here, from a result in `f64` (of `tanh` see its function): within
-the manual's bounds, and not always what hardware gives. How far from exact the manual allows, and how far an H200 was:
+below the least normal number before the exponent limits their rounding. What the manual calls approximate is rounded to
+nearest here, from a result in `f64` (of `tanh` see its function): within the manual's bounds, and not always what
+hardware gives. How far from exact the manual allows, and how far an H200 was:
 
 | | manual | H200 |
 |---|---|---|
 | `rcp`, `div.approx`, `div.full` | 1, 2, 2 ulp | 0.9, 1.5, 1.5 ulp |
 | `sqrt`, `rsqrt`, `ex2`, `tanh`, relative | 2^-23, 2^-22.9, 2^-22.5, 2^-11 | 2^-23.3, 2^-23.2, 2^-22.8, 2^-16.7 |
-| `lg2`, absolute in (0.5, 2), else relative | 2^-22 | LG2IN, LG2OUT |
-| `sin`, `cos`, absolute in ±2π, ±100π | 2^-20.5, 2^-14.7 | SINA, SINB |
+| `lg2`, absolute in (0.5, 2), else relative | 2^-22 | 2^-22.8, 2^-22.7 |
+| `sin`, `cos`, absolute in ±2π, ±100π | 2^-20.5, 2^-14.7 | 2^-20.4, 2^-15.9 |
 """
 
 from __future__ import annotations
@@ -116,13 +116,17 @@ def _sum_or_product(form: Form) -> Compute:
 
 @elementwise(f"fma.{_ROUND}.ftz?.sat?.f32", operands="T T T")
 @elementwise(f"mad.{_ROUND}?.ftz?.sat?.f32", operands="T T T")
-def fma(form: Form) -> Compute:
-    return single(form, lambda a, b, c: a.fma(b, c), (32, 32, 64))
+def fma(form: Form) -> Body:
+    return _fused(form)
 
 
 @elementwise(f"fma.{_ROUND}.ftz?.f32x2", operands="T T T")
 def fma_pair(form: Form) -> Body:
-    return halves(fma(form))
+    return halves(_fused(form))
+
+
+def _fused(form: Form) -> Compute:
+    return single(form, lambda a, b, c: a.fma(b, c), (32, 32, 64))
 
 
 @elementwise(f"fma.{_ROUND}.f64", operands="T T T")

@@ -10,7 +10,7 @@ import numpy as np
 from cutecc.emulator.instructions import mbarrier_object
 from cutecc.emulator.instructions.issuer import misaligned
 from cutecc.emulator.instructions.mbarrier_object import Mbarrier, Wrong
-from cutecc.emulator.instructions.operation import Reader
+from cutecc.emulator.instructions.operation import Reader, computing
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.machine.waiting import Waiting
@@ -125,7 +125,8 @@ def pending_count(operation: Operation) -> Step:
     def pending(state: Array) -> Array:
         return (state >> np.uint64(mbarrier_object.PENDING_SHIFT)).astype(np.uint32) & mbarrier_object.COUNT_MASK
 
-    return operation.pure(pending, ["u32"], ["b64"])
+    count, state = operation.operands
+    return computing(pending, [operation.reader(state, "b64")], [operation.writer(count, "u32")])
 
 
 @instruction(f"mbarrier.{{test_wait,try_wait}}.parity?.{_ORDER}.{_SPACE}.b64")

@@ -117,7 +117,7 @@ def _store(operation: Operation) -> Step:
 def _wanted(operation: Operation, items: tuple[Operand, ...]) -> tuple[Operand, ...]:
     """Without the elements at the end that no instruction uses.
 
-    Compilers widen a load beyond what the program reads, as far as alignment allows: that is no access of the program's.
+    Compilers widen a load beyond what the program reads, as far as alignment allows; the program does not access that.
     """
     last = max((number for number, item in enumerate(items) if operation.is_used(item)), default=0)
     return items[: last + 1]

@@ -173,30 +173,26 @@ class Operation:
         operands = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
         return [self.writer(each, type_) for each, type_ in zip(operands, types, strict=False)]
 
-    # Steps.
 
-    def pure(self, function: Function, results: Sequence[str], operands: Sequence[str]) -> Step:
-        """The step of an instruction that only computes: the first operand is the result, all others are read."""
-        destination, *sources = self.operands
-        readers = [self.reader(each, type_) for each, type_ in zip(sources, operands, strict=True)]
-        writers = self.writers(destination, results)
-        if len(results) > 1:
+def computing(function: Function, readers: Sequence[Reader], writers: Sequence[Writer]) -> Step:
+    """The step of an instruction that only computes; of several results those without a writer are not wanted."""
+    if len(writers) > 1:
 
-            def step_of_several(gang: Gang, lanes: Lanes) -> Waiting | None:
-                for write, value in zip(writers, function(*[read(gang) for read in readers]), strict=False):
-                    write(gang, lanes, value)
+        def step_of_several(gang: Gang, lanes: Lanes) -> Waiting | None:
+            for write, value in zip(writers, function(*[read(gang) for read in readers]), strict=False):
+                write(gang, lanes, value)
 
-            return step_of_several
-        (write,) = writers
-        match readers:
-            case [a]:
-                return lambda gang, lanes: write(gang, lanes, function(a(gang)))
-            case [a, b]:
-                return lambda gang, lanes: write(gang, lanes, function(a(gang), b(gang)))
-            case [a, b, c]:
-                return lambda gang, lanes: write(gang, lanes, function(a(gang), b(gang), c(gang)))
-            case _:
-                return lambda gang, lanes: write(gang, lanes, function(*[read(gang) for read in readers]))
+        return step_of_several
+    (write,) = writers
+    match readers:
+        case [a]:
+            return lambda gang, lanes: write(gang, lanes, function(a(gang)))
+        case [a, b]:
+            return lambda gang, lanes: write(gang, lanes, function(a(gang), b(gang)))
+        case [a, b, c]:
+            return lambda gang, lanes: write(gang, lanes, function(a(gang), b(gang), c(gang)))
+        case _:
+            return lambda gang, lanes: write(gang, lanes, function(*[read(gang) for read in readers]))
 
 
 def _as(value: Any, dtype: np.dtype[Any]) -> Any:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from cutecc.emulator.machine.lanes import WARP, Array
-from cutecc.emulator.machine.program import RESERVED_SHARED_BYTES
+from cutecc.emulator.machine.program import reserved_shared_bytes
 from cutecc.errors import EmulatorError
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def _all_shared_bytes(machine: Machine) -> int:
 
 
 def _own_shared_bytes(machine: Machine) -> int:
-    reserved = RESERVED_SHARED_BYTES if _compute_capability(machine) >= 90 else 0
-    return max(0, _all_shared_bytes(machine) - reserved)
+    return max(0, _all_shared_bytes(machine) - reserved_shared_bytes(machine.shape.target))
 
 
 _REGISTERS: dict[str, Callable[[Gang], Array]] = {

@@ -49,25 +49,6 @@ def instruction(*patterns: str) -> Callable[[Build], Build]:
     return register
 
 
-def pure(pattern: str, result: str = "T", operands: str = "T T") -> Callable[[Callable[[Form], Function]], Any]:
-    """Make the function below, called with the form, give the function of a pure instruction.
-
-    `result` and `operands` are types, one an operand, separated by blanks: `f32`, `pred`, or `T` for the last modifier
-    and `T2` for the one before it. A second result is one that may be missing in the text (`d|p`).
-    """
-
-    def register(make: Callable[[Form], Function]) -> Callable[[Form], Function]:
-        def build(operation: Operation) -> Step:
-            types = {"T": operation.form.modifiers[-1], "T2": operation.form.modifiers[-2:][0]}
-            results = [types.get(each, each) for each in result.split()]
-            return operation.pure(make(operation.form), results, [types.get(each, each) for each in operands.split()])
-
-        instruction(pattern)(build)
-        return make
-
-    return register
-
-
 def find(form: Form) -> Build | None:
     """What builds the step of an instruction of this form; `None` when the emulator does not know it."""
     text = "".join(f".{modifier}" for modifier in form.modifiers)

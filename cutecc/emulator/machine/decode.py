@@ -15,7 +15,7 @@ from cutecc.emulator.instructions.table import Build, Step, find
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine import control
 from cutecc.emulator.machine.lanes import Array, Lanes
-from cutecc.emulator.machine.program import RESERVED_SHARED_BYTES, FunctionScope, Program
+from cutecc.emulator.machine.program import FunctionScope, Program, reserved_shared_bytes
 from cutecc.emulator.memory.spaces import MODULE_APERTURE
 from cutecc.errors import EmulatorError
 from cutecc.ptx.syntax import Arguments, Function, Instruction, Module, Not, Operand, Register, Symbol, Variable
@@ -110,7 +110,7 @@ class _Layout:
     def __init__(self, module: Module) -> None:
         self.image = bytearray()
         self.local_bytes = 0
-        self.shared_bytes = RESERVED_SHARED_BYTES if int("".join(filter(str.isdigit, module.target))) >= 90 else 0
+        self.shared_bytes = reserved_shared_bytes(module.target)
         self._module: dict[str, tuple[str, int]] = dict.fromkeys(module.functions, ("function", 0))
         dynamic: list[Variable] = []
         for variable in module.variables.values():
@@ -249,8 +249,8 @@ class _Decoder:
         match instruction.opcode:
             case "bra":
                 target = self._target(operation, instruction.operands[0])
-                if target <= index and self._only_polls(target, index):
-                    program.polls.add(index)
+                if target <= index:
+                    self._note_polling(program, target, index)
                 return control.branch(index, target, condition)
             case "brx":
                 number, labels = instruction.operands
@@ -266,16 +266,17 @@ class _Decoder:
             raise operation.error(f"the PTX has no label '{_name(label)}'")
         return self._places[place]
 
-    def _only_polls(self, first: int, last: int) -> bool:
-        """Whether the loop of these operations changes nothing and looks at what others may change."""
+    def _note_polling(self, program: Program, first: int, last: int) -> None:
+        """Note a loop, of these operations, that changes nothing and looks at what others may change."""
         inside = [
             instruction
             for place, instruction in zip(self._places, self._function.instructions, strict=False)
             if first <= place <= last
         ]
-        return any(_looks(each) for each in inside) and all(
-            _looks(each) or each.opcode in _ONLY_COMPUTE for each in inside
-        )
+        looks = [instruction for instruction in inside if _looks(instruction)]
+        if looks and all(_looks(each) or each.opcode in _ONLY_COMPUTE for each in inside):
+            program.polls.add(last)
+            program.awaits_blocks |= any(_sees_other_blocks(each) for each in looks)
 
     # Calls.
 
@@ -382,6 +383,12 @@ def _looks(instruction: Instruction) -> bool:
     if instruction.opcode == "mbarrier":
         return instruction.modifiers[0] in ("test_wait", "try_wait")
     return instruction.opcode in _POLLING
+
+
+def _sees_other_blocks(instruction: Instruction) -> bool:
+    """Whether what a loop looks at may be what blocks of other clusters do."""
+    in_shared = any(modifier.startswith("shared") for modifier in instruction.modifiers)
+    return instruction.opcode in ("ld", "atom") and not in_shared
 
 
 def _lists(operation: Operation) -> tuple[Sequence[Operand], Sequence[Operand]]:

@@ -33,6 +33,8 @@ class Program:
     """For each operation, the index of the first control from there on."""
     polls: set[int] = field(default_factory=set[int])
     """Backward branches of loops that only look whether something has changed."""
+    awaits_blocks: bool = False
+    """Whether one of these loops may wait for blocks of other clusters."""
     widths: list[np.dtype[Any]] = field(default_factory=list[np.dtype[Any]])
     """Of each register slot: bool or unsigned."""
     registers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -48,8 +50,13 @@ class Program:
     """`.reqntid`, where the kernel has one."""
 
 
-RESERVED_SHARED_BYTES = 1024
-"""At the start of each block's shared memory, from sm_90 on (CUDA C++ Programming Guide, "Shared Memory")."""
+_RESERVED_SHARED_BYTES = 1024
+
+
+def reserved_shared_bytes(target: str) -> int:
+    """Bytes at the start of a block's shared memory that are the system's (CUDA C++ Programming Guide, "Shared
+    Memory")."""
+    return _RESERVED_SHARED_BYTES if int("".join(filter(str.isdigit, target)) or 0) >= 90 else 0
 
 
 class FunctionScope:

@@ -23,7 +23,14 @@ class Watches(Watch):
         self.counts = any(watch.counts for watch in watches)
 
     def access(
-        self, gang: Gang, lanes: Lanes, operation: Operation, kind: AccessKind, space: Space, addresses: Array, size: int
+        self,
+        gang: Gang,
+        lanes: Lanes,
+        operation: Operation,
+        kind: AccessKind,
+        space: Space,
+        addresses: Array,
+        size: int,
     ) -> None:
         for watch in self._watches:
             watch.access(gang, lanes, operation, kind, space, addresses, size)
@@ -35,7 +42,8 @@ class Watches(Watch):
             watch.asynchronous_access(agent, operation, kind, space, addresses, size)
 
     def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
-        return [watch.spawn(gang, lanes, operation) for watch in self._watches][0]
+        agent, *_ = [watch.spawn(gang, lanes, operation) for watch in self._watches]
+        return agent
 
     def finish(self, agent: Agent, key: Hashable) -> None:
         for watch in self._watches:

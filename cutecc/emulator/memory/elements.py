@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from cutecc.emulator.machine.lanes import Array, Mask
+
 
 @dataclass(frozen=True, slots=True)
 class Elements:
@@ -25,14 +29,49 @@ class Elements:
         low, high = sum(min(0, each) for each in reach), sum(max(0, each) for each in reach)
         return low * self.bits // 8, -(-(high + 1) * self.bits // 8)
 
+    @property
+    def size(self) -> int:
+        """Bytes of the extent."""
+        low, high = self.extent
+        return high - low
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether strides leave bytes between elements, as far as that can be told.
+
+        Of elements smaller than a byte, and of coordinates that may share an element, it cannot.
+        """
+        reach, has = 1, False
+        for step, size in self._modes_by_stride:
+            if step < reach:
+                return False
+            has |= step > reach
+            reach += (size - 1) * step
+        return has and self.bits >= 8
+
+    @property
+    def _modes_by_stride(self) -> list[tuple[int, int]]:
+        """Steps without their signs, ascending, and sizes, of modes that move at all."""
+        modes = zip(self.stride, self.shape, strict=True)
+        return sorted((abs(step), size) for step, size in modes if step and size > 1)
+
+    def holds(self, offsets: Array) -> Mask:
+        """Which bytes, `int64` offsets from the start of the extent, are part of an element."""
+        inside = (offsets >= 0) & (offsets < self.size)
+        if self.has_gaps:
+            linear = offsets // (self.bits // 8)
+            for step, size in reversed(self._modes_by_stride):
+                linear = linear - np.minimum(linear // step, size - 1) * step
+            inside &= linear == 0
+        return inside
+
     def describe(self, offset: int) -> str:
         """What is at an offset from the start of the extent.
 
         Of elements that several coordinates share, it is one of these. What strides leave out is between elements.
         """
-        low, high = self.extent
-        if offset < 0 or offset >= high - low:
-            return self._outside(offset, high - low)
+        if offset < 0 or offset >= self.size:
+            return self._outside(offset)
         index, rest = self._index(offset * 8 // self.bits)
         element = f"{self.name}[{', '.join(map(str, index))}]" if self.shape else self.name
         if rest:
@@ -56,11 +95,28 @@ class Elements:
         linear = sum(number * step for number, step in zip(index, self.stride, strict=True))
         return linear * self.bits // 8 - self.extent[0]
 
-    def _outside(self, offset: int, size: int) -> str:
+    def _outside(self, offset: int) -> str:
         if offset < 0:
-            return f"{self.name} - {_bytes(-offset)}, before its start"
-        past = offset - size
-        return f"{self.name} + {_bytes(offset)}, {f'{past} past its end' if past else 'just past its end'}"
+            text = f"{self.name} - {_bytes(-offset)}, before its start"
+        else:
+            past = offset - self.size
+            text = f"{self.name} + {_bytes(offset)}, {f'{past} past its end' if past else 'just past its end'}"
+        if not self.shape:
+            return text
+        # Without a step, no coordinate says where it is.
+        has_index = 0 not in self.shape and any(self.stride)
+        index = f" at [{', '.join(map(str, self._index_outside(offset)))}]" if has_index else ""
+        return f"{text},{index} of shape ({', '.join(map(str, self.shape))})"
+
+    def _index_outside(self, offset: int) -> list[int]:
+        """The coordinate that has this offset when the mode with the largest step goes on."""
+        mode = max(range(len(self.shape)), key=lambda mode: (self.shape[mode] > 1, abs(self.stride[mode])))
+        mode = mode if self.stride[mode] else max(range(len(self.shape)), key=lambda mode: abs(self.stride[mode]))
+        step = abs(self.stride[mode])
+        beyond, linear = divmod(offset * 8 // self.bits, step)
+        index, _ = self._index(linear)
+        index[mode] += -beyond if self.stride[mode] < 0 else beyond
+        return index
 
 
 def _bytes(count: int) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from cutecc.emulator.machine.lanes import Array
 from cutecc.emulator.memory.allocations import Allocation, merged
+from cutecc.emulator.memory.gaps import Gaps
 from cutecc.emulator.memory.region import Region
 
 _NEAR = 1 << 20
@@ -20,6 +21,9 @@ class GlobalMemory:
     def __init__(self, allocations: Sequence[Allocation]) -> None:
         self.allocations = list(allocations)
         self.regions: list[Region] = merged(allocations)
+        made = ((region, Gaps.of(region, self.allocations)) for region in self.regions)
+        self.gaps: dict[Region, Gaps] = {region: gaps for region, gaps in made if gaps}
+        """Of the regions that have some."""
         self._bases: Array = np.array([region.start for region in self.regions], np.uint64)
         self._sizes: Array = np.array([region.size for region in self.regions], np.int64)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
+from cutecc.emulator.machine.program import reserved_shared_bytes
 from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.conflicts import Update, apply_update
 from cutecc.emulator.memory.global_memory import GlobalMemory
@@ -108,6 +109,7 @@ class Memory:
         """Bytes from a block's window in `shared` to the next one's."""
         self.shared: Array = _aligned(slots * self.shared_stride)
         """All blocks' windows, `uint8`."""
+        self._reserved_bytes = reserved_shared_bytes(shape.target)
         self.local_bytes = program.local_bytes
         self.local_stride = -(-self.local_bytes // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT
         self._global = GlobalMemory(allocations)
@@ -285,6 +287,8 @@ class Memory:
             ):
                 if tell:
                     gang.machine.watch.access(gang, lanes, operation, kind, "global", addresses, size)
+                if self._global.gaps and gang.machine.collect is not None:
+                    self._report_gaps(operation, gang, lanes, region, addresses, size, kind)
                 return [Part(region, threads, offsets.view(np.int64))]
         bits = int(np.bitwise_or.reduce(active, axis=None))
         if bits & (alignment - 1):
@@ -337,6 +341,9 @@ class Memory:
             return self._in_global(request, lanes, _threads(lanes.mask)) if lanes.any() else []
         if tell:
             gang.machine.watch.access(gang, lanes, operation, kind, "global", addresses, size)
+        if self._global.gaps and gang.machine.collect is not None:
+            for number in found:
+                self._report_gaps(operation, gang, lanes, regions[number], addresses, size, kind)
         if len(found) == 1:
             self._last[operation] = region = regions[found[0]]
             return [Part(region, threads, offsets if threads is not None else offsets.reshape(gang.shape))]
@@ -375,6 +382,8 @@ class Memory:
             text = f"{_DOES[kind]} a kernel parameter"
             self._fault("out-of-bounds", text, operation, gang, lanes.mask, space, addresses)
             return []
+        if space == "shared" and self._reserved_bytes and gang.machine.collect is not None:
+            self._report_reserved(request, lanes, index)
         if tell and space != "param":  # parameters never change
             watch = gang.machine.watch
             if space == "module":
@@ -384,6 +393,35 @@ class Memory:
             else:
                 watch.access(gang, lanes, operation, kind, "local", offsets, size)
         return [Part(region, threads, index if threads is None else index.reshape(-1)[threads])]
+
+    def _report_gaps(
+        self,
+        operation: Operation,
+        gang: Gang,
+        lanes: Lanes,
+        region: Region,
+        addresses: Array,
+        size: int,
+        kind: AccessKind,
+    ) -> None:
+        """Find accesses that hardware lets pass: to what strides leave between the elements of a tensor."""
+        gaps = self._global.gaps.get(region)
+        if gaps is None:
+            return
+        offsets = (addresses - region.start).view(np.int64)
+        wrong = lanes.mask & (offsets >= 0) & (offsets < region.size)
+        wrong[wrong] = gaps.inside(offsets[wrong], size)
+        if wrong.any():
+            name = gaps.tensor_at(int(offsets.reshape(-1)[wrong.argmax()]))
+            text = f"{_DOES[kind]} {size} bytes between the elements of {name}"
+            self._report(text, operation, gang, wrong, "global", addresses)
+
+    def _report_reserved(self, request: _Request, lanes: Lanes, index: Array) -> None:
+        """Find accesses to the start of a block's shared memory, which is the system's."""
+        wrong = lanes.mask & (index % self.shared_stride < self._reserved_bytes)
+        if wrong.any():
+            text = f"{_DOES[request.kind]} {request.size} bytes of the shared memory that is reserved for the system"
+            self._report(text, request.operation, request.gang, wrong, "shared", request.addresses)
 
     def _window(self, space: str) -> tuple[Region, int]:
         """Where a window's bytes are, and how many a thread may access."""
@@ -439,10 +477,14 @@ class Memory:
         space: str,
         addresses: Array,
     ) -> None:
-        def address(row: int, lane: int) -> str:
-            return self.describe(space, int(addresses[row, lane]))
+        gang.machine.fault(kind, text, operation, gang, mask, self._describer(space, addresses))
 
-        gang.machine.fault(kind, text, operation, gang, mask, address)
+    def _report(self, text: str, operation: Operation, gang: Gang, mask: Mask, space: str, addresses: Array) -> None:
+        machine, address = gang.machine, self._describer(space, addresses)
+        machine.report(machine.finding("out-of-bounds", text, operation, gang, mask, address))
+
+    def _describer(self, space: str, addresses: Array) -> Callable[[int, int], str]:
+        return lambda row, lane: self.describe(space, int(addresses[row, lane]))
 
 
 def _threads(mask: Mask) -> Array | None:

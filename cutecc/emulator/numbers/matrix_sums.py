@@ -3,8 +3,8 @@
 A matrix unit multiplies exactly, and adds all products of an instruction and C in one go. It aligns them to the largest
 exponent: of a product, the sum of its factors' exponents, subnormal factors having the lowest of their type. What is
 more than `fraction` bits below that is cut off each of them, then their sum is exact. An `f32` result is cut to
-`fraction` bits, and no more than 23, behind the leading one; an `f16` result is rounded to nearest. `fraction` is 25; of
-8-bit floats in wgmma it is 13.
+`fraction` bits, and no more than 23, behind the leading one; an `f16` result is rounded to nearest. `fraction` is 25;
+of 8-bit floats in wgmma it is 13.
 
 Two forms of `mma` have no unit of their own on sm_90, and are made of others:
 
@@ -94,9 +94,10 @@ def in_halves(result: Result, stored_by_element: int) -> Sum:
     quarter = 2 * stored_by_element
 
     def total(left: Array, right: Array, added: Array) -> Array:
-        second = np.arange(left.shape[-1]) % (2 * quarter) >= quarter
+        place = np.arange(left.shape[-1]) % (2 * quarter)
+        halves: list[Array] = [place < quarter, place >= quarter]
         found = np.zeros_like(added)
-        for half in (~second, second):
+        for half in halves:
             found = unit(left[..., half], right[..., half, :], found).astype(dtype).astype(np.float64)
         return (found.astype(dtype) + added.astype(dtype)).astype(np.float64)
 
@@ -155,7 +156,7 @@ def _aligned() -> Ufunc:
 
 @cache
 def _unscaled(fraction: int) -> Ufunc:
-    """A sum as the number it stands for; cut to `fraction` bits, and as `f32` is, unless `fraction` is that of `f64`."""
+    """A sum as the number that it stands for, cut to `fraction` bits and to those of `f32`; whole if they are 52."""
 
     def body(total: Value, unit: Value) -> Value:
         found = total.float().fmul(unit.float())

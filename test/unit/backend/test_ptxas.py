@@ -5,7 +5,6 @@ import pytest
 from ptx_samples import THREE_KERNELS, WITH_LINES
 
 from cutecc.backend.nvdisasm import disassemble
-from cutecc.backend.ptx_lines import python_line
 from cutecc.backend.ptxas import assemble, located_error
 from cutecc.errors import SourceLocation, ToolError, UsageError
 from cutecc.target import Target
@@ -70,7 +69,7 @@ def test_an_error_of_the_wheels_assembler_is_located():
     assert error
     assert error.location == SourceLocation("kernel.ptx", 12, text="  st.global.u32 [%d1], %r1;")
     assert error.message == "ptxas: Parsing error near '.global': syntax error"
-    assert error.notes == ["this PTX was made from kernel.py:8:9"]
+    assert error.notes == ["this PTX was made from kernel.py:8:10"]
     assert located_error("ptxas fatal   : Unknown option '-bogus'", WITH_LINES, "kernel.ptx") is None
 
 
@@ -97,38 +96,3 @@ def test_success_without_a_cubin_is_an_error():
 def test_a_wrong_path_is_a_usage_error(tmp_path: Path):
     with pytest.raises(UsageError, match="nothere"):
         assemble(WITH_LINES, SM_80, ptxas=tmp_path / "nothere")
-
-
-@pytest.mark.parametrize(
-    ("line", "place"),
-    [
-        (6, None),
-        (8, ("kernel.py", 7, 3)),
-        (10, ("kernel.py", 8, 9)),
-        (12, ("kernel.py", 8, 9)),
-        (13, ("kernel.py", 8, 9)),
-    ],
-)
-def test_the_python_line_of_a_ptx_line(line: int, place: tuple[str, int, int] | None):
-    assert python_line(WITH_LINES, line) == (SourceLocation(*place) if place else None)
-
-
-def test_inlining_is_followed_to_the_outermost_call():
-    ptx = "\n".join(
-        [
-            '.file 1 "a.py"',
-            ".loc 1 7 3",
-            ".loc 1 6 2, function_name $g, inlined_at 1 7 3",
-            ".loc 1 5 1, function_name $f, inlined_at 1 6 2",
-            "mov.u32 %r1, %r2;",
-            ".loc 1 0 0",
-            "ret;",
-        ]
-    )
-    assert python_line(ptx, 5) == SourceLocation("a.py", 7, 3)
-    assert python_line(ptx, 7) is None
-
-
-def test_a_place_ends_with_its_function():
-    other = WITH_LINES + ".visible .entry other()\n{\n ret;\n}\n"
-    assert python_line(other, other.count("\n") - 1) is None

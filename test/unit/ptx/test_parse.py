@@ -240,6 +240,7 @@ def test_variables(declaration: str, count: int, align: int, initial: bytes | No
 
 
 def test_lines_of_python() -> None:
+    """Columns of Python files count from 0 in PTX, and from 1 in messages."""
     found = body(
         """
         .reg .b32 %r<2>;
@@ -255,8 +256,9 @@ def test_lines_of_python() -> None:
         """,
         '.file 1 "kernel.py"\n.file 2 "library.py", 123, 456',
     )
-    outer = SourceLocation("kernel.py", 9, 2)
-    expected = [None, SourceLocation("kernel.py", 7, 3), outer, outer, None]
+    outer = SourceLocation("kernel.py", 9, 3)
+    near = SourceLocation("kernel.py", 9, near=True)
+    expected = [None, SourceLocation("kernel.py", 7, 4), outer, outer, near]
     assert [each.location for each in found.instructions] == expected
 
 
@@ -283,13 +285,13 @@ def test_inline_assembly_is_at_the_line_of_its_statement() -> None:
 def test_a_function_begins_without_a_line() -> None:
     text = f'{HEAD}.func a() {{ .loc 1 2 3\n ret; }} .func b() {{ ret; .loc 1 4 0\n ret; }}\n.file 1 "k.py"'
     module = parse_module(text)
-    assert module.functions["a"].instructions[0].location == SourceLocation("k.py", 2, 3)
-    assert [each.location for each in module.functions["b"].instructions] == [None, SourceLocation("k.py", 4)]
+    assert module.functions["a"].instructions[0].location == SourceLocation("k.py", 2, 4)
+    assert [each.location for each in module.functions["b"].instructions] == [None, None]
 
 
 def test_a_file_named_in_a_body() -> None:
-    (found,) = body('.file 3 "late.py"\n.loc 3 4 5\nret;').instructions
-    assert found.location == SourceLocation("late.py", 4, 5)
+    (found,) = body('.file 3 "late.cu"\n.loc 3 4 5\nret;').instructions
+    assert found.location == SourceLocation("late.cu", 4, 5)
 
 
 # Errors.

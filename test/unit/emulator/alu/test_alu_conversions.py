@@ -66,13 +66,18 @@ def corners(source: str, to: str) -> list[int]:
 def test_between_floats(source: str, to: str) -> None:
     bits = corners(source, to)
     widens = {("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"), ("f32", "f64")}
-    nan = lambda each: isinstance(value(each, KINDS[source]), float) and math.isnan(value(each, KINDS[source]))  # noqa: E731
+    is_nan = lambda each: isinstance(value(each, KINDS[source]), float) and math.isnan(value(each, KINDS[source]))  # noqa: E731
     for mode in [""] if (source, to) in widens else MODES:
         found = run(f"cvt.{mode + '.' if mode else ''}{to}.{source}", to, source, bits)
         for each, got in zip(bits, found, strict=True):
-            if nan(each) and (to == "f64" or (source, to) == ("bf16", "f32")):
-                # The payload stays.
-                assert got & KINDS[to].nan > KINDS[to].infinity
+            if is_nan(each) and ("f64" in (source, to) or (source, to) == ("bf16", "f32")):
+                # Its sign and payload stay; `f64` makes it quiet.
+                quiet = 0 if (source, to) == ("bf16", "f32") else 1 << (KINDS[to].mantissa - 1)
+                shift = KINDS[to].mantissa - KINDS[source].mantissa
+                payload = each & (1 << KINDS[source].mantissa) - 1
+                payload = payload << shift if shift > 0 else payload >> -shift
+                sign = negative(each, KINDS[source]) << (KINDS[to].width - 1)
+                assert got == sign | KINDS[to].infinity | payload | quiet, hex(each)
             else:
                 assert got == converted(each, source, to, mode or "rn"), (mode, hex(each))
 
@@ -153,6 +158,14 @@ def test_saturation_and_flushing() -> None:
     assert run("cvt.rn.ftz.f32.f64", "f32", "f64", [0x3800000000000000]) == [0]
     assert run("cvt.rpi.ftz.s32.f32", "s32", "f32", [1]) == [0]
     assert run("cvt.rpi.s32.f32", "s32", "f32", [1]) == [1]
+    # Below the least normal number, as one bit more than a subnormal has; rounded up to it.
+    assert run("cvt.rp.ftz.f32.f64", "f32", "f64", [0x380FFFFFE0000000, 0x380FFFFFF0000000]) == [0, 0x00800000]
+    assert run("cvt.rn.ftz.f32.f64", "f32", "f64", [0x380FFFFFE0000000, 0xB80FFFFFF0000000]) == [0, 0x80800000]
+    # To f16 it does nothing.
+    assert run("cvt.rm.ftz.f16.f32", "f16", "f32", [0x80000001, 0x00000001]) == [0x8001, 0]
+    # Where f32 is flushed, its NaN is the one.
+    assert run("cvt.ftz.f32.bf16", "f32", "bf16", [0x7F81, 0xFFFF, 0x007F]) == [0x7FFFFFFF, 0x7FFFFFFF, 0]
+    assert run("cvt.ftz.f64.f32", "f64", "f32", [0xFFC00000]) == [0x7FFFFFFFE0000000]
     # A subnormal f16 is a normal f32.
     assert run("cvt.ftz.f32.f16", "f32", "f16", [1]) == [0x33800000]
 
@@ -227,7 +240,7 @@ def test_tf32() -> None:
     assert run("cvt.rn.tf32.f32", "f32", "f32", bits) == [one, one, one | 0x2000, one | 0x4000, 0xBF800000]
     assert run("cvt.rz.relu.tf32.f32", "f32", "f32", bits) == [one, one, one, one | 0x2000, 0]
     assert run("cvt.rna.tf32.f32", "f32", "f32", [0x7F7FFFFF, 0x7FFFFFFF]) == [0x7F800000, 0x7FFFE000]
-    assert run("cvt.rn.satfinite.tf32.f32", "f32", "f32", [0x7F7FFFFF, 0x7FC00001]) == [0x7F7FE000, 0x7FFFFFFF]
+    assert run("cvt.rn.satfinite.tf32.f32", "f32", "f32", [0x7F7FFFFF, 0x7FC00001]) == [0x7F7FE000, 0x7FFFE000]
 
 
 def test_powers_of_two() -> None:

@@ -169,17 +169,20 @@ def test_funnel_shifts() -> None:
 def test_bit_fields(type_: str) -> None:
     bits = width(type_)
 
+    def low(number: int) -> int:
+        return number & 255 if bits == 32 else number
+
     def extract(a: int, position: int, length: int) -> int:
-        """As the manual has it, bit by bit."""
-        position, length = position & 255, length & 255
+        """As the manual has it, bit by bit; but of 64 bits position and length are not cut to a byte."""
+        position, length = low(position), min(low(length), bits)
         bit = lambda index: a >> index & 1  # noqa: E731
         sign = 0 if type_[0] == "u" or length == 0 else bit(min(position + length - 1, bits - 1))
         inside = lambda index: index < length and position + index < bits  # noqa: E731
         return sum((bit(position + index) if inside(index) else sign) << index for index in range(bits))
 
     def insert(a: int, b: int, position: int, length: int) -> int:
-        for index in range(min(length & 255, bits)):
-            at = (position & 255) + index
+        for index in range(min(low(length), bits)):
+            at = low(position) + index
             if at < bits:
                 b = b & ~(1 << at) | (a >> index & 1) << at
         return b
@@ -195,12 +198,9 @@ def test_masks_and_extension() -> None:
     rows = list(itertools.product(SHIFTS, repeat=2))
 
     def mask(a: int, b: int, clamps: bool) -> int:
-        start, end = a & 31, (a & 31) + (b & 31)
         if not clamps:
-            return (-1 << start) & ~((-1 << end) if end < 32 else -1)
-        if a >= 32:
-            return 0
-        return (-1 << start) & ~((-1 << end) if end < 32 and b < 32 else 0)
+            return (1 << (b & 31)) - 1 << (a & 31)
+        return (1 << min(b, 32)) - 1 << min(a, 32)
 
     check("bmsk.clamp.b32", "u32", ["u32"] * 2, lambda a, b: mask(a, b, True), rows)
     check("bmsk.wrap.b32", "u32", ["u32"] * 2, lambda a, b: mask(a, b, False), rows)

@@ -41,7 +41,7 @@ DECLARATIONS
     mad.lo.s32 %r3, %r2, 32, %r1;
     mul.wide.s32 %rd2, %r3, 4;
     add.s64 %rd3, %rd1, %rd2;
-    .loc 1 7 5
+    .loc 1 7 4
     BODY
     ret;
 }

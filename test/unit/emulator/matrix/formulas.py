@@ -1,6 +1,6 @@
 """Where elements of matrices are, one at a time, in the words of the PTX ISA; and numbers for all types.
 
-Written on its own, to be compared with `cutecc.emulator.numbers.fragments`.
+Written on its own, to be compared with `cutecc.emulator.numbers.fragments`, and with `matrix_sums`.
 """
 
 from __future__ import annotations
@@ -95,3 +95,33 @@ def decoded(bits: Any, type_: str) -> Any:
 def pack(elements: list[int], type_: str) -> int:
     """Elements of one register."""
     return sum(int(each) << (BITS[type_] * number) for number, each in enumerate(elements))
+
+
+LOWEST = {"f32": -126, "tf32": -126, "bf16": -126, "f16": -14, "e5m2": -14, "e4m3": -6}
+
+
+def exponent(values: Any, type_: str) -> Any:
+    """Of subnormal numbers that of the least normal one; of 0 far below all."""
+    return np.where(values == 0, -10000, np.maximum(np.frexp(values)[1] - 1, LOWEST[type_]))
+
+
+def unit_sum(left: Any, right: Any, added: Any, types: tuple[str, str, str, str], fraction: int) -> Any:
+    """`(…, M, K)`, `(…, K, N)` and `(…, M, N)` as one step of a matrix unit; `types` of D, A, B and C."""
+    d, a, b, c = types
+    columns = np.swapaxes(right, -1, -2)
+    terms = np.concatenate([left[..., None, :] * columns[..., None, :, :], added[..., None]], axis=-1)
+    products = exponent(left, a)[..., None, :] + exponent(columns, b)[..., None, :, :]
+    largest = np.maximum(np.maximum(products.max(axis=-1), exponent(added, c)), -126)
+    total = np.ldexp(np.trunc(np.ldexp(terms, fraction - largest[..., None])).sum(axis=-1), largest - fraction)
+    if d == "f16":
+        return round_to(total, d)
+    significand, power = np.frexp(total)
+    bits = min(fraction, 23) + 1
+    return np.ldexp(np.trunc(np.ldexp(significand, bits)), power - bits)
+
+
+def round_to(exact: Any, d: str) -> Any:
+    if d == "s32":
+        return (exact.astype(np.int64) + 2**31) % 2**32 - 2**31
+    with np.errstate(over="ignore"):
+        return exact.astype({"f16": np.float16, "f32": np.float32, "f64": np.float64}[d]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""`mma.sync` and `mma.sp` against sums of products of matrices laid out element by element."""
+"""`mma.sync` and `mma.sp` against sums made from matrices laid out element by element."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cutecc.errors import EmulatorError
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
-from formulas import BITS, a_place, b_place, c_place, decode, decoded, pack, packed, random_bits  # noqa: E402
+from formulas import BITS, a_place, b_place, c_place, decode, decoded, pack, packed, random_bits, round_to, unit_sum  # noqa: E402
 from hand import run_instruction  # noqa: E402
 
 WARPS = 2
@@ -69,15 +69,19 @@ def run(name: str, operands: dict[str, list[Any]], results: int, rest: str = "",
     return [found[f"%d{number}"] for number in range(results)]
 
 
-def expected(left: Any, right: Any, added: Any, d: str) -> Any:
-    return round_to(np.einsum("wmk,wkn->wmn", left, right) + added, d)
-
-
-def round_to(exact: Any, d: str) -> Any:
-    if d == "s32":
-        return (exact.astype(np.int64) + 2**31) % 2**32 - 2**31
-    with np.errstate(over="ignore"):
-        return exact.astype({"f16": np.float16, "f32": np.float32, "f64": np.float64}[d]).astype(np.float64)
+def expected(left: Any, right: Any, added: Any, types: tuple[str, str, str], sparse: bool = False) -> Any:
+    """`types` of D, A and B."""
+    d, a, b = types
+    if d in ("s32", "f64"):
+        return round_to(left @ right + added, d)
+    if a not in ("e4m3", "e5m2"):
+        return unit_sum(left, right, added, (d, a, b, d), 25)
+    # Two multiplications of f16, of every other two stored elements.
+    stored = np.arange(left.shape[-1]) // (2 if sparse else 1)
+    total = np.zeros_like(added)
+    for half in (stored % 4 < 2, stored % 4 >= 2):
+        total = unit_sum(left[..., half], right[..., half, :], total, (d, "f16", "f16", d), 25)
+    return round_to(total + added, d)
 
 
 @pytest.mark.parametrize(("m", "k", "a", "b", "d"), DENSE, ids=lambda each: str(each))
@@ -98,7 +102,7 @@ def test_dense(m: int, k: int, a: str, b: str, d: str) -> None:
     registers = m * 8 // 32 // packed(d)
     name = f"mma.sync.aligned.m{m}n8k{k}.row.col.{d}.{a}.{b}.{d}"
     found = matrices_of(run(name, operands, registers), d, place_c, (m, 8))
-    want = expected(decoded(left, a), decoded(right, b), decoded(added, d), d)
+    want = expected(decoded(left, a), decoded(right, b), decoded(added, d), (d, a, b))
     if d == "f64":
         np.testing.assert_allclose(found, want, rtol=1e-14, atol=1e-14)
     else:
@@ -192,7 +196,14 @@ def test_quad_pairs(majors: tuple[str, str], d: str, added_type: str) -> None:
     name = f"mma.sync.aligned.m8n8k4.{majors[0]}.{majors[1]}.{d}.f16.f16.{added_type}"
     *_, place_d = quad_pair_places(*majors, d)
     found = matrices_of(run(name, operands, 8 // packed(d)), d, place_d, (4, 8, 8))
-    want = round_to(np.matmul(decoded(left, "f16"), decoded(right, "f16")) + decoded(added, added_type), d)
+    left, right, added = decoded(left, "f16"), decoded(right, "f16"), decoded(added, added_type)
+    if d == "f16":
+        want = unit_sum(left, right, added, ("f16",) * 4, 25)
+    else:
+        want = np.zeros_like(added)
+        for step in range(4):
+            want = round_to(want + left[..., step, None] * right[..., step, None, :], d)
+        want = round_to(want + added, d)
     np.testing.assert_array_equal(found, want)
 
 
@@ -271,7 +282,8 @@ def test_sparse(sp: str, k: int, a: str, d: str, selector: int) -> None:
     name = f"mma.{sp}.sync.aligned.m16n8k{k}.row.col.{d}.{a}.{a}.{d}"
     registers = run(name, operands, 4 // packed(d), f", %e, {selector}", **{"%e": words})
     found = matrices_of(registers, d, place_c, (16, 8))
-    np.testing.assert_array_equal(found, expected(decoded(kept, a), decoded(right, a), decoded(added, d), d))
+    want = expected(decoded(kept, a), decoded(right, a), decoded(added, d), (d, a, a), sparse=True)
+    np.testing.assert_array_equal(found, want)
 
 
 def test_what_a_multiplication_makes_of_infinities_is_the_nan_of_the_hardware() -> None:
@@ -282,6 +294,52 @@ def test_what_a_multiplication_makes_of_infinities_is_the_nan_of_the_hardware() 
     operands["c"] = [zero] * 2
     found = run("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", operands, 2)
     assert all((each == 0x7FFF7FFF).all() for each in found)
+
+
+def dot(d: str, a: list[float], b: list[float], c: float) -> float:
+    """Row 0 by column 0 of `m16n8k16`, in the arithmetic of the form."""
+    left, right, added = np.zeros((1, 16, 16)), np.zeros((1, 16, 8)), np.zeros((1, 16, 8))
+    left[0, 0, : len(a)], right[0, : len(b), 0], added[0, 0, 0] = a, b, c
+    half, type_d = (lambda values: values.astype(np.float16).view(np.uint16)), ("f32" if d == "f32" else "f16")
+    added_bits = added.astype(np.float32).view(np.uint32) if d == "f32" else half(added)
+    operands = {
+        "a": words_of(half(left), "f16", lambda lane, i: a_place("f16", 16, lane, i), 8),
+        "b": words_of(half(right), "f16", lambda lane, i: b_place("f16", lane, i), 4),
+        "c": words_of(added_bits, type_d, lambda lane, i: c_place(16, lane, i), 4),
+    }
+    found = run(f"mma.sync.aligned.m16n8k16.row.col.{d}.f16.f16.{d}", operands, 4 // packed(d))
+    return matrices_of(found, d, lambda lane, i: c_place(16, lane, i), (16, 8))[0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "result"),
+    [
+        # The sum is cut toward zero, of either sign; and 25 bits behind the largest term are kept of each.
+        *[([1.0], [1.0], 2.0**-24, 1.0), ([-1.0, 2.0**-12], [1.0, 2.0**-12], 0.0, -1 + 2.0**-24)],
+        *[([1.0, -1.0], [1.0, 1.0], 2.0**-25, 2.0**-25), ([1.0, -1.0], [1.0, 1.0], 2.0**-26, 0.0)],
+        # Each term is cut on its own.
+        ([2.0**-13] * 3 + [1.0, -1.0], [2.0**-13] * 3 + [1.0, 1.0], 0.0, 0.0),
+        # What cuts is the sum of the exponents of the factors, not the size of the product.
+        ([1.5, -1.5], [1.5, 1.5], 2.0**-25, 2.0**-25),
+        # Zeros cut nothing; a subnormal factor counts as the least normal number.
+        *[([0.0], [32768.0], 2.0**-100, 2.0**-100), ([2.0**-24, -(2.0**-24)], [1.0, 1.0], 2.0**-40, 0.0)],
+        ([2.0**-24, -(2.0**-24)], [1.0, 1.0], 2.0**-39, 2.0**-39),
+        # Subnormal results are whole multiples of the least one.
+        *[([], [], 3 * 2.0**-149, 3 * 2.0**-149), ([], [], -(2.0**-140), -(2.0**-140))],
+        # Nothing overflows before the end.
+        ([32768.0, -32768.0], [32768.0, 32768.0], 3.0e38, float(np.float32(3.0e38))),
+        *[([np.inf], [1.0], 1.0, np.inf), ([np.inf], [-1.0], 1.0, -np.inf), ([1.0], [1.0], -np.inf, -np.inf)],
+    ],
+)
+def test_sums_of_f32(a: list[float], b: list[float], c: float, result: float) -> None:
+    assert dot("f32", a, b, c) == result
+
+
+def test_sums_of_f16_are_rounded_to_nearest_even_and_overflow() -> None:
+    assert dot("f16", [1.0, 2.0**-6], [1.0, 2.0**-5], 0.0) == 1.0
+    assert dot("f16", [1.0, 2.0**-6], [1.0, 2.0**-5], 2.0**-24) == 1 + 2.0**-10
+    assert dot("f16", [256.0], [256.0], 0.0) == np.inf
+    assert dot("f16", [256.0, 256.0], [256.0, -256.0], 3.0) == 3.0
 
 
 def test_results_go_only_to_the_warps_that_execute() -> None:

@@ -13,8 +13,8 @@ from cutecc.errors import EmulatorError
 
 sys.path[:0] = [str(Path(__file__).parent)]
 
-from formulas import BITS, a_place, decoded, pack, packed, random_bits  # noqa: E402
-from test_mma import compress, metadata_words, round_to  # noqa: E402
+from formulas import BITS, a_place, decoded, pack, packed, random_bits, round_to, unit_sum  # noqa: E402
+from test_mma import compress, metadata_words  # noqa: E402
 from warpgroups import Tile, get_accumulators, set_accumulators, text, types_for  # noqa: E402
 from warps import Warps  # noqa: E402
 
@@ -38,6 +38,14 @@ def constants(a: str, both_in_shared: bool = True, signs: tuple[int, int] = (1, 
         return scales
     transposes = [str(int(major == "m")) for major in (majors if both_in_shared else majors[1:])]
     return f"{scales}, {', '.join(transposes)}"
+
+
+def expected(left: Any, right: Any, added: Any, types: tuple[str, str, str]) -> Any:
+    """`(64, K)`, `(N, K)` and `(64, N)`; `types` of D, A and B."""
+    d, a, b = types
+    if d == "s32":
+        return round_to(left @ right.T + added, d)
+    return unit_sum(left, right.T, added, (d, a, b, d), 13 if a in ("e4m3", "e5m2") else 25)
 
 
 def multiply(
@@ -66,8 +74,8 @@ def multiply(
     majors = tile_a.major[0] + tile_b.major[0]
     rest = ", %p" + constants(a, signs=signs, majors=majors)
     assert warps.do(text(f"sync.aligned.m64n{n}k{k}.{d}.{a}.{b}{suffix}", n, d, rest=rest)) == [None]
-    exact = signs[0] * signs[1] * (decoded(left, a) @ decoded(right, b).T)
-    want = round_to(exact + decoded(added[0], d) if add else exact, d)
+    sign = signs[0] * signs[1]
+    want = expected(sign * decoded(left, a), decoded(right, b), decoded(added[0], d) * add, (d, a, b))
     np.testing.assert_array_equal(get_accumulators(warps, n, d)[0], want)
 
 
@@ -174,7 +182,7 @@ def test_a_in_registers(a: str, b: str, d: str, k: int, signs: tuple[int, int]) 
     rest = ", %p" + constants(a, both_in_shared=False, signs=signs)
     warps.do(text(f"sync.aligned.m64n{n}k{k}.{d}.{a}.{b}", n, d, a="{%a0, %a1, %a2, %a3}", rest=rest))
     sign = 1 if integer else signs[0] * signs[1]
-    want = round_to(sign * (decoded(left, a) @ decoded(right, b).T) + decoded(added[0], d), d)
+    want = expected(sign * decoded(left, a), decoded(right, b), decoded(added[0], d), (d, a, b))
     np.testing.assert_array_equal(get_accumulators(warps, n, d)[0], want)
 
 
@@ -208,7 +216,7 @@ def test_sparse(a: str, d: str, k: int, selector: int, place: str) -> None:
     left = "%da" if place == "shared" else "{%a0, %a1, %a2, %a3}"
     rest = f", %e, {selector}, %p" + constants(a, both_in_shared=place == "shared")
     warps.do(text(f"sp.sync.aligned.m64n{n}k{k}.{d}.{a}.{a}", n, d, a=left, rest=rest))
-    want = round_to(decoded(kept, a) @ decoded(right, a).T + decoded(added[0], d), d)
+    want = expected(decoded(kept, a), decoded(right, a), decoded(added[0], d), (d, a, a))
     np.testing.assert_array_equal(get_accumulators(warps, n, d)[0], want)
 
 
@@ -233,8 +241,8 @@ def test_warpgroups_and_blocks_of_one_gang_have_their_own_matrices() -> None:
     warps.do(text("sync.aligned.m64n8k16.f32.f16.f16", n, "f32", rest=", %p, 1, 1, 0, 0"))
     found = get_accumulators(warps, n, "f32")
     for block, group in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        exact = decoded(left[block, group], "f16") @ decoded(right[block], "f16").T
-        want = round_to(exact + decoded(added[2 * block + group], "f32") if group else exact, "f32")
+        start = decoded(added[2 * block + group], "f32") * group
+        want = expected(decoded(left[block, group], "f16"), decoded(right[block], "f16"), start, ("f32", "f16", "f16"))
         np.testing.assert_array_equal(found[2 * block + group], want)
 
 

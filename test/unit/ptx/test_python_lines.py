@@ -1,0 +1,71 @@
+"""Lines of Python of PTX that need not assemble."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutecc.errors import SourceLocation
+from cutecc.ptx.locations import python_line
+
+TWO_FUNCTIONS = """.version 8.0
+.visible .entry first()
+{
+    mov.u32 %r1, %r2;
+    .loc 1 7 4
+    mov.u32 %r1, %r2;
+    .loc 1 8 8, function_name $g, inlined_at 1 9 12
+    mov.u32 %r1, %r2
+    .loc 1 40 0
+    mov.u32 %r1, %r2;
+    .loc 1 0 0
+    mov.u32 %r1, %r2;
+    // begin inline asm
+    .loc 1 17 4
+    mov.u32 %r1, %r2;
+    // end inline asm
+}
+.func second()
+{
+    .loc 1 40 0
+    ret;
+    .loc 1 50 4
+    ret;
+}
+.file 1 "kernel.py"
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        (4, None),
+        (6, "kernel.py:7:5"),
+        (8, "kernel.py:9:13"),
+        (10, "near kernel.py:9"),
+        (12, "near kernel.py:9"),
+        (15, "near kernel.py:9"),
+        (19, None),
+        (21, None),
+        (23, "kernel.py:50:5"),
+    ],
+)
+def test_the_python_line_of_a_ptx_line(line: int, place: str | None) -> None:
+    found = python_line(TWO_FUNCTIONS, line)
+    assert (found and str(found)) == place
+
+
+def test_inlining_is_followed_to_the_outermost_call() -> None:
+    ptx = """
+.file 1 "a.py"
+.loc 1 7 3
+.loc 1 6 2, function_name $g, inlined_at 1 7 3
+.loc 1 5 1, function_name $f, inlined_at 1 6 2
+mov.u32 %r1, %r2;
+"""
+    assert python_line(ptx, 6) == SourceLocation("a.py", 7, 4)
+
+
+def test_columns_of_other_languages_count_from_1() -> None:
+    ptx = '.file 1 "a.cu"\n.loc 1 7 3\nret;\n.loc 1 8 0\nret;'
+    assert python_line(ptx, 3) == SourceLocation("a.cu", 7, 3)
+    assert python_line(ptx, 5) == SourceLocation("a.cu", 8)
