@@ -151,14 +151,11 @@ def _runs(
 
 def _distinct(runs: Sequence[_Run], *, is_sweep: bool) -> list[_Found]:
     """What was found, each the first time only."""
-    found: dict[tuple[object, ...], _Found] = {}
-    for run in runs:
-        for finding in run.emulation.findings:
-            other = finding.other and finding.other.ptx_line
-            key = (finding.kind, finding.message, finding.place.ptx_line, other)
-            if key not in found:
-                found[key] = _Found(finding, reproduce(finding, run.sizes if is_sweep else None))
-    return list(found.values())
+    from cutecc.emulator.report import one_a_line
+
+    sizes_of = {id(finding): run.sizes for run in runs for finding in run.emulation.findings}
+    found = one_a_line(finding for run in runs for finding in run.emulation.findings)
+    return [_Found(each, reproduce(each, sizes_of[id(each)] if is_sweep else None)) for each in found]
 
 
 def _as_dict(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.host import EmulatorHost, LaunchSummary, Progress
 from cutecc.emulator.names import NEWEST, OLDEST, OPTION_NAMES, models
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.emulator.report import describe_blocks, sanitizer_error
+from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error
 from cutecc.errors import LaunchError, UsageError
 from cutecc.record.compilation import Compilation
 from cutecc.runtime.binding import Binder, Bound
@@ -37,7 +37,7 @@ class Emulation:
     """What the code that ran is compiled for."""
     options: EmulatorOptions
     findings: list[Finding]
-    """What the checks found, in the order of launches and blocks."""
+    """What the checks found, in the order of launches and blocks; the same of one line of Python once."""
     counters: Counters | None
     """Of all launches together; `None` unless asked for."""
     printed: str
@@ -130,7 +130,7 @@ class Emulator:
             self.compilation.name,
             self.compilation.target,
             options,
-            [finding for run in host.runs for finding in run.findings],
+            one_a_line(finding for run in host.runs for finding in run.findings),
             _sum([run.counters for run in host.runs if run.counters is not None]),
             "".join(host.printed),
             host.launches,

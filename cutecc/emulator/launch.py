@@ -87,7 +87,8 @@ def run_blocks(
 ) -> BlocksRun:
     """Run blocks, by their linear indices, ascending and whole clusters, in waves of those that are resident together.
 
-    With the `history` of blocks that ran before, the checks compare these with them. Raises `EmulatorError` for the first fault unless something is checked: then faults are findings.
+    The checks compare them with the blocks that ran before, whose `history` it is. Raises `EmulatorError` for the first
+    fault unless something is checked: then faults are findings.
     """
     found = BlocksRun(blocks=len(blocks))
     dynamic = launch.shared_bytes

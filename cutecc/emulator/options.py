@@ -129,7 +129,8 @@ def read_checks(value: Checks) -> frozenset[str]:
 
     if value is True or isinstance(value, str):
         return frozenset(parse_checks(value))
-    names: list[Any] = list(value) if isinstance(value, Iterable) else [value]
+    given: Any = value
+    names: list[Any] = list(given) if hasattr(given, "__iter__") else [given]
     if wrong := [name for name in names if not isinstance(name, str)]:
         raise UsageError(f"check is True or names, not {wrong[0]!r}", hints=['for example check="races,bounds"'])
     return frozenset(parse_checks(",".join(names)))

@@ -15,14 +15,14 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.checks.history import History
+from cutecc.emulator.checks.reports import merge_findings
 from cutecc.emulator.launch import BlocksRun, load_program, run_blocks
 from cutecc.emulator.memory.allocations import Allocation, elements_of, merged
 from cutecc.emulator.options import Dim3, EmulatorOptions, cluster_of, index_of, is_cooperative
@@ -126,7 +126,6 @@ class _Whole:
         self.parts = 0
         self._total = total
         self._progress = progress
-        self._places: dict[tuple[object, ...], int] = {}
         self._tell()
 
     @property
@@ -138,8 +137,7 @@ class _Whole:
         """Take the next part's results."""
         self.parts += 1
         self.result.blocks += part.blocks
-        for finding in part.findings:
-            self._add_finding(finding)
+        self.result.findings = merge_findings([*self.result.findings, *part.findings])
         if part.counters is not None:
             if self.result.counters is None:
                 self.result.counters = part.counters
@@ -150,17 +148,6 @@ class _Whole:
     def _tell(self) -> None:
         if self._progress is not None:
             self._progress(self.result.blocks, self._total)
-
-    def _add_finding(self, finding: Finding) -> None:
-        """The same at the same instructions is one finding, with the threads of all."""
-        other = finding.other and finding.other.ptx_line
-        key = (finding.kind, finding.message, finding.place.ptx_line, other)
-        place = self._places.setdefault(key, len(self.result.findings))
-        if place == len(self.result.findings):
-            self.result.findings.append(finding)
-        else:
-            first = self.result.findings[place]
-            self.result.findings[place] = replace(first, count=first.count + finding.count)
 
 
 def _pays(seconds: float, done: int, parts: int) -> bool:

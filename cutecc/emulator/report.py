@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutecc.emulator.checks.finding import Finding, Place
@@ -14,6 +14,23 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 """Findings that a message shows; `SanitizerError.findings` has all."""
+
+
+def one_a_line(findings: Iterable[Finding]) -> list[Finding]:
+    """The same by several instructions of one line, as unrolling makes them, is one finding: the first.
+
+    Where the code does not say its lines, instructions count as lines.
+    """
+    found: dict[Hashable, Finding] = {}
+    for finding in findings:
+        key = (finding.kind, finding.message, _line(finding.place), finding.other and _line(finding.other))
+        found.setdefault(key, finding)
+    return list(found.values())
+
+
+def _line(place: Place) -> Hashable:
+    location = place.location
+    return place.ptx_line if location is None else (location.file, location.line)
 
 
 def finding_lines(finding: Finding, width: int = 120) -> list[str]:

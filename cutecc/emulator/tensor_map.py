@@ -6,7 +6,7 @@ rules that its arguments have to keep. Modes are innermost first.
 | byte | bits | what |
 | --- | --- | --- |
 | 0 | 64 | address |
-| 8 | 0–3 | 0; 2 where CuTe's host code makes the descriptor |
+| 8 | 0–3 | 0; 2 where CuTe's host code makes the descriptor; 1 for im2col |
 | | 4–6 | rank - 1 |
 | | 7–10 | element type |
 | | 11–12, 13–14 | interleave, swizzle |
@@ -22,12 +22,17 @@ rules that its arguments have to keep. Modes are innermost first.
 | 72 | 4, 8, 9, 10 | swizzle again: none, 32, 64, 128 bytes |
 
 The last 64 bytes are the driver's alone: descriptors that CuTe's host code makes have zeros there, and work.
+
+Descriptors for im2col have 1 in bits 0 to 3 of byte 8, and instead of the box: channels - 1 (byte 55); 16 bits each of
+the lower and of the upper corner (byte 56), in which each mode but the first and the last has 16, 8 or 5 bits with a
+sign; pixels - 1 (byte 60).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from typing import Final
 
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
@@ -40,6 +45,9 @@ _MOST_BOX_BYTES = 227 * 1024
 _MOST_MODES = 5
 _TILED = (0, 2)
 """What bits 64 to 67 are for tiled tensors."""
+_IM2COL = 1
+_CORNER_BITS = {3: 16, 4: 8, 5: 5}
+"""Of one mode, by rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,7 @@ class ElementType:
     """In descriptors, and in `tensormap.replace`."""
     rounds_to_tf32: bool = False
     flushes: bool = False
-    """Whether subnormal numbers are loaded as zeros."""
+    """Whether additions take and give subnormal numbers as zeros."""
 
     @property
     def is_float(self) -> bool:
@@ -165,14 +173,46 @@ def pack(tensor_map: TensorMap) -> bytes:
     return bits.to_bytes(TENSOR_MAP_BYTES, "little")
 
 
-def decode(data: bytes) -> TensorMap | None:
-    """What a descriptor was made of; `None` for bytes that are none of a tiled tensor.
+@dataclass(frozen=True, slots=True)
+class Im2colMap:
+    """What `cuTensorMapEncodeIm2col` takes. A tensor is channels, one to three modes of pixels, and images."""
+
+    tensor: TensorMap
+    """Its box is the channels of one pixel."""
+    lower: tuple[int, ...]
+    """By mode of pixels: where the box of pixels begins."""
+    upper: tuple[int, ...]
+    """And where it ends, from the last pixel of the tensor on."""
+    pixels: int
+    """That are loaded."""
+
+
+def decode(data: bytes) -> TensorMap | Im2colMap | None:
+    """What a descriptor was made of; `None` for bytes that are none.
 
     Only the first half counts. What `tensormap.replace` has changed need not be what the driver would accept.
     """
     if len(data) != TENSOR_MAP_BYTES:
         return None
     bits = int.from_bytes(data, "little")
+    mode = bits >> 64 & 0xF
+    if mode in _TILED:
+        return _tensor(bits)
+    tensor = _tensor(bits) if mode == _IM2COL else None
+    if tensor is None or (rank := len(tensor.sizes)) not in _CORNER_BITS:
+        return None
+    channels = (tensor.box[0], *(1 for _ in range(rank - 1)))
+    lower, upper = (_corner(bits >> first, rank) for first in (448, 464))
+    return Im2colMap(replace_fields(tensor, box=channels), lower, upper, (bits >> 480 & 0xFFFF) + 1)
+
+
+def _corner(bits: int, rank: int) -> tuple[int, ...]:
+    count = _CORNER_BITS[rank]
+    fields = (bits >> count * mode & (1 << count) - 1 for mode in range(rank - 2))
+    return tuple(each - (each >> count - 1 << count) for each in fields)
+
+
+def _tensor(bits: int) -> TensorMap | None:
 
     def field(first: int, count: int) -> int:
         return bits >> first & (1 << count) - 1
@@ -182,7 +222,7 @@ def decode(data: bytes) -> TensorMap | None:
     numbers = [
         number for number, each in enumerate(ELEMENT_TYPES) if (each.code, each.rounds_to_tf32) == (code, rounds)
     ]
-    if rank > _MOST_MODES or not numbers or field(64, 4) not in _TILED or field(75, 2) == 3 or not field(0, 64):
+    if rank > _MOST_MODES or not numbers or field(75, 2) == 3 or not field(0, 64):
         return None
     return TensorMap(
         data_type=numbers[0],

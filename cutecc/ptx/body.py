@@ -11,7 +11,7 @@ from cutecc.ptx.declarations import read_registers, read_variables
 from cutecc.ptx.locations import FILE, LOC, InlineAssembly, LineTable, Place
 from cutecc.ptx.operands import OperandError, parse_arguments, parse_operand, split_operands
 from cutecc.ptx.scanner import NAME, Scanner
-from cutecc.ptx.syntax import Guard, Instruction, Operand, Register, Symbol, Variable
+from cutecc.ptx.syntax import Guard, Instruction, Operand, Register, Symbol, Variable, Vector
 
 _STATEMENT = re.compile(
     rf"(?P<label>{NAME})\s*:(?!:)|(?P<instruction>[@A-Za-z_][^;]*);|(?P<directive>\.\w+)"
@@ -25,6 +25,8 @@ _INSTRUCTION = re.compile(
 _END = re.compile(";")
 _TO_END = re.compile("[^;]*;")
 _TARGETS = re.compile(r"\.branchtargets\s+([^;]*);")
+_ELEMENTS, _COLOURS = "xyzw", "rgba"
+"""What elements of a vector register are called, and their other names."""
 _VARIABLES = (".param", ".local", ".shared", ".global", ".const")
 _SKIPPED = (".pragma", ".calltargets", ".callprototype", ".attribute")
 
@@ -34,11 +36,11 @@ class _Scope:
 
     def __init__(self, outer: _Scope | None) -> None:
         self.outer = outer
-        self.names: dict[str, Register | Symbol] = {}
+        self.names: dict[str, Register | Symbol | Vector] = {}
         self.operands: dict[str, Operand] = {}
         """Operands by their text, as they mean the same throughout the scope."""
 
-    def resolve(self, name: str) -> Register | Symbol | None:
+    def resolve(self, name: str) -> Register | Symbol | Vector | None:
         scope: _Scope | None = self
         while scope is not None:
             if found := scope.names.get(name):
@@ -156,9 +158,11 @@ class Body:
     def _directive(self, directive: str, label: str) -> None:
         scanner = self._scanner
         if directive == ".reg":
-            for name, type_ in read_registers(scanner):
-                unique = self._declare(name, Register)
-                self.registers[unique] = type_
+            for name, type_, elements in read_registers(scanner):
+                if elements > 1:
+                    self._declare_vector(name, type_, elements)
+                else:
+                    self.registers[self._declare(name, Register)] = type_
             scanner.expect(_END, "';'")
         elif directive in _VARIABLES:
             for variable in read_variables(scanner, is_extern=False):
@@ -191,6 +195,16 @@ class Body:
         self._taken.add(unique)
         self._scope.names[name] = kind(unique)
         return unique
+
+    def _declare_vector(self, name: str, type_: str, elements: int) -> None:
+        """A vector register is one register an element; its own name means all of them, in braces."""
+        found = [Register(self._declare(f"{name}.{letter}", Register)) for letter in _ELEMENTS[:elements]]
+        if name in self._scope.names:
+            raise self._scanner.error(f"'{name}' is declared twice")
+        self._scope.names[name] = Vector(tuple(found))
+        for register, letter in zip(found, _COLOURS, strict=False):
+            self._scope.names[f"{name}.{letter}"] = register
+        self.registers.update((register.name, type_) for register in found)
 
     def _target(self, scope: _Scope, name: str, found: re.Match[str]) -> str:
         symbol = scope.resolve(name)

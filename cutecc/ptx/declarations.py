@@ -72,18 +72,18 @@ def read_kind(scanner: Scanner) -> Kind:
     return Kind(space, type_, vector, align or vector * TYPE_BYTES[type_])
 
 
-def read_registers(scanner: Scanner) -> Iterator[tuple[str, str]]:
-    """Name and type of each register of a `.reg` declaration, up to its `;`."""
+def read_registers(scanner: Scanner) -> Iterator[tuple[str, str, int]]:
+    """Name, type and elements (of a vector 2 or 4) of each register of a `.reg` declaration, up to its `;`."""
     kind = read_kind(scanner)
-    if kind.vector > 1:
-        raise scanner.error("vector registers are not supported: declare one register an element")
+    if kind.vector > 4:
+        raise scanner.error(f"a vector register of {kind.vector} elements: there are 2 or 4")
     while True:
         name = scanner.expect(_NAME, "the name of a register")[0]
         if found := scanner.take(_COUNT):
             count = _small(scanner, int(found[1]), "registers")
-            yield from ((f"{name}{index}", kind.type) for index in range(count))
+            yield from ((f"{name}{index}", kind.type, kind.vector) for index in range(count))
         else:
-            yield name, kind.type
+            yield name, kind.type, kind.vector
         if not scanner.take(_COMMA):
             return
 

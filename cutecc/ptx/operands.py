@@ -22,7 +22,7 @@ from cutecc.ptx.syntax import (
     Vector,
 )
 
-Resolve = Callable[[str], Register | Symbol | None]
+Resolve = Callable[[str], Register | Symbol | Vector | None]
 """What a name means where it stands; `None` for one that nothing declares."""
 
 _BRACKET = re.compile(r"[\[{(]")

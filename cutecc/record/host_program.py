@@ -19,6 +19,7 @@ of one instruction do not see each other's values.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -27,6 +28,9 @@ import msgspec
 from cutecc.errors import RecordError
 
 MAJOR, MINOR = 1, 0
+
+_decoding = threading.Lock()
+"""msgspec gathers what it knows of a type when that is first used; threads that do so at once can crash the process."""
 
 ValueType = Literal["i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"]
 
@@ -288,10 +292,11 @@ def decode(data: bytes, *, where: str = "the host program") -> HostProgram:
     Raises `RecordError`, which names `where`, for data that is damaged or has a newer major version.
     """
     try:
-        version = msgspec.json.decode(data, type=_Version).version
-        if int(version.partition(".")[0]) > MAJOR:
-            raise RecordError(f"{where} has version {version}; this cutecc reads up to {MAJOR}.x")
-        return msgspec.json.decode(data, type=HostProgram)
+        with _decoding:
+            version = msgspec.json.decode(data, type=_Version).version
+            if int(version.partition(".")[0]) > MAJOR:
+                raise RecordError(f"{where} has version {version}; this cutecc reads up to {MAJOR}.x")
+            return msgspec.json.decode(data, type=HostProgram)
     except (ValueError, RecursionError, msgspec.DecodeError) as failure:
         raise RecordError(f"{where} is damaged: {failure}") from None
 

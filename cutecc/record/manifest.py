@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any, cast
 
 import msgspec
@@ -13,6 +14,9 @@ from cutecc.record.compilation import Compilation
 SCHEMA = "cutecc/compilation"
 MAJOR, MINOR = 1, 1
 """A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
+
+_converting = threading.Lock()
+"""msgspec gathers what it knows of a type when that is first used; threads that do so at once can crash the process."""
 
 
 def encode(compilation: Compilation) -> bytes:
@@ -41,7 +45,8 @@ def decode(data: bytes, *, where: str = "manifest.json") -> Compilation:
             hints=["upgrade cutecc to read this record"],
         )
     try:
-        return msgspec.convert(manifest, Compilation)
+        with _converting:
+            return msgspec.convert(manifest, Compilation)
     except msgspec.ValidationError as failure:
         raise RecordError(f"{where} is damaged: {failure}") from None
 

@@ -17,7 +17,7 @@ from cutecc.trial.arguments import Arguments, make_arguments, specs_of
 from cutecc.trial.on_device import compare_outputs
 
 NAMES = [f"{path.parent.name}/{path.stem}" for path in marks.FILES]
-OPTIONS = cutecc.CompileOptions(wheel=WheelOptions(preserve_line_info=True))
+OPTIONS = cutecc.CompileOptions(wheel=WheelOptions(preserve_line_info=True, enable_assertions=True))
 
 Twins = dict[tuple[str, bool], cutecc.Kernel]
 

@@ -10,6 +10,6 @@
 | `accumulators` | registers of a `wgmma` that is under way | `accumulators` |
 
 `checker.Checker` is the `Watch` that hears of accesses and synchronisation; `instrument` puts checks around those steps
-that need more. `history.History` outlives the machines of one launch: accesses of all of its blocks to global memory are
-compared, also of those that are not resident together. So with `races` all blocks run in one process.
+that need more. `history.History` outlives the machines of one launch: accesses of all of its blocks to global memory
+are compared, also of those that are not resident together. So with `races` all blocks run in one process.
 """

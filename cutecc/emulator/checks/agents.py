@@ -36,6 +36,8 @@ class Started:
     since: int
     """When it was started."""
     copies: bool
+    result: int | None = None
+    """Of an operation of a bulk group the number by which it writes: one can wait for its reads alone."""
     is_over: bool = False
 
 
@@ -62,19 +64,29 @@ class Agents:
             numbers, views = clocks.agents_of(threads) + clocks.copier, clocks.view_of[threads]
             clocks.roots.append(views)
         else:
-            slot = int(threads[0]) // clocks.agents_per_block
-            column = self._columns.get(slot, 0)
-            self._columns[slot] = (column + 1) % ASYNCHRONOUS
-            clocks.starters[slot, column] = int(threads[0]) % clocks.agents_per_block >> 5
-            number = int(clocks.serials[slot]) << clocks.shift | clocks.agents_per_block + column
-            numbers, views = np.array([number]), np.array([clocks.spawn(threads)])
-            self.bursts[number] = self._burst_of(operation, int(threads[0]))
+            numbers, views = np.array([self._number(threads)]), np.array([clocks.spawn(threads)])
         self._count += 1
-        self._started[self._count] = Started(gang, lanes, operation, threads, numbers, views, clocks.now, copies)
+        started = Started(gang, lanes, operation, threads, numbers, views, clocks.now, copies)
+        if not copies:
+            burst = self._burst_of(operation, int(threads[0]))
+            self.bursts[int(numbers[0])] = burst
+            if operation.form.has("bulk_group"):
+                started.result = self._number(threads)
+                self.bursts[started.result] = burst
+        self._started[self._count] = started
         if copies:
             clocks.now += 1
         self._forget()
         return self._count
+
+    def _number(self, threads: Numbers) -> int:
+        """A column of the block for an operation that these threads start, as a number."""
+        clocks = self.clocks
+        slot = int(threads[0]) // clocks.agents_per_block
+        column = self._columns.get(slot, 0)
+        self._columns[slot] = (column + 1) % ASYNCHRONOUS
+        clocks.starters[slot, column] = int(threads[0]) % clocks.agents_per_block >> 5
+        return int(clocks.serials[slot]) << clocks.shift | clocks.agents_per_block + column
 
     def _burst_of(self, operation: Operation, thread: int) -> int:
         last, self._last = self._last, (operation, thread)
@@ -100,19 +112,29 @@ class Agents:
 
     def finish(self, started: Started, clock: Clock, to_threads_alone: bool) -> None:
         """Who acquires the clock sees what the operation did; with `to_threads_alone` of copies each its own."""
-        clocks = self.clocks
         started.is_over = True
-        clock.joined.clear()
         if started.copies and to_threads_alone:
-            clock.copied = clocks.now
-        else:
-            views = np.unique(started.views) if started.copies else started.views
-            for view in views.tolist():
-                clock.join(clocks.view(view).serial, clocks.known[view])
-                for serial, events in clocks.view(view).foreign.items():
-                    clock.join(serial, events)
-            serials, columns = started.numbers >> clocks.shift, started.numbers & (clocks.stride - 1)
-            for serial, column in zip(serials.tolist(), columns.tolist(), strict=True):
-                # The clock's own array by now: it has the serial of one of the views.
-                clock.blocks[serial][ORDER, column] = clocks.now
+            clock.joined.clear()
+            clock.copied = self.clocks.now
+            self.clocks.now += 1
+            return
+        self.finish_reads(started, clock)
+        if started.result is not None:
+            self._end(clock, started.result)
+
+    def finish_reads(self, started: Started, clock: Clock) -> None:
+        """Who acquires the clock knows that the operation has read, and what it knew."""
+        clocks = self.clocks
+        views = np.unique(started.views) if started.copies else started.views
+        for view in views.tolist():
+            clock.join(clocks.view(view).serial, clocks.known[view])
+            for serial, events in clocks.view(view).foreign.items():
+                clock.join(serial, events)
+        for number in started.numbers.tolist():
+            self._end(clock, number)
         clocks.now += 1
+
+    def _end(self, clock: Clock, number: int) -> None:
+        # The clock's own array by now: it has the serial of one of the views.
+        clock.joined.clear()
+        clock.blocks[number >> self.clocks.shift][ORDER, number & (self.clocks.stride - 1)] = self.clocks.now

@@ -10,21 +10,23 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from cutecc.emulator.checks import wording
 from cutecc.emulator.checks.accumulators import Accumulators
 from cutecc.emulator.checks.agents import Agents, Started
-from cutecc.emulator.checks.clocks import PROXY_GLOBAL, PROXY_SHARED, Clock, Clocks
+from cutecc.emulator.checks.clocks import PROXY_GLOBAL, PROXY_SHARED, PROXY_TENSOR_MAP, Clock, Clocks
 from cutecc.emulator.checks.exits import Exits
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.checks.history import History
-from cutecc.emulator.checks.initialisation import LocalMemory, wanted_elements
+from cutecc.emulator.checks.initialisation import LocalMemory
 from cutecc.emulator.checks.leftovers import leftovers
 from cutecc.emulator.checks.locations import Locations
 from cutecc.emulator.checks.order import WEAK, fences_threads, strength
 from cutecc.emulator.checks.races import Access, Races
+from cutecc.emulator.checks.registers import uses_of
 from cutecc.emulator.checks.reports import Reports, merge_findings
 from cutecc.emulator.checks.selection import CheckName, parse_checks
 from cutecc.emulator.checks.shadow import SharedShadow
+from cutecc.emulator.checks.spreading import LOADS, STORES, undefined_registers
+from cutecc.emulator.checks.undefined import Undefined
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
 
@@ -68,11 +70,21 @@ class Checker(Watch):
         self.clocks = Clocks(slots, machine.agents_per_block, machine.shape.threads, history.now, copies)
         self._agents = Agents(self.clocks)
         self._locations = Locations(self.clocks)
+        self._fenced_inits = np.zeros(len(self.clocks.view_of), np.int32)
+        """When each thread executed its last `fence.mbarrier_init`."""
         self._released: dict[Hashable, Clock] = {}
         self._groups: deque[Hashable] = deque()
         in_clusters = machine.shape.cluster != (1, 1, 1)
         self._shared = SharedShadow(memory.shared.size, self.clocks, memory.shared_stride, in_clusters)
         self._local = LocalMemory(program.local_bytes) if "initialisation" in which else None
+        self._results = [sorted(use.writes) for use in uses_of(program)]
+        self.undefined: Undefined | None = None
+        if self._local is not None:
+            unwritten, maybe = undefined_registers(program)
+            forget = self._local.forget
+            self.undefined = Undefined(program, machine, self.reports, unwritten, self._describe, forget)
+            self._deciding = _deciding(program, maybe)
+            self.counts = bool(self._deciding)
         self._exits = Exits(self.clocks, memory.shared_stride) if "races" in which else None
         self._numbers: WeakKeyDictionary[Gang, NDArray[np.int64]] = WeakKeyDictionary()
         self._ordered = bool({"races", "proxies"} & which)
@@ -86,7 +98,6 @@ class Checker(Watch):
             "proxies" in which,
             "initialisation" in which,
             self._place,
-            wanted_elements(program) if "initialisation" in which else {},
             self._agents.bursts,
         )
         self._remembers_shared = bool({"races", "proxies", "initialisation"} & which)
@@ -120,6 +131,8 @@ class Checker(Watch):
         if not (self._ordered or (space == "shared" and self._remembers_shared)):
             return
         mask = lanes.mask
+        if space == "shared" and self.undefined is not None:
+            self._follow(self.undefined, gang, mask, operation, kind, addresses, size)
         numbers = self._number(gang)[mask]
         threads = gang.agents[mask]
         chosen = addresses[mask]
@@ -132,12 +145,39 @@ class Checker(Watch):
             lambda text, part, other, found: self._finding_of_thread(
                 text, part, other, found, gang, mask, operation, space, chosen
             ),
+            proxy=PROXY_TENSOR_MAP if operation.form.opcode == "cp" and operation.form.has("tensor") else None,
         )
         if kind == "write" and operation.form.opcode == "st":
             access.same_value = lambda one, two: self._same_value(gang, mask, operation, one, two)
         self._note(access, chosen, size)
         if self._strong[operation.index]:
             self._locations.access(threads, operation, kind, space, chosen)
+
+    def _follow(
+        self,
+        undefined: Undefined,
+        gang: Gang,
+        mask: Mask,
+        operation: Operation,
+        kind: AccessKind,
+        places: Array,
+        size: int,
+    ) -> None:
+        """Undefined values on their way through shared memory."""
+        opcode = operation.form.opcode
+        if kind != "read":
+            undefined.write(places[mask].astype(np.intp, copy=False), size)
+            if opcode in STORES:
+                undefined.of(gang).stored = mask, places, size
+        elif opcode in LOADS:
+            step = self.program.steps[operation.index]
+            assert step is not None
+            undefined.load(gang, mask, operation, step, self._results[operation.index], places, size)
+
+    def executed(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
+        slots = self._deciding.get(operation.index)
+        if slots and self.undefined is not None:
+            self.undefined.used(gang, slots, lanes.mask, operation)
 
     def _note(self, access: Access, addresses: Array, size: int) -> None:
         if access.space == "shared":
@@ -156,7 +196,14 @@ class Checker(Watch):
         started = self._agents.find(agent)
         if started is None or not len(addresses):
             return
+        if space == "shared" and self.undefined is not None:
+            if kind == "read":
+                self.undefined.copied(addresses.astype(np.intp, copy=False), size)
+            else:
+                self.undefined.write(addresses.astype(np.intp, copy=False), size)
         numbers, views, owners = started.numbers, started.views, None
+        if started.result is not None and kind != "read":
+            numbers = np.array([started.result])
         if started.copies:
             if len(addresses) != len(numbers):
                 # Whose copy each is cannot be told.
@@ -173,7 +220,7 @@ class Checker(Watch):
             lambda text, part, other, found: self._finding_of_operation(
                 text, part, other, found, started, space, addresses
             ),
-            asynchronous=not started.copies,
+            proxy=None if started.copies else PROXY_SHARED if space == "shared" else PROXY_GLOBAL,
             owners=owners,
             since=started.since,
         )
@@ -186,11 +233,12 @@ class Checker(Watch):
             return
         if kind != "write":
             missing = self._local.missing(gang, lanes, addresses, size)
-            if missing.any():
-                text = wording.uninitialised("local", None)
-                self._add("uninitialised-register", operation, gang, missing, text, addresses)
+            if missing.any() and self.undefined is not None:
+                self.undefined.load_local(gang, missing, operation, self._results[operation.index], addresses)
         if kind != "read":
             self._local.write(gang, lanes, addresses, size)
+            if self.undefined is not None:
+                self.undefined.of(gang).local = lanes.mask, addresses, size
 
     def _same_value(
         self, gang: Gang, mask: Mask, operation: Operation, one: NDArray[Any], two: NDArray[Any]
@@ -213,15 +261,24 @@ class Checker(Watch):
     def finish(self, agent: Agent, key: Hashable) -> None:
         started = self._agents.find(agent)
         if started is not None:
+            if started.result is not None:
+                self._agents.finish_reads(started, self._clock(_of_reads(key)))
             self._agents.finish(started, self._clock(key), _is_of(key, "group"))
 
     def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         if _is_of(key, "atomic") or not lanes.mask.any():
             return
         self._number(gang)
-        self.clocks.release(self._clock(key), gang.agents[lanes.mask])
+        clock, threads = self._clock(key), gang.agents[lanes.mask]
+        if operation.form.has("relaxed"):
+            self._locations.release_fenced(clock, threads)
+            self.clocks.release_inits(clock, threads, self._fenced_inits[threads])
+            return
+        self.clocks.release(clock, threads)
 
     def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
+        if operation.form.has("wait_group") and operation.form.has("read"):
+            key = _of_reads(key)
         clock = self._released.get(key)
         if clock is not None and lanes.mask.any():
             self._number(gang)
@@ -238,6 +295,12 @@ class Checker(Watch):
         threads = gang.agents[lanes.mask]
         if fences_threads(form):
             self._locations.fence(threads, operation)
+        elif form.has("mbarrier_init"):
+            self._fenced_inits[threads] = self.clocks.now
+            self.clocks.now += 1
+        elif form.has("tensormap::generic"):
+            if form.has("acquire"):
+                self.clocks.proxy_fence(threads, (PROXY_TENSOR_MAP,))
         elif form.has("async") or form.has("async::generic"):
             rows = (PROXY_SHARED, PROXY_GLOBAL)
             if form.has("global"):
@@ -335,25 +398,20 @@ class Checker(Watch):
         text = memory.describe("shared", offset)
         return text if len(self.machine.blocks) == 1 else f"{text} of {self.machine.blocks[slot].name}"
 
-    def _add(
-        self, kind: FindingKind, operation: Operation, gang: Gang, mask: Mask, text: str, addresses: Array | None = None
-    ) -> None:
-        def address(row: int, lane: int) -> str:
-            assert addresses is not None
-            return self._describe("local", int(addresses[row, lane]))
 
-        self.reports.add(
-            kind,
-            operation.index,
-            -1,
-            int(mask.sum()),
-            lambda: self.machine.finding(kind, text, operation, gang, mask, None if addresses is None else address),
-        )
+def _deciding(program: Program, maybe: frozenset[int]) -> dict[int, list[int]]:
+    """By operation: registers that branches depend on, and that may hold undefined bits."""
+    found: dict[int, list[int]] = {}
+    for operation, control in zip(program.operations, program.controls, strict=True):
+        guard = operation.instruction.guard
+        if control is not None and guard is not None and operation.scope.slot(guard.register.name) in maybe:
+            found[operation.index] = [operation.scope.slot(guard.register.name)]
+    return found
 
-    def unwritten_register(self, gang: Gang, mask: Mask, operation: Operation, name: str) -> None:
-        """Threads read a register that nothing has written."""
-        text = f"uses the register {name}, which nothing has written"
-        self._add("uninitialised-register", operation, gang, mask, text)
+
+def _of_reads(key: Hashable) -> Hashable:
+    """The key of who waits for the reads of a bulk group alone."""
+    return (*cast("tuple[Any, ...]", key)[:1], "reads", *cast("tuple[Any, ...]", key)[2:])
 
 
 def _is_of(key: Hashable, family: str) -> bool:

@@ -10,10 +10,12 @@ An agent is a number: `serial of its block * stride + column`, the stride being 
 The columns of a block are its threads, then `ASYNCHRONOUS` columns that its asynchronous operations take in turns,
 then one for each thread's `cp.async` copies, which a thread waits for alone.
 
-Each view holds three rows of events: what is known to have happened (`ORDER`), and what of it a proxy fence lies
-behind, on the way from there to here, for shared memory (`PROXY_SHARED`) and global memory (`PROXY_GLOBAL`). PTX ISA,
-"Causality Order": accesses through different proxies are ordered if there is a proxy fence along the causality path.
-It does not matter which agent on the path executes it.
+Each view holds rows of events: what is known to have happened (`ORDER`), and what of it a proxy fence lies behind, on
+the way from there to here, for asynchronous accesses to shared memory (`PROXY_SHARED`) and global memory
+(`PROXY_GLOBAL`), and for descriptors of tensors (`PROXY_TENSOR_MAP`). PTX ISA, "Causality Order": accesses through
+different proxies are ordered if there is a proxy fence along the causality path. It does not matter which agent on the
+path executes it. The last row (`INITS`) is what is known of initialisations of mbarriers alone, as that is all that
+`fence.mbarrier_init` releases.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Events = NDArray[np.int32]
-"""Events by column, in three rows, shape `(3, stride)`."""
+"""Events by column, shape `(ROWS, stride)`."""
 Numbers = NDArray[Any]
 
-ORDER, PROXY_SHARED, PROXY_GLOBAL = range(3)
+ROWS = 5
+ORDER, PROXY_SHARED, PROXY_GLOBAL, PROXY_TENSOR_MAP, INITS = range(ROWS)
+_PROXIES = (PROXY_SHARED, PROXY_GLOBAL, PROXY_TENSOR_MAP)
 ASYNCHRONOUS = 64
 """Columns of a block for asynchronous operations. A column that is used again forgets nothing: to know of the later
 operation's end is to know of the earlier one's."""
@@ -87,11 +91,13 @@ class Clocks:
         """Serial number of the block in each slot; they follow one another."""
         self.view_of = np.zeros(slots * agents_per_block, np.int32)
         """The view of each thread, by `Gang.agents`."""
-        self.fenced = np.zeros((3, slots * agents_per_block), np.int32)
+        self.fenced = np.zeros((ROWS, slots * agents_per_block), np.int32)
         """When each thread executed its last proxy fence, by row of a view."""
+        self.fenced_copies = np.zeros_like(self.fenced)
+        """Up to here each thread knew its own `cp.async` copies to be over when it executed that fence."""
         self.copied = np.zeros(slots * agents_per_block, np.int32)
         """Up to here each thread knows its own `cp.async` copies to be over."""
-        self.known = np.zeros((64, 3, self.stride), np.int32)
+        self.known = np.zeros((64, ROWS, self.stride), np.int32)
         """By view, row and column: events of agents of the view's own block."""
         self._serials = np.zeros(64, np.int64)
         """Of each view's block."""
@@ -111,8 +117,8 @@ class Clocks:
         self.serials[slot] = serial
         first = slot * self.agents_per_block
         threads = slice(first, first + self.agents_per_block)
-        self.view_of[threads] = self._new_view(serial, np.zeros((3, self.stride), np.int32), {})
-        self.fenced[:, threads] = 0
+        self.view_of[threads] = self._new_view(serial, np.zeros((ROWS, self.stride), np.int32), {})
+        self.fenced[:, threads] = self.fenced_copies[:, threads] = 0
 
     def _new_view(self, serial: int, events: Events, foreign: dict[int, Events], floor: int | None = None) -> int:
         if not self._free and len(self.views) == len(self.known):
@@ -162,6 +168,15 @@ class Clocks:
         self._add(clock, agents, self.view_of[agents], np.full(len(agents), self.now, np.int32))
         self.now += 1
 
+    def release_inits(self, clock: Clock, agents: Numbers, events: Numbers) -> None:
+        """Threads add to a clock the mbarriers that they had initialised at these events, and nothing else."""
+        slots, columns = np.divmod(agents, self.agents_per_block)
+        for slot in _distinct(slots):
+            here = slots == slot
+            rows = np.zeros((ROWS, self.stride), np.int32)
+            rows[INITS, columns[here]] = events[here]
+            clock.join(int(self.serials[slot]), rows)
+
     def release_as_of(self, clock: Clock, agent: int, view: int, event: int) -> None:
         """A thread adds what it knew and had done when it had this view, at this event."""
         self._add(clock, np.array([agent]), np.array([view]), np.array([event], np.int32))
@@ -178,14 +193,13 @@ class Clocks:
             here = slots == slot
             rows = clock.blocks[int(self.serials[slot])]
             rows[ORDER, columns[here]] = np.maximum(rows[ORDER, columns[here]], events[here])
-            for row in (PROXY_SHARED, PROXY_GLOBAL):
+            for row in _PROXIES:
                 rows[row, columns[here]] = np.maximum(rows[row, columns[here]], self.fenced[row, agents[here]])
             if self.copies:
                 copies = columns[here] + self.copier
                 rows[ORDER, copies] = np.maximum(rows[ORDER, copies], self.copied[agents[here]])
-                for row in (PROXY_SHARED, PROXY_GLOBAL):
-                    fenced = np.minimum(self.copied[agents[here]], self.fenced[row, agents[here]])
-                    rows[row, copies] = np.maximum(rows[row, copies], fenced)
+                for row in _PROXIES:
+                    rows[row, copies] = np.maximum(rows[row, copies], self.fenced_copies[row, agents[here]])
 
     def acquire(self, clock: Clock, agents: Numbers) -> None:
         """Threads get to know what was released to a clock."""
@@ -236,6 +250,7 @@ class Clocks:
                 self.view_of[agents[views == number]] = self._new_view(view.serial, events, foreign)
         for row in rows:
             self.fenced[row, agents] = self.now
+            self.fenced_copies[row, agents] = self.copied[agents]
         self.now += 1
 
     def spawn(self, agents: Numbers) -> int:
@@ -245,12 +260,11 @@ class Clocks:
             events = self.known[first].copy()
             columns = agents % self.agents_per_block
             events[ORDER, columns] = self.now
-            for row in (PROXY_SHARED, PROXY_GLOBAL):
+            for row in _PROXIES:
                 events[row, columns] = self.fenced[row, agents]
             if self.copies:
                 events[ORDER, columns + self.copier] = self.copied[agents]
-                fenced = np.minimum(self.copied[agents], self.fenced[1:, agents])
-                events[1:, columns + self.copier] = fenced
+                events[1:, columns + self.copier] = self.fenced_copies[1:, agents]
             self.now += 1
             before = self.view(first)
             view = self._new_view(before.serial, events, before.foreign, 0)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from cutecc.emulator.checks import wording
 from cutecc.emulator.checks.clocks import Clocks, Numbers
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.checks.races import Access
@@ -42,9 +43,8 @@ class Exits:
 
     @staticmethod
     def _maker(access: Access, number: int) -> Callable[[], Finding]:
-        does = "a bulk copy may still access" if access.asynchronous else "accesses"
-        whose = "the shared memory of a block that exits without waiting for it"
-        return lambda: access.finding(f"{does} {whose}", number, None, "race")
+        text = wording.late(access.operation if access.asynchronous else None)
+        return lambda: access.finding(text, number, None, "race")
 
     def report(self, reports: Reports) -> None:
         """All threads have exited: which accesses may have come too late."""

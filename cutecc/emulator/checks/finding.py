@@ -46,7 +46,8 @@ class Finding:
 
     kind: FindingKind
     message: str
-    """What is wrong, a sentence without its address: `reads shared memory that nothing has written`."""
+    """What is wrong, a sentence without its address: `reads shared memory that nothing has written`. Further lines tell
+    details, and what to do."""
     place: Place
     address: str | None = None
     """As tensor element, `a[3, 17]`, or shared offset, `shared+1040`."""

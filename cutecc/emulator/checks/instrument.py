@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from cutecc.emulator.checks.registers import accumulators_of, unproven_reads, use_of
-from cutecc.emulator.machine.lanes import Lanes, Mask
+from cutecc.emulator.checks.spreading import guard_hook, hooks, undefined_registers
+from cutecc.emulator.machine.lanes import Lanes
 from cutecc.ptx.syntax import Not
 
 if TYPE_CHECKING:
@@ -21,12 +18,14 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.waiting import Waiting
 
 Hook = Callable[["Gang", Lanes], None]
+_ARRIVALS = {"arrive", "arrive_drop"}
 
 
 def instrument(program: Program, checker: Checker) -> list[Step | None]:
     """The program's steps for this checker: most are the same."""
     steps = list(program.steps)
-    registers = _Registers(program, checker) if "initialisation" in checker.which else None
+    undefined = checker.undefined
+    _, maybe = undefined_registers(program) if undefined is not None else (None, frozenset[int]())
     mbarriers = "races" in checker.which
     for operation in program.operations:
         step = steps[operation.index]
@@ -34,18 +33,20 @@ def instrument(program: Program, checker: Checker) -> list[Step | None]:
             continue
         before: list[Hook] = []
         after: list[Hook] = []
-        if registers is not None:
-            before += registers.before(operation)
-            after += registers.after(operation)
+        guard: Hook | None = None
+        if undefined is not None:
+            before, after = hooks(operation, step, undefined, maybe)
+            guard = guard_hook(operation, undefined, maybe)
         accumulators = checker.accumulators
         if accumulators is not None and accumulators.concerns(operation):
             before.append(_bound(accumulators.before, operation))
         if mbarriers and operation.form.opcode == "mbarrier":
-            after.append(_mbarrier(operation, checker))
+            # What an arrival does to the object is over before others see the phase complete.
+            (before if operation.form.modifiers[0] in _ARRIVALS else after).append(_mbarrier(operation, checker))
         if operation.form.has("sync") and operation.form.opcode not in ("bar", "barrier"):
             after.append(checker.together)
-        if before or after:
-            steps[operation.index] = _around(operation, step, before, after)
+        if before or after or guard:
+            steps[operation.index] = _around(operation, step, guard, before, after)
     return steps
 
 
@@ -53,10 +54,12 @@ def _bound(hook: Callable[[Gang, Lanes, Operation], None], operation: Operation)
     return lambda gang, lanes: hook(gang, lanes, operation)
 
 
-def _around(operation: Operation, step: Step, before: list[Hook], after: list[Hook]) -> Step:
+def _around(operation: Operation, step: Step, guard: Hook | None, before: list[Hook], after: list[Hook]) -> Step:
     condition = _condition(operation)
 
     def checked(gang: Gang, lanes: Lanes) -> Waiting | None:
+        if guard is not None:
+            guard(gang, lanes)
         active = lanes if condition is None else lanes.only(condition(gang))
         if before and active.any():
             for hook in before:
@@ -96,56 +99,3 @@ def _mbarrier(operation: Operation, checker: Checker) -> Hook:
             checker.access(gang, inside, operation, kind, "shared", places, 8)
 
     return hook
-
-
-class _Registers:
-    """Looks at those reads of registers of which it is not certain that a write came before."""
-
-    def __init__(self, program: Program, checker: Checker) -> None:
-        self._checker = checker
-        self._reads = unproven_reads(program)
-        self._slots = frozenset(slot for slots in self._reads.values() for slot in slots)
-        self._names = [name for names in program.registers.values() for name in names]
-        self._written: WeakKeyDictionary[Gang, dict[int, Mask]] = WeakKeyDictionary()
-
-    def before(self, operation: Operation) -> list[Hook]:
-        slots = sorted(self._reads.get(operation.index, ()))
-        if not slots:
-            return []
-        added = accumulators_of(operation)
-        adds = operation.reader(_scale(operation), "pred") if added else None
-
-        def hook(gang: Gang, lanes: Lanes) -> None:
-            written = self._of(gang)
-            for slot in slots:
-                mask = lanes.mask & ~written[slot]
-                if adds is not None and slot in added:
-                    mask &= adds(gang)
-                if mask.any():
-                    self._checker.unwritten_register(gang, mask, operation, self._names[slot])
-                    return
-
-        return [hook]
-
-    def after(self, operation: Operation) -> list[Hook]:
-        slots = sorted(use_of(operation).writes & self._slots)
-        if not slots:
-            return []
-
-        def hook(gang: Gang, lanes: Lanes) -> None:
-            written = self._of(gang)
-            for slot in slots:
-                written[slot] = written[slot] | lanes.mask
-
-        return [hook]
-
-    def _of(self, gang: Gang) -> dict[int, Mask]:
-        found = self._written.get(gang)
-        if found is None:
-            found = self._written[gang] = dict.fromkeys(self._slots, np.zeros(gang.shape, np.bool_))
-        return found
-
-
-def _scale(operation: Operation):
-    """`scale-d`: behind D, A and B, of a sparse A also its metadata and selector."""
-    return operation.operands[5 if operation.form.has("sp") else 3]

@@ -46,6 +46,12 @@ class Locations:
         self._fence_of_block[agents] = is_of_block(operation.form)
         clocks.now += 1
 
+    def release_fenced(self, clock: Clock, agents: NDArray[Any]) -> None:
+        """What threads have done before their last fence of more than the block is released to a clock."""
+        for agent in agents[(self._fence_events[agents] > 0) & ~self._fence_of_block[agents]].tolist():
+            view, event = int(self._fence_views[agent]), int(self._fence_events[agent])
+            self._clocks.release_as_of(clock, agent, view, event)
+
     def access(
         self, agents: NDArray[Any], operation: Operation, kind: AccessKind, space: Space, addresses: NDArray[Any]
     ) -> None:

@@ -24,6 +24,11 @@ def strength(operation: Operation) -> int:
     return OF_BLOCK if form.has("cta") else WIDE
 
 
+def is_initialisation(operation: Operation) -> bool:
+    """Whether the operation initialises an mbarrier."""
+    return operation.form.opcode == "mbarrier" and operation.form.modifiers[0] == "init"
+
+
 def acquires(form: Form) -> bool:
     return form.has("acquire") or form.has("acq_rel")
 

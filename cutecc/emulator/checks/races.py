@@ -25,11 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutecc.emulator.checks import wording
-from cutecc.emulator.checks.clocks import ORDER, PROXY_GLOBAL, PROXY_SHARED, Clocks
+from cutecc.emulator.checks.clocks import INITS, ORDER, PROXY_GLOBAL, PROXY_SHARED, PROXY_TENSOR_MAP, Clocks
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.checks.history import History
-from cutecc.emulator.checks.initialisation import used_bytes
-from cutecc.emulator.checks.order import OF_BLOCK, WEAK, WIDE, strength
+from cutecc.emulator.checks.order import OF_BLOCK, WEAK, WIDE, is_initialisation, strength
 from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import AGENT_MASK, Shadow
 from cutecc.emulator.instructions.operation import Operation
@@ -53,12 +52,17 @@ class Access:
     """Makes a finding of a part, with a sentence, its number, the other place, and the kind."""
     same_value: Callable[[Numbers, Numbers], NDArray[np.bool_]] | None = None
     """Whether pairs of parts write the same value; `None` where nobody knows."""
-    asynchronous: bool = False
-    """Whether it is in the async proxy."""
+    proxy: int | None = None
+    """The row of a view for the proxy that it is in, if it is not the generic one."""
     owners: Numbers | None = None
     """Of `cp.async` copies: the thread that started each."""
     since: int = 0
     """When it did."""
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether it is in the async proxy."""
+        return self.proxy in (PROXY_SHARED, PROXY_GLOBAL)
 
     def part(self, chosen: Numbers) -> Access:
         """Some of the parts."""
@@ -71,7 +75,7 @@ class Access:
             self.views[chosen],
             lambda text, number, other, kind: self.finding(text, int(chosen[number]), other, kind),
             None if same is None else lambda one, two: same(chosen[one], chosen[two]),
-            self.asynchronous,
+            self.proxy,
             None if self.owners is None else self.owners[chosen],
             self.since,
         )
@@ -90,12 +94,9 @@ class Races:
         check_proxies: bool,
         check_initialisation: bool,
         place: Callable[[int, Operation, str], Place],
-        wanted: dict[int, NDArray[np.bool_]],
         bursts: Mapping[int, int],
     ) -> None:
-        """`place` says where an agent was when it executed an operation; `wanted` is of `wanted_elements`,
-        `bursts` of `Agents`.
-        """
+        """`place` says where an agent was when it executed an operation; `bursts` is of `Agents`."""
         self._clocks = clocks
         self._history = history
         self._operations = operations
@@ -104,9 +105,9 @@ class Races:
         self._proxies = check_proxies
         self._initialisation = check_initialisation
         self._place = place
-        self._wanted = wanted
         self._bursts = bursts
         self._strength = np.array([strength(operation) for operation in operations], np.int8)
+        self._initialises = np.array([is_initialisation(operation) for operation in operations], np.bool_)
         self._scopes_differ = bool((self._strength == OF_BLOCK).any())
         self.together = np.zeros(len(clocks.serials) * clocks.agents_per_block // 32, np.int64)
         """By warp, as `Gang.agents // 32`: when all of its threads last executed an instruction together."""
@@ -163,6 +164,8 @@ class Races:
         if access.asynchronous and self._is_behind(int(stamps.min()), int(stamps.max()), access, did):
             return
         others = stamps & AGENT_MASK
+        if access.proxy == PROXY_TENSOR_MAP and did != "read":
+            self._own_descriptors(others, stamps >> 32, access)
         parts, which = np.nonzero((stamps != 0) & (others != access.agents[:, None]))
         if not len(parts):
             return
@@ -178,11 +181,10 @@ class Races:
             bad = bad[self._is_race(access, parts[bad], agents[bad], events[bad], did)]
             if len(bad):
                 self._report(access, parts[bad], agents[bad], events[bad], did)
-        if self._proxies and access.asynchronous and did != "read":
+        if self._proxies and access.proxy is not None and did != "read":
             generic = known & ~self._clocks.is_asynchronous(agents)
             if generic.any():
-                row = PROXY_SHARED if access.space == "shared" else PROXY_GLOBAL
-                generic &= ~self._clocks.knows(views, agents, events, row)
+                generic &= ~self._clocks.knows(views, agents, events, access.proxy)
                 bad = np.flatnonzero(generic)
                 if len(bad):
                     self._report_proxy(access, parts[bad], agents[bad], events[bad])
@@ -197,9 +199,16 @@ class Races:
         view = int(access.views[0])
         if not self._clocks.knows_one(view, agent, event, ORDER):
             return False
-        if not self._proxies or did == "read" or agent in self._bursts:
+        if not self._proxies or did == "read" or agent in self._bursts or access.proxy is None:
             return True
-        return self._clocks.knows_one(view, agent, event, PROXY_SHARED if access.space == "shared" else PROXY_GLOBAL)
+        return self._clocks.knows_one(view, agent, event, access.proxy)
+
+    def _own_descriptors(self, agents: Numbers, events: Numbers, access: Access) -> None:
+        """Find threads that use a descriptor which they have written themselves without a fence."""
+        fenced = self._clocks.fenced[PROXY_TENSOR_MAP, self._clocks.threads_of(access.agents)]
+        parts, which = np.nonzero((agents == access.agents[:, None]) & (events > fenced[:, None]))
+        if len(parts) and self._proxies:
+            self._report_proxy(access, parts, agents[parts, which], events[parts, which])
 
     def _is_race(
         self, access: Access, parts: Numbers, agents: Numbers, events: Numbers, did: AccessKind
@@ -213,6 +222,9 @@ class Races:
         harmless = (strong > 0) & (own_strength > 0)
         if harmless.any():
             harmless &= (mine >> shift == agents >> shift) | ((strong == WIDE) & (own_strength == WIDE))
+        inits = self._initialises[self._history.operations(events)]
+        if inits.any():
+            harmless[inits] |= self._clocks.knows(access.views[parts[inits]], agents[inits], events[inits], INITS)
         if did == "read" and not access.asynchronous:
             near = mine >> 5 == agents >> 5
             if near.any():
@@ -242,8 +254,13 @@ class Races:
         for other, chosen in self._by_operation(events):
 
             def make(other: Operation = other, first: int = int(chosen[0])) -> Finding:
-                place = self._place(int(agents[first]), other, wording.done("write", None))
-                text = wording.proxy(access.space, access.kind, access.operation)
+                agent = int(agents[first])
+                others = None if self._clocks.is_thread(agent) else other
+                place = self._place(agent, other, wording.done("write", others))
+                if access.proxy == PROXY_TENSOR_MAP:
+                    text = wording.descriptor(access.operation)
+                else:
+                    text = wording.proxy(access.space, access.kind, access.operation)
                 return access.finding(text, int(parts[first]), place, "missing-proxy-fence")
 
             self._reports.add("missing-proxy-fence", access.operation.index, other.index, 1, make)
@@ -274,11 +291,11 @@ class Races:
         self._reports.add("race", operation.index, operation.index, len(np.unique(parts)), make)
 
     def _uninitialised(self, writers: Numbers, access: Access) -> None:
-        if access.operation.form.opcode == "mbarrier":
-            # The instruction itself tells of an object that nobody has initialised.
+        if access.operation.form.opcode in ("mbarrier", "ld", "ldmatrix"):
+            # An mbarrier's instruction itself tells of an object that nobody has initialised; what a load reads is
+            # followed (`undefined`).
             return
         missing = writers == 0
-        missing &= used_bytes(self._wanted, access.operation, missing.shape[1])
         parts = np.flatnonzero(missing.any(axis=1))
         if not len(parts):
             return

@@ -1,8 +1,7 @@
-"""Which registers an instruction reads and writes, and reads of registers that nothing has written.
+"""Which registers an instruction reads and writes, and reads of registers that nothing may have written.
 
 Where control may go is known from the program. So for most reads it is certain that a write came before; only the
-others are looked at while the program runs. Reads that only move bits about (`mov`, `selp`) are none: compilers make
-them of values that nobody uses. The accumulators of `wgmma` are read where its `scale-d` is true.
+others are looked at while the program runs. The accumulators of `wgmma` are read where its `scale-d` is true.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from cutecc.ptx.syntax import Address, Arguments, Not, Operand, Pair, Register, 
 
 _NO_RESULT = {"bar", "barrier", "nanosleep", "brx", "bra", "setmaxnreg", "ret", "exit"}
 """Opcodes whose first operand is read though it may be a register. (Of others it is an address, where it is read.)"""
-_MOVES = {"mov", "selp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +108,6 @@ def unproven_reads(program: Program) -> dict[int, frozenset[int]]:
         for index in range(start, ends[start]):
             operation = program.operations[index]
             reads = uses[index].reads | _guard(operation)
-            if operation.form.opcode in _MOVES:
-                reads = _guard(operation)
             reads |= accumulators_of(operation)
             missing = frozenset(slot for slot in reads if not before >> slot & 1)
             if missing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 
 from cutecc.emulator.checks.finding import Finding, FindingKind
@@ -36,11 +36,17 @@ class Reports:
         return found
 
 
-def merge_findings(findings: list[Finding]) -> list[Finding]:
+def merge_key(finding: Finding) -> Hashable:
+    """The same for findings that are one: of different machines or processes, of two instructions either way round."""
+    if finding.other is not None:
+        return finding.kind, frozenset({finding.place.ptx_line, finding.other.ptx_line})
+    return finding.kind, finding.message, finding.place.ptx_line
+
+
+def merge_findings(findings: Iterable[Finding]) -> list[Finding]:
     """One of each kind at its places, with the threads of all: of several machines, processes or faults."""
-    merged: dict[tuple[object, ...], Finding] = {}
+    merged: dict[Hashable, Finding] = {}
     for each in findings:
-        key = (each.kind, each.message, each.place.ptx_line, each.other and each.other.ptx_line)
-        first = merged.get(key)
+        first = merged.get(key := merge_key(each))
         merged[key] = each if first is None else replace(first, count=first.count + each.count)
     return list(merged.values())

@@ -77,10 +77,10 @@ class Shadow:
 class SharedShadow(Shadow):
     """Of the shared memory of all resident blocks.
 
-    Readers are remembered in *planes*, the last one of each. Every warp of the block that has the memory has two planes,
-    for neighbouring lanes, and a third one for what its asynchronous operations read. So no warp's read makes another
-    one's forgotten, and if all lanes read and one of them synchronises there is still another. Warps of the cluster's
-    other blocks share four planes.
+    Readers are remembered in *planes*, the last one of each. Every warp of the block that has the memory has two
+    planes, for neighbouring lanes, and a third one for what its asynchronous operations read. So no warp's read makes
+    another one's forgotten, and if all lanes read and one of them synchronises there is still another. Warps of the
+    cluster's other blocks share four planes.
     """
 
     def __init__(self, size: int, clocks: Clocks, stride: int, in_clusters: bool) -> None:

@@ -1,4 +1,4 @@
-"""The sentences of findings."""
+"""The sentences of findings: first what is wrong, then on a line of its own what mends it, as the DSL calls it."""
 
 from __future__ import annotations
 
@@ -39,10 +39,49 @@ def race(space: str, does: Did, by: Operation | None, did: Did, others: Operatio
     """Two accesses that nothing orders."""
     subject = _DOES[does] if by is None else f"{copy_name(by)} {_DOES[does]}"
     other = "another thread has" if others is None else f"{copy_name(others)} has"
-    if did == "read" and others is None:
-        other = "another thread may still be reading" if does != "read" else other
-        return f"{subject} {space} memory that {other}: nothing orders the two"
-    return f"{subject} {space} memory that {other} {_DONE[did]}: nothing orders the two"
+    if did == "read" and others is None and does != "read":
+        what = f"{subject} {space} memory that another thread may still be reading"
+    else:
+        what = f"{subject} {space} memory that {other} {_DONE[did]}"
+    return f"{what}: nothing orders the two\n{_order(space, by, did, others)}"
+
+
+def _order(space: str, by: Operation | None, did: Did, others: Operation | None) -> str:
+    """What orders an access behind an earlier one."""
+    if others is not None:
+        return _wait(others, did)
+    if by is not None and not _is_copy_of_threads(by):
+        return "the thread that starts it has to wait, at a barrier or an mbarrier, until the others are done"
+    if space == "shared":
+        return "sync_threads() belongs between the two; sync_warp() in one warp, cluster_arrive and cluster_wait in a cluster"
+    return (
+        "a barrier belongs between the two among threads of one block; blocks have to take turns by a flag, written "
+        "with release and read with acquire, or work on memory of their own, or use atomics"
+    )
+
+
+def _is_copy_of_threads(operation: Operation) -> bool:
+    return operation.form.opcode == "cp" and not operation.form.has("bulk")
+
+
+def _wait(operation: Operation, did: Did) -> str:
+    """What waits for an asynchronous operation."""
+    form = operation.form
+    if form.opcode == "wgmma":
+        return "wait for it with warpgroup.wait_group, and tell other warps at a barrier or an mbarrier"
+    if _is_copy_of_threads(operation):
+        return "wait with cp_async_wait_group; then sync_threads(), where another thread has started the copy"
+    if form.has("bulk_group"):
+        end = "read=True will do" if did == "read" else "read=True is not enough"
+        return f"wait with cp_async_bulk_wait_group, for which {end}; then sync_threads() where other threads go on"
+    return "wait with mbarrier_wait for the phase of the mbarrier that the operation completes"
+
+
+def late(by: Operation | None) -> str:
+    """An access to the shared memory of a block that may be gone."""
+    does = "accesses" if by is None else f"{copy_name(by)} may still access"
+    end = "the blocks meet at the cluster's barrier before they exit" if by is None else _wait(by, "read")
+    return f"{does} the shared memory of a block that exits without waiting for it\n{end}"
 
 
 def same_instruction(space: str) -> str:
@@ -50,9 +89,19 @@ def same_instruction(space: str) -> str:
 
 
 def proxy(space: str, does: Did, by: Operation) -> str:
+    arguments = '"async.shared", space="cta"' if space == "shared" else '"async"'
     return (
         f"{copy_name(by)} {_DOES[does]} {space} memory through the async proxy that was written through the generic "
-        "proxy, without a fence.proxy.async between the two"
+        "proxy, without a fence.proxy.async between the two\n"
+        f"the threads that wrote call fence_proxy({arguments}) before the barrier that orders the two"
+    )
+
+
+def descriptor(by: Operation) -> str:
+    return (
+        f"{copy_name(by)} uses a descriptor that was written through the generic proxy, without a "
+        "fence.proxy.tensormap::generic.acquire between the two\n"
+        "the thread that uses it calls cpasync.fence_tma_desc_acquire first"
     )
 
 

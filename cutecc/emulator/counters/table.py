@@ -116,9 +116,9 @@ def _where(line: LineCounts) -> str:
     return f"{os.path.basename(line.location.file)}:{line.location.line}"
 
 
-def _source(location: SourceLocation | None) -> str:
-    excerpt = location.excerpt() if location else ""
-    return excerpt.split("\n")[0].strip()
+def _source(location: SourceLocation | None) -> Text:
+    # Text: brackets in a string are markup.
+    return Text(location.excerpt().strip() if location else "")
 
 
 def _percent(ratio: float | None) -> str:

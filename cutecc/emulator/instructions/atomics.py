@@ -14,7 +14,7 @@ from cutecc.emulator.instructions.memory import space_of
 from cutecc.emulator.instructions.ordering import acquire_addresses, acquires, release_addresses, releases
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.types import DTYPES, bits_of
-from cutecc.emulator.memory.conflicts import Accumulate, Update
+from cutecc.emulator.memory.conflicts import Accumulate, OneByOne, Update
 from cutecc.emulator.memory.spaces import base_space
 from cutecc.ptx.syntax import Sink, Vector
 
@@ -119,19 +119,28 @@ def _accumulating(ufunc: np.ufunc) -> Prepare:
 
 
 def _exchange(b: Array, c: Array) -> Update:
-    return lambda old, threads: b[threads].view(old.dtype)
+    return OneByOne(lambda old, threads: b[threads].view(old.dtype), lambda old, b, c: b, (b, c))
 
 
 def _compare_and_swap(b: Array, c: Array) -> Update:
-    return lambda old, threads: np.where(old == b[threads].view(old.dtype), c[threads].view(old.dtype), old)
+    def turn(old: Array, threads: Array) -> Array:
+        return np.where(old == b[threads].view(old.dtype), c[threads].view(old.dtype), old)
+
+    return OneByOne(turn, lambda old, b, c: c if old == b else old, (b, c))
 
 
 def _increment(b: Array, c: Array) -> Update:
-    return lambda old, threads: np.where(old >= b[threads], np.uint32(0), old + np.uint32(1))
+    def turn(old: Array, threads: Array) -> Array:
+        return np.where(old >= b[threads], np.uint32(0), old + np.uint32(1))
+
+    return OneByOne(turn, lambda old, b, c: 0 if old >= b else old + 1, (b, c))
 
 
 def _decrement(b: Array, c: Array) -> Update:
-    return lambda old, threads: np.where((old == 0) | (old > b[threads]), b[threads], old - np.uint32(1))
+    def turn(old: Array, threads: Array) -> Array:
+        return np.where((old == 0) | (old > b[threads]), b[threads], old - np.uint32(1))
+
+    return OneByOne(turn, lambda old, b, c: b if old == 0 or old > b else old - 1, (b, c))
 
 
 # Floating-point.
@@ -145,7 +154,7 @@ def _add_floats(flushes: bool) -> Prepare:
         def turn(old: Array, threads: Array) -> Array:
             x, y = old.view(np.float32), b[threads]
             result = _flushed(_flushed(x) + _flushed(y)) if flushes else x + y
-            return np.where(np.isnan(result), np.float32(np.nan), result).view(old.dtype)
+            return np.where(np.isnan(result), _NAN, result).view(old.dtype)
 
         return Accumulate(np.add, b, turn, _ordinary)
 
@@ -159,6 +168,7 @@ def _ordinary(table: Array) -> bool:
 
 
 _SMALLEST = np.finfo(np.float32).tiny
+_NAN = np.uint32(0x7FFFFFFF).view(np.float32)
 
 
 def _flushed(value: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cutecc.emulator.instructions import announcement
 from cutecc.emulator.instructions.block_barrier import barriers_of
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
@@ -85,7 +86,7 @@ def _parts(gang: Gang, lanes: Lanes) -> Iterator[tuple[ClusterBarrier, Block, Ar
 
 @instruction("barrier.cluster.arrive.{release,relaxed}?.aligned?")
 def arrive(operation: Operation) -> Step:
-    releases = not operation.form.has("relaxed")
+    announces = not operation.form.has("relaxed")
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         machine = gang.machine
@@ -95,9 +96,11 @@ def arrive(operation: Operation) -> Step:
             twice = mask & (arrivals[warps] > waits[warps])
             if twice.any():
                 _report(operation, gang, rows, twice, "arrives at the cluster's barrier again without having waited")
-            if releases and machine.watch.listens:
+            if machine.watch.listens:
                 machine.watch.release(gang, Lanes(_spread(gang, rows, mask)), operation, barrier.key)
             arrivals[warps] += mask & ~twice
+        if announces:
+            announcement.announce(gang, lanes)
         for barrier in {barrier for barrier, *_ in _parts(gang, lanes)}:
             barrier.settle(machine)
 

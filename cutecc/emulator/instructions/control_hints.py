@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.machine.lanes import WARP
+from cutecc.emulator.machine.waiting import Waiting
 from cutecc.ptx.syntax import Immediate
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.lanes import Lanes
-    from cutecc.emulator.machine.waiting import Waiting
 
-_ALL_THREADS = np.uint32(0xFFFFFFFF)
 _FEWEST_REGISTERS, _MOST_REGISTERS = 24, 256
+_REGISTERS = 65536
+"""Of an SM."""
 
 
 @instruction("griddepcontrol.{launch_dependents,wait}", "pmevent.mask?")
@@ -33,7 +36,11 @@ def nanosleep(operation: Operation) -> Step:
 
 @instruction("setmaxnreg.{inc,dec}.sync.aligned.u32")
 def setmaxnreg(operation: Operation) -> Step:
-    """How many registers a thread has from here on. The emulator has enough of them; the number has to be possible."""
+    """How many registers a thread has from here on.
+
+    More of them are waited for until the block's other warps have given up enough. What warps have that have said
+    nothing yet depends on the compilation to machine code; it is taken to be the fewest possible.
+    """
     (count,) = operation.operands
     if not isinstance(count, Immediate):
         raise operation.error("the number of registers is not a constant")
@@ -41,8 +48,23 @@ def setmaxnreg(operation: Operation) -> Step:
         raise operation.error(
             f"{count.bits} registers are not a multiple of 8 from {_FEWEST_REGISTERS} to {_MOST_REGISTERS}"
         )
+    increases = operation.form.has("inc")
 
-    def step(gang: Gang, lanes: Lanes) -> Waiting | None:
-        return gang.together(lanes, _ALL_THREADS, f"all threads of the warp to execute {operation.form}")
+    def execute(gang: Gang, lanes: Lanes) -> Waiting | None:
+        late = np.zeros(gang.shape, np.bool_)
+        for row in gang.rows(lanes):
+            block, warp = gang.blocks[row], int(gang.warp_numbers[row, 0])
+            registers: dict[int, int] = block.state.setdefault("registers", {})
+            silent = -(-block.threads // WARP) - len(registers.keys() | {warp})
+            others = sum(registers.values()) - registers.get(warp, 0) + silent * _FEWEST_REGISTERS
+            if increases and (others + count.bits) * WARP > _REGISTERS:
+                late[row] = lanes.mask[row]
+            else:
+                registers[warp] = count.bits
+        if not increases:
+            gang.machine.changed()
+        if not late.any():
+            return None
+        return Waiting(late, lambda row: f"{count.bits} registers a thread, which other warps of the block have")
 
-    return step
+    return aligned(operation, execute)

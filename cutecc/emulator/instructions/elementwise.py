@@ -2,7 +2,7 @@
 
 A row gives a body of `cutecc.emulator.numbers.code`, which sees the bits of each operand as an integer (a predicate as
 `i1`) and gives those of the results; or a NumPy ufunc on unsigned integers. Bodies are compiled when a kernel has the
-form, once a process.
+form, once a process, all that are new in a kernel together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cutecc.emulator.instructions.operation import Operation, Reader, Writer, co
 from cutecc.emulator.instructions.table import Function, Step, instruction
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.numbers.code import Body, Rounding
-from cutecc.emulator.numbers.compiled import compile_ufunc
+from cutecc.emulator.numbers.compiled import compile_ufunc, together
 from cutecc.ptx.syntax import Immediate, Operand, Pair, Register, Sink
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def elementwise(
             sources = [types.get(each, each) for each in operands.split()]
             return elementwise_step(operation, make(operation.form), results, sources, rounding)
 
+        build.__module__ = make.__module__  # the family that the row belongs to
         instruction(pattern)(build)
         return make
 
@@ -84,11 +85,12 @@ def function_of(
     if isinstance(body, np.ufunc):
         return cast(Function, body)
     key = (form, tuple(results), tuple(operands))
-    found = _functions.get(key)
-    if found is None:
-        mode = rounding or cast(Rounding, form.one_of("rz", "rm", "rp", default="rn"))
-        inputs, outputs = [[llvm_type(type_) for type_ in types] for types in (operands, results)]
-        found = _functions[key] = compile_ufunc(str(form), body, inputs, outputs, mode)
+    with together():
+        found = _functions.get(key)
+        if found is None:
+            mode = rounding or cast(Rounding, form.one_of("rz", "rm", "rp", default="rn"))
+            inputs, outputs = [[llvm_type(type_) for type_ in types] for types in (operands, results)]
+            found = _functions[key] = compile_ufunc(str(form), body, inputs, outputs, mode, later=True)
     return found
 
 

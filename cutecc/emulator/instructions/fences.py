@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cutecc.emulator.instructions import announcement
 from cutecc.emulator.instructions.table import Step, instruction
 
 if TYPE_CHECKING:
@@ -29,8 +30,12 @@ _RESTRICTED = "{sync_restrict::shared::cta,sync_restrict::shared::cluster}"
 )
 def fence(operation: Operation) -> Step:
     """The operands of a fence of descriptors say which one; a fence of the emulator orders them all."""
+    form = operation.form
+    announces = any(form.has(each) for each in ("mbarrier_init", "async", "cluster", "gpu", "sys"))
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         gang.machine.watch.fence(gang, lanes, operation)
+        if announces:
+            announcement.announce(gang, lanes)
 
     return step

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutecc.emulator.instructions import mbarrier_object
+from cutecc.emulator.instructions import announcement, mbarrier_object
 from cutecc.emulator.instructions.issuer import misaligned
 from cutecc.emulator.instructions.mbarrier_object import Mbarrier, Wrong
 from cutecc.emulator.instructions.operation import Reader, computing
@@ -49,6 +49,8 @@ def _plain(operation: Operation, act: Callable[[Any, int, int, Wrong], None]) ->
         for index, mask in _mbarriers(operation, gang, lanes, address, needs):
             for value in numbers[mask]:
                 act(gang.machine, index, int(value), _misuse(operation, gang, mask, index))
+            if not needs:
+                announcement.initialised(gang, mask, index)
 
     return step
 
@@ -213,8 +215,16 @@ def _mbarriers(operation: Operation, gang: Gang, lanes: Lanes, address: Reader, 
             text = f"uses {mbarrier_object.absence(machine, index)}"
             machine.fault("mbarrier", text, operation, gang, mask, lambda row, lane, index=index: _place(gang, index))
         else:
+            if needs and (gang.block_slots * stride + index % stride != index)[mask.any(axis=1)].any():
+                _check_announced(operation, gang, mask, index)
             found.append((index, mask))
     return found
+
+
+def _check_announced(operation: Operation, gang: Gang, mask: Mask, index: int) -> None:
+    """Threads use the mbarrier of another block."""
+    if announcement.is_missed(gang.machine, index):
+        _misuse(operation, gang, mask, index)(f"uses an mbarrier of another block {announcement.MISSING}")
 
 
 def _misuse(operation: Operation, gang: Gang, mask: Mask, index: int) -> Wrong:

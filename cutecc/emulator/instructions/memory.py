@@ -142,11 +142,6 @@ def _policy(operation: Operation) -> Step:
     return lambda gang, lanes: write(gang, lanes, np.zeros(gang.shape, np.uint64))
 
 
-@instruction("alloca.**", "stacksave.**", "stackrestore.**", "st.bulk.**")
-def _refused(operation: Operation) -> Step:
-    raise operation.error(f"the emulator does not model '{operation.form}'")
-
-
 # Addresses.
 
 _TO_GENERIC = {

@@ -11,6 +11,7 @@ import numpy as np
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.numbers.merge import merger
 from cutecc.errors import EmulatorError
 from cutecc.ptx.syntax import (
     Address,
@@ -142,6 +143,7 @@ class Operation:
                 slot, width = self.scope.slot(name), self.scope.width(name)
                 dtype = DTYPES[type_]
                 extended = dtype if dtype.itemsize == width.itemsize else np.dtype(f"{_sign(dtype)}{width.itemsize}")
+                merge = merger(width)
 
                 def write(gang: Gang, lanes: Lanes, value: Any) -> None:
                     if value.dtype != width:
@@ -149,7 +151,7 @@ class Operation:
                             width
                         )
                     if not lanes.full:
-                        value = np.where(lanes.mask, value, gang.registers[slot])
+                        value = merge(lanes.mask, value, gang.registers[slot])
                     elif not value.shape:
                         value = np.full(gang.shape, value)
                     gang.registers[slot] = value

@@ -1,7 +1,8 @@
 """The box that a tensor copy moves: which elements of the tensor, and where in shared memory.
 
-Modes are innermost first. In shared memory a box is packed, and its chunks of 16 bytes are moved by the swizzle, which
-flips bits 4 to 6 of addresses by bits 7 to 9.
+Modes are innermost first. In shared memory a box is packed. With a swizzle each row of the innermost mode begins where
+the next pattern of the swizzle's width does, and chunks of 16 bytes are moved: bits 4 to 6 of addresses are flipped by
+bits 7 to 9.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from cutecc.runtime.launch import TensorMap
 
 _WIDTHS: Final = (0, 32, 64, 128)
 """Bytes of the swizzles, by `CUtensorMapSwizzle`."""
-_NAN: Final = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0x7FFFFFFFFFFFFFFF}
-"""What fills the outside when it is to be NaN."""
+_NAN: Final = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}
+"""What fills the outside when it is to be NaN, by bytes of an element."""
+_LAST_ADDRESS: Final = 2**64 - 1
 _TF32_BITS: Final = 13
 """Bits that an `f32` has and a `tf32` has not."""
+_TF32_NAN: Final = np.uint32(0x7FFFE000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +51,39 @@ class Box:
     def at(cls, tensor: TensorMap, coordinates: Sequence[int]) -> Box:
         """The tensor's box whose first element has these coordinates."""
         element = ELEMENT_TYPES[tensor.data_type]
-        # Without interleaving the innermost mode is always taken whole.
-        apart = tensor.element_strides if tensor.interleave else (1, *tensor.element_strides[1:])
-        counts = tuple(-(-size // stride) for size, stride in zip(tensor.box, apart, strict=True))
+        modes = list(zip(coordinates, tensor.sizes, tensor.box, tensor.element_strides, strict=True))
+        pitches = [element.size, *tensor.strides]
+        if tensor.interleave:
+            modes, pitches = _interleaved(tensor, element, modes)
+        else:
+            # The innermost mode is always taken whole.
+            modes[0] = (*modes[0][:3], 1)
         start: list[int] = []
         stop: list[int] = []
-        for place, size, count, stride in zip(coordinates, tensor.sizes, counts, apart, strict=True):
+        counts: list[int] = []
+        address = tensor.address
+        for (place, size, box, stride), pitch in zip(modes, pitches, strict=True):
+            count = -(-box // stride)
             first = min(count, -(min(place, 0) // stride))
+            counts.append(count)
             start.append(first)
             stop.append(max(first, min(count, -((place - size) // stride))))
-        pitches = (element.size, *tensor.strides)
-        address = tensor.address
-        for place, first, stride, pitch in zip(coordinates, start, apart, pitches, strict=True):
             address += (place + first * stride) * pitch
-        steps = tuple(pitch * stride for pitch, stride in zip(pitches, apart, strict=True))
-        return cls(tensor, element, counts, tuple(start), tuple(stop), steps, address)
+        steps = tuple(pitch * mode[3] for pitch, mode in zip(pitches, modes, strict=True))
+        # Tensors of ragged parts are described with strides that lead back to their start, past the last address.
+        return cls(tensor, element, tuple(counts), tuple(start), tuple(stop), steps, address & _LAST_ADDRESS)
 
     @property
     def size(self) -> int:
-        """Bytes in shared memory."""
+        """Bytes that are copied."""
         return math.prod(self.counts) * self.element.size
+
+    @property
+    def place(self) -> ShapeInShared:
+        """How its bytes lie in shared memory."""
+        row = self.counts[0] * self.element.size
+        width = 0 if self.tensor.interleave else _WIDTHS[self.tensor.swizzle]
+        return ShapeInShared(self.size, self.tensor.swizzle, row, max(row, width))
 
     @property
     def inside(self) -> tuple[int, ...]:
@@ -101,14 +117,16 @@ class Box:
     def fill(self, inside: Array | None) -> Array:
         """The box's bytes in order, `inside` in its place, what is outside of the tensor filled."""
         shape = self.counts[::-1]
+        if inside is not None and self.element.rounds_to_tf32:
+            inside = _to_tf32(inside)
         if inside is not None and inside.shape == shape:
             whole = np.ascontiguousarray(inside)
         else:
-            value = _NAN.get(self.element.name, 0) if self.tensor.fill else 0
+            value = _NAN[self.element.size] if self.tensor.fill else 0
             whole = np.full(shape, value, self._dtype)
             if inside is not None:
                 whole[self._slices] = inside
-        return _converted(self.element, whole).reshape(-1).view(np.uint8)
+        return whole.reshape(-1).view(np.uint8)
 
     def take(self, packed: Array) -> Array:
         """The elements inside, of the box's bytes in order; the shape is that of `elements`."""
@@ -123,35 +141,81 @@ class Box:
         return np.dtype(f"u{self.element.size}")
 
 
-def chunks(size: int, mode: int, phase: int) -> Array | None:
-    """Where the chunks of `size` bytes lie, in chunks from the 1024 bytes on in which the first one lies.
+_Mode = tuple[int, int, int, int]
+"""Coordinate, size of the tensor, size of the box, element stride."""
 
-    `phase` is how many bytes behind those the box begins. `None` when the bytes are in order.
+
+def _interleaved(tensor: TensorMap, element: ElementType, modes: list[_Mode]) -> tuple[list[_Mode], list[int]]:
+    """The modes of an interleaved tensor, and bytes from element to element.
+
+    Its elements are slices of 16 or 32 bytes of channels, one more mode inside of the others. The mode before the
+    last is that of the slices; a box has one of them.
     """
-    width = _WIDTHS[mode]
-    return _chunks(size, width, phase) if width else None
+    slice_ = 16 * tensor.interleave
+    count = slice_ // element.size
+    place, size, _, stride = modes[-2]
+    slices = (place, size, 1, stride)
+    return [(0, count, count, 1), *modes[:-2], slices, modes[-1]], [element.size, slice_, *tensor.strides]
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeInShared:
+    """How the bytes of a box lie in shared memory."""
+
+    size: int
+    """Bytes that are copied."""
+    swizzle: int
+    """A `CUtensorMapSwizzle`."""
+    row: int
+    """Bytes of the innermost mode."""
+    pitch: int
+    """Bytes from row to row."""
+
+    @property
+    def extent(self) -> int:
+        """Bytes with what is between rows, and behind the last."""
+        return self.size // self.row * self.pitch
+
+    def places(self, index: int) -> Array | None:
+        """Where the chunks of a box at `index` lie, in chunks; `None` when all of its bytes are in order."""
+        if not self.swizzle:
+            return None
+        found = _places(self.size, _WIDTHS[self.swizzle], self.row, self.pitch, index % PATTERN)
+        return index // PATTERN * (PATTERN // CHUNK) + found
+
+    def pieces(self, index: int) -> tuple[Array, int]:
+        """The bytes that a box at `index` takes: where pieces of them begin, and how many each has."""
+        places = self.places(index) if self.row != self.pitch else None
+        return (np.array([index]), self.size) if places is None else (places * CHUNK, CHUNK)
+
+
+def place_of(boxes: Sequence[Box]) -> ShapeInShared:
+    """How boxes lie that follow one another."""
+    one = boxes[0].place
+    return ShapeInShared(one.size * len(boxes), one.swizzle, one.row, one.pitch)
 
 
 @lru_cache(maxsize=256)
-def _chunks(size: int, width: int, phase: int) -> Array:
-    return swizzle(phase + CHUNK * np.arange(-(-size // CHUNK)), width) // CHUNK
+def _places(size: int, width: int, row: int, pitch: int, phase: int) -> Array:
+    lines = np.arange(size // row)[:, None] * pitch + np.arange(0, row, CHUNK)
+    return swizzle(phase + lines.reshape(-1), width) // CHUNK
 
 
-def write_box(shared: Array, index: int, mode: int, data: Array) -> None:
+def write_box(shared: Array, index: int, place: ShapeInShared, data: Array) -> None:
     """Put a box's bytes into shared memory, swizzled."""
-    places = chunks(len(data), mode, index % PATTERN)
+    places = place.places(index)
     if places is None:
         shared[index : index + len(data)] = data
     else:
-        _as_chunks(shared)[index // PATTERN * (PATTERN // CHUNK) + places] = _as_chunks(data)
+        _as_chunks(shared)[places] = _as_chunks(data)
 
 
-def read_box(shared: Array, index: int, mode: int, size: int) -> Array:
+def read_box(shared: Array, index: int, place: ShapeInShared) -> Array:
     """A box's bytes in order, from swizzled shared memory."""
-    places = chunks(size, mode, index % PATTERN)
+    places = place.places(index)
     if places is None:
-        return shared[index : index + size].copy()
-    return _as_chunks(shared)[index // PATTERN * (PATTERN // CHUNK) + places].view(np.uint8)
+        return shared[index : index + place.size].copy()
+    return _as_chunks(shared)[places].view(np.uint8)
 
 
 def _as_chunks(data: Array) -> Array:
@@ -159,14 +223,10 @@ def _as_chunks(data: Array) -> Array:
     return data.view(np.complex128)
 
 
-def _converted(element: ElementType, values: Array) -> Array:
-    """What a load makes of elements on their way: subnormal numbers may become zeros, and `f32` may become `tf32`."""
-    if element.flushes:
-        values = np.where(values & 0x7F800000 == 0, values & np.uint32(0x80000000), values)
-    if element.rounds_to_tf32:
-        half = np.uint32(1 << (_TF32_BITS - 1))
-        odd = values >> _TF32_BITS & np.uint32(1)
-        is_finite = values & np.uint32(0x7F800000) != 0x7F800000
-        rounded = values + (half - np.uint32(1)) + odd
-        values = np.where(is_finite, rounded, values) & np.uint32(0xFFFFFFFF << _TF32_BITS & 0xFFFFFFFF)
-    return values
+def _to_tf32(values: Array) -> Array:
+    """`f32` rounded to nearest, ties to even; there is one NaN."""
+    half = np.uint32(1 << (_TF32_BITS - 1))
+    odd = values >> _TF32_BITS & np.uint32(1)
+    rounded = values + (half - np.uint32(1)) + odd & np.uint32(0xFFFFFFFF << _TF32_BITS & 0xFFFFFFFF)
+    magnitude = values & np.uint32(0x7FFFFFFF)
+    return np.where(magnitude > 0x7F800000, _TF32_NAN, np.where(magnitude == 0x7F800000, values, rounded))

@@ -1,6 +1,6 @@
 """Copies of boxes of tensors, by descriptor: `cp.async.bulk.tensor`, its reductions and prefetches (TMA).
 
-Of tiled tensors. `.im2col` and interleaved tensors of more than one slice are not modelled, nor what sm_100 adds.
+Stores by descriptors for im2col are not modelled, nor what sm_100 adds.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from cutecc.emulator.instructions.bulk_reduction import REDUCTIONS, Reduce, reduction
+from cutecc.emulator.instructions.im2col import columns
 from cutecc.emulator.instructions.issuer import Issuer, alike, issuers, misaligned
 from cutecc.emulator.instructions.operation import Reader
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tensor_box import Box, read_box, write_box
+from cutecc.emulator.instructions.tensor_box import Box, ShapeInShared, place_of, read_box, write_box
 from cutecc.emulator.instructions.transfer import (
     SharedPlace,
     Transfer,
@@ -29,7 +30,7 @@ from cutecc.emulator.instructions.transfer import (
 )
 from cutecc.emulator.machine.lanes import Array
 from cutecc.emulator.memory.spaces import APERTURE_SHIFT, PARAM_APERTURE
-from cutecc.emulator.tensor_map import ELEMENT_TYPES, decode
+from cutecc.emulator.tensor_map import ELEMENT_TYPES, ElementType, Im2colMap, decode
 from cutecc.ptx.syntax import Address, Operand
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
 
@@ -43,11 +44,25 @@ if TYPE_CHECKING:
 _DIMENSIONS = "{1d,2d,3d,4d,5d}"
 _GROUPS = "{cta_group::1,cta_group::2}?.L2::cache_hint?"
 _SHARED_ALIGNMENT = 128
+_COORDINATE_ALIGNMENT = 16
+"""Bytes, of the innermost coordinate."""
+_BITWISE = ("and", "or", "xor")
+_REDUCED = {
+    "u32": REDUCTIONS,
+    "s32": ("add", "min", "max", *_BITWISE),
+    "u64": ("add", "min", "max", *_BITWISE),
+    "s64": ("min", "max"),
+    "f16": ("add", "min", "max"),
+    "bf16": ("add", "min", "max"),
+    "f32": ("add",),
+    "f64": ("add",),
+}
+"""What an H200 reduces, by the type of elements; anything else is an illegal instruction there."""
 _DESCRIPTOR_ALIGNMENT = 64
 _WORDS = 8
 """Of 8 bytes, that are read of a descriptor at a time."""
 _PARAM = PARAM_APERTURE >> APERTURE_SHIFT
-_DESCRIPTORS: WeakKeyDictionary[Machine, dict[int, TensorMap]] = WeakKeyDictionary()
+_DESCRIPTORS: WeakKeyDictionary[Machine, dict[int, TensorMap | Im2colMap]] = WeakKeyDictionary()
 """Of parameters, which never change, by their generic addresses."""
 
 
@@ -59,14 +74,17 @@ def prefetch(operation: Operation) -> Step:
 
 @instruction(
     f"cp.async.bulk.tensor.{_DIMENSIONS}.{{shared::cluster,shared::cta}}.global.tile?"
-    f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}"
+    f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}",
+    "cp.async.bulk.tensor.{3d,4d,5d}.{shared::cluster,shared::cta}.global.im2col"
+    f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}",
 )
 def load(operation: Operation) -> Step:
     """From global memory to shared memory of one block, or of several at the same place."""
     target, source, mbarrier, *rest = operation.operands
     read_target, read_mbarrier = operation.address(target), operation.address(mbarrier)
     read_source, read_coordinates = operation.address(source), _coordinates(operation, source)
-    multicast = operation.form.has("multicast::cluster")
+    im2col, multicast = operation.form.has("im2col"), operation.form.has("multicast::cluster")
+    read_offsets: Reader | None = operation.reader(rest.pop(0), "u16") if im2col else None
     read_mask: Reader | None = operation.reader(rest[0], "u16") if multicast else None
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
@@ -74,9 +92,15 @@ def load(operation: Operation) -> Step:
         target_index = gang.machine.memory.shared_index(gang, lanes, targets)
         mbarrier_index = gang.machine.memory.shared_index(gang, lanes, mbarriers)
         masks = None if read_mask is None else np.broadcast_to(read_mask(gang), gang.shape)
-        for issuer, box in _boxes(operation, gang, lanes, read_source, read_coordinates):
+        offsets = None if read_offsets is None else [np.broadcast_to(each, gang.shape) for each in read_offsets(gang)]
+        for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_source, read_coordinates, im2col):
             at = issuer.row, issuer.lane
-            place = shared_place(issuer, int(target_index[at]), int(targets[at]), box.size, _SHARED_ALIGNMENT)
+            if isinstance(tensor, Im2colMap):
+                boxes = columns(tensor, coordinates, [int(each[at]) for each in offsets or ()])
+            else:
+                boxes = [Box.at(tensor, coordinates)]
+            shape = place_of(boxes)
+            place = shared_place(issuer, int(target_index[at]), int(targets[at]), shape.extent, _SHARED_ALIGNMENT)
             barrier = mbarrier_at(issuer, int(mbarrier_index[at]), int(mbarriers[at]))
             if place is None or barrier is None:
                 continue
@@ -84,24 +108,34 @@ def load(operation: Operation) -> Step:
             if masks is not None:
                 places = destinations(issuer, place.index, int(masks[at]))
                 barriers = destinations(issuer, barrier, int(masks[at]))
-            _load(issuer, box, places, barriers, f"a tensor copy of {box.size} bytes to {place.text}")
+            _load(issuer, boxes, shape, places, barriers, f"a tensor copy of {shape.size} bytes to {place.text}")
 
     return step
 
 
-def _load(issuer: Issuer, box: Box, places: list[int], barriers: list[int], what: str) -> None:
+def _load(
+    issuer: Issuer, boxes: list[Box], shape: ShapeInShared, places: list[int], barriers: list[int], what: str
+) -> None:
     def action(transfer: Transfer) -> None:
-        found = None if box.is_outside else global_bytes(issuer, box.address, box.extent, writes=False)
-        data = box.fill(None if found is None else box.elements(*found))
-        if found is not None and issuer.machine.watch.listens:
-            addresses, size = box.addresses
-            transfer.main("read", lambda: addresses, size)
+        parts = [_read(transfer, box) for box in boxes]
+        data = parts[0] if len(parts) == 1 else np.concatenate(parts)
         for place, barrier in zip(places, barriers, strict=True):
-            write_box(issuer.machine.memory.shared, place, box.tensor.swizzle, data)
-            transfer.shared("write", [place], box.size)
-            transfer.complete(barrier, box.size)
+            write_box(issuer.machine.memory.shared, place, shape, data)
+            if issuer.machine.watch.listens:
+                transfer.shared("write", *shape.pieces(place))
+            transfer.complete(barrier, shape.size)
 
     post_to_mbarriers(issuer, action, what)
+
+
+def _read(transfer: Transfer, box: Box) -> Array:
+    """A box's bytes."""
+    issuer = transfer.issuer
+    found = None if box.is_outside else global_bytes(issuer, box.address, box.extent, writes=False)
+    if found is not None and issuer.machine.watch.listens:
+        addresses, size = box.addresses
+        transfer.main("read", lambda: addresses, size)
+    return box.fill(None if found is None else box.elements(*found))
 
 
 @instruction(
@@ -118,31 +152,37 @@ def store(operation: Operation) -> Step:
 
     @cache
     def reduce_of(data_type: int) -> Reduce | None:
-        return None if name is None else reduction(operation, name, _type_for(name, data_type), "global")
+        return None if name is None else _reduction(operation, name, ELEMENT_TYPES[data_type])
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         sources = read_source(gang)
         index = gang.machine.memory.shared_index(gang, lanes, sources)
         same = [index] if name is None else None
-        for issuer, box in _boxes(operation, gang, lanes, read_target, read_coordinates, same):
-            at = issuer.row, issuer.lane
-            place = shared_place(issuer, int(index[at]), int(sources[at]), box.size, _SHARED_ALIGNMENT)
+        for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_target, read_coordinates, False, same):
+            if isinstance(tensor, Im2colMap):
+                continue
+            at, box = (issuer.row, issuer.lane), Box.at(tensor, coordinates)
+            if name is not None and name not in _REDUCED.get(box.element.name, ()):
+                issuer.fault("trap", f"reduces elements of type {box.element.name} by {name}, which there is not")
+                continue
+            place = shared_place(issuer, int(index[at]), int(sources[at]), box.place.extent, _SHARED_ALIGNMENT)
             if place is not None:
                 _store(issuer, box, place, reduce_of(box.tensor.data_type))
 
     return step
 
 
-def _type_for(name: str, data_type: int) -> str:
-    """The type in which a reduction of elements is computed."""
-    element = ELEMENT_TYPES[data_type]
-    return f"b{8 * element.size}" if name in ("and", "or", "xor") else element.name
+def _reduction(operation: Operation, name: str, element: ElementType) -> Reduce:
+    type_ = f"b{8 * element.size}" if name in _BITWISE else element.name
+    # Unlike `red`, an addition of `f32` in global memory keeps subnormal numbers, unless the descriptor says otherwise.
+    return reduction(operation, name, type_, "global" if element.flushes else "shared")
 
 
 def _store(issuer: Issuer, box: Box, place: SharedPlace, reduce: Reduce | None) -> None:
     def action(transfer: Transfer) -> None:
-        data = read_box(issuer.machine.memory.shared, place.index, box.tensor.swizzle, box.size)
-        transfer.shared("read", [place.index], box.size)
+        data = read_box(issuer.machine.memory.shared, place.index, box.place)
+        if issuer.machine.watch.listens:
+            transfer.shared("read", *box.place.pieces(place.index))
         found = None if box.is_outside else global_bytes(issuer, box.address, box.extent, writes=True)
         if found is None:
             return
@@ -171,15 +211,16 @@ def _coordinates(operation: Operation, operand: Operand) -> Reader:
     return operation.reader(operand.coordinates, "s32")
 
 
-def _boxes(
+def _copies(
     operation: Operation,
     gang: Gang,
     lanes: Lanes,
     read_address: Reader,
     read_coordinates: Reader,
+    im2col: bool,
     same: Sequence[Array] | None = None,
-) -> list[tuple[Issuer, Box]]:
-    """For each thread the box that it names; threads whose descriptor is none are left out with a fault.
+) -> list[tuple[Issuer, TensorMap | Im2colMap, list[int]]]:
+    """For each thread its descriptor and coordinates; threads whose descriptor is none are left out with a fault.
 
     Threads of a warp whose boxes and other operands, `same`, are equal are one issuer.
     """
@@ -190,7 +231,7 @@ def _boxes(
     coordinates = [np.broadcast_to(each, gang.shape) for each in read_coordinates(gang)]
     known = _DESCRIPTORS.setdefault(gang.machine, {})
     words: Array | None = None
-    found: list[tuple[Issuer, Box]] = []
+    found: list[tuple[Issuer, TensorMap | Im2colMap, list[int]]] = []
     for issuer in (
         issuers(operation, gang, lanes)
         if same is None
@@ -205,14 +246,23 @@ def _boxes(
             tensor = _decoded(words[:, *at].tobytes())
             if tensor is not None and address >> APERTURE_SHIFT == _PARAM:
                 known[address] = tensor
-        if tensor is None or len(tensor.sizes) != len(coordinates):
-            rank = "no descriptor of a tiled tensor" if tensor is None else f"a tensor of rank {len(tensor.sizes)}"
-            text = f"copies by a descriptor for {len(coordinates)} dimensions, and finds {rank}"
+        plain = tensor.tensor if isinstance(tensor, Im2colMap) else tensor
+        if tensor is None or plain is None or isinstance(tensor, Im2colMap) != im2col:
+            text = f"finds no descriptor of a tensor for {'im2col' if im2col else 'tiles'}"
             issuer.fault("trap", text, gang.machine.memory.describe("generic", address))
-        elif tensor.interleave and tensor.sizes[0] * ELEMENT_TYPES[tensor.data_type].size > 16 * tensor.interleave:
-            raise operation.error("the emulator does not model interleaved tensors of several slices")
-        else:
-            found.append((issuer, Box.at(tensor, [int(each[at]) for each in coordinates])))
+            continue
+        if len(plain.sizes) != len(coordinates):
+            text = f"copies by a descriptor for {len(coordinates)} dimensions, and finds a tensor of rank "
+            issuer.fault("trap", text + str(len(plain.sizes)), gang.machine.memory.describe("generic", address))
+            continue
+        place = [int(each[at]) for each in coordinates]
+        column = place[0] * ELEMENT_TYPES[plain.data_type].size
+        if not plain.interleave and column % _COORDINATE_ALIGNMENT:
+            text = f"copies a box that begins {column} bytes into the tensor's rows: no multiple of "
+            text += str(_COORDINATE_ALIGNMENT)
+            issuer.fault("misaligned", text, gang.machine.memory.describe("generic", address))
+            continue
+        found.append((issuer, tensor, place))
     return found
 
 
@@ -224,6 +274,6 @@ def read_descriptors(operation: Operation, gang: Gang, lanes: Lanes, space: str,
 
 
 @lru_cache(maxsize=256)
-def _decoded(data: bytes) -> TensorMap | None:
+def _decoded(data: bytes) -> TensorMap | Im2colMap | None:
     assert len(data) == TENSOR_MAP_BYTES
     return decode(data)

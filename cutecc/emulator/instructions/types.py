@@ -21,9 +21,9 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
     # Two values, or one that NumPy has no type for: their bits.
-    **dict.fromkeys(("f16x2", "bf16x2", "tf32", "s16x2", "u16x2", "f32x1"), np.dtype(np.uint32)),
+    **dict.fromkeys(("f16x2", "bf16x2", "tf32", "s16x2", "u16x2"), np.dtype(np.uint32)),
     **dict.fromkeys(("bf16", "e4m3x2", "e5m2x2", "ue8m0x2"), np.dtype(np.uint16)),
-    **dict.fromkeys(("f32x2",), np.dtype(np.uint64)),
+    "f32x2": np.dtype(np.uint64),
 }
 """The dtype in which an operand of this type is read and a result is given."""
 

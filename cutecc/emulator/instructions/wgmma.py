@@ -336,7 +336,9 @@ def wait_group(operation: Operation) -> Step:
 
         def what(row: int) -> str:
             names = ", ".join(str(warp) for warp in missing[row])
-            return f"warps {names}, of its warpgroup, to start the same wgmma.mma_async"
+            warps = -(-gang.blocks[row].threads // WARP)
+            but = "" if missing[row][-1] < warps else f"; the block has {warps} warps, which are no whole warpgroups"
+            return f"warps {names}, of its warpgroup, to start the same wgmma.mma_async{but}"
 
         return Waiting(waiting, what)
 

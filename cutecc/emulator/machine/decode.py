@@ -17,6 +17,7 @@ from cutecc.emulator.machine import control
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.machine.program import FunctionScope, Program, reserved_shared_bytes
 from cutecc.emulator.memory.spaces import MODULE_APERTURE
+from cutecc.emulator.numbers.compiled import together
 from cutecc.errors import EmulatorError
 from cutecc.ptx.syntax import Arguments, Function, Instruction, Module, Not, Operand, Register, Symbol, Variable
 
@@ -61,8 +62,9 @@ def decode(module: Module, kernel: str) -> Program:
         program.registers[function.name] = list(function.registers)
         slot += len(scope.widths)
         start += decoder.size
-    for decoder in decoders.values():
-        decoder.decode(program)
+    with together():
+        for decoder in decoders.values():
+            decoder.decode(program)
     stop = len(program.operations)
     program.stops = [0] * stop
     for index in reversed(range(stop)):

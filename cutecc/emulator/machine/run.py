@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _POLLS = 2_000
 """How often in a row all threads may look in vain before they count as stuck."""
+_GIVE_UPS = 16
+"""How often in a row threads may give up waiting without anything happening."""
 _LISTED = 32
 """Groups of threads that a deadlock message lists at most."""
 
@@ -35,6 +37,8 @@ class Run:
         self._steps = steps
         self._gave_up = -1
         """The machine's state when threads gave up waiting last."""
+        self._give_ups = 0
+        """How often they have in this state."""
 
     def __call__(self) -> None:
         """Until all threads have exited. Raises `EmulatorError` and `DeadlockError`."""
@@ -49,7 +53,9 @@ class Run:
             if fragment is None or fragment.polls >= _POLLS:
                 # Nobody can go on, or all only look whether they can.
                 if not machine.pending:
-                    if fragment is None and self._give_up(waiting):
+                    if self._give_up(waiting):
+                        if fragment is not None:
+                            fragment.polls = 1
                         continue
                     self._deadlock()
                     return
@@ -65,10 +71,15 @@ class Run:
             machine.finish(machine.pending[0])
 
     def _give_up(self, gangs: Sequence[Gang]) -> bool:
-        """Have threads go on that wait with a time limit, once until something happens; whether there were any."""
-        if self._gave_up == self._machine.state:
+        """Have threads go on that wait with a time limit, a few times until something happens; whether there were any.
+
+        What others look for may be a store, which is nothing that happens.
+        """
+        if self._gave_up != self._machine.state:
+            self._gave_up, self._give_ups = self._machine.state, 0
+        if self._give_ups == _GIVE_UPS:
             return False
-        self._gave_up = self._machine.state
+        self._give_ups += 1
         found = [each for gang in gangs for each in gang.fragments if each.waiting and each.waiting.gives_up]
         self._machine.impatient = True
         for fragment in found:

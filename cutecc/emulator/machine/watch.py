@@ -53,7 +53,10 @@ class Watch:
         """The operation is over; who acquires `key` afterwards sees what it did."""
 
     def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
-        """What the threads have done so far is seen by who acquires `key` afterwards."""
+        """What the threads have done so far is seen by who acquires `key` afterwards.
+
+        Of an `operation` that is `.relaxed`: what they have done before a fence.
+        """
 
     def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         """The threads see what was released to `key`."""

@@ -144,8 +144,18 @@ def _union(group: Sequence[Allocation]) -> Region:
     for each in group:
         if each.data.ctypes.data - each.base != shift:
             raise EmulatorError(f"arguments '{first.name}' and '{each.name}' share addresses, but not memory")
-    largest = first.data if stop == first.end else memory_at(first.data.ctypes.data, stop - first.base)
-    if not all(each.data.flags.writeable for each in group) and largest.flags.writeable:
-        largest = largest.view()
-        largest.flags.writeable = False
-    return Region(first.base, largest)
+    writable = _are_writable(group, stop)
+    data = first.data
+    if stop != first.end or data.flags.writeable != writable:
+        data = memory_at(first.data.ctypes.data, stop - first.base)
+        data.flags.writeable = writable
+    return Region(first.base, data)
+
+
+def _are_writable(group: Sequence[Allocation], stop: int) -> bool:
+    """Whether every byte up to `stop` is one of an allocation that is writable; the same memory may be passed twice."""
+    reach = group[0].base
+    for each in group:
+        if each.data.flags.writeable and each.base <= reach:
+            reach = max(reach, each.end)
+    return reach >= stop

@@ -36,7 +36,7 @@ class Gaps:
         """Which accesses of `size` bytes, at offsets in the region, touch no element of any tensor."""
         outside = np.ones(offsets.shape, np.bool_)
         for start, elements in self._tensors:
-            # An element that is touched holds the first byte or the last, or one that is a whole element from the first.
+            # An element that is touched holds the first or last byte, or one that is whole elements from the first.
             steps = {*range(0, size, max(1, elements.bits // 8)), size - 1}
             for step in steps:
                 outside &= ~elements.holds(offsets - start + step)

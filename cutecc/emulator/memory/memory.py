@@ -211,6 +211,11 @@ class Memory:
         start = slot * self.shared_stride
         return self.shared[start : start + self.shared_bytes]
 
+    def exchange_shared(self, region: Region) -> Region:
+        """Loads and stores of shared memory go to another region of the same size; what they went to so far."""
+        before, self._shared = self._shared, region
+        return before
+
     def shared_index(self, gang: Gang, lanes: Lanes, addresses: Array) -> Array:
         """Where in `shared` each thread's address is, `int64`, whatever window it is written for: the own block's, a
         block's of the cluster, or generic. -1 where it lies in no block's shared memory; bounds of what starts there
@@ -221,6 +226,11 @@ class Memory:
 
     def global_view(self, address: int, size: int) -> tuple[Allocation, int] | None:
         """The allocation that holds `size` bytes at an address of global memory, and the offset in it."""
+        if address >> APERTURE_SHIFT == MODULE_APERTURE >> APERTURE_SHIFT:
+            module, offset = self._module, address & OFFSET_MASK
+            if offset + size > module.size:
+                return None
+            return Allocation(MODULE_APERTURE, module.data, "module", lambda offset: f"module+{offset}"), offset
         return self._global.view(address, size)
 
     def keys(self, gang: Gang, space: str, addresses: Array) -> Array:

@@ -31,6 +31,7 @@ import numpy as np
 from cutecc.emulator.machine.lanes import Array
 from cutecc.emulator.numbers.code import Value
 from cutecc.emulator.numbers.compiled import Ufunc, compile_ufunc
+from cutecc.emulator.numbers.matrix_unit import unit
 
 Sum = Callable[[Array, Array, Array], Array]
 """A `(…, M, K)`, B `(…, K, N)` and C `(…, M, N)`, all `float64`, give `A * B + C`, not yet rounded to `f16`."""
@@ -42,8 +43,6 @@ NARROW: Final = 13
 _LOWEST: Final = {"f32": -126, "tf32": -126, "bf16": -126, "f16": -14, "e5m2": -14, "e4m3": -6}
 """Exponents of the least normal numbers."""
 _BIAS: Final = 1023
-_LARGEST: Final = 900
-"""An exponent beyond all of finite terms, so that scales stay finite where a term is infinite."""
 
 
 def whole(left: Array, right: Array, added: Array) -> Array:
@@ -68,21 +67,21 @@ def chained(left: Array, right: Array, added: Array) -> Array:
 
 @cache
 def aligned_to_largest(fraction: int, types: tuple[Result, str, str, str]) -> Sum:
-    """What a matrix unit makes of one instruction; `types` of D, A, B and C."""
-    result, a, b, c = types
-    largest, align, finish = _larger_exponent(), _aligned(), _unscaled(fraction if result == "f32" else 52)
+    """What a matrix unit makes of one instruction; `types` of D, A, B and C. N is a multiple of 8."""
+    result, *others = types
+    add = unit(fraction, min(fraction, 23) if result == "f32" else None)
+    exponents = [_exponent(_LOWEST[each]) for each in others]
 
     def total(left: Array, right: Array, added: Array) -> Array:
-        rows, columns, exponents = _exponents(left, a), _exponents(right, b), _exponents(added, c)
-        for step in range(left.shape[-1]):
-            exponents = largest(*_pair(rows, columns, step), exponents)
-        shifts = fraction - np.clip(exponents.view(np.int16).astype(np.int64), _LOWEST["f32"], _LARGEST)
-        scales = (_BIAS + shifts << 52).view(np.uint64)
-        left, right = left.view(np.uint64), right.view(np.uint64)
-        found = np.trunc(added * scales.view(np.float64)).view(np.uint64)
-        for step in range(left.shape[-1]):
-            found = align(*_pair(left, right, step), scales, found)
-        return finish(found, (_BIAS - shifts << 52).view(np.uint64)).view(np.float64)
+        operands = [np.ascontiguousarray(each) for each in (left, right, added)]
+        powers: list[Array] = [
+            exponent(each.view(np.uint64)) for exponent, each in zip(exponents, operands, strict=True)
+        ]
+        found = np.empty(added.shape)
+        rows, columns = added.shape[-2:]
+        arrays = (*operands, *powers, found)
+        add(*(each.ctypes.data for each in arrays), added.size // columns, rows, left.shape[-1], columns)
+        return found
 
     return total
 
@@ -90,15 +89,16 @@ def aligned_to_largest(fraction: int, types: tuple[Result, str, str, str]) -> Su
 @cache
 def in_halves(result: Result, stored_by_element: int) -> Sum:
     """Of 8-bit floats in `mma`; 1 stored element is 1 of K, of a sparse A it is 2."""
-    unit, dtype = aligned_to_largest(WIDE, (result, "f16", "f16", result)), np.dtype(result.replace("f", "float"))
+    multiply, dtype = aligned_to_largest(WIDE, (result, "f16", "f16", result)), np.dtype(result.replace("f", "float"))
     quarter = 2 * stored_by_element
 
     def total(left: Array, right: Array, added: Array) -> Array:
-        place = np.arange(left.shape[-1]) % (2 * quarter)
+        depth: int = left.shape[-1]
+        place = np.arange(depth) % (2 * quarter)
         halves: list[Array] = [place < quarter, place >= quarter]
         found = np.zeros_like(added)
         for half in halves:
-            found = unit(left[..., half], right[..., half, :], found).astype(dtype).astype(np.float64)
+            found = multiply(left[..., half], right[..., half, :], found).astype(dtype).astype(np.float64)
         return (found.astype(dtype) + added.astype(dtype)).astype(np.float64)
 
     return total
@@ -119,12 +119,6 @@ def _pair(left: Array, right: Array, step: int) -> tuple[Array, Array]:
     return left[..., step, None], right[..., step, None, :]
 
 
-def _exponents(values: Array, type_: str) -> Array:
-    """As 16-bit words: of 0 and of infinities below and above all others, so that of their products too."""
-    found = ((values.view(np.int64) >> 52 & 0x7FF) - _BIAS).astype(np.int16)
-    return np.where(values == 0, found, np.maximum(found, np.int16(_LOWEST[type_]))).view(np.uint16)
-
-
 @cache
 def _fma() -> Ufunc:
     def body(a: Value, b: Value, c: Value) -> Value:
@@ -134,37 +128,11 @@ def _fma() -> Ufunc:
 
 
 @cache
-def _larger_exponent() -> Ufunc:
-    """Of a product and what is there."""
+def _exponent(lowest: int) -> Ufunc:
+    """Those of `float64`, 16 bits: of 0 and infinities below and above all others, so that of their products too."""
 
-    def body(a: Value, b: Value, other: Value) -> Value:
-        return (a + b).most(other, signed=True)
+    def body(value: Value) -> Value:
+        found = ((value << 1 >> 53) - _BIAS).resize("i16")
+        return (value << 1).same(0).then(found, found.most(lowest, signed=True))
 
-    return compile_ufunc("matrix_exponent", body, ["i16"] * 3, ["i16"])
-
-
-@cache
-def _aligned() -> Ufunc:
-    """A product, scaled and cut to a whole number, added to what is there."""
-
-    def body(a: Value, b: Value, scale: Value, total: Value) -> Value:
-        scaled = a.float().fmul(b.float()).fmul(scale.float())
-        return a.code.call("trunc", "double", scaled).fadd(total.float()).bits()
-
-    return compile_ufunc("matrix_term", body, ["i64"] * 4, ["i64"])
-
-
-@cache
-def _unscaled(fraction: int) -> Ufunc:
-    """A sum as the number that it stands for, cut to `fraction` bits and to those of `f32`; whole if they are 52."""
-
-    def body(total: Value, unit: Value) -> Value:
-        found = total.float().fmul(unit.float())
-        if fraction == 52:
-            return found.bits()
-        kept = found.bits() & -(1 << 52 - min(fraction, 23))
-        steps = total.code.call("trunc", "double", found.fmul(found.real(2.0**149)))
-        subnormal = found.bits() << 1
-        return subnormal.below(_BIAS - 126 << 53).then(steps.fmul(found.real(2.0**-149)).bits(), kept)
-
-    return compile_ufunc(f"matrix_result_{fraction}", body, ["i64"] * 2, ["i64"])
+    return compile_ufunc(f"matrix_exponent_{-lowest}", body, ["i64"], ["i16"])

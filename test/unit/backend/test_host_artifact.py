@@ -80,7 +80,7 @@ def test_a_host_function_that_is_not_understood_is_a_warning():
     assert record.artifact("cubin") is not None
     (warning,) = record.warnings
     assert "an operation `math.sqrt`" in warning.message
-    assert warning.location == "mine.py:7:3"
+    assert warning.location == "mine.py:7:4"
 
 
 def test_a_module_without_a_host_function_is_none_the_worse():

@@ -157,7 +157,7 @@ def test_the_refusal_names_the_line():
     text = host_function('%v = math.sqrt %f : f32 loc("mine.py":7:3)', launch("takes_nothing"))
     with fresh_context(), pytest.raises(UntranslatableError) as refused:
         translate(parse(text.encode()))
-    assert str(refused.value.location) == "mine.py:7:3"
+    assert str(refused.value.location) == "mine.py:7:4"
 
 
 def test_exactly_one_function_launches():

@@ -55,7 +55,7 @@ def test_an_error_points_at_the_ptx_and_the_python_line(tmp_path: Path):
         assemble(broken, SM_80, name="out/kernel.ptx")
     error = caught.value
     assert error.location == SourceLocation("out/kernel.ptx", 12, text="  add.f32 %r1, %d1, 3;")
-    assert f"this PTX was made from {source}:8:9\n  line 8\n" in str(error)
+    assert f"this PTX was made from {source}:8:10\n  line 8\n" in str(error)
     assert "ptxas -arch sm_80 -v -O3 kernel.ptx" in str(error)
 
 

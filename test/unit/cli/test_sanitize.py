@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -99,11 +101,52 @@ def test_a_clean_kernel(cutecc: Any, bundles: Path) -> None:
     assert cutecc("sanitize", clean, "-q", "--check", "races").stdout == ""
 
 
+def test_several_sizes(cutecc: Any, bundles: Path) -> None:
+    racy = bundles / "racy.py"
+    result = cutecc("sanitize", racy, "--size", "N=64,192", "--check=races", status=1, env={"COLUMNS": "200"})
+    head, checked, *rest = result.stdout.splitlines()
+    assert head == "reverse for sm_80 on the CPU emulator: N=64; N=192"
+    assert checked == "checked: barriers, bounds, races; 1 block, 3 blocks; 2 runs, round-robin, seed 0"
+    (again,) = [line.partition("reproduce: ")[2] for line in rest if "reproduce: " in line]
+    assert again == f"cutecc sanitize {racy} --check=races --size N=64 --schedule round-robin --seed 0"
+    found = json.loads(cutecc(*shlex.split(again)[1:], "--json", status=1).stdout)
+    assert [run["sizes"] for run in found["runs"]] == [{"N": 64}]
+    clean = bundles / "elementwise_add.cutecc"
+    assert "multiples of 4" in cutecc("sanitize", clean, "--size", "M=1,N=8,7", status=2).stderr
+
+
+def test_what_one_line_does_wrong_is_said_once(cutecc: Any, tmp_path: Path) -> None:
+    (tmp_path / "unguarded.py").write_text(ADD.read_text().replace(", pred=in_bounds", ""))
+    result = cutecc("sanitize", "unguarded.py", "--size", "M=33,N=132", "--check", "bounds", status=1, env=NO_GPU)
+    heads = [line.partition(": ")[0] for line in result.stdout.splitlines() if ": out-of-bounds: " in line]
+    lines = (tmp_path / "unguarded.py").read_text().splitlines()
+    assert heads == [f"unguarded.py:{n}:5" for n, line in enumerate(lines, 1) if line.startswith("    cute.copy(")]
+    assert "of shape (33," in result.stdout and result.stdout.endswith("3 problems found\n")
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_colours_of_a_terminal(bundles: Path, plain: bool) -> None:
+    terminal, theirs = os.openpty()
+    environment = {**os.environ, **NO_GPU, "NO_COLOR": "1" if plain else ""}
+    command = [CUTECC, "sanitize", bundles / "racy.py", "--check", "races"]
+    process = subprocess.Popen(command, stdout=theirs, env=environment)
+    os.close(theirs)
+    text = b""
+    with contextlib.suppress(OSError), open(terminal, "rb", buffering=0) as output:  # the end of a terminal is an error
+        while part := output.read(4096):
+            text += part
+    assert process.wait() == 1
+    assert b"race: reads" in text and (b"\x1b[" in text) is not plain
+
+
 def test_wrong_requests(cutecc: Any, bundles: Path) -> None:
     clean = bundles / "clean.cutecc"
     assert "there is no check 'speed'" in cutecc("sanitize", clean, "--check", "speed", status=2).stderr
     assert "no schedule is called 'fast'" in cutecc("sanitize", clean, "--schedule", "fast", status=2).stderr
     assert "'x' names no blocks" in cutecc("run", clean, "--device", "cpu", "--blocks", "x", status=2).stderr
+    assert "--check names nothing" in cutecc("sanitize", clean, "--check", ",", status=2).stderr
+    on_gpu = cutecc("run", clean, "--device", "cuda:0", "--processes", "1", status=2).stderr
+    assert "--processes is for the CPU emulator" in on_gpu
     on_gpu = cutecc("run", clean, "--device", "cuda:0", "--blocks", "1", status=2).stderr
     assert "--blocks is for the CPU emulator" in on_gpu
     other = cutecc("run", ADD, "--device", "cpu", "--target", "sm_100a", status=2).stderr
@@ -146,8 +189,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
 
 
 def test_a_long_run_says_how_far_it_is(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    with BlockProgress(lambda: clock[0]) as progress:
-        for done in range(1, 11):
+    with BlockProgress(lambda: clock[0], may_sample=False) as progress:
+        for done in range(11):
             clock[0] = 10.0 * done
             progress("gemm", 100 * done, 1000)
     assert capsys.readouterr().err.splitlines() == [
@@ -155,3 +198,29 @@ def test_a_long_run_says_how_far_it_is(clock: list[float], capsys: pytest.Captur
         "gemm: 800 of 1,000 blocks after 80 s",
     ]
     assert emulation._LINE_EVERY_SECONDS == 30
+
+
+@pytest.mark.parametrize(("first", "time"), [(0.05, None), (0.5, None), (4.0, "67 min"), (12.0, "3 h")])
+def test_how_long_all_blocks_take(
+    clock: list[float], capsys: pytest.CaptureFixture[str], first: float, time: str | None
+) -> None:
+    """Said once, by the first blocks that took long enough to tell."""
+    with BlockProgress(lambda: clock[0]) as progress:
+        progress("gemm", 0, 1000)
+        for done in (1, 2):
+            clock[0] = first * done
+            progress("gemm", done, 1000)
+    said = f"gemm: 1 of 1,000 blocks after {first:.0f} s; all take about {time} (--blocks 4 runs a sample)\n"
+    assert capsys.readouterr().err == (said if time else "")
+
+
+def test_blocks_none_of_which_ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(emulation, "_SILENT_SECONDS", 0.0)
+    with BlockProgress() as progress:
+        progress("gemm", 0, 1024)
+        assert progress._timer is not None
+        progress._timer.join()
+    assert capsys.readouterr().err == "gemm: none of 1,024 blocks has ended after 0 s (--blocks 4 runs a sample)\n"
+    with BlockProgress(may_sample=False) as progress:
+        progress("gemm", 0, 1024)
+        assert progress._timer is None

@@ -114,7 +114,7 @@ def test_erasing_what_is_used_names_the_user(module: ir.Module) -> None:
     with keeping_erased(), pytest.raises(PassError) as caught:
         erase(one(module, "arith.addi"))
     assert caught.value.message.startswith("arith.addi cannot be erased: arith.")
-    assert str(caught.value.location) == "k.py:1:1"
+    assert str(caught.value.location) == "k.py:1:2"
     assert "arith.addi" in names(module)
 
 
@@ -143,7 +143,7 @@ def test_a_value_of_an_erased_operation_may_not_stay_in_use(module: ir.Module) -
     expected = r"arith\.subi uses a value of arith\.addi, which was erased"
     with pytest.raises(PassError, match=expected) as caught, keeping_erased():
         keep_using_the_sum()
-    assert str(caught.value.location) == "k.py:3:1"
+    assert str(caught.value.location) == "k.py:3:2"
 
 
 def test_replacing_needs_values_of_the_same_types(module: ir.Module) -> None:

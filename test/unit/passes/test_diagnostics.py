@@ -62,11 +62,11 @@ class Nests(ModulePass):
 
 
 SAID = [
-    Remark("remark", "one", "user.py:3:4"),
+    Remark("remark", "one", "user.py:3:5"),
     Remark("warning", "two", "-:4:8"),
     Remark("note", "three", "-:2:14"),
     Remark("remark", "four", None),
-    Remark("remark", "five", "given.py:5:6"),
+    Remark("remark", "five", "given.py:5:7"),
     Remark("remark", "six", None),
 ]
 
@@ -108,7 +108,7 @@ def test_an_error_names_the_place_and_the_pass(module: ir.Module) -> None:
         manager.run(Pipeline((Talks(fail=True),)), module, [listener])
     failure = caught.value
     assert (failure.message, failure.notes, failure.hints) == ("seven", ["eight"], ["nine"])
-    assert (str(failure.location), failure.pass_name) == ("user.py:3:4", "test-talks")
+    assert (str(failure.location), failure.pass_name) == ("user.py:3:5", "test-talks")
     assert listener.told[-2:] == [SAID[-1], "failed test-talks"]
 
 
@@ -196,7 +196,7 @@ def test_warnings_of_the_wheels_passes_become_remarks() -> None:
         assert not context.say("ERROR", "wrong", "unknown")
     assert context.detached
     assert heard == [
-        Remark("warning", "slow", "k.py:3:4"),
-        Remark("note", "because of this", "k.py:1:2"),
+        Remark("warning", "slow", "k.py:3:5"),
+        Remark("note", "because of this", "k.py:1:3"),
         Remark("remark", "fused", None),
     ]

@@ -185,6 +185,23 @@ def test_register_ranges() -> None:
     assert found.registers == {"%r0": "b32", "%r1": "b32", "%r2": "b32", "%x": "b32", "f0": "f32", "f1": "f32"}
 
 
+def test_vector_registers() -> None:
+    """Each element is a register; the name stands for all of them, as braces would."""
+    found = body(
+        """
+        .reg .b32 %r<3>; .reg .v4 .s32 v; .reg .v2 .f32 %w<2>;
+        { .reg .v2 .s32 v; mov.b32 v.x, %r0; }
+        mov.b32 v.w, %r1; mov.b32 %r2, v.r; st.shared.v4.s32 [%r0], v; mov.f32 %w1.y, %w0.x;
+        """
+    )
+    inner, last, first, whole, floats = found.instructions
+    vector = tuple(Register(f"v.{letter}") for letter in "xyzw")
+    assert last.operands[0] == vector[3] and first.operands[1] == vector[0] and whole.operands[1] == Vector(vector)
+    assert floats.operands == (Register("%w1.y"), Register("%w0.x"))
+    assert isinstance(inner.operands[0], Register) and inner.operands[0] not in vector
+    assert {found.registers[each.name] for each in vector} == {"s32"} and len(found.registers) == 3 + 4 + 4 + 2
+
+
 def test_variables_of_a_body_hide_those_of_the_module() -> None:
     found = body(
         ".reg .b32 %r<2>; { .shared .b32 tile[4]; mov.b32 %r1, tile; } mov.b32 %r1, tile;", ".shared .b8 tile[8];"
@@ -306,6 +323,8 @@ def test_a_file_named_in_a_body() -> None:
         (HEAD + ".visible .entry k() {\n ret;\n add.s32 %r1, 1, 2; }", 6, "'%r1' is not declared"),
         (HEAD + ".visible .entry k() {\n @%p bra X; }", 5, "'%p' is not a declared predicate"),
         (HEAD + ".visible .entry k() {\n .reg .b32 a; .reg .b32 a; }", 5, "declared twice"),
+        (HEAD + ".visible .entry k() {\n .reg .v2 .b32 a; .reg .b32 a; }", 5, "declared twice"),
+        (HEAD + ".visible .entry k() {\n .reg .v8 .b32 a; }", 5, "vector register of 8"),
         (HEAD + ".visible .entry k() {\n .reg .texref a; }", 5, "'.texref'"),
         (HEAD + ".visible .entry k() {\n .reg .b32 %r<99999999999>; }", 5, "registers"),
         (HEAD + ".visible .entry k() {\n t: .branchtargets A; }", 5, "'A' is no label"),

@@ -219,7 +219,7 @@ END:
 
 def test_parts_of_a_warp_with_different_masks_do_not_meet() -> None:
     body = "setp.lt.u32 %p1, %r0, 16; @%p1 bra LOW; bar.warp.sync -1; LOW: @!%p1 bra END; bar.warp.sync 0x1ffff; END:"
-    with pytest.raises(DeadlockError, match="waits at .* for the other threads of its warp at bar.warp.sync"):
+    with pytest.raises(DeadlockError, match=r"waits at .* for the other threads of its warp at bar.warp.sync"):
         run(body)
 
 

@@ -246,5 +246,25 @@ def test_read_only_memory_is_not_written() -> None:
         run(body, source(), b)
 
 
+def test_variables_of_the_module_are_copied() -> None:
+    a, b = source(), aligned((128,), np.int32)
+    module = ".global .align 16 .b32 table[4] = {5, 6, 7, 8};"
+    body = """
+  mov.b64 %rd6, table;
+  cvta.global.u64 %rd6, %rd6;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r9+1024], [%rd6], 16, [%r9];
+"""
+    body = START + "@%p1 exit;" + INIT.format(bytes=16) + body + WAIT.format(parity=0)
+    body += "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd6], [%r9+1024], 16;"
+    body += COMMIT.format(read="") + INIT.replace("%r9", "%r9+8").format(bytes=16)
+    body += "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r9+1024], [%rd6], 16, [%r9+8];"
+    body += WAIT.replace("WAIT", "AGAIN").replace("%r9", "%r9+8").format(parity=0)
+    body += "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r9+1024], 16;" + COMMIT.format(read="")
+    run(body, a, b, module=module)
+    np.testing.assert_array_equal(b[:4], [10, 12, 14, 16])
+    with pytest.raises(EmulatorError, match="outside of all memory that the kernel was given at module"):
+        run(body.replace("16, [%r9];", "32, [%r9];"), a, b, module=module)
+
+
 def test_a_prefetch_does_nothing() -> None:
     run(START + "cp.async.bulk.prefetch.L2.global [%rd1], 512;", source(), source())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from async_kernels import aligned, run
 
-from cutecc.errors import EmulatorError
+from cutecc.errors import DeadlockError, EmulatorError
 
 SCHEDULES = ["round-robin", "random", "adversarial"]
 
@@ -148,6 +148,25 @@ def test_what_only_orders_or_hints_changes_nothing(text: str) -> None:
 def test_an_impossible_number_of_registers_is_an_error(count: int) -> None:
     with pytest.raises(EmulatorError, match=f"{count} registers are not a multiple of 8 from 24 to 256"):
         run(f"setmaxnreg.inc.sync.aligned.u32 {count};")
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "random", "adversarial"])
+def test_registers_are_waited_for_until_others_give_them_up(schedule: str) -> None:
+    body = """
+  setp.lt.u32 %p1, %r0, 256;
+  @%p1 bra MORE;
+  setmaxnreg.dec.sync.aligned.u32 40;
+  bar.sync 0;
+  setmaxnreg.dec.sync.aligned.u32 {left};
+  bra END;
+MORE:
+  bar.sync 0;
+  setmaxnreg.inc.sync.aligned.u32 240;
+END:
+"""
+    run(body.format(left=24), threads=384, schedule=schedule)
+    with pytest.raises(DeadlockError, match="for 240 registers a thread, which other warps of the block have"):
+        run(body.format(left=40), threads=384, schedule=schedule)
 
 
 def test_instructions_of_newer_gpus_are_not_modelled() -> None:

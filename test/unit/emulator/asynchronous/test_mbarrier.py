@@ -272,6 +272,36 @@ WAIT:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_look_beside_threads_that_poll_memory_gives_up(schedule: str) -> None:
+    """Warp 1 waits for a store that warp 0 does behind a look at a phase that never ends."""
+    out, flag = np.zeros(64, np.int32), np.zeros(1, np.int32)
+    body = (
+        INIT.format(count=32)
+        + """
+  bar.sync 0;
+  ld.param.u64 %rd5, [a1];
+  setp.ge.u32 %p3, %r0, 32;
+  @%p3 bra POLL;
+  mov.u32 %r4, 1;
+LOOK:
+  mbarrier.try_wait.parity.shared.b64 %p2, [%r9], 0;
+  st.release.gpu.global.u32 [%rd5], %r4;
+  add.u32 %r4, %r4, 1;
+  setp.lt.u32 %p4, %r4, 4;
+  @%p4 bra LOOK;
+  bra END;
+POLL:
+  ld.acquire.gpu.global.u32 %r8, [%rd5];
+  setp.lt.u32 %p2, %r8, 3;
+  @%p2 bra POLL;
+END:
+"""
+    )
+    run(body + STORE, out, flag, threads=64, schedule=schedule)
+    assert (out[32:] == 3).all()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_arrivals_from_another_block_count(schedule: str) -> None:
     out = np.zeros(32, np.int32)
     body = (
@@ -355,3 +385,55 @@ def test_a_run_goes_on_behind_a_finding() -> None:
     result = run("mov.u32 %r8, 3;" + LOOP + STORE, out, check=CHECKS)
     assert [each.kind for each in result.findings] == ["mbarrier"]
     np.testing.assert_array_equal(out, np.full(32, 3))
+
+
+REMOTE = """
+  setp.ne.u32 %p1, %r0, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared.b64 [%r9], 1;
+  {fence}
+INITIALISED:
+  barrier.cluster.arrive{how};
+  barrier.cluster.wait;
+  @%p1 bra END;
+  mov.u32 %r1, %cluster_ctarank;
+  xor.b32 %r1, %r1, 1;
+  mapa.shared::cluster.u32 %r2, %r9, %r1;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r2];
+END:
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_another_block_uses_an_mbarrier_that_nobody_announced(schedule: str) -> None:
+    def found(fence: str, how: str) -> set[str]:
+        body = REMOTE.format(fence=fence, how=how)
+        result = run(body, blocks=2, cluster=2, schedule=schedule, check=CHECKS)
+        return {each.message for each in result.findings}
+
+    text = "uses an mbarrier of another block that nobody has announced: behind mbarrier.init belongs a "
+    assert found("", ".relaxed") == {text + "fence.mbarrier_init by the same thread"}
+    assert not found("fence.mbarrier_init.release.cluster;", ".relaxed")
+    assert not found("", "")
+
+
+def test_an_asynchronous_copy_completes_at_an_mbarrier_that_nobody_announced() -> None:
+    def found(fence: str) -> list[str]:
+        body = f"""
+  setp.ne.u32 %p1, %r0, 0;
+  @%p1 bra END;
+  mbarrier.init.shared.b64 [%r9], 1;
+  {fence}
+  ld.param.u64 %rd1, [a0];
+  mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 16;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r9+16], [%rd1], 16, [%r9];
+{LOOP}
+END:
+"""
+        return [each.message for each in run(body, np.zeros(4, np.int32), check=CHECKS).findings]
+
+    (message,) = found("")
+    assert message.startswith("completes at an mbarrier that nobody has announced")
+    assert found("fence.proxy.async.shared::cta;") == []

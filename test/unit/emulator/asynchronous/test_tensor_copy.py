@@ -149,11 +149,7 @@ END:
     np.testing.assert_array_equal(b, np.stack([a, a]))
 
 
-def test_a_kernel_changes_a_descriptor() -> None:
-    """The descriptor is copied to shared memory, gets another address and height, and goes to global memory."""
-    a, b, store = numbered((16, 16), np.int32), aligned((16, 16), np.int32), aligned((128,), np.uint8)
-    maps = [map_of(a, (16, 16)), map_of(a, (16, 16))]
-    body = """
+CHANGE_DESCRIPTOR = """
   mov.b64 %rd3, m0;
   mov.b64 %rd4, m1;
   cvta.param.u64 %rd4, %rd4;
@@ -178,14 +174,29 @@ READY:
   @%p1 exit;
   fence.proxy.tensormap::generic.acquire.gpu [%rd7], 128;
   mbarrier.init.shared.b64 [%r9], 1;
+  fence.mbarrier_init.release.cluster;
   mov.b64 %rd3, %rd5;
   mov.b64 %rd4, %rd7;
 """
-    body += LOAD.format(bytes=1024, rank=2, at="0, 0") + STORE.format(what="", rank=2, op="", at="0, 0")
-    run(body, a, b, store, maps=maps)
+"""Copies a descriptor to shared memory, gives it another address and height, and puts it into global memory."""
+
+
+def test_a_kernel_changes_a_descriptor() -> None:
+    """And copies by it."""
+    a, b, store = numbered((16, 16), np.int32), aligned((16, 16), np.int32), aligned((128,), np.uint8)
+    maps = [map_of(a, (16, 16)), map_of(a, (16, 16))]
+    copies = LOAD.format(bytes=1024, rank=2, at="0, 0") + STORE.format(what="", rank=2, op="", at="0, 0")
+    checks = frozenset({"races", "proxies"})
+    assert run(CHANGE_DESCRIPTOR + copies, a, b, store, maps=maps, check=checks).findings == []
     expected = np.zeros_like(a)
     expected[:10] = a[:10]
     np.testing.assert_array_equal(b, expected)
+    fence = "fence.proxy.tensormap::generic.acquire.gpu [%rd7], 128;"
+    for replacement in ("", "fence.proxy.async;"):
+        wrong = CHANGE_DESCRIPTOR.replace(fence, replacement) + copies
+        (found,) = run(wrong, a, b, store, maps=maps, check=checks).findings
+        assert found.kind == "missing-proxy-fence" and "descriptor" in found.message
+        assert found.other is not None and found.other.text.startswith("tensormap.cp_fenceproxy")
 
 
 def two(change: dict[str, Any] | None = None) -> list[TensorMap | bytes]:
@@ -201,6 +212,7 @@ def two(change: dict[str, Any] | None = None) -> list[TensorMap | bytes]:
         (LOAD.format(bytes=1024, rank=2, at="0, 0"), {"sizes": (16, 20)}, "outside of all memory .* at a0"),
         (LOAD.format(bytes=1024, rank=2, at="0, 0").replace("+1024", "+1040"), {}, "not a multiple of 128"),
         ("add.s64 %rd3, %rd3, 16;" + LOAD.format(bytes=1024, rank=2, at="0, 0"), {}, "not a multiple of 64"),
+        (LOAD.format(bytes=1024, rank=2, at="3, 0"), {}, "begins 12 bytes into the tensor's rows: no multiple of 16"),
         ("mov.b64 %rd3, 0;" + LOAD.format(bytes=1024, rank=2, at="0, 0"), {}, "outside of all memory"),
     ],
 )
@@ -213,15 +225,46 @@ def test_a_wrong_copy_is_a_fault(body: str, change: dict[str, Any], message: str
 
 
 def test_bytes_that_are_no_descriptor_are_a_fault() -> None:
-    with pytest.raises(EmulatorError, match="finds no descriptor of a tiled tensor"):
+    with pytest.raises(EmulatorError, match="finds no descriptor of a tensor for tiles"):
         run(START + LOAD.format(bytes=1024, rank=2, at="0, 0"), maps=[b"\xff" * 128, b"\xff" * 128])
 
 
 def test_what_is_not_modelled_says_so() -> None:
-    copy = "cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes"
-    body = f"{START} {copy} [%r9+1024], [%rd3, {{%r1, %r1, %r1}}], [%r9], {{%h1}};"
+    copy = "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group"
+    body = f"{START} {copy} [%rd3, {{%r1, %r1, %r1}}], [%r9+1024];"
     with pytest.raises(EmulatorError, match=r"does not model 'cp\.async\.bulk\.tensor\.3d.*im2col"):
         run(body, maps=two())
+
+
+@pytest.mark.parametrize(
+    ("data_type", "op"), [(0, "and"), (1, "add"), (3, "inc"), (5, "add"), (6, "xor"), (7, "min"), (8, "max")]
+)
+def test_elements_are_not_reduced_by_what_hardware_has_not(data_type: int, op: str) -> None:
+    maps = two({"data_type": data_type})
+    body = STORE.format(what="reduce.", rank=2, op=f".{op}", at="0, 0")
+    with pytest.raises(EmulatorError, match=f"reduces elements of type .* by {op}, which there is not"):
+        run(START + body, maps=[maps[1], maps[0]])
+
+
+def im2col_descriptor(array: np.ndarray[Any, Any], lower: int, upper: int, pixels: int) -> bytes:
+    """Of channels, a row of pixels, and images."""
+    bits = int.from_bytes(pack(map_of(array, (16, 1, 1), element_strides=(1, 2, 1))), "little")
+    bits = bits & ~(0xFFFFFFFFFFFFFFFF << 448) | 1 << 64
+    corners = (lower & 0xFFFF) | (upper & 0xFFFF) << 16 | (pixels - 1) << 32
+    return (bits | corners << 448).to_bytes(128, "little")
+
+
+def test_im2col_takes_pixels_across_rows_and_images() -> None:
+    """Every second pixel, shifted by the offset of a filter's tap."""
+    images, out = numbered((3, 9, 32), np.uint16), aligned((8, 16), np.uint16)
+    load = LOAD.replace(".tile", ".im2col").replace("[%r9];\nWAIT", "[%r9], {{%h1}};\nWAIT")
+    body = "mov.u16 %h1, 1;" + START + load.format(bytes=256, rank=3, at="8, 5, 0")
+    maps = [im2col_descriptor(images, -1, -1, 8), map_of(out, (16, 8))]
+    run(body + STORE.format(what="", rank=2, op="", at="0, 0"), images, out, maps=maps)
+    padded = np.pad(images, ((0, 0), (1, 1), (0, 0)))
+    # 5 and 7 of the first image, -1 to 7 of the second, -1 of the third: and of each the one behind is taken.
+    places = [(0, 6), (0, 8), (1, 0), (1, 2), (1, 4), (1, 6), (1, 8), (2, 0)]
+    np.testing.assert_array_equal(out, [padded[image, 1 + pixel, 8:24] for image, pixel in places])
 
 
 def test_a_prefetch_does_nothing() -> None:

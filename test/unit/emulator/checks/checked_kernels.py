@@ -48,20 +48,22 @@ BODY
 class Launch:
     """As `run_blocks` takes it."""
 
-    def __init__(self, array: np.ndarray[Any, Any], blocks: int, threads: int) -> None:
+    def __init__(self, array: np.ndarray[Any, Any], blocks: int, threads: int, cluster: int = 1) -> None:
         self.grid, self.block, self.shared_bytes = (blocks, 1, 1), (threads, 1, 1), 0
-        self.attributes = {"cooperative": (1,)}
+        self.attributes = {"cooperative": (1,), "cluster": (cluster, 1, 1)}
         self.parameters = np.array([array.ctypes.data], np.uint64).tobytes()
 
 
-def findings(body: str, *, blocks: int = 1, threads: int = 64, schedule: Any = "round-robin") -> list[Finding]:
+def findings(
+    body: str, *, blocks: int = 1, threads: int = 64, schedule: Any = "round-robin", cluster: int = 1
+) -> list[Finding]:
     """Of all checks."""
     array = np.zeros(256, np.int32)
     layout = read_array(array)
     assert layout is not None
     options = EmulatorOptions(check=frozenset(CHECK_NAMES), schedule=schedule)
     program = load_program(_TEXT.replace("BODY", body), "kernel")
-    launch = Launch(array, blocks, threads)
+    launch = Launch(array, blocks, threads, cluster)
     return run_blocks(program, launch, [tensor_allocation(layout, "a0")], range(blocks), options).findings
 
 

@@ -151,6 +151,67 @@ def test_proxy_fence(before: str, found: list[tuple[str, str, str]]) -> None:
     assert kernels.kinds(bulk_store(before)) == found
 
 
+@pytest.mark.parametrize(
+    ("wait", "after", "found"),
+    [
+        (".read", "st.shared.b32 [%r3], 9;", []),
+        ("", "ld.global.b32 %r9, [%rd1]; st.shared.b32 [%r3], %r9;", []),
+        (".read", "ld.global.b32 %r9, [%rd1]; st.shared.b32 [%r3], %r9;", [("race", "ld", "cp")]),
+    ],
+)
+def test_waiting_for_reads_alone(wait: str, after: str, found: list[tuple[str, str, str]]) -> None:
+    """`wait_group.read` is the end of what a bulk copy reads, not of what it writes."""
+    fences = "fence.proxy.async.shared::cta; bar.sync 0;"
+    assert kernels.kinds(bulk_store(fences, after=f"cp.async.bulk.wait_group{wait} 0; {after}")) == found
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ("cp.async.wait_group 0; fence.proxy.async.shared::cta;", []),
+        ("cp.async.wait_group 0;", [("missing-proxy-fence", "cp", "cp")]),
+        ("fence.proxy.async.shared::cta; cp.async.wait_group 0;", [("missing-proxy-fence", "cp", "cp")]),
+    ],
+)
+def test_proxy_fence_of_copies(before: str, found: list[tuple[str, str, str]]) -> None:
+    """`cp.async` writes through the generic proxy; a fence covers the copies that are known to be over."""
+    assert kernels.kinds(COPY + before + bulk_store("bar.sync 0;").partition("%r1;")[2]) == found
+
+
+@pytest.mark.parametrize("forgotten", range(4))
+def test_write_after_reads_of_all_warps(forgotten: int) -> None:
+    """All warps read one word; one of them does not come to the barrier before it is written again."""
+    writer = 32 * ((forgotten + 1) % 4)
+    body = f"""
+      @%p1 st.shared.b32 [%r3], 5;
+      bar.sync 0;
+      ld.shared.b32 %r8, [%r3]; st.global.b32 [%rd3], %r8;
+      shr.u32 %r9, %r1, 5; setp.eq.u32 %p4, %r9, {forgotten};
+      @%p4 bra END;
+      bar.sync 1, 96;
+      setp.eq.u32 %p5, %r1, {writer};
+      @%p5 st.shared.b32 [%r3], 6;
+      END:
+    """
+    assert kernels.kinds(body, threads=128) == [("race", "st", "ld")]
+    assert kernels.kinds(body.replace("@%p4 bra END;", "").replace("bar.sync 1, 96", "bar.sync 1"), threads=128) == []
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "random"])
+@pytest.mark.parametrize("first", ["", "+4"])
+def test_blocks_read_each_others_edge(first: str, schedule: str) -> None:
+    """A thread and its neighbour read each word, some of them in another block; then its owner writes it."""
+    second = "" if first else "+4"
+    body = f"""
+      mad.lo.u32 %r9, %r2, 64, %r1; mul.wide.u32 %rd4, %r9, 4; add.s64 %rd5, %rd1, %rd4;
+      ld.global.b32 %r10, [%rd5{first}]; ld.global.b32 %r11, [%rd5{second}]; add.u32 %r10, %r10, %r11;
+      bar.sync 0;
+      st.global.b32 [%rd5], %r10;
+    """
+    assert ("race", "st", "ld") in kernels.kinds(body, blocks=3, schedule=schedule)
+    assert kernels.kinds(body, blocks=1, schedule=schedule) == []
+
+
 def test_exit_without_waiting() -> None:
     """The block's shared memory may be gone before the copy has read it."""
     fences = "fence.proxy.async.shared::cta; bar.sync 0;"

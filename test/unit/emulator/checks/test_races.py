@@ -10,19 +10,31 @@ from hypothesis import strategies as st
 
 from cutecc.emulator.checks.shadow import GlobalShadow
 
-THREADS = st.lists(st.sampled_from([0, 1, 2, 31, 32, 33, 63, 64, 65, 96]), min_size=1, max_size=5, unique=True).map(
-    lambda threads: tuple(sorted(threads))
-)
-EVENTS = st.lists(
-    st.tuples(st.sampled_from(["read", "write", "release", "acquire"]), THREADS, st.integers(0, 3)), max_size=60
-)
+
+def events(threads: list[int]) -> st.SearchStrategy[list[traces.Event]]:
+    some = st.lists(st.sampled_from(threads), min_size=1, max_size=5, unique=True).map(lambda each: tuple(sorted(each)))
+    kinds = st.sampled_from(["read", "write", "release", "acquire"])
+    return st.lists(st.tuples(kinds, some, st.integers(0, 3)), max_size=60)
 
 
-@settings(max_examples=150, deadline=None)
-@given(EVENTS)
-def test_agrees_with_naive_clocks(events: list[traces.Event]) -> None:
-    """What is reported is a race; and the first race with a write is reported."""
+@settings(max_examples=100, deadline=None)
+@given(events([0, 31, 32, 63, 64, 97]))
+def test_finds_the_first_race(events: list[traces.Event]) -> None:
+    """Of an even and an odd lane of each warp, in shared memory, no reader is forgotten."""
     checked, naive = traces.Checked(), traces.Naive()
+    for number, event in enumerate(events):
+        races, _ = naive.step(event)
+        assert checked.step(number, event) == races
+        if races:
+            return
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@settings(max_examples=100, deadline=None)
+@given(events=events([0, 1, 2, 31, 32, 33, 63, 64, 65, 96]))
+def test_agrees_with_naive_clocks(events: list[traces.Event], shared: bool) -> None:
+    """What is reported is a race; and the first race with a write is reported."""
+    checked, naive = traces.Checked(shared), traces.Naive()
     clean = True
     for number, event in enumerate(events):
         found = checked.step(number, event)
@@ -33,11 +45,12 @@ def test_agrees_with_naive_clocks(events: list[traces.Event]) -> None:
         clean = clean and not races
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.sampled_from([0, 1, 31, 32, 63]), st.sampled_from([0, 1, 31, 32, 63]))
-def test_write_after_reads_of_everyone(late: int, writer: int) -> None:
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("late", [0, 1, 31, 32, 63])
+@pytest.mark.parametrize("writer", [0, 1, 31, 32, 63])
+def test_write_after_reads_of_everyone(late: int, writer: int, shared: bool) -> None:
     """All threads read one place, one of them does not come to the barrier, and anyone writes."""
-    checked = traces.Checked()
+    checked = traces.Checked(shared)
     everyone = tuple(range(traces.PER_BLOCK))
     checked.step(0, ("read", everyone, 0))
     there = tuple(thread for thread in everyone if thread != late)

@@ -1,5 +1,7 @@
 """Which checks a text names."""
 
+from dataclasses import replace
+
 import pytest
 
 from cutecc.emulator.checks.finding import Finding, Place
@@ -21,3 +23,7 @@ def test_merging() -> None:
     one = Finding("race", "races", Place(None, 7, "st;", (0, 0, 0), (0, 0, 0)), count=3)
     two = Finding("race", "races", Place(None, 8, "st;", (0, 0, 0), (0, 0, 0)))
     assert [each.count for each in merge_findings([one, two, one])] == [6, 1]
+    there, back = (
+        replace(a, other=b.place, message=text) for a, b, text in ((one, two, "reads"), (two, one, "writes"))
+    )
+    assert [each.count for each in merge_findings([there, back, one])] == [4, 3]

@@ -40,14 +40,16 @@ class Checked:
     reports: Reports = field(default_factory=Reports)
 
     def __post_init__(self) -> None:
-        self.shadow = SharedShadow(1024, self.clocks, 1024, True) if self.shared else GlobalShadow(1024, self.clocks.shift, 2)
+        self.shadow = (
+            SharedShadow(1024, self.clocks, 1024, True) if self.shared else GlobalShadow(1024, self.clocks.shift, 2)
+        )
         self.keys: dict[int, Clock] = {}
         for slot in range(BLOCKS):
             self.history.blocks.append((slot, 0, 0))
             self.clocks.start_block(slot, slot)
         self.operations = [operation(index) for index in range(200)]
         self.races = Races(
-            self.clocks, self.history, self.operations, self.reports, True, False, False, self._place, {}, {}
+            self.clocks, self.history, self.operations, self.reports, True, False, False, self._place, {}
         )
 
     @staticmethod

@@ -9,7 +9,7 @@ import pytest
 from counted import count, instruction
 
 from cutecc.emulator.counters.counts import Counts
-from cutecc.emulator.counters.ncu import ncu_metrics
+from cutecc.emulator.counters.ncu import METRICS, ncu_metrics
 
 DIVERGENT = """
   setp.lt.u32 %p1, %r1, 40;
@@ -107,7 +107,9 @@ def test_shared_accesses() -> None:
         st.shared.b32 [%r5], %r1;
         ld.shared.v4.b32 {%r10, %r11, %r12, %r13}, [%r7];
         add.s32 %r10, %r12, %r13;
-        atom.shared.add.u32 %r14, [%r3], 1;
+        atom.shared.add.u32 %r14, [%r3], %r1;
+        atom.shared.add.s32 %r15, [%r3], 1;
+        atom.shared.add.u64 %rd4, [%r3], 1;
         ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r20, %r21, %r22, %r23}, [%r5];
         """,
         threads=64,
@@ -119,6 +121,9 @@ def test_shared_accesses() -> None:
     assert load.shared_bytes_read == 64 * 16
     atomic = instruction(counters, "atom.shared.add.u32").counts
     assert (atomic.shared_wavefronts, atomic.shared_bytes_read, atomic.shared_bytes_written) == (64, 256, 256)
+    # Ones are added at once, where nothing reads the result.
+    assert instruction(counters, "atom.shared.add.s32").counts.shared_wavefronts == 2
+    assert instruction(counters, "atom.shared.add.u64").counts.shared_wavefronts == 64
     rows = instruction(counters, "ldmatrix.sync.aligned.m8n8.x4.shared.b16").counts
     assert (rows.shared_requests, rows.shared_wavefronts, rows.bank_conflicts) == (2, 64, 56)
     metrics = ncu_metrics(counters)
@@ -126,6 +131,25 @@ def test_shared_accesses() -> None:
     assert metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"] == 62
     assert metrics["smsp__inst_executed_op_shared_ld.sum"] == 2
     assert metrics["smsp__inst_executed_op_ldsm.sum"] == 2
+
+
+def test_metrics_of_global_memory_and_zeros() -> None:
+    counters = count(
+        """
+        mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
+        ld.global.b32 %r4, [%rd3];
+        atom.global.add.u32 %r5, [%rd1], 1;
+        atom.global.add.u32 %r6, [%rd3], %r4; xor.b32 %r6, %r6, 1;
+        red.global.add.u32 [%rd3], 1;
+        """
+    )
+    metrics = ncu_metrics(counters)
+    assert set(metrics) == set(METRICS)
+    for access, requests, sectors in (("ld", 1, 4), ("st", 0, 0), ("atom", 1, 4), ("red", 2, 5)):
+        assert metrics[f"l1tex__t_requests_pipe_lsu_mem_global_op_{access}.sum"] == requests
+        assert metrics[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{access}.sum"] == sectors
+    assert metrics["smsp__inst_executed_op_global_red.sum"] == 2
+    assert metrics["memory_l2_theoretical_sectors_global"] == 13
 
 
 def test_a_vector_load_is_a_wide_request_whatever_is_used_of_it() -> None:
@@ -200,8 +224,9 @@ def test_lines_of_python() -> None:
     )
     lines = {line.location and line.location.line: line for line in counters.by_line()}
     assert set(lines) == {None, 4, 5}
-    assert lines[4].counts.warps == 3
-    assert lines[4].warps_by_class == {"integer": 3}
+    # Three of its own, and the end of the kernel, which has no line of its own.
+    assert lines[4].counts.warps == 4
+    assert lines[4].warps_by_class == {"integer": 3, "control": 1}
     assert lines[5].counts.global_sectors == 4
     assert counters.by_line()[0].counts.warps == max(line.counts.warps for line in lines.values())
     assert sum((line.counts.warps for line in lines.values()), 0) == counters.total().warps

@@ -15,7 +15,7 @@ from cutecc.errors import SourceLocation
 
 
 def counters_of(file: Path, lines: int = 3) -> Counters:
-    file.write_text("".join(f"    statement_{line}()  # of line {line}\n" for line in range(1, lines + 1)))
+    file.write_text("".join(f"    statement_{line}()[i]  # of line {line}\n" for line in range(1, lines + 1)))
 
     def one(line: int) -> InstructionCounts:
         counts = Counts(
@@ -51,7 +51,7 @@ def test_lines_hottest_first_within_the_width(tmp_path: Path, width: int) -> Non
     words = rows[0].split()
     assert words[words.index("3.00k") :][:5] == ["3.00k", "50.0%", "100%", "32.0", "12%"]
     assert "310" in rows[0].split()
-    assert ("statement_3()" in rows[0]) == (width == 200)
+    assert ("statement_3()[i]  # of" in rows[0]) == (width == 200)
     assert any("30 requests, 960 wavefronts, 930 of them bank conflicts" in line for line in text)
 
 

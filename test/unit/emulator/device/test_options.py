@@ -83,3 +83,8 @@ def test_options() -> None:
         EmulatorOptions.of(check="race")
     with pytest.raises(UsageError, match="a seed is a number from 0 on"):
         EmulatorOptions.of(seed=-1)
+    with pytest.raises(UsageError, match="the number of processes is a number from 1 on, not 0"):
+        EmulatorOptions.of(processes=0)
+    for wrong in (3, [1], ["races", None]):
+        with pytest.raises(UsageError, match="check is True or names, not"):
+            EmulatorOptions.of(check=wrong)  # pyright: ignore[reportArgumentType]

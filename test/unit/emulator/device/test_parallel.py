@@ -46,14 +46,25 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_two_processes_give_what_one_gives(processes: list[int]) -> None:
     alone, together = numbers(), numbers()
     kernel = Kernel(compilation())
-    first = kernel.emulate(alone, 3.0, counters=True, check="races")
-    second = kernel.emulate(together, 3.0, counters=True, check="races", processes=2)
+    first = kernel.emulate(alone, 3.0, counters=True, check="initialisation")
+    second = kernel.emulate(together, 3.0, counters=True, check="initialisation", processes=2)
     assert processes == [3]
     np.testing.assert_array_equal(together, 3 * numbers())
     np.testing.assert_array_equal(alone, together)
     assert first.counters is not None and second.counters is not None
     assert first.counters.to_dict() == second.counters.to_dict()
     assert first.blocks == second.blocks == BLOCKS
+
+
+def test_blocks_that_never_run_together_race(processes: list[int]) -> None:
+    """Each block of 32 threads writes also what the block after the next 512 writes; parts have 256 blocks."""
+    body = "st.global.f32 [%rd3], %f1; setp.lt.u32 %p1, %r2, 64; @%p1 st.global.f32 [%rd3+65536], %f1;"
+    kernel = Kernel(compilation(body))
+    for count in (None, 2):
+        (found,) = kernel.emulate(numbers(), 1.0, check="races", processes=count).findings
+        assert found.kind == "race" and found.count == 64 * 32
+        assert found.other is not None and found.place.block == (512, 0, 0) and found.other.block == (0, 0, 0)
+    assert processes == []
 
 
 def test_findings_and_text_come_in_the_order_of_blocks(processes: list[int]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.host import LaunchSummary
-from cutecc.emulator.report import describe_blocks, finding_dict, finding_lines, sanitizer_error
+from cutecc.emulator.report import describe_blocks, finding_dict, finding_lines, one_a_line, sanitizer_error
 from cutecc.errors import SanitizerError, SourceLocation
 
 
@@ -48,6 +48,14 @@ def test_further_lines_of_a_message_follow_the_source_line(race: Finding) -> Non
     finding = replace(race, message="no thread can go on\nwarp 1 waits", other=None)
     head, source, _, detail, _ = finding_lines(finding)
     assert head.endswith("race: no thread can go on") and "tile[0]" in source and detail == "  warp 1 waits"
+
+
+def test_the_same_of_one_line_is_one_finding(race: Finding) -> None:
+    unrolled = replace(race, place=replace(race.place, ptx_line=56), count=64)
+    assert one_a_line([race, unrolled]) == [race]
+    elsewhere = replace(race, other=replace(race.place, location=SourceLocation("k.py", 3)))
+    bare = [replace(race, place=Place(None, line, "ld", (0, 0, 0), None)) for line in (1, 2, 1)]
+    assert one_a_line([race, elsewhere, *bare]) == [race, elsewhere, *bare[:2]]
 
 
 def test_without_lines_the_instruction_is_shown(race: Finding) -> None:

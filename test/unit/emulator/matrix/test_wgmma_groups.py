@@ -122,6 +122,15 @@ def test_each_warp_waits_for_the_others_of_its_warpgroup_to_start() -> None:
     np.testing.assert_array_equal(found, [16, 0, 0, 0, 0, 0, 0, 0])
 
 
+def test_a_block_of_half_a_warpgroup_waits_for_warps_that_it_does_not_have() -> None:
+    warps = ones(eager=False, threads=64)
+    warps.do(START)
+    warps.do(COMMIT)
+    (waiting,) = warps.do(wait(0))
+    assert waiting is not None
+    assert waiting.what(1).endswith("mma_async; the block has 2 warps, which are no whole warpgroups")
+
+
 def test_results_are_the_same_with_a_gang_a_warp() -> None:
     """Numbers that show rows and warps."""
     results = []

@@ -38,10 +38,11 @@ def machine_with(
     findings: list[Finding] | None = None,
     watch: Watch | None = None,
     eager: bool = True,
+    target: str = "sm_80",
 ) -> Machine:
     """A machine whose global memory is these arrays. With `clustered` all blocks are one cluster. With `findings`
     faults are collected there."""
-    shape = Shape((blocks, 1, 1), (threads, 1, 1))
+    shape = Shape((blocks, 1, 1), (threads, 1, 1), target=target)
     program = SimpleNamespace(module_image=module, shared_bytes=shared, local_bytes=local)
     allocations = [allocation(array, name) for name, array in (arrays or {}).items()]
     memory = Memory(program, shape, blocks, parameters, allocations)

@@ -233,6 +233,18 @@ def test_thousands_of_threads_at_one_address() -> None:
     assert array[0] == 8192
 
 
+@pytest.mark.parametrize(("places", "last"), [(1, 8191), (4096, 4096)])
+def test_exchange_by_thousands_of_threads(places: int, last: int) -> None:
+    """Each finds what the one before it at the same address left."""
+    array = np.full(places, 9999, np.uint32)
+    machine = machine_with({"a": array}, threads=1024, blocks=8)
+    mine = np.arange(8192, dtype=np.uint32)
+    inputs = {"%a": addresses(array, mine.astype(np.int64) % places), "%b": mine}
+    found = run_instruction("atom.global.exch.b32 %d, [%a], %b;", inputs, machine=machine)
+    assert found["%d"].reshape(-1).tolist() == [9999] * places + list(range(8192 - places))
+    assert array[0] == last
+
+
 def test_order_is_told() -> None:
     array = np.zeros(2, np.uint32)
     told = Told()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memories import allocation
 
 from cutecc.arguments.arrays import Array as Layout
-from cutecc.emulator.memory.allocations import merged, pointer_allocation, tensor_allocation
+from cutecc.emulator.memory.allocations import Allocation, elements_of, merged, pointer_allocation, tensor_allocation
 from cutecc.emulator.memory.elements import Elements
 from cutecc.emulator.memory.global_memory import GlobalMemory
 from cutecc.errors import EmulatorError
@@ -23,16 +23,21 @@ from cutecc.errors import EmulatorError
         ((8, 32), (32, 1), 32, 17 * 4 + 2, "a[0, 17] + 2 bytes"),
         ((4, 3), (8, 1), 32, 3 * 4, "a[0, 2] + 4 bytes, between elements"),
         ((4, 3), (8, 1), 32, (8 + 5) * 4 + 1, "a[1, 2] + 13 bytes, between elements"),
-        ((8,), (1,), 32, 40, "a + 40 bytes, 8 past its end"),
-        ((8,), (1,), 32, 32, "a + 32 bytes, just past its end"),
-        ((8,), (1,), 32, -4, "a - 4 bytes, before its start"),
+        ((8,), (1,), 32, 40, "a + 40 bytes, 8 past its end, at [10] of shape (8)"),
+        ((8,), (1,), 32, 32, "a + 32 bytes, just past its end, at [8] of shape (8)"),
+        ((8,), (1,), 32, -4, "a - 4 bytes, before its start, at [-1] of shape (8)"),
         ((8,), (-1,), 32, 0, "a[7]"),
         ((8,), (-1,), 32, 28, "a[0]"),
         ((4, 8), (0, 1), 32, 12, "a[0, 3]"),
         ((16,), (1,), 4, 3, "a[6]"),
         ((5, 16), (16, 1), 4, 8 + 7, "a[1, 14]"),
         ((), (), 64, 0, "a"),
-        ((0, 4), (4, 1), 32, 8, "a + 8 bytes, 8 past its end"),
+        ((0, 4), (4, 1), 32, 8, "a + 8 bytes, 8 past its end, of shape (0, 4)"),
+        ((8,), (-1,), 32, 36, "a + 36 bytes, 4 past its end, at [-2] of shape (8)"),
+        ((1, 8), (8, 1), 32, 32, "a + 32 bytes, just past its end, at [0, 8] of shape (1, 8)"),
+        ((1,), (1,), 32, 8, "a + 8 bytes, 4 past its end, at [2] of shape (1)"),
+        ((4,), (0,), 32, 8, "a + 8 bytes, 4 past its end, of shape (4)"),
+        ((), (), 64, 8, "a + 8 bytes, just past its end"),
     ],
 )
 def test_words(shape: tuple[int, ...], stride: tuple[int, ...], bits: int, offset: int, text: str) -> None:
@@ -51,6 +56,41 @@ def test_every_element_of_a_strided_view_is_found(data: st.DataObject) -> None:
     assert tensor.data[offset : offset + 4].view(np.float32)[0] == view[index]
 
 
+@given(st.data())
+def test_what_strides_leave_out(data: st.DataObject) -> None:
+    base = np.zeros((3, 4, 5), np.uint16)
+    slices = tuple(slice(None, None, data.draw(st.sampled_from([1, 2, 3, -1, -2]), label="step")) for _ in range(3))
+    view = base.transpose(data.draw(st.permutations(range(3))))[slices]
+    tensor = allocation(view)
+    view[...] = 0xFFFF
+    elements = elements_of(tensor)
+    assert elements is not None and elements.has_gaps == (not tensor.data.all())
+    offsets = np.arange(-4, tensor.size + 4)
+    held = np.zeros(len(offsets), np.bool_)
+    held[4:-4] = tensor.data
+    assert elements.holds(offsets).tolist() == held.tolist()
+
+
+def test_coordinates_that_share_elements_have_no_gaps() -> None:
+    assert not Elements("a", (3, 2), (2, 3), 32).has_gaps
+    assert Elements("a", (4, 3), (0, 2), 32).has_gaps
+    assert not Elements("a", (4, 3), (8, 1), 4).has_gaps
+
+
+def test_gaps_are_what_is_an_element_of_no_tensor() -> None:
+    base = np.zeros((4, 8), np.float32)
+    left, right = allocation(base[:, :3], "left"), allocation(base[:, 4:7], "right")
+    memory = GlobalMemory([left, right])
+    ((region, gaps),) = memory.gaps.items()
+    assert region.size == right.end - left.base
+    columns = gaps.inside(np.arange(8) * 4, 4)
+    assert columns.tolist() == [False, False, False, True, False, False, False, True]
+    assert gaps.inside(np.array([8, 12, 28]), 8).tolist() == [False, False, False]
+    assert gaps.tensor_at(12) == "left" and gaps.tensor_at(28) == "left"
+    assert not GlobalMemory([left, right, allocation(base, "all")]).gaps
+    assert not GlobalMemory([allocation(base)]).gaps
+
+
 def test_allocations_are_the_memory_itself() -> None:
     array = np.zeros(8, np.int32)
     allocation(array).data[4:8] = 1
@@ -65,6 +105,28 @@ def test_overlapping_tensors_are_one_region() -> None:
     assert [region.size for region in regions] == [160, 16]
     assert np.shares_memory(regions[0].data, base)
     assert regions[0].data.view(np.int32).tolist() == list(range(10, 50))
+
+
+def test_memory_is_writable_where_some_tensor_of_it_is() -> None:
+    base = np.arange(64, dtype=np.int32)
+    fixed = base.view()
+    fixed.flags.writeable = False
+
+    def of(part: np.ndarray) -> Allocation:
+        made = allocation(part)
+        made.data.flags.writeable = part.flags.writeable
+        return made
+
+    def writable(*parts: np.ndarray) -> list[bool]:
+        return [region.writable for region in merged([of(part) for part in parts])]
+
+    assert writable(fixed) == writable(fixed, fixed[8:16]) == [False]
+    assert (
+        writable(fixed, base) == writable(fixed[8:16], base) == writable(fixed[8:16], base[:12], base[4:20]) == [True]
+    )
+    assert writable(fixed[:16], base[8:24]) == [False]
+    with pytest.raises(ValueError):
+        merged([of(fixed[:16]), of(base[8:24])])[0].data[0] = 1
 
 
 def test_neighbours_stay_apart() -> None:
@@ -85,7 +147,7 @@ def test_description_names_the_smallest_tensor_and_the_nearest() -> None:
     start = base.ctypes.data
     assert memory.describe(start + 4) == "all[0, 1]"
     assert memory.describe(start + 2 * 32 + 8) == "row[2]"
-    assert memory.describe(start + 256 + 4) == "all + 260 bytes, 4 past its end"
+    assert memory.describe(start + 256 + 4) == "all + 260 bytes, 4 past its end, at [8, 1] of shape (8, 8)"
     assert memory.describe(16) == "0x10, near no argument"
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hand import run_instruction
 
+from cutecc.emulator.numbers import compiled
 from cutecc.emulator.numbers.code import Value
-from cutecc.emulator.numbers.compiled import compile_ufunc
+from cutecc.emulator.numbers.compiled import compile_ufunc, together
 from cutecc.emulator.numbers.formats import add_to_odd
 from cutecc.emulator.numbers.functions import exp2, tanh
 from cutecc.emulator.numbers.merge import merger
+from cutecc.errors import EmulatorError
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +56,80 @@ def test_several_results_and_bools() -> None:
     first, second = both(a, p)
     assert first.dtype == np.bool_ and (first == ((a < 9) & p)).all()
     assert second.dtype == np.uint64 and (second == a).all()
+
+
+@pytest.mark.parametrize("length", [5, 8, 21, 64])
+def test_operands_of_several_sizes_and_distances(length: int) -> None:
+    types = ["i64", "i1", "i16", "i32"]
+    several = compile_ufunc(
+        "several",
+        lambda a, p, b, c: (p.then(a, b.resize("i64")), (b + c.resize("i16")), p & b.below(c.resize("i16"))),
+        types,
+        ["i64", "i16", "i1"],
+    )
+    chosen = np.random.default_rng(length)
+    a, p, b, c = (chosen.integers(0, 2**16 if size > 1 else 2, 3 * length).astype(f"u{size}") for size in (8, 1, 2, 4))
+    for step in (1, 2, 3, -1):
+        x, y, z, w = a[::step][:length], p[::step][:length].astype(bool), b[: 3 * length : 3], c[::step][:length]
+        found = several(x, y, z, w)
+        assert (found[0] == np.where(y, x, z)).all()
+        assert (found[1] == (z + w.astype(np.uint16))).all()
+        assert (found[2] == (y & (z < w.astype(np.uint16)))).all()
+        assert (several(np.uint64(7), y, z, np.uint32(9))[1] == z + np.uint16(9)).all()
+
+
+def test_compiled_together() -> None:
+    with together():
+        functions = [
+            compile_ufunc("f", lambda a, step=step: a + step, ["i32"], ["i32"], later=True) for step in range(5)
+        ]
+        with together():
+            functions.append(compile_ufunc("n", lambda a: a.ones(), ["i32"], ["i32"], later=True))
+        now = compile_ufunc("now", lambda a: a.ones(), ["i32"], ["i32"])
+        a = np.arange(40, dtype=np.uint32)
+        assert now(a)[7] == 3
+    for step, function in enumerate(functions[:5]):
+        assert (function(a) == a + step).all()
+    assert functions[5](a)[7] == 3
+
+
+def test_what_cannot_be_compiled_fails_each_time() -> None:
+    """No function stays behind that others find and that has no machine code."""
+    with pytest.raises(EmulatorError, match="llvmlite cannot compile"), together():
+        function = compile_ufunc("f", lambda a: a.code.emit("nonsense", "i32"), ["i32"], ["i32"], later=True)
+    with pytest.raises(EmulatorError, match="llvmlite cannot compile"), together():
+        pass
+    compiled._waiting[0].text = compiled._waiting[0].text.replace("nonsense", "add <8 x i32> %v0, %v0")
+    with together():
+        pass
+    assert function(np.uint32(4)) == 8
+
+
+def test_without_llvmlite(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled.importlib, "import_module", lambda name: raising(ImportError(f"no {name}")))
+    compiled._llvm.cache_clear()
+    try:
+        with pytest.raises(EmulatorError, match=r"needs llvmlite.*no llvmlite\.binding"):
+            compile_ufunc("f", lambda a: a + 1, ["i32"], ["i32"])
+    finally:
+        monkeypatch.undo()
+        compiled._llvm.cache_clear()
+
+
+def raising(failure: Exception) -> None:
+    raise failure
+
+
+def test_threads_compile_at_once() -> None:
+    """Kernels with the same forms, decoded and run in several threads: each finds functions that can be called."""
+    a = np.arange(64, dtype=np.uint32)
+    forms = [f"lop3.b32 %d, %a, %a, %a, {table};" for table in range(200, 216)]
+    expected = [run_instruction(text, {"%a": a})["%d"] for text in forms[:2]]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: run_instruction(text, {"%a": a})["%d"], forms * 8))
+    for index, result in enumerate(found):
+        assert (result == found[index % len(forms)]).all()
+    assert (found[0] == expected[0]).all() and (found[1] == expected[1]).all()
 
 
 def test_a_rounding_mode_ends_with_its_function() -> None:

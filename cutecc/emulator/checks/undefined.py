@@ -1,0 +1,352 @@
+"""Values that depend on something that nothing has written: how they spread, and where they are used.
+
+To read what nothing has written is no mistake by itself. Kernels compute on whole tiles of which only a part exists,
+and leave the rest out when they store. So undefined bits are followed: through registers, and through shared memory and
+back. A value is *used* when it gets to global memory, decides on a branch, a guard or an address, or goes to an
+asynchronous operation. Then the read that it comes from is reported.
+
+Undefined bits of a register are a *shadow* of its shape and type, with ones where a bit is undefined. Instructions that
+move bits about move those of shadows likewise; of others a result is undefined as a whole when an operand is in part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from cutecc.emulator.checks import wording
+from cutecc.emulator.checks.finding import Finding, FindingKind
+from cutecc.emulator.machine.lanes import Array, Lanes, Mask
+from cutecc.emulator.machine.watch import Space, Watch
+from cutecc.emulator.memory.region import Region
+
+if TYPE_CHECKING:
+    from cutecc.emulator.checks.reports import Reports
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.instructions.table import Step
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.machine import Machine
+    from cutecc.emulator.machine.program import Program
+
+_NOBODY = Watch()
+_WORD = 4
+MOVES = {"mov", "selp", "prmt", "shfl"}
+"""To move a register that nothing has written is not to use it yet: compilers do so with values that nobody uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A read of something that nothing has written."""
+
+    kind: FindingKind
+    operation: Operation
+    text: str
+    gang: Gang
+    mask: Mask
+    address: Callable[[int, int], str] | None = None
+
+
+@dataclass(slots=True)
+class Values:
+    """What is undefined in the registers of a gang; slots that are not here are defined."""
+
+    shadows: dict[int, Array] = field(default_factory=dict[int, Array])
+    origins: dict[int, Array] = field(default_factory=dict[int, Array])
+    """Of each thread's undefined bits: a number of `Undefined.origins`."""
+    lanes: Lanes | None = None
+    """Of the access to shared memory that is being executed: all its threads."""
+    loaded: dict[int, Array] | None = None
+    """Shadows of what it loads, if any of it is undefined."""
+    loaded_from: Array | None = None
+    """Their origins."""
+    stored: tuple[Mask, Array, int] | None = None
+    """The threads that it stores of, the places and how many bytes at each."""
+    local: tuple[Mask, Array, int] | None = None
+    """The same of an access to local memory."""
+
+
+class Undefined:
+    """The undefined values of one machine."""
+
+    def __init__(
+        self,
+        program: Program,
+        machine: Machine,
+        reports: Reports,
+        unwritten: Iterable[int],
+        describe: Callable[[Space, int], str],
+        forget: Callable[[Gang, Lanes, Array, int], None],
+    ) -> None:
+        """`unwritten` are the registers that may be read before anything writes them, by slot; `describe` says where
+        an address is, and `forget` takes what a thread stored in local memory for unwritten.
+        """
+        self._forget = forget
+        self._names = [name for names in program.registers.values() for name in names]
+        self._describe = describe
+        self._machine = machine
+        self._reports = reports
+        self._widths = program.widths
+        self._unwritten = list(unwritten)
+        self._values: WeakKeyDictionary[Gang, Values] = WeakKeyDictionary()
+        self._origins: list[Origin | None] = [None]
+        self.memory = np.full(machine.memory.shared.size, 0xFF, np.uint8)
+        """Undefined bits of shared memory."""
+        self._region = Region(0, self.memory)
+        self._stored_from = np.zeros(-(-self.memory.size // _WORD), np.int32)
+        """Origins of undefined values in shared memory, by word; 0 where nothing has been written."""
+
+    def of(self, gang: Gang) -> Values:
+        """At first, all that nothing has written is undefined, by no origin but itself (0)."""
+        found = self._values.get(gang)
+        if found is None:
+            found = self._values[gang] = Values()
+            for slot in self._unwritten:
+                found.shadows[slot] = ones(gang.shape, self._widths[slot])
+                found.origins[slot] = np.zeros(gang.shape, np.int32)
+        return found
+
+    # Registers.
+
+    def assign(self, gang: Gang, slot: int, mask: Mask, shadow: Array | None, origins: Array | None) -> None:
+        """Threads write a register; without a shadow, with something defined."""
+        values = self.of(gang)
+        old = values.shadows.get(slot)
+        if shadow is None or origins is None or not shadow[mask].any():
+            if old is not None:
+                rest = np.where(mask, np.zeros((), old.dtype), old)
+                if rest.any():
+                    values.shadows[slot] = rest
+                else:
+                    del values.shadows[slot], values.origins[slot]
+            return
+        shadow = shadow.astype(self._widths[slot], copy=False)
+        if old is None:
+            values.shadows[slot] = np.where(mask, shadow, np.zeros((), shadow.dtype))
+            values.origins[slot] = origins
+        else:
+            values.shadows[slot] = np.where(mask, shadow, old)
+            values.origins[slot] = np.where(mask, origins, values.origins[slot])
+
+    def origin(self, origin: Origin) -> int:
+        """A number for an origin."""
+        self._origins.append(origin)
+        return len(self._origins) - 1
+
+    def sources(self, gang: Gang, slots: Iterable[int], mask: Mask) -> tuple[Mask, Array, int] | None:
+        """Threads with undefined bits in any of these registers, the origins, and a slot without one."""
+        values = self.of(gang)
+        found = [slot for slot in slots if slot in values.shadows]
+        if not found:
+            return None
+        undefined = np.zeros(gang.shape, np.bool_)
+        origins = np.zeros(gang.shape, np.int32)
+        unwritten = found[0]
+        for slot in found:
+            here = (values.shadows[slot] != 0) & mask
+            if here.any():
+                undefined |= here
+                origins = np.maximum(origins, np.where(here, values.origins[slot], 0))
+                if (here & (values.origins[slot] == 0)).any():
+                    unwritten = slot
+        return (undefined, origins, unwritten) if undefined.any() else None
+
+    def shadow(self, gang: Gang, slot: int) -> Array:
+        found = self.of(gang).shadows.get(slot)
+        return np.zeros(gang.shape, self._widths[slot]) if found is None else found
+
+    def width(self, slot: int) -> np.dtype[Any]:
+        return self._widths[slot]
+
+    def run(
+        self,
+        gang: Gang,
+        lanes: Lanes,
+        step: Step,
+        replaced: Mapping[int, Array],
+        results: Iterable[int],
+        memory: bool = False,
+    ) -> dict[int, Array] | None:
+        """What a step makes of shadows in the place of some registers, and of shared memory if `memory`.
+
+        `None` if its threads have to wait.
+        """
+        machine, registers = gang.machine, gang.registers
+        gang.registers = list(registers)
+        for slot in results:
+            gang.registers[slot] = np.zeros(gang.shape, self._widths[slot])
+        for slot, shadow in replaced.items():
+            gang.registers[slot] = shadow
+        watch, machine.watch = machine.watch, _NOBODY
+        region = machine.memory.exchange_shared(self._region) if memory else None
+        try:
+            waiting = step(gang, lanes)
+            return None if waiting is not None else {slot: gang.registers[slot] for slot in results}
+        finally:
+            if region is not None:
+                machine.memory.exchange_shared(region)
+            machine.watch = watch
+            gang.registers = registers
+
+    # Memory.
+
+    def write(self, places: Array, size: int) -> None:
+        """Something defined is written to shared memory, `size` bytes at each of these places (flat)."""
+        self.memory[places[:, None] + np.arange(size)] = 0
+
+    def copied(self, places: Array, size: int) -> None:
+        """An asynchronous operation reads shared memory: it uses the undefined values that were stored there."""
+        if not self._stored_from.any():
+            return
+        bytes_ = places[:, None] + np.arange(size)
+        found = self._stored_from[bytes_ // _WORD]
+        for number in np.unique(found[(self.memory[bytes_] != 0) & (found > 0)]).tolist():
+            origin = self._origins[number]
+            assert origin is not None
+            self._report(origin.gang, origin.mask, origin.operation, number, -1)
+
+    def load(
+        self, gang: Gang, mask: Mask, operation: Operation, step: Step, results: Iterable[int], places: Array, size: int
+    ) -> None:
+        """In the midst of a load from shared memory: what of it is undefined is there for `loaded`."""
+        values = self.of(gang)
+        chosen = places[mask]
+        missing = self.memory[chosen[:, None] + np.arange(size)].any(axis=1)
+        if values.lanes is None or not missing.any():
+            return
+        here = np.zeros(gang.shape, np.bool_)
+        here[mask] = missing
+        text = wording.uninitialised("shared", None)
+        describe = self._describe
+
+        def address(row: int, lane: int) -> str:
+            return describe("shared", int(places[row, lane]))
+
+        number = self.origin(Origin("uninitialised-shared", operation, text, gang, here, address))
+        before = np.zeros(gang.shape, np.int32)
+        before[mask] = self._stored_from[chosen[:, None] // _WORD + np.arange(-(-size // _WORD))].max(axis=1)
+        together = operation.form.opcode == "ldmatrix"
+        lanes = values.lanes if together else values.lanes.only(here)
+        values.loaded = self.run(gang, lanes, step, {}, results, memory=True)
+        found = np.where(before > 0, before, number)
+        values.loaded_from = np.full(gang.shape, found[here].max(), np.int32) if together else found
+
+    def load_local(
+        self, gang: Gang, mask: Mask, operation: Operation, results: Iterable[int], addresses: Array
+    ) -> None:
+        """In the midst of a load from local memory, of which these threads have not written all."""
+        values, describe = self.of(gang), self._describe
+        text = wording.uninitialised("local", None)
+
+        def address(row: int, lane: int) -> str:
+            return describe("local", int(addresses[row, lane]))
+
+        number = self.origin(Origin("uninitialised-register", operation, text, gang, mask, address))
+        values.loaded = {
+            slot: np.where(mask, ones((), self._widths[slot]), np.zeros((), self._widths[slot])) for slot in results
+        }
+        values.loaded_from = np.full(gang.shape, number, np.int32)
+
+    def loaded(self, gang: Gang, lanes: Lanes, results: Iterable[int]) -> None:
+        """A load has been executed."""
+        values = self.of(gang)
+        for slot in results:
+            shadow = None if values.loaded is None else values.loaded[slot]
+            self.assign(gang, slot, lanes.mask, shadow, values.loaded_from)
+        values.loaded = values.loaded_from = values.lanes = None
+
+    def stored(
+        self, gang: Gang, lanes: Lanes, operation: Operation, step: Step, slots: Iterable[int], every: Iterable[int]
+    ) -> None:
+        """A store has been executed: values that went to shared memory are undefined there, others are used.
+
+        Of its values' registers `slots` may be undefined.
+        """
+        values = self.of(gang)
+        stored, values.stored, values.lanes = values.stored, None, None
+        local, values.local = values.local, None
+        inside = stored[0] if stored is not None else np.zeros(gang.shape, np.bool_)
+        if local is not None:
+            inside = inside | local[0]
+            if (found := self.sources(gang, slots, local[0])) is not None:
+                self._forget(gang, Lanes(found[0]), *local[1:])
+        self.used(gang, slots, lanes.mask & ~inside, operation)
+        found = None if stored is None else self.sources(gang, slots, stored[0])
+        if stored is None or found is None:
+            return
+        mask, origins, slot = found
+        self.run(gang, lanes, step, {slot: self.shadow(gang, slot) for slot in every}, (), memory=True)
+        if not origins[mask].all():
+            origins = np.where(origins > 0, origins, self.origin(self.unwritten(operation, slot, gang, mask)))
+        _, places, size = stored
+        words = places[mask][:, None] // _WORD + np.arange(-(-size // _WORD))
+        self._stored_from[words] = origins[mask][:, None]
+
+    # Uses and results.
+
+    def computed(
+        self,
+        gang: Gang,
+        lanes: Lanes,
+        operation: Operation,
+        slots: Iterable[int],
+        results: Mapping[int, Array | None],
+        of_warp: bool,
+    ) -> None:
+        """Results of an instruction with these operands: their shadows, `None` for all bits where an operand has one.
+
+        `of_warp` are those of which any thread's operands decide on any other's result.
+        """
+        found = self.sources(gang, slots, lanes.mask)
+        if found is not None and (of_warp or operation.form.opcode in ("shfl", "movmatrix")):
+            mask, origins, slot = found
+            rows = mask.any(axis=1, keepdims=True)
+            found = (
+                np.broadcast_to(rows, gang.shape),
+                np.broadcast_to(origins.max(axis=1, keepdims=True), gang.shape),
+                slot,
+            )
+        for slot, shadow in results.items():
+            if found is None:
+                self.assign(gang, slot, lanes.mask, None, None)
+                continue
+            undefined, origins, unwritten = found
+            if not origins[undefined].all() and operation.form.opcode not in MOVES:
+                number = self.origin(self.unwritten(operation, unwritten, gang, undefined))
+                origins = np.where(origins > 0, origins, number)
+            if shadow is None:
+                shadow = np.where(undefined, ones((), self._widths[slot]), np.zeros((), self._widths[slot]))
+            self.assign(gang, slot, lanes.mask, shadow, origins)
+
+    def used(self, gang: Gang, slots: Iterable[int], mask: Mask, operation: Operation) -> None:
+        """Threads make use of the values of registers."""
+        found = self.sources(gang, slots, mask)
+        if found is None:
+            return
+        undefined, origins, unwritten = found
+        for number in np.unique(origins[undefined]).tolist():
+            self._report(gang, undefined & (origins == number), operation, number, unwritten)
+
+    def unwritten(self, operation: Operation, slot: int, gang: Gang, mask: Mask) -> Origin:
+        """A register as an origin."""
+        text = f"uses the register {self._names[slot]}, which nothing has written"
+        return Origin("uninitialised-register", operation, text, gang, mask)
+
+    def _report(self, gang: Gang, mask: Mask, operation: Operation, number: int, slot: int) -> None:
+        origin = self._origins[number] or self.unwritten(operation, slot, gang, mask)
+        machine = self._machine
+
+        def make() -> Finding:
+            both = mask & origin.mask if origin.gang is gang else origin.mask
+            read = both if both.any() else origin.mask
+            return machine.finding(origin.kind, origin.text, origin.operation, origin.gang, read, origin.address)
+
+        self._reports.add(origin.kind, origin.operation.index, -1, int(mask.sum()), make)
+
+
+def ones(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """All bits set."""
+    return np.full(shape, True if dtype.kind == "b" else np.iinfo(dtype).max, dtype)

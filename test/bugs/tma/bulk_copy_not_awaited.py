@@ -1,0 +1,47 @@
+"""Read what a bulk copy without a tensor map brings, before its mbarrier says that it is there."""
+
+# cutecc: entry = "bulk_copy_not_awaited"
+# cutecc: target = "sm_90a"
+# cutecc: args.x = "f32[64] align=16"
+# cutecc: args.y = "f32[64]"
+# cutecc: args.bug = "const(False)"
+# cutecc: reference = "reference"
+# cutecc: outputs = ["y"]
+# cutecc: tolerance = 0.0
+
+import cutlass
+from cutlass import cute
+
+THREADS = 64
+
+
+@cute.kernel
+def reverse_kernel(x: cute.Tensor, y: cute.Tensor, load: cute.CopyAtom, bug: cutlass.Constexpr):
+    thread, _, _ = cute.arch.thread_idx()
+    allocator = cutlass.utils.SmemAllocator()
+    tile = allocator.allocate_tensor(cutlass.Float32, cute.make_layout(THREADS), 128)
+    full = allocator.allocate_array(cutlass.Int64)
+    if thread == 0:
+        cute.arch.mbarrier_init(full, 1)
+        cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    if thread == 0:
+        cute.arch.mbarrier_arrive_and_expect_tx(full, THREADS * 4)
+        cute.copy(load, x, tile, mbar_ptr=full)  # other
+    if cutlass.const_expr(not bug):
+        cute.arch.mbarrier_wait(full, 0)
+    y[thread] = tile[THREADS - 1 - thread]  # bug: race
+    if cutlass.const_expr(bug):
+        cute.arch.mbarrier_wait(full, 0)
+
+
+@cute.jit
+def bulk_copy_not_awaited(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
+    """y = x backwards."""
+    load = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkG2SOp(), cutlass.Float32, num_bits_per_copy=32 * THREADS)
+    reverse_kernel(x, y, load, bug).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
+
+
+def reference(x, y):
+    """The expected `y`."""
+    return x[::-1]
