@@ -16,7 +16,7 @@ from cutecc.emulator.machine.lanes import Lanes
 
 Numbers = NDArray[Any]
 
-_REMEMBERED = 512
+_REMEMBERED = 64
 """Operations that are over: a copy to several blocks ends once in each."""
 
 

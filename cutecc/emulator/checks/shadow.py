@@ -46,7 +46,7 @@ class Shadow:
         low = int(np.bitwise_or.reduce(offsets, axis=None)) | size
         if low % self.granule:
             self._refine(low & -low)
-        first = (offsets // self.granule).astype(np.intp)
+        first = (offsets >> self.granule.bit_length() - 1).astype(np.intp, copy=False)
         count = size // self.granule
         return first[:, None] if count == 1 else first[:, None] + np.arange(count)
 

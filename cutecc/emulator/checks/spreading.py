@@ -116,10 +116,7 @@ def _store(operation: Operation, step: Step, undefined: Undefined, maybe: frozen
 
 
 def _accessing(undefined: Undefined) -> Hook:
-    def hook(gang: Gang, lanes: Lanes) -> None:
-        undefined.of(gang).lanes = lanes
-
-    return hook
+    return lambda gang, lanes: undefined.begin(gang, lanes)
 
 
 # Uses.

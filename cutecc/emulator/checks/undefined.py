@@ -208,6 +208,12 @@ class Undefined:
             assert origin is not None
             self._report(origin.gang, origin.mask, origin.operation, number, -1)
 
+    def begin(self, gang: Gang, lanes: Lanes) -> None:
+        """These threads are about to execute a load or store."""
+        values = self.of(gang)
+        values.lanes = lanes
+        values.loaded = values.loaded_from = values.stored = values.local = None
+
     def load(
         self, gang: Gang, mask: Mask, operation: Operation, step: Step, results: Iterable[int], places: Array, size: int
     ) -> None:
@@ -256,7 +262,7 @@ class Undefined:
         for slot in results:
             shadow = None if values.loaded is None else values.loaded[slot]
             self.assign(gang, slot, lanes.mask, shadow, values.loaded_from)
-        values.loaded = values.loaded_from = values.lanes = None
+        values.lanes = None
 
     def stored(
         self, gang: Gang, lanes: Lanes, operation: Operation, step: Step, slots: Iterable[int], every: Iterable[int]
@@ -266,8 +272,7 @@ class Undefined:
         Of its values' registers `slots` may be undefined.
         """
         values = self.of(gang)
-        stored, values.stored, values.lanes = values.stored, None, None
-        local, values.local = values.local, None
+        stored, local, values.lanes = values.stored, values.local, None
         inside = stored[0] if stored is not None else np.zeros(gang.shape, np.bool_)
         if local is not None:
             inside = inside | local[0]

@@ -53,7 +53,7 @@ def _order(space: str, by: Operation | None, did: Did, others: Operation | None)
     if by is not None and not _is_copy_of_threads(by):
         return "the thread that starts it has to wait, at a barrier or an mbarrier, until the others are done"
     if space == "shared":
-        return "sync_threads() belongs between the two; sync_warp() in one warp, cluster_arrive and cluster_wait in a cluster"
+        return "sync_threads() belongs between the two; in a warp sync_warp(), among blocks the barrier of the cluster"
     return (
         "a barrier belongs between the two among threads of one block; blocks have to take turns by a flag, written "
         "with release and read with acquire, or work on memory of their own, or use atomics"

@@ -17,7 +17,7 @@ ARRIVE = PEER.replace("TARGET", "%r7") + "mbarrier.arrive.shared::cluster.b64 _,
         ("fence.mbarrier_init.release.cluster;", ".relaxed", []),
         ("fence.acq_rel.cluster;", ".relaxed", []),
         ("", ".release", []),
-        ("", ".relaxed", [("race", "mbarrier", "mbarrier")]),
+        ("", ".relaxed", [("mbarrier", "mbarrier", ""), ("race", "mbarrier", "mbarrier")]),
     ],
 )
 def test_initialised_mbarriers(fence: str, order: str, found: list[tuple[str, str, str]]) -> None:

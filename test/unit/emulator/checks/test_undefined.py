@@ -1,0 +1,82 @@
+"""Undefined values: no finding where nobody uses them, one at the read where somebody does."""
+
+from __future__ import annotations
+
+import checked_kernels as kernels
+import pytest
+
+LOAD = "ld.shared.b32 %r8, [%r5];"
+STORE = "st.global.b32 [%rd3], %r9;"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        LOAD,
+        LOAD + "add.u32 %r9, %r8, 1;",
+        # Only of the half that something has been written to.
+        "@%p1 st.shared.b32 [%r5], 7;" + LOAD + "add.u32 %r9, %r8, 1; @%p1 " + STORE,
+        LOAD + "selp.b32 %r9, %r8, 5, %p5;" + STORE,
+        LOAD + "and.b32 %r9, %r8, 0;" + STORE,
+        LOAD + "or.b32 %r9, %r8, -1;" + STORE,
+        # Moved about, and back where it is not used.
+        "mov.b32 {%rs1, %rs2}, %r8; mov.u16 %rs2, 5; mov.b32 %r9, {%rs2, %rs2};" + STORE,
+        LOAD + "mov.b32 {%rs1, %rs2}, %r8; mov.u16 %rs1, 5; mov.b32 %r9, {%rs1, %rs2}; prmt.b32 %r9, %r9, 0, 0x1010;"
+        "shl.b32 %r9, %r9, 16; mov.b32 {%rs3, %rs4}, %r9; cvt.u32.u16 %r9, %rs4;" + STORE,
+        LOAD + "st.shared.b32 [%r6], %r8; bar.sync 0; st.shared.b32 [%r6], 3; bar.sync 0;"
+        "ld.shared.b32 %r9, [%r5];" + STORE,
+        # Lane 0's is defined, and goes to all.
+        "@%p1 st.shared.b32 [%r5], 7; @!%p1 bra NOT; ld.shared.b32 %r8, [%r5]; NOT:"
+        "shfl.sync.idx.b32 %r9, %r8, 0, 31, -1; setp.lt.u32 %p3, %r1, 32; @%p3 " + STORE,
+    ],
+)
+def test_nobody_uses_them(body: str) -> None:
+    start = ".reg .b16 %rs<5>; setp.gt.u32 %p5, %r1, 999;"
+    assert kernels.kinds(start + body) == []
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "add.u32 %r9, %r8, 1;" + STORE,
+        "mul.lo.u32 %r9, %r8, 3; shfl.sync.bfly.b32 %r9, %r9, 1, 31, -1;" + STORE,
+        "and.b32 %r9, %r8, 1;" + STORE,
+        "setp.gt.u32 %p3, %r8, 5; selp.b32 %r9, 1, 2, %p3;" + STORE,
+        "setp.gt.u32 %p3, %r8, 5; @%p3 st.global.b32 [%rd3], 1;",
+        "setp.gt.u32 %p3, %r8, 5; @%p3 bra END; st.global.b32 [%rd3], 1; END:",
+        "and.b32 %r8, %r8, 28; add.u32 %r9, %r3, %r8; st.shared.b32 [%r9], 1;",
+        "atom.global.add.u32 %r9, [%rd3], %r8;",
+        # Through shared memory and back.
+        "bar.sync 0; st.shared.b32 [%r6], %r8; bar.sync 0; ld.shared.b32 %r9, [%r5];" + STORE,
+    ],
+)
+def test_where_they_come_from(use: str) -> None:
+    """However they get to where they are used."""
+    (found,) = [each for each in kernels.findings(LOAD + use) if each.kind != "race"]
+    assert (found.kind, found.place.text) == ("uninitialised-shared", LOAD)
+
+
+def test_local_memory() -> None:
+    """Each thread's own; what is stored there is as undefined as before."""
+    start = "{ .local .align 4 .b8 own[8]; "
+    copy = "ld.local.b32 %r8, [own]; st.local.b32 [own+4], %r8; ld.local.b32 %r9, [own+4];"
+    assert kernels.kinds(start + copy + "}") == []
+    assert {kind for kind, *_ in kernels.kinds(start + copy + STORE + "}")} == {"uninitialised-register"}
+    assert kernels.kinds(start + "st.local.b32 [own], %r1;" + copy + STORE + "}") == []
+
+
+MULTIPLY = """
+    .reg .b32 %a<4>; .reg .b32 %b<2>; .reg .f32 %c<4>;
+    mov.b32 %b0, %r1; mov.b32 %b1, %r1; mov.b32 %a2, 0; mov.b32 %a3, 0;
+    setp.lt.u32 %p3, %r1, ROWS;
+    @%p3 mov.b32 %a0, 0; @%p3 mov.b32 %a1, 0; @%p3 mov.b32 %a2, 0; @%p3 mov.b32 %a3, 0;
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%a0, %a0, %a2, %a2}, {%b0, %b1},
+        {0f00000000, 0f00000000, 0f00000000, 0f00000000};
+    setp.lt.u32 %p4, %r1, 16; @%p4 st.global.f32 [%rd3], %f0;
+"""
+
+
+@pytest.mark.parametrize(("rows", "found"), [(16, []), (12, [("uninitialised-register", "mma", "")])])
+def test_rows_of_a_product(rows: int, found: list[tuple[str, str, str]]) -> None:
+    """Four threads have a row of A, and the same row of the result; other rows may be undefined."""
+    assert kernels.kinds(MULTIPLY.replace("ROWS", str(rows)), threads=32) == found
