@@ -29,6 +29,8 @@ _SILENT_SECONDS = 10.0
 """Without a block that has ended: then it is said how many there are."""
 _LONG_SECONDS = 60.0
 """Left at the pace so far: then it is said how a run is made shorter."""
+_LONGEST_NAME = 40
+"""Characters: the DSL's names of kernels hold their layouts."""
 _SAMPLE = "--blocks 4 runs a sample"
 
 emulator_options = apply_all(
@@ -147,6 +149,8 @@ class BlockProgress:
 
     def __call__(self, kernel: str, done: int, total: int) -> None:
         """`done` of the `total` blocks of a launch have run; none at its start."""
+        if len(kernel) > _LONGEST_NAME:
+            kernel = kernel[: _LONGEST_NAME - 1] + "…"
         now = self._clock()
         self._end_timer()
         if done == 0:

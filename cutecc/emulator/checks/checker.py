@@ -210,7 +210,7 @@ class Checker(Watch):
                 return
             owners = self.clocks.agents_of(started.threads)
         else:
-            numbers, views = np.broadcast_to(numbers, len(addresses)), np.broadcast_to(views, len(addresses))
+            numbers, views = np.full(len(addresses), numbers[0]), np.full(len(addresses), views[0])
         access = Access(
             operation,
             kind,

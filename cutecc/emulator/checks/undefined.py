@@ -204,7 +204,7 @@ class Undefined:
         bytes_ = places[:, None] + np.arange(size)
         found = self._stored_from[bytes_ // _WORD]
         for number in np.unique(found[(self.memory[bytes_] != 0) & (found > 0)]).tolist():
-            origin = self._origins[number]
+            origin = self._origins[int(number)]
             assert origin is not None
             self._report(origin.gang, origin.mask, origin.operation, number, -1)
 

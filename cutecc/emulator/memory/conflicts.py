@@ -113,7 +113,8 @@ def _one_by_one(function: OneByOne, current: Array, threads: Array, group: Array
     one = function.one
     places: list[int] = group.tolist()
     operands: list[list[int]] = [each[threads].view(current.dtype).tolist() for each in function.operands]
-    for place, b, c in zip(places, *operands, strict=True):
+    first, second = operands
+    for place, b, c in zip(places, first, second, strict=True):
         found.append(values[place])
         values[place] = one(values[place], b, c)
     result[order] = found

@@ -23,7 +23,7 @@ STORE = "st.global.b32 [%rd3], %r9;"
         "mov.b32 {%rs1, %rs2}, %r8; mov.u16 %rs2, 5; mov.b32 %r9, {%rs2, %rs2};" + STORE,
         LOAD + "mov.b32 {%rs1, %rs2}, %r8; mov.u16 %rs1, 5; mov.b32 %r9, {%rs1, %rs2}; prmt.b32 %r9, %r9, 0, 0x1010;"
         "shl.b32 %r9, %r9, 16; mov.b32 {%rs3, %rs4}, %r9; cvt.u32.u16 %r9, %rs4;" + STORE,
-        LOAD + "st.shared.b32 [%r6], %r8; bar.sync 0; st.shared.b32 [%r6], 3; bar.sync 0;"
+        LOAD + "bar.sync 0; st.shared.b32 [%r6], %r8; bar.sync 0; st.shared.b32 [%r6], 3; bar.sync 0;"
         "ld.shared.b32 %r9, [%r5];" + STORE,
         # Lane 0's is defined, and goes to all.
         "@%p1 st.shared.b32 [%r5], 7; @!%p1 bra NOT; ld.shared.b32 %r8, [%r5]; NOT:"
