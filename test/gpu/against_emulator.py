@@ -34,17 +34,17 @@ MOST_ELEMENTS = 1_000_000
 
 def main(folder: Path, results: Path, part: int = 0, of: int = 1) -> None:
     files = {file.stem: file for file in FILES}
-    bundles = sorted(folder.glob("*.cutecc"))
+    bundles = [bundle for bundle in sorted(folder.glob("*.cutecc")) if bundle.stem in files]
     with Workspace() as device, results.open("a", encoding="utf-8") as lines:
         for bundle in bundles[part::of]:
             kernel = cutecc.load(bundle)
-            file = files.get(bundle.stem.partition(".")[0])
+            file = files[bundle.stem]
             if not isinstance(kernel, Kernel) or not runs_on(kernel.compilation.target, device.compute_capability):
                 continue
-            for sizes in points(file) if file else [{}]:
+            for sizes in points(file):
                 for seed in SEEDS:
                     for row in compare(kernel, sizes, seed, device):
-                        lines.write(json.dumps([bundle.stem.partition(".")[0], open_in(kernel.ptx), *row]) + "\n")
+                        lines.write(json.dumps([bundle.stem, open_in(kernel.ptx), *row]) + "\n")
                         lines.flush()
 
 

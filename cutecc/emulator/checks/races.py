@@ -276,17 +276,19 @@ class Races:
         winners = last[parts, which] & AGENT_MASK
         order = np.argsort(access.agents)
         others = order[np.searchsorted(access.agents, winners, sorter=order)]
-        if access.same_value is not None:
-            near = access.agents[parts] >> 5 == access.agents[others] >> 5
-            different = ~(near & access.same_value(parts, others))
-            parts, others = parts[different], others[different]
+        same = np.zeros(len(parts), np.bool_) if access.same_value is None else access.same_value(parts, others)
+        near = access.agents[parts] >> 5 == access.agents[others] >> 5
+        parts, others, same = [each[~(near & same)] for each in (parts, others, same)]
+        # Those that matter come first.
+        order = np.argsort(same, kind="stable")
+        parts, others, same = parts[order], others[order], same[order]
         if not len(parts):
             return
         operation = access.operation
 
         def make() -> Finding:
             place = self._place(int(access.agents[others[0]]), operation, wording.done("write", None))
-            return access.finding(wording.same_instruction(access.space), int(parts[0]), place, "race")
+            return access.finding(wording.same_instruction(access.space, bool(same[0])), int(parts[0]), place, "race")
 
         self._reports.add("race", operation.index, operation.index, len(np.unique(parts)), make)
 

@@ -170,7 +170,7 @@ def _shadows(
         return _moving(operation, step, undefined, reads, [], results)
     if opcode in _SHIFTS:
         moved = sources[:2] if opcode == "prmt" else sources[:1]
-        if all(isinstance(each, Register) for each in moved):
+        if all(isinstance(each, Register) or each == Immediate("integer", 0) for each in moved):
             data = _slots(operation, moved, None)
             rest = [slot for slot in _slots(operation, sources[len(moved) :], None) if slot in reads]
             return None if set(rest) & set(data) else _moving(operation, step, undefined, data, rest, results)
@@ -184,6 +184,8 @@ def _shadows(
         return _selecting(operation, undefined, results[0])
     if opcode in _LOGIC and len(results) == 1:
         return _logic(operation, undefined, results[0])
+    if opcode == "dp2a":
+        return _dot_product(operation, undefined, results[0])
     if opcode == "mma":
         return _multiplying(operation, step, undefined, results)
     if any(each in _PACKED for each in form.modifiers) and opcode not in ("cvt", "setp", "set"):
@@ -259,6 +261,18 @@ def _logic(operation: Operation, undefined: Undefined, result: int) -> Shadows:
         if opcode == "or":
             a, b = ~a, ~b
         return {result: (one & two) | (one & b) | (two & a)}
+
+    return shadows
+
+
+def _dot_product(operation: Operation, undefined: Undefined, result: int) -> Shadows:
+    """`dp2a` reads one half of its second operand."""
+    read = np.uint32(0xFFFF if operation.form.has("lo") else 0xFFFF0000)
+    dtype = np.dtype(np.uint32)
+
+    def shadows(gang: Gang, lanes: Lanes) -> dict[int, Array | None]:
+        a, b, c = [_shadow_of(operation, undefined, gang, each, dtype) for each in operation.operands[1:]]
+        return {result: np.where((a | (b & read) | c) != 0, ones((), dtype), np.zeros((), dtype))}
 
     return shadows
 

@@ -84,7 +84,9 @@ def late(by: Operation | None) -> str:
     return f"{does} the shared memory of a block that exits without waiting for it\n{end}"
 
 
-def same_instruction(space: str) -> str:
+def same_instruction(space: str, same_value: bool) -> str:
+    if same_value:
+        return f"two warps write the same value to the same {space} memory: nothing orders the two"
     return f"two threads write different values to the same {space} memory in one instruction"
 
 

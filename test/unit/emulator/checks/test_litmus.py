@@ -248,3 +248,11 @@ def test_bytes_that_never_came() -> None:
     body = INIT + "@%p1 mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r7], 16;"
     (found,) = kernels.findings(body)
     assert found.kind == "mbarrier" and "16 bytes missing" in found.message
+
+
+@pytest.mark.parametrize(("value", "message"), [("5", "write the same value"), ("%r1", "write different values")])
+def test_stores_of_one_instruction(value: str, message: str) -> None:
+    """Two warps store to one place at once: nothing orders them, be the value the same or not."""
+    (found,) = kernels.findings(f"st.global.b32 [%rd1], {value};")
+    assert found.kind == "race" and message in found.message
+    assert kernels.kinds("st.global.b32 [%rd1], 5;", threads=32) == []

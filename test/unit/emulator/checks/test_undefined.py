@@ -25,6 +25,8 @@ STORE = "st.global.b32 [%rd3], %r9;"
         "shl.b32 %r9, %r9, 16; mov.b32 {%rs3, %rs4}, %r9; cvt.u32.u16 %r9, %rs4;" + STORE,
         LOAD + "bar.sync 0; st.shared.b32 [%r6], %r8; bar.sync 0; st.shared.b32 [%r6], 3; bar.sync 0;"
         "ld.shared.b32 %r9, [%r5];" + STORE,
+        LOAD + "prmt.b32 %r9, %r8, 5, 0x5410; mov.b32 {%rs1, %rs2}, %r8; mov.b32 %r9, {%rs3, %rs1};"
+        "mov.u16 %rs3, 1; mov.b32 %r9, {%rs3, %rs1}; dp2a.lo.u32.u32 %r9, 1, %r9, 0;" + STORE,
         # Lane 0's is defined, and goes to all.
         "@%p1 st.shared.b32 [%r5], 7; @!%p1 bra NOT; ld.shared.b32 %r8, [%r5]; NOT:"
         "shfl.sync.idx.b32 %r9, %r8, 0, 31, -1; setp.lt.u32 %p3, %r1, 32; @%p3 " + STORE,
