@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -72,6 +72,12 @@ class Box:
         steps = tuple(pitch * mode[3] for pitch, mode in zip(pitches, modes, strict=True))
         # Tensors of ragged parts are described with strides that lead back to their start, past the last address.
         return cls(tensor, element, tuple(counts), tuple(start), tuple(stop), steps, address & _LAST_ADDRESS)
+
+    def in_chunks(self) -> Box:
+        """The box as stores take it: rows end with a whole chunk of 16 bytes."""
+        chunk = CHUNK // self.element.size
+        stop = min(self.counts[0], self.start[0] + -(-self.inside[0] // chunk) * chunk)
+        return replace(self, stop=(stop, *self.stop[1:]))
 
     @property
     def size(self) -> int:

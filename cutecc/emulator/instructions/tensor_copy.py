@@ -144,7 +144,11 @@ def _read(transfer: Transfer, box: Box) -> Array:
     ".L2::cache_hint?",
 )
 def store(operation: Operation) -> Step:
-    """From shared to global memory, copied or reduced into what is there; what is outside is dropped."""
+    """From shared to global memory, copied or reduced into what is there; what is outside is dropped.
+
+    To an H200 a store that begins before the tensor, in any mode, is an illegal instruction. It takes whole chunks of
+    16 bytes, so what is behind the end of a row in the row's last chunk is written too.
+    """
     target, source, *_ = operation.operands
     read_source = operation.address(source)
     read_target, read_coordinates = operation.address(target), _coordinates(operation, target)
@@ -161,7 +165,10 @@ def store(operation: Operation) -> Step:
         for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_target, read_coordinates, False, same):
             if isinstance(tensor, Im2colMap):
                 continue
-            at, box = (issuer.row, issuer.lane), Box.at(tensor, coordinates)
+            if min(coordinates) < 0:
+                issuer.fault("trap", f"stores a box that begins at {coordinates}: below 0, which only loads may")
+                continue
+            at, box = (issuer.row, issuer.lane), Box.at(tensor, coordinates).in_chunks()
             if name is not None and name not in _REDUCED.get(box.element.name, ()):
                 issuer.fault("trap", f"reduces elements of type {box.element.name} by {name}, which there is not")
                 continue

@@ -39,6 +39,8 @@ class Run:
         """The machine's state when threads gave up waiting last."""
         self._give_ups = 0
         """How often they have in this state."""
+        self._polled = False
+        """Whether threads have only looked, since others last did something."""
 
     def __call__(self) -> None:
         """Until all threads have exited. Raises `EmulatorError` and `DeadlockError`."""
@@ -52,23 +54,29 @@ class Run:
             fragment = self._next(schedule.order(waiting))
             if fragment is None or fragment.polls >= _POLLS:
                 # Nobody can go on, or all only look whether they can.
-                if not machine.pending:
-                    if self._give_up(waiting):
-                        if fragment is not None:
-                            fragment.polls = 1
-                        continue
+                if machine.pending:
+                    machine.finish(machine.pending[0])
+                elif not self._give_up(waiting):
                     self._deadlock()
                     return
-                machine.finish(machine.pending[0])
-                if fragment is None:
-                    continue
-                fragment.polls = 1
+                self._look_again(waiting)
+                continue
+            if not fragment.polls and self._polled:
+                self._look_again(waiting)
+            self._polled = self._polled or fragment.polls > 0
             self._turn(fragment, schedule.operations())
             if not fragment.gang.fragments:
                 waiting.remove(fragment.gang)
         # What was started and never waited for happens all the same.
         while machine.pending:
             machine.finish(machine.pending[0])
+
+    def _look_again(self, gangs: Sequence[Gang]) -> None:
+        """Something was done: what threads have looked for in vain may be there now."""
+        self._polled = False
+        for gang in gangs:
+            for fragment in gang.fragments:
+                fragment.polls = min(fragment.polls, 1)
 
     def _give_up(self, gangs: Sequence[Gang]) -> bool:
         """Have threads go on that wait with a time limit, a few times until something happens; whether there were any.

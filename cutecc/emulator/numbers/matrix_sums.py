@@ -106,9 +106,8 @@ def in_halves(result: Result, stored_by_element: int) -> Sum:
 
 def one_by_one(left: Array, right: Array, added: Array) -> Array:
     """Of `m8n8k4` with D of `f32`. Each product of two `f16` is an `f32`."""
-    row, column = _pair(left, right, 0)
-    found = (row * column).astype(np.float32)
-    for step in range(1, left.shape[-1]):
+    found = np.zeros(added.shape, np.float32)
+    for step in range(left.shape[-1]):
         row, column = _pair(left, right, step)
         found = found + (row * column).astype(np.float32)
     return (found + added.astype(np.float32)).astype(np.float64)

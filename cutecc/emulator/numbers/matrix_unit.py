@@ -14,8 +14,10 @@ Unit = Callable[..., None]
 """Addresses of A, B and C, `float64`, one matrix behind the other; of their exponents, of 16 bits; and of D. Then the
 rows of all matrices together, rows of one, K, and columns, a multiple of 8."""
 _BIAS: Final = 1023
-_LEAST: Final = -126
+_LEAST: Final = -127
 """No sum is aligned to less."""
+_F16_ZERO: Final = -25
+"""2 to this, and what is less, is 0 in `f16`."""
 _LARGEST: Final = 900
 """An exponent beyond all of finite terms, so that scales stay finite where a term is infinite."""
 
@@ -24,7 +26,8 @@ _LARGEST: Final = 900
 def unit(fraction: int, kept: int | None) -> Unit:
     """Keeps of each term `fraction` bits below the largest exponent, of an `f32` result `kept` behind the leading one.
 
-    Without `kept` the result is the whole sum.
+    Without `kept` the result is the whole sum, of which `f16` is made. A result of 0 has no sign, nor has one that
+    becomes 0.
     """
     arguments = [ctypes.c_void_p] * 7 + [ctypes.c_int64] * 4
     with together():
@@ -78,7 +81,7 @@ def _text(fraction: int, kept: int | None) -> str:
         "column.end:",
     ]
     found = Value(code, "%more", "double").fmul(back)
-    found = found if kept is None else _single(found, kept)
+    found = _half(found) if kept is None else _single(found, kept).fadd(found.real(0.0))
     code.lines += [
         "%to = getelementptr double, ptr %d, i64 %at_c",
         f"store {vector('double')} {found.text}, ptr %to, align 8",
@@ -130,6 +133,11 @@ def _pair(code: Code, loop: str, left: str, right: str, type_: str) -> tuple[Val
 def _whole(value: Value) -> Value:
     """Cut to a whole number."""
     return value.code.call("trunc", "double", value)
+
+
+def _half(found: Value) -> Value:
+    """The sum, or 0 where `f16` holds no number that small."""
+    return (found.bits() << 1).at_most(_BIAS + _F16_ZERO << 53).then(found.real(0.0), found)
 
 
 def _single(found: Value, kept: int) -> Value:

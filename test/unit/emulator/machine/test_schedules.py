@@ -119,3 +119,36 @@ def test_asynchronous_copies_happen_at_once_or_at_the_last_moment() -> None:
     run(COPY, late, source, schedule="adversarial")
     assert np.array_equal(at_once, source * 1001)
     assert np.array_equal(late, source + 1000)
+
+
+CHAIN = (
+    PROLOGUE
+    + """
+  ld.param.u64 %rd5, [a1];
+  sub.u32 %r6, 11, %r2;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra END;
+WAIT:
+  ld.acquire.gpu.global.b32 %r5, [%rd5];
+  setp.ne.u32 %p3, %r5, %r6;
+  @%p3 bra WAIT;
+  mov.u32 %r7, 300;
+WORK:
+  sub.u32 %r7, %r7, 1;
+  setp.ne.u32 %p4, %r7, 0;
+  @%p4 bra WORK;
+  add.u32 %r8, %r6, 1;
+  st.release.gpu.global.u32 [%rd5], %r8;
+END:
+  st.global.u32 [%rd3], 6;
+"""
+)
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "random", "adversarial"])
+def test_who_waits_long_for_many_others_is_not_stuck(schedule: str) -> None:
+    for seed in range(4):
+        out, flag = np.zeros(12 * 32, np.uint32), np.zeros(1, np.uint32)
+        run(CHAIN, out, flag, grid=(12, 1, 1), schedule=schedule, seed=seed)
+        assert flag[0] == 12
+        assert (out == 6).all()
