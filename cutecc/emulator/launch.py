@@ -40,8 +40,11 @@ _MOST_REGISTER_BYTES = 64 << 20
 """Of a wave."""
 _MOST_SHARED_BYTES = 64 << 20
 """Of a wave."""
-_RESIDENT_THREADS = 2048 * 132
-"""Of a wave of blocks that wait for one another: what fits on an H200 at a time."""
+_PROCESSORS = 132
+"""Of an H200: what fits on it at a time is a wave of blocks that wait for one another."""
+_PROCESSOR_BLOCKS = 32
+_PROCESSOR_THREADS = 2048
+_PROCESSOR_SHARED_BYTES = 228 << 10
 
 
 class LaunchLike(Protocol):
@@ -146,11 +149,17 @@ def _waves(
     if together:
         most = len(blocks)
     elif program.awaits_blocks:
-        most = max(most, _RESIDENT_THREADS // warp_threads)
+        most = max(most, _resident_blocks(warp_threads, shape.shared_bytes))
     size = max(1, most // cluster) * cluster
     in_clusters = _by_cluster(blocks, shape)
     for start in range(0, len(in_clusters), size):
         yield in_clusters[start : start + size]
+
+
+def _resident_blocks(warp_threads: int, shared_bytes: int) -> int:
+    """How many blocks an H200 runs at the same time; registers, which the PTX does not tell, may allow fewer."""
+    most = min(_PROCESSOR_BLOCKS, _PROCESSOR_THREADS // warp_threads, _PROCESSOR_SHARED_BYTES // max(1, shared_bytes))
+    return _PROCESSORS * max(1, most)
 
 
 def _by_cluster(blocks: Sequence[int], shape: Shape) -> Sequence[int]:

@@ -34,8 +34,8 @@ def elementwise(
 ) -> Callable[[Make], Make]:
     """Make the function below, called with the form, give the body of an instruction.
 
-    `result` and `operands` are types as in `table.pure`. The floating operations of the body round as the form says
-    (`.rz`), or by `rounding`.
+    `result` and `operands` are types, one a word; `T` is the form's last modifier, `T2` the one before. The floating
+    operations of the body round as the form says (`.rz`), or by `rounding`.
     """
 
     def register(make: Make) -> Make:

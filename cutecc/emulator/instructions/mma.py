@@ -189,8 +189,8 @@ def _sum(form: Multiplication) -> matrix_sums.Sum:
     result = "f16" if d == "f16" else "f32"
     if a in ("e4m3", "e5m2"):
         return matrix_sums.in_halves(result, 2 if form.sparse else 1)
-    if form.batch > 1 and result == "f32":
-        return matrix_sums.one_by_one
+    if form.batch > 1:
+        return matrix_sums.one_by_one if result == "f32" else matrix_sums.in_pairs
     return matrix_sums.aligned_to_largest(matrix_sums.WIDE, (result, a, b, c))
 
 

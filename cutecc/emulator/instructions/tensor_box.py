@@ -106,6 +106,17 @@ class Box:
         """Bytes of global memory from the first element inside to the last."""
         return self.element.size + sum((size - 1) * step for size, step in zip(self.inside, self.steps, strict=True))
 
+    @property
+    def overlaps(self) -> bool:
+        """Whether elements inside may share memory, by strides shorter than what they step over."""
+        end = self.element.size
+        for step, size in sorted(zip(self.steps, self.inside, strict=True)):
+            if size > 1:
+                if step < end:
+                    return True
+                end += (size - 1) * step
+        return False
+
     def elements(self, data: Array, offset: int) -> Array:
         """The elements inside, outermost mode first, as they lie in an allocation's bytes: a view."""
         return np.ndarray(self.inside[::-1], self._dtype, data, offset, self.steps[::-1])

@@ -168,12 +168,13 @@ def store(operation: Operation) -> Step:
             if min(coordinates) < 0:
                 issuer.fault("trap", f"stores a box that begins at {coordinates}: below 0, which only loads may")
                 continue
-            at, box = (issuer.row, issuer.lane), Box.at(tensor, coordinates).in_chunks()
+            at, box = (issuer.row, issuer.lane), Box.at(tensor, coordinates)
             if name is not None and name not in _REDUCED.get(box.element.name, ()):
                 issuer.fault("trap", f"reduces elements of type {box.element.name} by {name}, which there is not")
                 continue
             place = shared_place(issuer, int(index[at]), int(sources[at]), box.place.extent, _SHARED_ALIGNMENT)
             if place is not None:
+                box = box.in_chunks() if name is None else box
                 _store(issuer, box, place, reduce_of(box.tensor.data_type))
 
     return step
@@ -197,9 +198,13 @@ def _store(issuer: Issuer, box: Box, place: SharedPlace, reduce: Reduce | None) 
         if reduce is None:
             elements[...] = new
         else:
-            old = np.ascontiguousarray(elements).reshape(-1).view(np.uint8)
-            new = reduce(old, np.ascontiguousarray(new).reshape(-1).view(np.uint8))
-            elements[...] = new.view(elements.dtype).reshape(elements.shape)
+            # Where rows overlap each of them is added.
+            rows = np.ndindex(elements.shape[:-1]) if box.overlaps else [()]
+            for row in rows:
+                part = elements[row]
+                old = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+                done = reduce(old, np.ascontiguousarray(new[row]).reshape(-1).view(np.uint8))
+                part[...] = done.view(part.dtype).reshape(part.shape)
         if issuer.machine.watch.listens:
             addresses, size = box.addresses
             transfer.main("write" if reduce is None else "atomic", lambda: addresses, size)

@@ -12,13 +12,13 @@ import numpy as np
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Build, Step, find
-from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine import control
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.machine.program import FunctionScope, Program, reserved_shared_bytes
 from cutecc.emulator.memory.spaces import MODULE_APERTURE
 from cutecc.emulator.numbers.compiled import together
 from cutecc.errors import EmulatorError
+from cutecc.ptx.declarations import TYPE_BYTES
 from cutecc.ptx.syntax import Arguments, Function, Instruction, Module, Not, Operand, Register, Symbol, Variable
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ _POLLING = {"atom", "nanosleep"}
 _POLLING_LOADS = {"volatile", "relaxed", "acquire"}
 _ONLY_COMPUTE = {
     *("setp", "set", "selp", "mov", "add", "sub", "and", "or", "xor", "not", "bra", "cvt", "cvta", "mul", "mad", "ld"),
-    *("shl", "shr", "fence", "membar", "max", "min", "nanosleep", "atom", "mapa"),
+    *("shl", "shr", "shf", "lop3", "prmt", "bfe", "bfi", "popc", "clz", "neg", "abs", "div", "rem", "max", "min"),
+    *("fence", "membar", "nanosleep", "atom", "mapa", "vote", "match", "activemask", "elect", "shfl", "redux"),
 }
 """Opcodes of a loop that waits for something that others do."""
 
@@ -62,6 +63,7 @@ def decode(module: Module, kernel: str) -> Program:
         program.registers[function.name] = list(function.registers)
         slot += len(scope.widths)
         start += decoder.size
+    layout.place_dynamic()
     with together():
         for decoder in decoders.values():
             decoder.decode(program)
@@ -88,8 +90,9 @@ def _reachable(module: Module, entry: Function) -> list[Function]:
     def visit(function: Function, callers: tuple[str, ...]) -> None:
         if function.name in callers:
             raise EmulatorError(f"the emulator has no recursion: '{function.name}' calls itself")
-        if function not in found:
-            found.append(function)
+        if any(each is function for each in found):
+            return
+        found.append(function)
         for instruction in function.instructions:
             called = module.functions.get(_callee(instruction) or "")
             if called is not None and not called.is_declaration:
@@ -114,18 +117,19 @@ class _Layout:
         self.local_bytes = 0
         self.shared_bytes = reserved_shared_bytes(module.target)
         self._module: dict[str, tuple[str, int]] = dict.fromkeys(module.functions, ("function", 0))
-        dynamic: list[Variable] = []
+        self._dynamic: list[Variable] = []
+        self._tables: list[dict[str, tuple[str, int]]] = []
+        """What names mean, of each function."""
         for variable in module.variables.values():
             if variable.space == "shared" and variable.count is None:
-                dynamic.append(variable)
+                self._dynamic.append(variable)
             elif variable.space == "shared":
                 self._module[variable.name] = ("shared", self._take_shared(variable))
             else:
                 self._module[variable.name] = self._take_module(variable)
-        self._dynamic = dynamic
 
     def symbols(self, function: Function) -> dict[str, tuple[str, int]]:
-        """What names mean in a function: state space and address."""
+        """What names mean in a function: state space and address; once `place_dynamic` is called, all of them."""
         found = dict(self._module)
         for variable in function.variables:
             if variable.space == "shared":
@@ -142,12 +146,15 @@ class _Layout:
                 offset += size_of(parameter)
             elif parameter.space == "param":
                 found[parameter.name] = ("local", self._take_local(parameter))
-        # Dynamic shared memory begins behind all that is static; every extern array is the same memory.
+        self._tables.append(found)
+        return found
+
+    def place_dynamic(self) -> None:
+        """Dynamic shared memory begins behind all that is static, of any function; every extern array is all of it."""
         align = max((variable.align for variable in self._dynamic), default=1)
         self.shared_bytes = -(-self.shared_bytes // align) * align
-        for variable in self._dynamic:
-            found[variable.name] = ("shared", self.shared_bytes)
-        return found
+        for table in self._tables:
+            table.update((variable.name, ("shared", self.shared_bytes)) for variable in self._dynamic)
 
     def _take_shared(self, variable: Variable) -> int:
         address = -(-self.shared_bytes // variable.align) * variable.align
@@ -169,7 +176,7 @@ class _Layout:
 
 def size_of(variable: Variable) -> int:
     """Bytes of a variable."""
-    return DTYPES[variable.type].itemsize * (1 if variable.count is None else variable.count)
+    return TYPE_BYTES[variable.type] * (1 if variable.count is None else variable.count)
 
 
 class _Decoder:
@@ -256,8 +263,13 @@ class _Decoder:
                 return control.branch(index, target, condition)
             case "brx":
                 number, labels = instruction.operands
-                names = self._function.branch_targets[_name(labels)]
+                names = self._function.branch_targets.get(_name(labels))
+                if names is None:
+                    raise operation.error(f"the PTX has no list of branch targets '{_name(labels)}'")
                 targets = [self._places[self._function.labels[name]] for name in names]
+                for target in targets:
+                    if target <= index:
+                        self._note_polling(program, target, index)
                 return control.branch_indexed(index, targets, operation.reader(number, "u32"), condition)
             case opcode:
                 return control.leave(index, condition, exits=opcode == "exit")
@@ -276,9 +288,12 @@ class _Decoder:
             if first <= place <= last
         ]
         looks = [instruction for instruction in inside if _looks(instruction)]
-        if looks and all(_looks(each) or each.opcode in _ONLY_COMPUTE for each in inside):
+        seen = {each.opcode for each in looks if _sees_other_blocks(each)}
+        if looks and all(_only_looks(each) for each in inside):
             program.polls.add(last)
-            program.awaits_blocks |= any(_sees_other_blocks(each) for each in looks)
+            program.awaits_blocks |= bool(seen)
+        # A loop that does more, a barrier between looks, may wait as well; one with an atomic most often counts.
+        program.awaits_blocks |= "ld" in seen
 
     # Calls.
 
@@ -291,7 +306,7 @@ class _Decoder:
         if function is None or declaration is None:
             error = operation.error(f"the emulator cannot call '{name or 'a function by its address'}'")
             return _failing(error)
-        results, arguments = _lists(operation)
+        results, arguments = _lists_for(operation, declaration)
         read = [self._argument(operation, *each) for each in zip(arguments, declaration.parameters, strict=True)]
         take = [self._result(operation, *each) for each in zip(results, declaration.results, strict=True)]
 
@@ -307,7 +322,7 @@ class _Decoder:
         """Copies of arguments, the jump, and behind it copies of results."""
         callee = self._decoders[_callee(operation.instruction) or ""]
         function, inner = callee._function, callee._operation(operation.index, operation.instruction)
-        results, arguments = _lists(operation)
+        results, arguments = _lists_for(operation, function)
         moves = [
             (self._argument(operation, actual, formal), callee._result(inner, _symbol(formal), formal))
             for actual, formal in zip(arguments, function.parameters, strict=True)
@@ -336,10 +351,6 @@ class _Decoder:
 
     def _result(self, operation: Operation, actual: Operand, formal: Variable) -> _Write:
         """Puts what is returned where it is wanted, from pieces."""
-        if isinstance(actual, (Symbol, Register)) and formal.space == "reg":
-            return lambda gang, lanes, values: operation.writer(Register(actual.name), formal.type)(
-                gang, lanes, values[0]
-            )
         if isinstance(actual, Symbol):
             address, size = operation.reader(actual, "u64"), _pieces(formal)[0]
 
@@ -387,6 +398,13 @@ def _looks(instruction: Instruction) -> bool:
     return instruction.opcode in _POLLING
 
 
+def _only_looks(instruction: Instruction) -> bool:
+    """Whether an instruction does nothing that others could wait for."""
+    if instruction.opcode in ("bar", "barrier"):
+        return instruction.modifiers[:1] == ("warp",)
+    return _looks(instruction) or instruction.opcode in _ONLY_COMPUTE
+
+
 def _sees_other_blocks(instruction: Instruction) -> bool:
     """Whether what a loop looks at may be what blocks of other clusters do."""
     in_shared = any(modifier.startswith("shared") for modifier in instruction.modifiers)
@@ -402,6 +420,14 @@ def _lists(operation: Operation) -> tuple[Sequence[Operand], Sequence[Operand]]:
     if len(lists) == 1:
         return (lists[0], ()) if names[0] else ((), lists[0])
     return (), ()
+
+
+def _lists_for(operation: Operation, function: Function) -> tuple[Sequence[Operand], Sequence[Operand]]:
+    """The same of a call that fits what the function is declared with."""
+    results, arguments = _lists(operation)
+    if (len(results), len(arguments)) != (len(function.results), len(function.parameters)):
+        raise operation.error(f"the call does not fit the declaration of '{function.name}'")
+    return results, arguments
 
 
 def _move(moves: Sequence[tuple[_Read, _Write]], gang: Gang, lanes: Lanes) -> None:

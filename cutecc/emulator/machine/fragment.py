@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cutecc.emulator.machine.lanes import Mask
@@ -25,5 +25,7 @@ class Fragment:
     waiting: Waiting | None = None
     """Why the threads cannot go on, as of the machine's state number `seen`."""
     seen: int = -1
-    polls: int = field(default=0)
+    polls: int = 0
     """How often in a row the threads came back in a loop that only looks whether something has changed."""
+    laps: int = 0
+    """How often the threads went back in the program."""

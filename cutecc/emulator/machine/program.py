@@ -67,6 +67,9 @@ class FunctionScope:
         names = list(function.registers)
         self.function = function
         self._slots = {name: first_slot + number for number, name in enumerate(names)}
+        unknown = set(function.registers.values()).difference(DTYPES)
+        if unknown:
+            raise EmulatorError(f"the emulator does not model registers of type '.{min(unknown)}'")
         self._widths = {name: bits_of(DTYPES[type_]) for name, type_ in function.registers.items()}
         self._symbols = symbols
         self._uses: Counter[str] | None = None

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.machine.fragment import Fragment
-from cutecc.emulator.machine.lanes import WARP, Lanes, Mask, rows_of
+from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask, rows_of
 from cutecc.errors import DeadlockError
 
 if TYPE_CHECKING:
@@ -20,10 +22,14 @@ if TYPE_CHECKING:
 
 _POLLS = 2_000
 """How often in a row all threads may look in vain before they count as stuck."""
+_COUNTS = 500
+"""How often in a row they may do so while their registers change: a loop that counts comes to an end."""
+_PATIENCE = 1024
+"""How often threads may go back before others of their warp, which they may wait for, go first."""
 _GIVE_UPS = 16
 """How often in a row threads may give up waiting without anything happening."""
 _LISTED = 32
-"""Groups of threads that a deadlock message lists at most."""
+"""Lines on threads that a deadlock message has at most."""
 
 
 class Run:
@@ -41,6 +47,10 @@ class Run:
         """How often they have in this state."""
         self._polled = False
         """Whether threads have only looked, since others last did something."""
+        self._registers: list[list[Array]] = []
+        """Of each gang, when all threads last had looked in vain for long."""
+        self._counts = 0
+        """How often in a row they had changed by then."""
 
     def __call__(self) -> None:
         """Until all threads have exited. Raises `EmulatorError` and `DeadlockError`."""
@@ -56,12 +66,15 @@ class Run:
                 # Nobody can go on, or all only look whether they can.
                 if machine.pending:
                     machine.finish(machine.pending[0])
-                elif not self._give_up(waiting):
+                elif not self._give_up(waiting) and (fragment is None or not self._count(waiting)):
                     self._deadlock()
                     return
+                # Who gave up may have exited.
+                waiting = [gang for gang in waiting if gang.fragments]
                 self._look_again(waiting)
                 continue
             if not fragment.polls and self._polled:
+                self._counts, self._registers = 0, []
                 self._look_again(waiting)
             self._polled = self._polled or fragment.polls > 0
             self._turn(fragment, schedule.operations())
@@ -77,6 +90,18 @@ class Run:
         for gang in gangs:
             for fragment in gang.fragments:
                 fragment.polls = min(fragment.polls, 1)
+
+    def _count(self, gangs: Sequence[Gang]) -> bool:
+        """Whether threads that look in vain change registers meanwhile."""
+        before, self._registers = self._registers, [gang.registers.copy() for gang in gangs]
+        self._counts += 1
+        if self._counts == _COUNTS:
+            return False
+        return len(before) != len(gangs) or not all(
+            np.array_equal(was, now)
+            for pair in zip(before, self._registers, strict=True)
+            for was, now in zip(*pair, strict=True)
+        )
 
     def _give_up(self, gangs: Sequence[Gang]) -> bool:
         """Have threads go on that wait with a time limit, a few times until something happens; whether there were any.
@@ -100,7 +125,8 @@ class Run:
     def _next(self, gangs: Sequence[Gang]) -> Fragment | None:
         """The first that can go on; those that only poll come last.
 
-        Of one gang it is what is furthest behind in the program, so that threads that took a longer way catch up.
+        Of one gang it is what is furthest behind in the program, so that threads that took a longer way catch up; but
+        all threads get on, also those that others wait for in a loop.
         """
         polling: Fragment | None = None
         for gang in gangs:
@@ -108,7 +134,7 @@ class Run:
             for fragment in gang.fragments:
                 if fragment.waiting is not None and fragment.seen == self._machine.state:
                     continue
-                if best is None or (fragment.polls, fragment.place) < (best.polls, best.place):
+                if best is None or _rank(fragment) < _rank(best):
                     best = fragment
             if best is not None and not best.polls:
                 return best
@@ -134,7 +160,12 @@ class Run:
             if self._machine.watch.counts:
                 self._machine.watch.executed(gang, Lanes(fragment.mask), program.operations[stop])
             ways = control(fragment)
-            polls = fragment.polls + 1 if stop in program.polls and any(way[0] <= stop for way in ways) else 0
+            goes_back = any(way[0] <= stop for way in ways)
+            polls = fragment.polls + 1 if goes_back and stop in program.polls else 0
+            if goes_back:
+                fragment.laps += 1
+                if fragment.laps % _PATIENCE == 0:
+                    self._schedule.stopped(fragment)
             if len(ways) == 1 and ways[0][1] is fragment.mask:
                 fragment.place, _, fragment.returns = ways[0]
                 fragment.polls = polls
@@ -146,7 +177,7 @@ class Run:
             gone = fragment.mask
             for target, mask, returns in ways:
                 gone = gone & ~mask
-                new = Fragment(gang, target, mask, returns, polls=polls if target <= stop else 0)
+                new = Fragment(gang, target, mask, returns, polls=polls if target <= stop else 0, laps=fragment.laps)
                 gang.fragments.append(new)
                 self._meet(new)
             if gone.any():
@@ -166,7 +197,7 @@ class Run:
                 fragment.place = place
                 self._wait(fragment, waiting)
                 return False
-            behind = Fragment(gang, place, waiting.mask, fragment.returns)
+            behind = Fragment(gang, place, waiting.mask, fragment.returns, laps=fragment.laps)
             gang.fragments.append(behind)
             fragment.place, fragment.mask, fragment.waiting = place + 1, rest, None
             self._wait(behind, waiting)
@@ -191,6 +222,7 @@ class Run:
                 # Together they may be able to do what a part of them could not.
                 fragment.waiting = None
                 fragment.polls = min(fragment.polls, other.polls)
+                fragment.laps = max(fragment.laps, other.laps)
                 fragments.remove(other)
                 return
 
@@ -206,9 +238,15 @@ class Run:
     def _deadlock(self) -> None:
         machine = self._machine
         stuck = [fragment for gang in machine.gangs for fragment in gang.fragments]
-        lines: list[str] = []
+        # Blocks often do the same: one line for all of them, that of the first.
+        alike: dict[str, list[str]] = {}
         for fragment in stuck:
-            lines += self._stuck(fragment)
+            for block, line in self._stuck(fragment):
+                alike.setdefault(line.replace(block, "this block"), []).append(line)
+        lines = [
+            first + (f"; the same in {len(others)} more block{'s' * (len(others) > 1)}" if others else "")
+            for first, *others in alike.values()
+        ]
         notes = lines[:_LISTED] + [f"and {len(lines) - _LISTED} more"] * (len(lines) > _LISTED)
         first = stuck[0]
         operation = self._program.operations[first.place]
@@ -222,16 +260,22 @@ class Run:
             notes=notes,
         )
 
-    def _stuck(self, fragment: Fragment) -> list[str]:
-        """A line for each warp with threads of the fragment."""
+    def _stuck(self, fragment: Fragment) -> list[tuple[str, str]]:
+        """For each warp with threads of the fragment: its block, and a line on what they wait for."""
         operation = self._program.operations[fragment.place]
-        found: list[str] = []
+        found: list[tuple[str, str]] = []
         for row in rows_of(fragment.mask):
             threads = fragment.gang.threads[row][fragment.mask[row]]
-            who = f"block {fragment.gang.blocks[row].index}, warp {int(threads[0]) // WARP}"
+            block = fragment.gang.blocks[row].name
+            who = f"{block}, warp {int(threads[0]) // WARP}"
             if len(threads) < WARP:
                 who += f", {'thread' if len(threads) == 1 else f'{len(threads)} threads from'} {int(threads[0])}"
             what = fragment.waiting.what(row) if fragment.waiting else "something to change"
             where = operation.instruction.location or f"PTX line {operation.instruction.line}"
-            found.append(f"{who} waits at {where} for {what}")
+            found.append((block, f"{who} waits at {where} for {what}"))
         return found
+
+
+def _rank(fragment: Fragment) -> tuple[int, int, int]:
+    """Of the threads of a gang those with the lowest go first."""
+    return fragment.polls, fragment.laps // _PATIENCE, fragment.place

@@ -36,7 +36,7 @@ class Schedule(Protocol):
         ...
 
     def stopped(self, fragment: Fragment) -> None:
-        """Threads have come to a synchronisation that they have to wait at."""
+        """Threads have come to a synchronisation that they have to wait at, or have gone round loops for long."""
         ...
 
 
@@ -109,9 +109,9 @@ class Adversarial:
         self._lowest = 0.0
 
     def order(self, gangs: Sequence[Gang]) -> Sequence[Gang]:
-        for gang in gangs:
-            if gang not in self._priorities:
-                self._priorities[gang] = self._random.random()
+        if any(gang not in self._priorities for gang in gangs):
+            # A new wave: nothing is kept of the one before.
+            self._priorities = {gang: self._random.random() for gang in gangs}
         return sorted(gangs, key=lambda gang: -self._priorities[gang])
 
     def operations(self) -> int:

@@ -24,14 +24,14 @@ def exp2(x: Value) -> Value:
 
 
 def tanh(x: Value) -> Value:
-    """tanh x as hardware approximates it: x below 2^-8 (2^-17.5 relative off), ±1 from 8 on; elsewhere exact."""
+    """tanh x as hardware approximates it: x up to 2^-8 (2^-17.5 relative off), ±1 from 8 on; elsewhere exact."""
     bits = x.bits()
     size = (bits & (2**63 - 1)).float()
     power = exp2(size.fmul(x.real(2 / math.log(2))))
     one = x.real(1.0)
     result = one.fsub(x.real(2.0).fdiv(power.fadd(one)))
     result = size.compare("oge", x.real(8.0)).then(one, result)
-    result = size.compare("olt", x.real(2.0**-8)).then(size, result)
+    result = size.compare("ole", x.real(2.0**-8)).then(size, result)
     return (result.bits() | (bits & (1 << 63))).float()
 
 

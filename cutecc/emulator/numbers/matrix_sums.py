@@ -6,12 +6,13 @@ more than `fraction` bits below that is cut off each of them, then their sum is 
 `fraction` bits, and no more than 23, behind the leading one; an `f16` result is rounded to nearest. `fraction` is 25;
 of 8-bit floats in wgmma it is 13.
 
-Two forms of `mma` have no unit of their own on sm_90, and are made of others:
+Some forms of `mma` have no unit of their own on sm_90, and are made of others:
 
 - 8-bit floats become `f16`. Two multiplications, of one half of K each (the first and the second two of every four
   stored elements), are chained, the first without C; they round as those of `f16` do. C is added at the end, to
   nearest, in the type of D.
 - `m8n8k4` with D of `f32` is a sequence of additions in `f32`, to nearest, in ascending K, and of C at the end.
+  With D of `f16` it is `(C + (p0 + p1)) + (p2 + p3)` of the products, also in `f32`; only there a 0 may be negative.
 
 Other generations differ, in `fraction` and in how many products go together. Whatever they do is within
 `(K + 2) * u * (|c| + sum |a * b|)` of this, with `u = 2**-23`, or `2**-13` for 8-bit floats; for D of `f16` add a unit
@@ -111,6 +112,15 @@ def one_by_one(left: Array, right: Array, added: Array) -> Array:
         row, column = _pair(left, right, step)
         found = found + (row * column).astype(np.float32)
     return (found + added.astype(np.float32)).astype(np.float64)
+
+
+def in_pairs(left: Array, right: Array, added: Array) -> Array:
+    """Of `m8n8k4` with D of `f16`."""
+    found = added.astype(np.float32)
+    for step in range(0, left.shape[-1], 2):
+        (row, column), (next_row, next_column) = (_pair(left, right, each) for each in (step, step + 1))
+        found = found + ((row * column).astype(np.float32) + (next_row * next_column).astype(np.float32))
+    return found.astype(np.float64)
 
 
 def _pair(left: Array, right: Array, step: int) -> tuple[Array, Array]:

@@ -234,7 +234,7 @@ def test_what_a_number_is() -> None:
     [
         ("ex2.approx.f32", np.exp2, -126, 127, 2**-22.5),
         ("ex2.approx.ftz.f32", np.exp2, -126, 127, 2**-22.5),
-        ("tanh.approx.f32", np.tanh, 2**-8, 7.99, 2**-11),
+        ("tanh.approx.f32", np.tanh, 2**-8 + 2**-20, 7.99, 2**-11),
         ("rcp.approx.f32", lambda x: 1 / x, 1, 2, 2**-23),
         ("rsqrt.approx.f32", lambda x: 1 / np.sqrt(x), 1, 4, 2**-22.9),
         ("sqrt.approx.f32", np.sqrt, 1, 4, 2**-23),
@@ -283,7 +283,10 @@ def test_halves_of_functions() -> None:
     assert run("ex2.approx.f16", "f16", [0x8001, 0x8002, 0x4C00, 0xCE00]) == [0x3C00, 0x3BFF, 0x7C00, 0x0001]
     assert run("ex2.approx.ftz.bf16", "bf16", [0xC2FC, 0xC300, 0x4300]) == [0x0080, 0, 0x7F80]
     assert run("ex2.approx.ftz.bf16", "bf16", [0xB34D, 0xBB37, 0xBFE4]) == [0x3F80, 0x3F7F, 0x3E94]
+    assert run("ex2.approx.ftz.bf16", "bf16", [0xB381, 0xB3FF, 0xB400]) == [0x3F80, 0x3F80, 0x3F7F]
     assert run("tanh.approx.bf16", "bf16", [0x3B7E, 0x3FC0, 0x4100]) == [0x3B7E, 0x3F67, 0x3F80]
+    assert run("tanh.approx.bf16", "bf16", [0x3B80, 0xBB80, 0x3B81]) == [0x3B80, 0xBB80, 0x3B80]
+    assert run("tanh.approx.f16", "f16", [0x1C07, 0x9C01, 0x1C08]) == [0x1C07, 0x9C01, 0x1C07]
 
 
 def test_flushed_halves() -> None:

@@ -238,9 +238,7 @@ def test_a_deadlock_says_of_each_warp_what_it_waits_for() -> None:
     notes = [note.split(" waits at ")[0] + note.split(" for ")[1] for note in caught.value.notes]
     assert notes == [
         f"block (0, 0, 0), warp {warp}barrier {warp + 1} of block (0, 0, 0): 1 of 2 warps have arrived"
-        for warp in (0, 1)
-    ] + [
-        f"block (1, 0, 0), warp {warp}barrier {warp + 1} of block (1, 0, 0): 1 of 2 warps have arrived"
+        "; the same in 1 more block"
         for warp in (0, 1)
     ]
 

@@ -69,6 +69,32 @@ def test_negative_coordinates_are_outside() -> None:
     np.testing.assert_array_equal(b, expected)
 
 
+@pytest.mark.parametrize(("what", "op"), [("", ""), ("reduce.", ".add")])
+def test_only_loads_begin_before_the_tensor(what: str, op: str) -> None:
+    a, b = numbered((32, 16), np.float32), aligned((32, 16), np.float32)
+    body = START + STORE.format(what=what, rank=2, op=op, at="0, -2")
+    with pytest.raises(EmulatorError, match=r"stores a box that begins at \[0, -2\]"):
+        run(body, a, b, maps=[map_of(each, (16, 8)) for each in (a, b)])
+
+
+def test_stores_take_whole_chunks() -> None:
+    """Rows of 15 elements, 16 apart: the one between two rows is written too."""
+    a, b = numbered((8, 16), np.uint32), aligned((8, 16), np.uint32)
+    maps = [map_of(a, (16, 4)), replace(map_of(b, (16, 4)), sizes=(15, 8))]
+    body = START + LOAD.format(bytes=256, rank=2, at="0, 2") + STORE.format(what="", rank=2, op="", at="0, 2")
+    run(body, a, b, maps=maps)
+    np.testing.assert_array_equal(b[2:6], a[2:6])
+    assert not b[:2].any() and not b[6:].any()
+
+
+def test_rows_that_overlap_are_all_added() -> None:
+    a, b = numbered((4, 16), np.uint32), aligned((4, 16), np.uint32)
+    maps = [map_of(a, (4, 2)), replace(map_of(b, (4, 2)), sizes=(4, 2), strides=(0,))]
+    body = START + LOAD.format(bytes=32, rank=2, at="4, 1")
+    run(body + STORE.format(what="reduce.", rank=2, op=".add", at="0, 0"), a, b, maps=maps)
+    np.testing.assert_array_equal(b[0, :4], a[1, 4:8] + a[2, 4:8])
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3, 4, 5])
 def test_every_rank_has_its_coordinates(rank: int) -> None:
     shape = (2, 3, 4, 5, 16)[5 - rank :]

@@ -62,3 +62,37 @@ def test_wgmma(name: str) -> None:
     constants = ", 1, 1, 0, 0" if a in ("f16", "bf16") else ", 1, 1"
     assert warps.do(text(f"sync.aligned.{form}", 8, d, rest=f", %p{constants}")) == [None]
     np.testing.assert_array_equal(get_accumulators(warps, 8, d)[0], decoded(held["d"], d))
+
+
+NEGATIVE_ZEROS = {"f16.f16.f16.f16": (4, 0x80008000, 0x80008000), "f32.f16.f16.f32": (8, 0x80000000, 0)}
+
+
+@pytest.mark.parametrize("types", NEGATIVE_ZEROS)
+def test_zeros_of_a_batch(types: str) -> None:
+    """Products and C are all -0; so is an `f16`."""
+    count, c, d = NEGATIVE_ZEROS[types]
+    names = {
+        key: [f"%{key}{each}" for each in range(number)]
+        for key, number in zip("dabc", (count, 2, 2, count), strict=True)
+    }
+    values = {"a": 0x80008000, "b": 0, "c": c}
+    inputs = {name: np.full((1, 32), values[key], np.uint32) for key in "abc" for name in names[key]}
+    operands = ", ".join("{" + ", ".join(names[key]) + "}" for key in "dabc")
+    text = f"mma.sync.aligned.m8n8k4.row.col.{types} {operands};"
+    found = run_instruction(text, inputs, dict.fromkeys(names["d"], "b32"))
+    for name in names["d"]:
+        assert (found[name] == d).all()
+
+
+@pytest.mark.parametrize(("a", "c"), [(0x80008000, 0x80008000), (0x80018001, 0x80008000)])
+def test_a_zero_of_a_matrix_unit_has_no_sign(a: int, c: int) -> None:
+    """Of -0, and of sums too small for `f16`."""
+    values = {"%a": a, "%b": 0x00010001, "%c": c}
+    inputs = {
+        f"{key}{each}": np.full((1, 32), values[key], np.uint32)
+        for key, number in (("%a", 4), ("%b", 2), ("%c", 2))
+        for each in range(number)
+    }
+    text = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%d0, %d1}, {%a0, %a1, %a2, %a3}, {%b0, %b1}, {%c0, %c1};"
+    found = run_instruction(text, inputs, {"%d0": "b32", "%d1": "b32"})
+    assert not found["%d0"].any() and not found["%d1"].any()
