@@ -50,6 +50,14 @@ class CompileOptions:
     locations: bool | None = None
     """Trace with the user's source lines, which takes up to twice as long and changes no code. `None`: when something
     kept of the run can show them, or a pass has failed without."""
+    line_info: bool = False
+    """Keep source lines in the code, as `wheel.preserve_line_info` does; asking for either is asking for both."""
+
+    def __post_init__(self) -> None:
+        if self.line_info and not self.wheel.preserve_line_info:
+            object.__setattr__(self, "wheel", replace(self.wheel, preserve_line_info=True))
+        elif self.wheel.preserve_line_info:
+            object.__setattr__(self, "line_info", True)
 
     @property
     def wants_locations(self) -> bool:
@@ -89,7 +97,7 @@ class CompileOptions:
 
 def with_line_info(options: CompileOptions) -> CompileOptions:
     """The same, with the user's lines kept in the PTX: what the emulator says of a kernel then names them."""
-    return replace(options, wheel=replace(options.wheel, preserve_line_info=True))
+    return replace(options, line_info=True)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from cutecc.arguments.specs import PointerSpec
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.host import EmulatorHost, LaunchSummary, Progress
-from cutecc.emulator.names import NEWEST, OLDEST, OPTION_NAMES, models
+from cutecc.emulator.names import LINE_INFO_HINT, NEWEST, OLDEST, OPTION_NAMES, models
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error
-from cutecc.errors import LaunchError, UsageError
+from cutecc.errors import EmulatorError, LaunchError, UsageError
 from cutecc.record.compilation import Compilation
 from cutecc.runtime.binding import Binder, Bound
 from cutecc.runtime.host import tensor_shapes
@@ -25,6 +26,8 @@ from cutecc.runtime.program.verification import verify
 if TYPE_CHECKING:
     from cutecc.emulator.counters.counters import Counters
     from cutecc.emulator.memory.allocations import Allocation
+
+_LINE = re.compile(r"^\s*\.loc\s", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Emulation:
     """What the kernel and the host function printed."""
     launches: list[LaunchSummary] = field(default_factory=list[LaunchSummary])
     seconds: float = 0.0
+    has_lines: bool = True
+    """Whether the code says which lines of Python it belongs to."""
 
     @property
     def ok(self) -> bool:
@@ -69,7 +74,10 @@ class Emulation:
     def raise_findings(self) -> None:
         """Raise `SanitizerError` when something was found."""
         if self.findings:
-            raise sanitizer_error(self.kernel, self.findings)
+            error = sanitizer_error(self.kernel, self.findings)
+            if not self.has_lines:
+                error.hints.append(LINE_INFO_HINT)
+            raise error
 
 
 class Emulator:
@@ -97,6 +105,7 @@ class Emulator:
         self.binder = binder
         self._program = program
         self._ptx = ptx.rstrip(b"\0").decode()
+        self._has_lines = bool(_LINE.search(self._ptx))
         self._lock = threading.Lock()
         self._evaluator: Evaluator | None = None
 
@@ -126,6 +135,10 @@ class Emulator:
             self._evaluate(bound, host)
         except StatusError as error:
             raise host.explained(error) from None
+        except EmulatorError as error:
+            if not self._has_lines:
+                error.hints.append(LINE_INFO_HINT)
+            raise
         return Emulation(
             self.compilation.name,
             self.compilation.target,
@@ -135,6 +148,7 @@ class Emulator:
             "".join(host.printed),
             host.launches,
             time.monotonic() - start,
+            self._has_lines,
         )
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: EmulatorOptions) -> None:

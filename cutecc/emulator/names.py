@@ -1,4 +1,4 @@
-"""What a call on the emulator is written with, and which targets it models. Of no weight: `cutecc.jit` reads it."""
+"""What a call on the emulator is written with, which targets it models, and how code gets its lines. Of no weight."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ OPTION_NAMES = ("check", "schedule", "seed", "blocks", "counters", "processes")
 """Keyword arguments of a call on the CPU that are the emulator's."""
 EMULATED_TARGET = "sm_90a"
 """What is compiled for the emulator when nothing else says."""
+LINE_INFO_HINT = (
+    "compile it with line info to see the lines of Python: "
+    "options=cutecc.CompileOptions(line_info=True), or --line-info in a shell"
+)
+"""For code that does not say its lines."""
 OLDEST, NEWEST = Target(8, 0), Target.parse(EMULATED_TARGET)
 """The targets that the emulator models, and all between them."""
 

@@ -79,6 +79,7 @@ class Checker(Watch):
         self._local = LocalMemory(program.local_bytes) if "initialisation" in which else None
         self._results = [sorted(use.writes) for use in uses_of(program)]
         self.undefined: Undefined | None = None
+        self._deciding: dict[int, list[int]] = {}
         if self._local is not None:
             unwritten, maybe = undefined_registers(program)
             forget = self._local.forget

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from cutecc.emulator.counters.counters import Counters, LineCounts
 from cutecc.emulator.counters.counts import Counts
+from cutecc.emulator.names import LINE_INFO_HINT
 from cutecc.errors import SourceLocation
 
 _WIDE = 120
@@ -35,6 +36,8 @@ def counter_tables(counters: Counters, *, width: int, lines: int | None = 20) ->
         # Not the table's own title: rich would break a long name.
         parts.append(Text(kernel, style="bold", no_wrap=True, overflow="ellipsis"))
         parts += [_summary(counters, kernel), line_table(counters, kernel, width=width, lines=lines)]
+    if counters.kernels and all(each.location is None for each in counters.instructions):
+        parts.append(Text(LINE_INFO_HINT))
     return Group(*parts)
 
 

@@ -49,6 +49,7 @@ def run(
     check: frozenset[str] = frozenset(),
     schedule: Any = "round-robin",
     seed: int = 0,
+    counters: bool = False,
 ) -> BlocksRun:
     """Run a kernel whose parameters `a0`, `a1`, … are the addresses of the arrays."""
     parameters = ", ".join(f".param .u64 a{number}" for number in range(len(arrays)))
@@ -58,7 +59,7 @@ def run(
     allocations = [tensor_allocation(layout, f"a{number}") for number, layout in enumerate(layouts) if layout]
     launch = LaunchOf(addresses, grid, block, shared, attributes or {})
     blocks = range(grid[0] * grid[1] * grid[2])
-    options = EmulatorOptions(check=check, schedule=schedule, seed=seed)
+    options = EmulatorOptions(check=check, schedule=schedule, seed=seed, counters=counters)
     return run_blocks(load_program(text, "kernel"), launch, allocations, blocks, options)
 
 
