@@ -8,12 +8,19 @@ compares what they write.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
 if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
+    from cutecc.emulator.options import Checks
+    from cutecc.kernel import Kernel
+
+_Value = TypeVar("_Value")
 
 _CHOICES = ("cpu", "cuda", "both")
 
@@ -31,10 +38,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--cutecc-check",
         metavar="NAMES",
         default="all",
+        type=_checks,
         help="what the emulator looks for, comma-separated, or none; all by default",
     )
     group.addoption(
-        "--cutecc-schedule", metavar="NAME", default=None, help="the emulator's order of warps, as of cutecc sanitize"
+        "--cutecc-schedule",
+        metavar="NAME",
+        default=None,
+        type=_schedule,
+        help="the emulator's order of warps, as of cutecc sanitize",
     )
     group.addoption("--cutecc-seed", type=int, default=0, help="of the emulator's schedule")
 
@@ -46,14 +58,14 @@ def cutecc_device(request: pytest.FixtureRequest) -> CuteccDevice:
     def option(name: str) -> Any:
         return request.config.getoption(name)
 
-    where, check = option("--cutecc-device"), option("--cutecc-check")
+    where = option("--cutecc-device")
     on_gpu = where != "cpu" and _has_gpu()
     if where == "cuda" and not on_gpu:
-        pytest.skip("--cutecc-device=cuda, and there is no GPU")
+        pytest.fail("--cutecc-device=cuda, and this machine has no GPU, or no driver for it", pytrace=False)
     return CuteccDevice(
         on_cpu=where != "cuda",
         on_gpu=on_gpu,
-        check=None if check == "none" else check,
+        check=option("--cutecc-check"),
         schedule=option("--cutecc-schedule"),
         seed=int(option("--cutecc-seed")),
     )
@@ -63,7 +75,7 @@ class CuteccDevice:
     """Runs kernels where the test is to run them."""
 
     def __init__(
-        self, *, on_cpu: bool, on_gpu: bool, check: str | None, schedule: str | None = None, seed: int = 0
+        self, *, on_cpu: bool, on_gpu: bool, check: Checks, schedule: str | None = None, seed: int = 0
     ) -> None:
         self.on_cpu = on_cpu
         """Whether kernels run on the emulator."""
@@ -83,7 +95,8 @@ class CuteccDevice:
         The results are the arguments of the call, by position or name, arrays with what the emulator wrote (or the GPU,
         where only that runs). Where both run, every array is compared: an element is the same when the difference is at
         most `tolerance` times its size plus that of the array, by default what `cutecc run` takes for the type. Fails
-        the test for a difference, and for what the checks find. `check` takes the place of `--cutecc-check`.
+        the test for a difference, for what the checks find, and for a fault. `check` takes the place of
+        `--cutecc-check`.
         """
         from cutecc.trial.copies import copied
 
@@ -99,32 +112,70 @@ class CuteccDevice:
             pytest.fail("the emulator and the GPU differ:\n" + "\n".join(problems), pytrace=False)
         ran = cpu or gpu
         assert ran is not None
-        return Results(ran.args, ran.kwargs)
+        names = zip(_names(kernel, args, kwargs), ran.args, strict=False)
+        return Results(ran.args, {**dict(names), **ran.kwargs})
 
     def _emulate(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any], given: dict[str, Any]) -> None:
         from cutecc.emulator.options import EmulatorOptions
-        from cutecc.errors import SanitizerError
+        from cutecc.errors import LaunchError
 
-        emulation: Emulation = kernel.emulate(*args, **kwargs, emulator=EmulatorOptions.of(**given))
-        self.emulation = emulation
+        self.emulation = None
+        options = EmulatorOptions.of(**given)
         try:
-            emulation.raise_findings()
-        except SanitizerError as error:
-            pytest.fail(str(error), pytrace=False)
+            self.emulation = cast("Emulation", kernel.emulate(*args, **kwargs, emulator=options))
+            self.emulation.raise_findings()
+        except LaunchError as error:  # faults and findings, told once: frames of ours say nothing to the test's author
+            failure = str(error)
+        else:
+            return
+        pytest.fail(failure, pytrace=False)
 
 
 class Results(tuple[Any, ...]):
-    """The arguments of a call after it: those in place by position, those by keyword by their name."""
+    """The arguments of a call after it: by their names, and those that were passed by position by that too."""
 
     by_name: dict[str, Any]
 
-    def __new__(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Results:
+    def __new__(cls, args: tuple[Any, ...], by_name: dict[str, Any]) -> Results:
         made = super().__new__(cls, args)
-        made.by_name = kwargs
+        made.by_name = by_name
         return made
 
     def __getitem__(self, key: Any) -> Any:
         return self.by_name[key] if isinstance(key, str) else super().__getitem__(key)
+
+
+def _names(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """The names of the parameters that `args` are for."""
+    from cutecc.jit_function import JitFunction
+    from cutecc.kernel import KernelSet
+
+    if isinstance(kernel, JitFunction):
+        return [*inspect.signature(kernel.__wrapped__).parameters]
+    one: Kernel = kernel.modelled if isinstance(kernel, KernelSet) else kernel
+    return one.launcher.binder.positional_names(args, kwargs)
+
+
+def _checks(text: str) -> frozenset[str]:
+    from cutecc.emulator.options import read_checks
+
+    return _read(read_checks, None if text == "none" else text)
+
+
+def _schedule(text: str) -> str:
+    from cutecc.emulator.options import read_schedule
+
+    return _read(read_schedule, text)
+
+
+def _read(reader: Callable[[Any], _Value], text: str | None) -> _Value:
+    """A value of the command line. Raises what argparse shows."""
+    from cutecc.errors import UsageError
+
+    try:
+        return reader(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError("; ".join([error.message, *error.hints])) from None
 
 
 def _has_gpu() -> bool:

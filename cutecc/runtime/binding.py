@@ -122,6 +122,10 @@ class Binder:
         """Whether a call can pass an argument by this name."""
         return self._form.has_parameter(name)
 
+    def positional_names(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+        """The parameters that the positional arguments of a call are for. The call has to be one that `bind` takes."""
+        return self._form.names(args, kwargs)[0]
+
     def reader(self, args: Sequence[Any], kwargs: Mapping[str, Any] = {}) -> Reader | None:
         """A fast reader of further calls like this one, as `cutecc.runtime.reading` generates it.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,8 +22,9 @@ from cutecc.arguments.specs import (
 )
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.record import Signature
+from cutecc.trial.capacity import check_fits
 from cutecc.trial.sizes import values_of, with_sizes
-from cutecc.trial.tensors import Tensor
+from cutecc.trial.tensors import Tensor, image_bytes
 
 Argument: TypeAlias = "Tensor | int | float | bool | tuple[Argument, ...] | None"
 
@@ -94,9 +95,14 @@ def make_arguments(
     """Arguments for parameters with these specs, all tensors poisoned: `Arguments.randomize` fills the inputs.
 
     `outputs` names parameters, or tensors in tuples as `pair[0]`; `sizes` wins over the specs' values. Raises
-    `UsageError` for a size or number without a value, an output that is none, or outputs that overlap themselves.
+    `UsageError` for a size or number without a value, an output that is none, outputs that overlap themselves, or more
+    than memory holds.
     """
     complete = with_sizes(specs, sizes or {})
+    images = [image_bytes(spec) for spec in _memory_specs(complete.values())]
+    if len(images) > 1:  # a single one is checked by name
+        # What is read back from the device comes beside what was sent.
+        check_fits(2 * sum(images), "the arguments and a copy of each have")
     by_name = {
         name: _make(name, spec, exact_alignment)
         for name, spec in complete.items()
@@ -136,6 +142,14 @@ def _make(name: str, spec: Spec, exact_alignment: bool) -> Argument:
             return None
         case _:
             raise UsageError(f"argument '{name}' is a {spec} inside a tuple; it cannot be made here")
+
+
+def _memory_specs(specs: Iterable[Spec]) -> Iterator[TensorSpec | PointerSpec]:
+    for spec in specs:
+        if isinstance(spec, TensorSpec | PointerSpec):
+            yield spec
+        elif isinstance(spec, TupleSpec):
+            yield from _memory_specs(spec.items)
 
 
 def _tensors(argument: Argument) -> Iterator[Tensor]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cutecc.trial.arguments import Arguments
+from cutecc.trial.capacity import check_fits
 from cutecc.trial.comparison import Comparison, compare
 from cutecc.trial.tensors import Tensor
 
@@ -155,8 +156,11 @@ class DeviceArguments:
     """One copy of the arguments on a device."""
 
     def __init__(self, arguments: Arguments, memory: Memory) -> None:
+        """Raises `UsageError` when this machine's memory is to hold them, and is too small."""
         self._arguments = arguments
         self._memory = memory
+        if memory.kind == "cpu":
+            check_fits(2 * arguments.bytes, "the emulator's copies of the arguments, and what is read back, have")
         self._addresses = {id(tensor): memory.allocate(tensor.bytes) for tensor in arguments.tensors}
         self.by_name: dict[str, Any] = arguments.mapped(self._array)
         """What a kernel is called with."""

@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from cutecc.arguments.specs import Dynamic, PointerSpec, TensorSpec
 from cutecc.errors import UsageError
+from cutecc.trial.capacity import check_fits
 from cutecc.trial.elements import Array, Elements, elements_of
 
 _GUARD = 512
@@ -34,6 +35,8 @@ class Placement:
     @property
     def overlaps(self) -> bool:
         """Whether two coordinates may have one element."""
+        if 0 in self.shape:
+            return False
         reach = 0
         for step, length in sorted(zip(self.stride, self.shape, strict=True)):
             if length > 1 and step <= reach:
@@ -56,6 +59,14 @@ def place(spec: TensorSpec | PointerSpec) -> Placement:
         stride[mode] = step
         step *= shape[mode]
     return Placement(shape, tuple(stride))
+
+
+def image_bytes(spec: TensorSpec | PointerSpec) -> int:
+    """Bytes that a tensor of this spec takes in this machine's memory, guards included, to within an alignment.
+
+    Elements that share a byte have one each here.
+    """
+    return place(spec).span * elements_of(spec.dtype).code.itemsize + 2 * _GUARD
 
 
 def _number(mode: Any) -> int:
@@ -86,6 +97,7 @@ class Tensor:
         self._first = self.offset * per_byte
         span = -(-self.placement.span // per_byte) * per_byte
         total = self._first + span * size + _GUARD * per_byte
+        check_fits(total, f"argument '{name}' has")
         try:
             self._image = np.full(total, self.elements.poison, "u1")
         except (MemoryError, ValueError):  # numpy's words for more than memory holds, and for more than it can address

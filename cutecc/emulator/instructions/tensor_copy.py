@@ -147,7 +147,8 @@ def store(operation: Operation) -> Step:
     """From shared to global memory, copied or reduced into what is there; what is outside is dropped.
 
     To an H200 a store that begins before the tensor, in any mode, is an illegal instruction. It takes whole chunks of
-    16 bytes, so what is behind the end of a row in the row's last chunk is written too.
+    16 bytes, so what is behind the end of a row in the row's last chunk is written, or reduced into, too. Where that is
+    behind the memory that the kernel was given, checks report it; without them it is left out.
     """
     target, source, *_ = operation.operands
     read_source = operation.address(source)
@@ -174,10 +175,16 @@ def store(operation: Operation) -> Step:
                 continue
             place = shared_place(issuer, int(index[at]), int(sources[at]), box.place.extent, _SHARED_ALIGNMENT)
             if place is not None:
-                box = box.in_chunks() if name is None else box
-                _store(issuer, box, place, reduce_of(box.tensor.data_type))
+                _store(issuer, _in_chunks(issuer, box), place, reduce_of(box.tensor.data_type))
 
     return step
+
+
+def _in_chunks(issuer: Issuer, box: Box) -> Box:
+    """The box as hardware stores it."""
+    whole, machine = box.in_chunks(), issuer.machine
+    fits = box.is_outside or machine.memory.global_view(whole.address, whole.extent) is not None
+    return whole if fits or machine.collect is not None else box
 
 
 def _reduction(operation: Operation, name: str, element: ElementType) -> Reduce:

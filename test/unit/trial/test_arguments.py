@@ -13,7 +13,8 @@ from cutecc.arguments.specs import parse_spec
 from cutecc.errors import UsageError
 from cutecc.runtime.workspace import Workspace
 from cutecc.trial.arguments import Arguments, make_arguments
-from cutecc.trial.on_device import DeviceArguments, DeviceArray
+from cutecc.trial.capacity import available_bytes
+from cutecc.trial.on_device import DeviceArguments, DeviceArray, HostMemory
 
 
 def arguments(outputs: tuple[str, ...] = (), exact_alignment: bool = True, /, **texts: str) -> Arguments:
@@ -168,3 +169,36 @@ def test_outputs_in_a_tuple() -> None:
 def test_more_than_memory_holds(size: int) -> None:
     with pytest.raises(UsageError, match=r"argument 'a' has [\d,]+ bytes, which this machine cannot hold"):
         make_arguments({"a": parse_spec("f32[?M]")}, [], sizes={"M": size})
+
+
+def test_empty_tensors_overlap_nothing() -> None:
+    for text in ("f32[45, ?M]", "f32[?M, 45]", "f32[4, ?M]:(0, 1)"):
+        made = make_arguments({"y": parse_spec(text)}, ["y"], sizes={"M": 0})
+        made.randomize(0)
+        assert made.values()["y"].size == 0
+
+
+def test_arguments_that_memory_does_not_hold_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cutecc.trial.capacity.available_bytes", lambda: 1_000_000)
+    fitting = "f32[100000]"
+    arguments((), x=fitting)
+    for texts in ({"x": fitting, "y": fitting}, {"pair": f"({fitting}, {fitting})"}):
+        with pytest.raises(UsageError) as caught:
+            arguments((), **texts)
+        assert "the arguments and a copy of each have 1,604,096 bytes" in caught.value.message
+        assert "this machine cannot hold: it has 1,000,000 left" in caught.value.message
+        assert caught.value.hints == ["give smaller sizes"]
+    with pytest.raises(UsageError, match="argument 'x' has 4,0.* bytes, which this machine cannot hold"):
+        arguments((), x="f32[1000000]")
+
+
+def test_the_copies_of_the_emulator_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = arguments((), x="f32[100000]")
+    monkeypatch.setattr("cutecc.trial.capacity.available_bytes", lambda: 500_000)
+    with pytest.raises(UsageError, match=r"the emulator's copies .* have 80\d,\d{3} bytes"):
+        DeviceArguments(made, HostMemory())
+
+
+def test_memory_that_is_left() -> None:
+    left = available_bytes()
+    assert left is None or left > 1 << 20

@@ -87,6 +87,26 @@ def test_stores_take_whole_chunks() -> None:
     assert not b[:2].any() and not b[6:].any()
 
 
+def test_reductions_take_whole_chunks() -> None:
+    a, b = numbered((8, 16), np.uint32), aligned((8, 16), np.uint32)
+    maps = [map_of(a, (16, 4)), replace(map_of(b, (16, 4)), sizes=(15, 8))]
+    body = START + LOAD.format(bytes=256, rank=2, at="0, 2")
+    run(body + STORE.format(what="reduce.", rank=2, op=".add", at="0, 2"), a, b, maps=maps)
+    np.testing.assert_array_equal(b[2:6], a[2:6])
+
+
+def test_a_last_chunk_that_ends_behind_the_memory_is_found_by_checks() -> None:
+    """Five elements, and no memory behind them: hardware writes eight."""
+    a, memory = numbered((16,), np.uint32), aligned((8,), np.uint32)
+    b = memory[:5]
+    maps = [map_of(a, (16,)), map_of(b, (16,))]
+    body = START + LOAD.format(bytes=64, rank=1, at="0") + STORE.format(what="", rank=1, op="", at="0")
+    run(body, a, b, maps=maps)
+    np.testing.assert_array_equal(memory, [*a[:5], 0, 0, 0])
+    found = run(body, a, b, maps=maps, check=frozenset({"bounds"}))
+    assert "out-of-bounds" in {finding.kind for finding in found.findings}
+
+
 def test_rows_that_overlap_are_all_added() -> None:
     a, b = numbered((4, 16), np.uint32), aligned((4, 16), np.uint32)
     maps = [map_of(a, (4, 2)), replace(map_of(b, (4, 2)), sizes=(4, 2), strides=(0,))]

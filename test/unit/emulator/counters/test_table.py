@@ -55,6 +55,13 @@ def test_lines_hottest_first_within_the_width(tmp_path: Path, width: int) -> Non
     assert any("30 requests, 960 wavefronts, 930 of them bank conflicts" in line for line in text)
 
 
+def test_a_kernel_without_lines_says_how_to_get_them(tmp_path: Path) -> None:
+    counts = Counters.of([InstructionCounts("k", 0, "add.s32", "add.s32 a;", 1, None, "integer", Counts(warps=1))])
+    hint = "compile it with line info to see the lines of Python"
+    assert hint in " ".join(shown(counts, 80))
+    assert hint not in " ".join(shown(counters_of(tmp_path / "kernel.py"), 80))
+
+
 def test_columns_that_say_nothing_are_left_out() -> None:
     counts = Counts(warps=10, threads=320)
     text = shown(Counters.of([InstructionCounts("k", 0, "add.s32", "add.s32 a;", 1, None, "integer", counts)]), 80)

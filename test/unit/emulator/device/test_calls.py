@@ -119,6 +119,27 @@ def test_with_checks_a_fault_is_a_finding() -> None:
     assert kernel.emulate(numbers(), 1.0, check=["bounds"]).findings[0].address == finding.address
 
 
+def test_code_without_lines_says_once_how_to_get_them() -> None:
+    bare = ptx(PAST_THE_END).replace(".loc 1 7 4", "")
+    kernel = Kernel(compilation(text=bare))
+    with pytest.raises(EmulatorError) as fault:
+        kernel(numbers(), 1.0, device="cpu")
+    with pytest.raises(SanitizerError) as found:
+        kernel(numbers(), 1.0, device="cpu", check=True)
+    assert len(found.value.findings) == 2
+    for error in (fault, found):
+        assert str(error.value).count("hint: compile it with line info") == 1
+        assert "cutecc.CompileOptions(line_info=True)" in str(error.value)
+        assert "--line-info" in str(error.value)
+    with_lines = Kernel(compilation(PAST_THE_END))
+    with pytest.raises(EmulatorError) as caught:
+        with_lines(numbers(), 1.0, device="cpu")
+    assert "line info" not in str(caught.value)
+    with pytest.raises(SanitizerError) as caught:
+        with_lines(numbers(), 1.0, device="cpu", check=True)
+    assert "line info" not in str(caught.value)
+
+
 def test_an_emulation_says_what_ran() -> None:
     x = numbers(320)
     found = Kernel(compilation()).emulate(x, 2.0, blocks="0:3", counters=True, schedule="adversarial", seed=9)

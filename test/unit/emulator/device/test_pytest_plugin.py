@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from emulated_kernels import PAST_THE_END, compilation
 
-from cutecc.kernel import Kernel
+from cutecc.kernel import Kernel, KernelSet
 from cutecc.pytest_plugin import CuteccDevice
 from cutecc.trial.copies import CallCopies, copied
 
@@ -42,18 +42,23 @@ def test_tests_of_a_user(run: Callable[..., pytest.RunResult]) -> None:
 def test_results_by_position_and_name(cutecc_device):
     assert (cutecc_device.run(scale, x, 2.0)[0] == 2 * x).all()
     assert (cutecc_device.run(scale, x=x, factor=3.0)["x"] == 3 * x).all()
+    results = cutecc_device.run(scale, x, factor=2.0)
+    assert results["x"] is results[0] and results["factor"] == 2.0
     assert x[1] == 1
     assert cutecc_device.emulation.options.check
 
 def test_what_the_emulator_finds_fails(cutecc_device):
     cutecc_device.run(wrong, x, 2.0)
 
-def test_a_fault_without_checks_is_an_error(cutecc_device):
+def test_a_fault_without_checks_fails(cutecc_device):
     cutecc_device.run(wrong, x, 2.0, check=False)
 """
     )
     done.assert_outcomes(passed=1, failed=2)
-    done.stdout.fnmatch_lines(["*the emulator found 2 problems in scale*", "*out-of-bounds*", "*EmulatorError*"])
+    done.stdout.fnmatch_lines(["*the emulator found 2 problems in scale*", "*out-of-bounds*", "*outside of all memory*"])
+    said = done.stdout.str()
+    assert said.count("the emulator found 2 problems in scale (") == 1
+    assert "During handling" not in said and "cutecc/" not in said.partition("FAILURES")[2]
 
 
 def test_options(run: Callable[..., pytest.RunResult]) -> None:
@@ -66,9 +71,31 @@ def test_it(cutecc_device):
 """
     options = ("--cutecc-device=cpu", "--cutecc-check=none", "--cutecc-schedule=random", "--cutecc-seed=5")
     run(text, *options).assert_outcomes(passed=1)
-    skipped = run(text, "--cutecc-device=cuda", "-rs")
-    skipped.assert_outcomes(skipped=1)
-    skipped.stdout.fnmatch_lines(["*there is no GPU*"])
+    failed = run(text, "--cutecc-device=cuda")
+    failed.assert_outcomes(errors=1)
+    failed.stdout.fnmatch_lines(["*--cutecc-device=cuda, and this machine has no GPU*"])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--cutecc-schedule=foo", "no schedule is called 'foo'; schedules: round-robin"),
+        ("--cutecc-check=rases", "rases"),
+    ],
+)
+def test_options_that_are_none_are_refused_at_once(
+    run: Callable[..., pytest.RunResult], option: str, message: str
+) -> None:
+    done = run("def test_nothing():\n    pass\n", option)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in done.stderr.str()
+
+
+def test_results_of_a_set_of_kernels_by_name() -> None:
+    x = np.arange(64, dtype="f4")
+    device = CuteccDevice(on_cpu=True, on_gpu=False, check=None)
+    kernels = KernelSet({target: Kernel(compilation(target=target)) for target in ("sm_80", "sm_90a")})
+    np.testing.assert_array_equal(device.run(kernels, x, 2.0)["x"], 2 * x)
 
 
 def test_the_emulator_and_a_gpu_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
