@@ -18,7 +18,6 @@ import pytest
 if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import Checks
-    from cutecc.kernel import Kernel
 
 _Value = TypeVar("_Value")
 
@@ -147,12 +146,9 @@ class Results(tuple[Any, ...]):
 
 def _names(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     """The names of the parameters that `args` are for."""
-    from cutecc.jit_function import JitFunction
-    from cutecc.kernel import KernelSet
-
-    if isinstance(kernel, JitFunction):
-        return [*inspect.signature(kernel.__wrapped__).parameters]
-    one: Kernel = kernel.modelled if isinstance(kernel, KernelSet) else kernel
+    if (function := getattr(kernel, "__cutecc_wrapped__", None)) is not None:  # of @cutecc.jit
+        return [*inspect.signature(function).parameters]
+    one = getattr(kernel, "modelled", kernel)  # of a set
     return one.launcher.binder.positional_names(args, kwargs)
 
 

@@ -26,8 +26,8 @@ Metrics = dict[str, int]
 PREDICATES = "the assembler makes predicates of short branches: warps that would jump issue the instruction for nobody"
 UNROLLED = "the assembler unrolls a loop: threads of a warp whose numbers of turns differ part, one request becomes two"
 COPIES = (
-    "hardware counts the sectors and wavefronts of `cp.async` in another way, which is not known here; the assembler"
-    " puts loads of nothing in front of them"
+    "the hardware moves the data of `cp.async` in another way than the emulator counts, and we do not know the rule;"
+    " the assembler also puts instructions that load nothing in front of these copies"
 )
 EXPANDED = "the assembler makes several instructions of a division or reciprocal"
 CONSTANTS = "the assembler loads constants through the tensor pipe (`HFMA2.MMA`)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 
 from cutecc.errors import NoGpuError, UsageError
@@ -18,8 +19,10 @@ def open_device(name: str) -> Workspace:
     if match is None:
         if name == "cpu":
             raise UsageError("the CPU emulator has no times to measure", hints=["cutecc run --device cpu --counters"])
+        close = difflib.get_close_matches(name.lower(), ("cpu", "cuda", "cuda:0"), n=1)
+        meant = f"; did you mean {close[0]}?" if close else ""
         raise UsageError(
-            f"no device is called '{name}'", hints=["devices: cpu, which is the emulator, cuda:0, cuda:1, …"]
+            f"no device is called '{name}'{meant}", hints=["devices: cpu, which is the emulator, cuda:0, cuda:1, …"]
         )
     return Workspace(int(match[1] or 0))
 

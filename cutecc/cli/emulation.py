@@ -82,8 +82,12 @@ def emulate(
 
 
 def _as_given(finding: Finding, path: str) -> Finding:
+    from cutecc.frontend.files import as_given
+
     other = finding.other and _place_as_given(finding.other, path)
-    return replace(finding, place=_place_as_given(finding.place, path), other=other)
+    # A deadlock's further lines say where each warp waits.
+    message = as_given(finding.message, path)
+    return replace(finding, message=message, place=_place_as_given(finding.place, path), other=other)
 
 
 def _place_as_given(place: Place, path: str) -> Place:

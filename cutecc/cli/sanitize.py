@@ -187,6 +187,10 @@ def _show(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found], *, qu
         click.echo(click.style(head, fg="red", bold=True), color=colour)
         click.echo("\n".join(rest))
         click.echo(f"  reproduce: {each.command}")
+    if found and not all(run.emulation.has_lines for run in runs):
+        from cutecc.emulator.names import LINE_INFO_HINT
+
+        click.echo(f"\nhint: {LINE_INFO_HINT}")
     if not quiet:
         count = len(found)
         click.echo(f"\n{count} problem{'' if count == 1 else 's'} found" if count else "nothing found")
@@ -223,7 +227,7 @@ def reproduce(finding: Finding, sizes: dict[str, int] | None = None, command: Se
             skip = False
         elif word in changed:
             skip = True
-        elif word.partition("=")[0] not in changed and word not in ("--json", "-q", "--quiet"):
+        elif word.partition("=")[0] not in changed and word not in ("--json", "-q", "--quiet", "--debug"):
             kept.append(word)
     if sizes:
         kept += ["--size", ",".join(f"{name}={value}" for name, value in sizes.items())]

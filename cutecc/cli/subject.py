@@ -22,6 +22,7 @@ from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.traced import TracedModule
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.record import Workload
+from cutecc.record.folder import MANIFEST
 from cutecc.request import CompileOptions, CompileRequest, with_line_info
 from cutecc.runtime.device import runs_on
 from cutecc.target import Target
@@ -76,6 +77,11 @@ def check_input(text: str) -> None:
     path, _ = split_path(text)
     if not Path(path).exists():
         raise UsageError(f"there is no file {path}")
+    if Path(path).is_dir() and not (Path(path) / MANIFEST).is_file():
+        raise UsageError(
+            f"{path} is a folder without a record: it has no {MANIFEST}",
+            hints=["name a Python file, a bundle, or the folder that cutecc compile wrote"],
+        )
 
 
 def load_subject(
@@ -109,7 +115,12 @@ def load_subject(
     if len(chosen.targets) > 1 or not _runs(chosen.targets[0].name, capability):
         names = ", ".join(each.name for each in chosen.targets)
         if capability is None:
-            raise UsageError(f"--target {names}: the emulator runs code for one target, {OLDEST} to {NEWEST}")
+            hint = [f"compile for one of these: --target {NEWEST}"]
+            if len(chosen.targets) > 1:
+                raise UsageError(
+                    f"--target {names}: the emulator runs code for one target, {OLDEST} to {NEWEST}", hints=hint
+                )
+            raise UsageError(f"the emulator runs code for {OLDEST} to {NEWEST}; {names} it does not model", hints=hint)
         raise UsageError(f"--target {names}: this GPU runs code for one target, {_native(capability)}")
     kernel = _compiled(chosen, chosen.targets[0], options, cache)
     # Another function of the file than the header's has its own reference, if any.

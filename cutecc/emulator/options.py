@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Iterable
@@ -139,7 +140,9 @@ def read_checks(value: Checks) -> frozenset[str]:
 def read_schedule(name: str) -> ScheduleName:
     """Raises `UsageError` when no schedule has this name."""
     if name not in SCHEDULES:
-        raise UsageError(f"no schedule is called '{name}'", hints=[f"schedules: {', '.join(SCHEDULES)}"])
+        close = difflib.get_close_matches(name, SCHEDULES, n=1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        raise UsageError(f"no schedule is called '{name}'{meant}", hints=[f"schedules: {', '.join(SCHEDULES)}"])
     return name
 
 

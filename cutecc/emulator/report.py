@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutecc.emulator.checks.finding import Finding, Place
+from cutecc.emulator.checks.hints import hint_of
 from cutecc.errors import SanitizerError, SourceLocation
 
 if TYPE_CHECKING:
@@ -17,15 +18,30 @@ _SHOWN = 10
 
 
 def one_a_line(findings: Iterable[Finding]) -> list[Finding]:
-    """The same by several instructions of one line, as unrolling makes them, is one finding: the first.
+    """The same by several instructions of one column of a line, as unrolling makes them, is one finding: the first.
 
-    Where the code does not say its lines, instructions count as lines.
+    A finding whose column is not known is the same as any other of its line. Where the code does not say its lines,
+    instructions count as lines.
     """
-    found: dict[Hashable, Finding] = {}
+    kept: list[Finding] = []
+    found: dict[Hashable, list[Finding]] = {}
     for finding in findings:
         key = (finding.kind, finding.message, _line(finding.place), finding.other and _line(finding.other))
-        found.setdefault(key, finding)
-    return list(found.values())
+        alike = found.setdefault(key, [])
+        if not any(_same_columns(finding, each) for each in alike):
+            alike.append(finding)
+            kept.append(finding)
+    return kept
+
+
+def _same_columns(one: Finding, two: Finding) -> bool:
+    """Of findings of the same lines."""
+    return _column(one.place, two.place) and (one.other is None or two.other is None or _column(one.other, two.other))
+
+
+def _column(one: Place, two: Place) -> bool:
+    columns = {place.location and place.location.column for place in (one, two)}
+    return len(columns) == 1 or None in columns
 
 
 def _line(place: Place) -> Hashable:
@@ -44,6 +60,8 @@ def finding_lines(finding: Finding, width: int = 120) -> list[str]:
     lines += _source(place.location, place)
     for detail in details:
         lines += _wrap(detail, width, "  ", "    ")
+    if hint := hint_of(finding):
+        lines += _wrap(f"hint: {hint}", width, "  ", "    ")
     who = _who(place)
     if finding.count > 1:
         others = finding.count - 1
@@ -78,6 +96,7 @@ def finding_dict(finding: Finding) -> dict[str, Any]:
     return {
         "kind": finding.kind,
         "message": finding.message,
+        "hint": hint_of(finding),
         "address": finding.address,
         "threads": finding.count,
         "place": _place_dict(finding.place),

@@ -100,6 +100,7 @@ class Checker(Watch):
             "initialisation" in which,
             self._place,
             self._agents.bursts,
+            machine.shape.cluster,
         )
         self._remembers_shared = bool({"races", "proxies", "initialisation"} & which)
         history.map(memory.allocations, len(program.module_image), self.clocks)
@@ -337,10 +338,12 @@ class Checker(Watch):
     def end(self) -> None:
         """Tells the machine what was found."""
         self.history.now = self.clocks.now
-        if self._exits is not None:
+        # After a deadlock nobody has exited, and everything is left over.
+        over = not any(block.live_warps for block in self.machine.blocks)
+        if self._exits is not None and over:
             self._exits.report(self.reports)
         found = self.reports.take()
-        if "barriers" in self.which and not self.machine.pending:
+        if "barriers" in self.which and over and not self.machine.pending:
             found += merge_findings(list(leftovers(self.machine, self.program)))
         for finding in found:
             self.machine.report(finding)

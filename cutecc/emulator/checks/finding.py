@@ -50,7 +50,7 @@ class Finding:
     details, and what to do."""
     place: Place
     address: str | None = None
-    """As tensor element, `a[3, 17]`, or shared offset, `shared+1040`."""
+    """As tensor element, `a[3, 17]`, or offset in the kernel's shared memory, `shared+16`."""
     other: Place | None = None
     """The other access of a race; what was to be waited for; the barrier's other users."""
     schedule: str = "round-robin"

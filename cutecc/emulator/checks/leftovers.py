@@ -24,9 +24,8 @@ def leftovers(machine: Machine, program: Program) -> Iterator[Finding]:
     """One finding for each mbarrier that misses bytes, at the last instruction that announces any."""
     announcing = [each for each in program.operations if each.form.opcode == "mbarrier" and each.form.has("expect_tx")]
     for block in machine.blocks:
-        if block.live_warps or not announcing:
-            # After a deadlock everything is left over.
-            continue
+        if not announcing:
+            return
         for index, barrier in cast("dict[int, Mbarrier]", block.state.get("mbarriers", {})).items():
             if barrier.missing_bytes > 0:
                 instruction = announcing[-1].instruction

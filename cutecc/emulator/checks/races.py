@@ -95,6 +95,7 @@ class Races:
         check_initialisation: bool,
         place: Callable[[int, Operation, str], Place],
         bursts: Mapping[int, int],
+        cluster: tuple[int, int, int],
     ) -> None:
         """`place` says where an agent was when it executed an operation; `bursts` is of `Agents`."""
         self._clocks = clocks
@@ -106,6 +107,7 @@ class Races:
         self._initialisation = check_initialisation
         self._place = place
         self._bursts = bursts
+        self._cluster = cluster
         self._strength = np.array([strength(operation) for operation in operations], np.int8)
         self._initialises = np.array([is_initialisation(operation) for operation in operations], np.bool_)
         self._scopes_differ = bool((self._strength == OF_BLOCK).any())
@@ -244,11 +246,22 @@ class Races:
             def make(other: Operation = other, first: int = int(chosen[0])) -> Finding:
                 agent = int(agents[first])
                 others = None if self._clocks.is_thread(agent) else other
+                near = self._relation(int(access.agents[parts[first]]), agent)
                 place = self._place(agent, other, wording.done(did, others))
-                text = wording.race(access.space, access.kind, by, did, others)
+                text = wording.race(access.space, access.kind, by, did, others, near)
                 return access.finding(text, int(parts[first]), place, "race")
 
             self._reports.add("race", access.operation.index, other.index, len(np.unique(parts[chosen])), make)
+
+    def _relation(self, one: int, two: int) -> wording.Relation:
+        """What two agents have in common."""
+        shift = self._clocks.shift
+        if one >> shift == two >> shift:
+            both = self._clocks.is_thread(one) and self._clocks.is_thread(two)
+            return "warp" if both and one >> 5 == two >> 5 else "block"
+        blocks = [self._history.blocks[each >> shift] for each in (one, two)]
+        first, second = [tuple(at // size for at, size in zip(block, self._cluster, strict=True)) for block in blocks]
+        return "cluster" if first == second else "grid"
 
     def _report_proxy(self, access: Access, parts: Numbers, agents: Numbers, events: Numbers) -> None:
         for other, chosen in self._by_operation(events):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Literal, get_args
 
 from cutecc.errors import UsageError
@@ -25,6 +26,9 @@ def parse_checks(wanted: str | bool) -> frozenset[CheckName]:
         return frozenset(CHECK_NAMES)
     unknown = sorted(names - set(CHECK_NAMES))
     if unknown:
-        raise UsageError(f"there is no check '{unknown[0]}'", hints=[f"checks are: all, {', '.join(CHECK_NAMES)}"])
+        close = difflib.get_close_matches(unknown[0], ("all", *CHECK_NAMES), n=1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        hints = [f"checks are: all, {', '.join(CHECK_NAMES)}"]
+        raise UsageError(f"there is no check '{unknown[0]}'{meant}", hints=hints)
     chosen: frozenset[CheckName] = frozenset(name for name in CHECK_NAMES if name in names)
     return ALWAYS | chosen if chosen else chosen

@@ -35,7 +35,11 @@ def done(did: Did, by: Operation | None) -> str:
     return _DONE[did] if by is None else f"{_DONE[did]} by {copy_name(by)}"
 
 
-def race(space: str, does: Did, by: Operation | None, did: Did, others: Operation | None) -> str:
+Relation = Literal["warp", "block", "cluster", "grid"]
+"""What two threads have in common at most."""
+
+
+def race(space: str, does: Did, by: Operation | None, did: Did, others: Operation | None, near: Relation) -> str:
     """Two accesses that nothing orders."""
     subject = _DOES[does] if by is None else f"{copy_name(by)} {_DOES[does]}"
     other = "another thread has" if others is None else f"{copy_name(others)} has"
@@ -43,21 +47,24 @@ def race(space: str, does: Did, by: Operation | None, did: Did, others: Operatio
         what = f"{subject} {space} memory that another thread may still be reading"
     else:
         what = f"{subject} {space} memory that {other} {_DONE[did]}"
-    return f"{what}: nothing orders the two\n{_order(space, by, did, others)}"
+    return f"{what}: nothing orders the two\n{_order(by, did, others, near)}"
 
 
-def _order(space: str, by: Operation | None, did: Did, others: Operation | None) -> str:
+def _order(by: Operation | None, did: Did, others: Operation | None, near: Relation) -> str:
     """What orders an access behind an earlier one."""
     if others is not None:
         return _wait(others, did)
     if by is not None and not _is_copy_of_threads(by):
         return "the thread that starts it has to wait, at a barrier or an mbarrier, until the others are done"
-    if space == "shared":
-        return "sync_threads() belongs between the two; in a warp sync_warp(), among blocks the barrier of the cluster"
-    return (
-        "a barrier belongs between the two among threads of one block; blocks have to take turns by a flag, written "
-        "with release and read with acquire, or work on memory of their own, or use atomics"
-    )
+    return _BETWEEN[near]
+
+
+_BETWEEN: dict[Relation, str] = {
+    "warp": "the two are threads of one warp: sync_warp() belongs between the two",
+    "block": "the two are threads of one block: sync_threads() belongs between the two",
+    "cluster": "the two are in blocks of one cluster: cluster_arrive() and cluster_wait() belong between the two",
+    "grid": "nothing orders blocks of a launch but atomics with release and acquire; or give each memory of its own",
+}
 
 
 def _is_copy_of_threads(operation: Operation) -> bool:

@@ -18,6 +18,9 @@ from cutecc.errors import SourceLocation
 _WIDE = 120
 """Columns from which on there is room for the source and for bytes."""
 _SOURCE_WIDTH = 60
+_PADDING = 2
+_NUMBER_WIDTH = 7 + _PADDING
+"""Columns that a number takes at most, its heading too."""
 _SUSPICIOUS = 0.5
 """An efficiency below this is shown in red."""
 
@@ -59,7 +62,11 @@ def line_table(counters: Counters, kernel: str, *, width: int, lines: int | None
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("line", no_wrap=True, overflow="ellipsis", min_width=10)
     if wide:
-        table.add_column("source", no_wrap=True, overflow="ellipsis", max_width=_SOURCE_WIDTH, style="dim")
+        # What is left beside the others: rich would take it from all, and break numbers.
+        names = max((len(_where(line)) for line in found[:lines]), default=0) + _PADDING
+        left = width - names - (len(columns) + 2) * _NUMBER_WIDTH - _PADDING
+        room = max(10, min(_SOURCE_WIDTH, left))
+        table.add_column("source", no_wrap=True, overflow="ellipsis", max_width=room, style="dim")
     for heading in ("warp\ninstr.", "share", *(heading for heading, _ in columns)):
         table.add_column(heading, justify="right", overflow="fold")
     for line in found[:lines]:

@@ -260,7 +260,8 @@ def _leave(use: _Use, gang: Gang, barrier: Barrier, row: int, mask: Mask) -> Mas
 
 
 def _deserted(number: int) -> str:
-    return f"waits at barrier {number} with a part of a warp, and the rest exits without coming there"
+    name = "sync_threads()" if number == 0 else f"waits at barrier {number}"
+    return f"{name} in a branch that other threads of the warp do not take: they exit without coming there"
 
 
 def _lanes(gang: Gang, row: int, threads: Mask) -> Lanes:

@@ -173,9 +173,10 @@ def wait(operation: Operation) -> Step:
 
 
 def describe(gang: Gang, barrier: Mbarrier) -> str:
-    """What threads wait for: `phase 0 of the mbarrier at shared+16 (2 arrivals missing)`."""
+    """What threads wait for: `parity 0 of the mbarrier at shared+16: 2 arrivals missing; …`."""
     place = _place(gang, barrier.index)
-    return f"phase {barrier.phase} of the mbarrier at {place} ({barrier.missing()})"
+    phases = "no phase is" if not barrier.phase else f"{barrier.phase} phase{'s are' if barrier.phase > 1 else ' is'}"
+    return f"parity {barrier.parity} of the mbarrier at {place}: {barrier.missing()}; {phases} complete so far"
 
 
 def _place(gang: Gang, index: int) -> str:

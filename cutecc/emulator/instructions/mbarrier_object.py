@@ -69,15 +69,15 @@ class Mbarrier:
         return ("mbarrier", self.index, self.phase - 1)
 
     def missing(self) -> str:
-        """What the phase waits for, in words: `2 arrivals and 16384 bytes missing`."""
+        """What the phase waits for, in words: `16384 bytes and 2 arrivals missing`."""
         parts: list[str] = []
-        if self.pending:
-            parts.append(f"{self.pending} {'arrival' if self.pending == 1 else 'arrivals'}")
         if self.missing_bytes > 0:
             parts.append(f"{self.missing_bytes} bytes")
+        if self.pending:
+            parts.append(f"{self.pending} {'arrival' if self.pending == 1 else 'arrivals'}")
         text = f"{' and '.join(parts)} missing" if parts else ""
         if self.missing_bytes < 0:
-            text += f"{', ' if text else ''}{-self.missing_bytes} bytes more than announced"
+            text = f"{-self.missing_bytes} bytes more than announced{', ' if text else ''}{text}"
         return text
 
 

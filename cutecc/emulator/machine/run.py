@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.machine.fragment import Fragment
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask, rows_of
+from cutecc.emulator.machine.stuck import Stuck, deadlock_hints, stuck_lines
 from cutecc.errors import DeadlockError
 
 if TYPE_CHECKING:
@@ -238,42 +239,35 @@ class Run:
     def _deadlock(self) -> None:
         machine = self._machine
         stuck = [fragment for gang in machine.gangs for fragment in gang.fragments]
-        # Blocks often do the same: one line for all of them, that of the first.
-        alike: dict[str, list[str]] = {}
-        for fragment in stuck:
-            for block, line in self._stuck(fragment):
-                alike.setdefault(line.replace(block, "this block"), []).append(line)
-        lines = [
-            first + (f"; the same in {len(others)} more block{'s' * (len(others) > 1)}" if others else "")
-            for first, *others in alike.values()
-        ]
+        lines = stuck_lines(each for fragment in stuck for each in self._stuck(fragment))
         notes = lines[:_LISTED] + [f"and {len(lines) - _LISTED} more"] * (len(lines) > _LISTED)
+        hints = deadlock_hints(lines)
         first = stuck[0]
         operation = self._program.operations[first.place]
         finding = machine.finding("deadlock", "no thread can go on", operation, first.gang, first.mask)
         if machine.collect is not None:
-            machine.collect(replace(finding, message="\n".join(["no thread can go on", *notes])))
+            told = [*notes, *(f"hint: {hint}" for hint in hints)]
+            machine.collect(replace(finding, message="\n".join(["no thread can go on", *told])))
             return
         raise DeadlockError(
             "deadlock: no thread of the resident blocks can go on",
             location=operation.instruction.location,
             notes=notes,
+            hints=hints,
         )
 
-    def _stuck(self, fragment: Fragment) -> list[tuple[str, str]]:
-        """For each warp with threads of the fragment: its block, and a line on what they wait for."""
+    def _stuck(self, fragment: Fragment) -> Iterator[Stuck]:
+        """Each warp with threads of the fragment, and what they wait for."""
         operation = self._program.operations[fragment.place]
-        found: list[tuple[str, str]] = []
+        where = str(operation.instruction.location or f"PTX line {operation.instruction.line}")
         for row in rows_of(fragment.mask):
             threads = fragment.gang.threads[row][fragment.mask[row]]
-            block = fragment.gang.blocks[row].name
-            who = f"{block}, warp {int(threads[0]) // WARP}"
+            first = int(threads[0])
+            part = ""
             if len(threads) < WARP:
-                who += f", {'thread' if len(threads) == 1 else f'{len(threads)} threads from'} {int(threads[0])}"
+                part = f"{len(threads)} thread{'s' * (len(threads) > 1)} from lane {first % WARP} on"
             what = fragment.waiting.what(row) if fragment.waiting else "something to change"
-            where = operation.instruction.location or f"PTX line {operation.instruction.line}"
-            found.append((block, f"{who} waits at {where} for {what}"))
-        return found
+            yield Stuck(fragment.gang.blocks[row].name, first // WARP, part, where, what)
 
 
 def _rank(fragment: Fragment) -> tuple[int, int, int]:

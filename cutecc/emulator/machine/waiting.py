@@ -15,6 +15,6 @@ class Waiting:
     mask: Mask
     """The other threads that executed the step go on."""
     what: Callable[[int], str]
-    """What those of a warp, by its row in the gang, wait for, in words: `phase 0 of the mbarrier at shared+16 (…)`."""
+    """What those of a warp, by its row in the gang, wait for, in words: `parity 0 of the mbarrier at shared+16: …`."""
     gives_up: bool = False
     """Whether the threads go on when nobody else can: they execute the step once more, with `Machine.impatient`."""

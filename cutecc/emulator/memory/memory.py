@@ -259,8 +259,11 @@ class Memory:
         if space == "shared":
             offset &= SHARED_ADDRESS_MASK
             rank = offset >> CLUSTER_SHIFT
-            if rank:
-                return f"shared+{offset & CLUSTER_OFFSET_MASK} of the cluster's block {rank - 1}"
+            offset &= CLUSTER_OFFSET_MASK
+            # The kernel's own memory begins behind what is reserved for the system.
+            own = offset - self._reserved_bytes
+            text = f"shared+{own}" if own >= 0 else f"byte {offset} of the system's shared memory"
+            return f"{text} of the cluster's block {rank - 1}" if rank else text
         return f"{space}+{offset}"
 
     # Finding what addresses mean.

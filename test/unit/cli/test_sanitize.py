@@ -142,6 +142,9 @@ def test_colours_of_a_terminal(bundles: Path, plain: bool) -> None:
 def test_wrong_requests(cutecc: Any, bundles: Path) -> None:
     clean = bundles / "clean.cutecc"
     assert "there is no check 'speed'" in cutecc("sanitize", clean, "--check", "speed", status=2).stderr
+    assert "did you mean races?" in cutecc("sanitize", clean, "--check", "race", status=2).stderr
+    assert "did you mean random?" in cutecc("sanitize", clean, "--schedule", "randon", status=2).stderr
+    assert "folder without a record" in cutecc("sanitize", ".", status=2).stderr
     assert "no schedule is called 'fast'" in cutecc("sanitize", clean, "--schedule", "fast", status=2).stderr
     assert "'x' names no blocks" in cutecc("run", clean, "--device", "cpu", "--blocks", "x", status=2).stderr
     assert "--check names nothing" in cutecc("sanitize", clean, "--check", ",", status=2).stderr
@@ -150,7 +153,7 @@ def test_wrong_requests(cutecc: Any, bundles: Path) -> None:
     on_gpu = cutecc("run", clean, "--device", "cuda:0", "--blocks", "1", status=2).stderr
     assert "--blocks is for the CPU emulator" in on_gpu
     other = cutecc("run", ADD, "--device", "cpu", "--target", "sm_100a", status=2).stderr
-    assert "the emulator runs code for one target, sm_80 to sm_90a" in other
+    assert "the emulator runs code for sm_80 to sm_90a; sm_100a it does not model" in other
     assert "the CPU emulator has no times" in cutecc("bench", clean, "--device", "cpu", status=2).stderr
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
-from following import ROOT
+import numpy as np
+import pytest
+from following import BLOCK, ROOT
 
+import cutecc
 from cutecc.emulator.checks.finding import FINDING_KINDS
 from cutecc.emulator.checks.selection import CHECK_NAMES
+from cutecc.emulator.instructions.form import _split
 from cutecc.emulator.instructions.table import TABLE
 from cutecc.emulator.machine.decode import _CONTROL, FAMILIES, _load_families
 from cutecc.emulator.options import SCHEDULES
+from cutecc.record import Parameter, Signature
 
 PAGE = (ROOT / "docs" / "emulator.md").read_text()
 TITLES = {
@@ -44,16 +51,36 @@ TITLES = {
 }
 
 
+SHOWN_IN_PARTS = {"bar", "barrier", "cp", "fence", "griddepcontrol", "mbarrier", "red", "st", "tensormap", "wgmma"}
+"""Opcodes whose first modifiers tell operations apart; of others, types do."""
+STATE_SPACE_OR_MANNER = {"global", "sync", "aligned"}
+MOST_CHOICES = 3
+
+
+def operations(pattern: str) -> set[str]:
+    """`cp.async.bulk.tensor`, `mbarrier.arrive`: opcode and modifiers of a pattern, up to the first that may be left
+    out, or is a type, a state space, or one of many."""
+    opcode, *parts = _split(pattern)
+    found = {opcode}
+    for part in parts if opcode in SHOWN_IN_PARTS else []:
+        names = part.strip("{}").split(",")
+        words = all(re.fullmatch(r"(?!shared)[a-z_]+(::generic)?", each) for each in names)
+        if len(names) > MOST_CHOICES or part in STATE_SPACE_OR_MANNER or not words:
+            break
+        found = {f"{each}.{name}" for each in found for name in names}
+    return found
+
+
 def instruction_table() -> str:
-    """The opcodes of each family, in the order of families."""
+    """The operations of each family, in the order of families."""
     _load_families()
     found = {family: set[str]() for family in ("control", *FAMILIES)}
     found["control"] |= set(_CONTROL)
-    for opcode, rows in TABLE.items():
+    for rows in TABLE.values():
         for row in rows:
-            found[row.build.__module__.rpartition(".")[2]].add(opcode)
+            found[row.build.__module__.rpartition(".")[2]] |= operations(row.pattern)
     lines = [f"| {TITLES[family]} | {' '.join(f'`{each}`' for each in sorted(found[family]))} |" for family in found]
-    return "\n".join(["| family | opcodes |", "|---|---|", *lines])
+    return "\n".join(["| family | opcodes, with what tells operations apart |", "|---|---|", *lines])
 
 
 def test_the_instructions_are_those_of_the_table() -> None:
@@ -83,3 +110,24 @@ def test_the_findings_are_those_there_are_and_read_as_shown() -> None:
 def test_the_schedules_are_those_there_are() -> None:
     _, _, section = PAGE.partition("## Schedules")
     assert re.findall(r"^- `([\w-]+)`", section, re.MULTILINE)[:3] == list(SCHEDULES)
+
+
+def test_the_python_of_the_page_runs(
+    tmp_path: Path, traced_kernels: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first block of Python: a bundle, called and emulated with checks and counters."""
+    monkeypatch.chdir(tmp_path)
+    signature = Signature("elementwise_add", [Parameter(name, "f32[?M,?N{div=4}] align=16") for name in "abc"])
+    module = traced_kernels["elementwise_add"].bytecode
+    options = cutecc.CompileOptions(line_info=True)
+    cutecc.compile_module(module, target="sm_90a", name="elementwise_add", signature=signature, options=options).save(
+        "add.cutecc"
+    )
+    block = next(text for language, text in BLOCK.findall(PAGE) if language == "python" and "add.emulate(" in text)
+    namespace: dict[str, Any] = {}
+    exec(compile(block, "docs/emulator.md", "exec"), namespace)
+    np.testing.assert_array_equal(namespace["c"], namespace["a"] + namespace["b"])
+    said = capsys.readouterr().out
+    assert said.startswith("elementwise_add for sm_90a: 6 blocks, round-robin [] ")
+    assert int(said.split()[-1]) > 0
+    assert namespace["found"].has_lines

@@ -188,7 +188,7 @@ def test_arguments_that_memory_does_not_hold_together(monkeypatch: pytest.Monkey
         assert "the arguments and a copy of each have 1,604,096 bytes" in caught.value.message
         assert "this machine cannot hold: it has 1,000,000 left" in caught.value.message
         assert caught.value.hints == ["give smaller sizes"]
-    with pytest.raises(UsageError, match="argument 'x' has 4,0.* bytes, which this machine cannot hold"):
+    with pytest.raises(UsageError, match=r"argument 'x' has 4,0.* bytes, which this machine cannot hold"):
         arguments((), x="f32[1000000]")
 
 

@@ -237,7 +237,7 @@ def test_a_deadlock_says_of_each_warp_what_it_waits_for() -> None:
         run(body, threads=64, blocks=2)
     notes = [note.split(" waits at ")[0] + note.split(" for ")[1] for note in caught.value.notes]
     assert notes == [
-        f"block (0, 0, 0), warp {warp}barrier {warp + 1} of block (0, 0, 0): 1 of 2 warps have arrived"
+        f"warp {warp} of block (0, 0, 0)barrier {warp + 1} of block (0, 0, 0): 1 of 2 warps have arrived"
         "; the same in 1 more block"
         for warp in (0, 1)
     ]

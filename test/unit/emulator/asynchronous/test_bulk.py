@@ -218,7 +218,7 @@ def test_waiting_leaves_the_last_groups_alone() -> None:
     ("copy", "message"),
     [
         ("[%r9+1024], [%rd1+8], 512, [%r9]", "global address is not a multiple of 16 at a0\\[2\\]"),
-        ("[%r9+1032], [%rd1], 512, [%r9]", "shared address that is not a multiple of 16 at shared\\+2056"),
+        ("[%r9+1032], [%rd1], 512, [%r9]", "shared address that is not a multiple of 16 at shared\\+1032"),
         ("[%r9+1024], [%rd1], 500, [%r9]", "copies 500 bytes, which are not a multiple of 16"),
         ("[%r9+1024], [%rd1], 528, [%r9]", "reads from outside of all memory that the kernel was given at a0"),
         ("[%r9+4000], [%rd1], 512, [%r9]", "outside of the block's shared memory"),

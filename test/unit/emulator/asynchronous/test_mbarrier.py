@@ -333,14 +333,14 @@ def test_a_deadlock_says_what_the_phase_misses() -> None:
     body = INIT.format(count=3) + "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 16384;" + LOOP
     with pytest.raises(DeadlockError) as caught:
         run(body)
-    # Shared memory begins behind the 1024 bytes that hardware reserves.
-    text = "phase 0 of the mbarrier at shared+1024 (2 arrivals and 16384 bytes missing)"
+    text = "parity 0 of the mbarrier at shared+0: 16384 bytes and 2 arrivals missing; no phase is complete so far"
     assert text in str(caught.value)
+    assert caught.value.hints[0].startswith("a consumer's first wait takes parity 0")
 
 
 def test_a_deadlock_says_that_more_came_than_was_announced() -> None:
     body = INIT.format(count=1) + "@!%p1 mbarrier.complete_tx.shared.b64 [%r9], 64;"
-    with pytest.raises(DeadlockError, match=r"\(64 bytes more than announced\)"):
+    with pytest.raises(DeadlockError, match=r": 64 bytes more than announced; no phase"):
         run(body + "@!%p1 mbarrier.arrive.shared.b64 _, [%r9];" + LOOP)
 
 
@@ -377,7 +377,7 @@ def test_misuse_is_reported(body: str, message: str) -> None:
     result = run(INIT.format(count=2) + "@%p1 exit;" + body, check=CHECKS)
     assert [each.kind for each in result.findings] == ["mbarrier"]
     assert message in result.findings[0].message
-    assert result.findings[0].address == "shared+1024"
+    assert result.findings[0].address == "shared+0"
 
 
 def test_a_run_goes_on_behind_a_finding() -> None:

@@ -238,7 +238,7 @@ def test_element_that_nobody_reads() -> None:
 def test_counts_and_places() -> None:
     """The first thread in full, the others by number."""
     (found,) = kernels.findings(STORE + LOAD)
-    assert found.count == 64 and found.address == "shared+1028"
+    assert found.count == 64 and found.address == "shared+4"
     assert found.place.thread == (0, 0, 0)
     assert found.other is not None and found.other.thread == (1, 0, 0) and found.other.what == "written"
 
@@ -247,7 +247,7 @@ def test_bytes_that_never_came() -> None:
     """The last phase of an mbarrier misses what was announced."""
     body = INIT + "@%p1 mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r7], 16;"
     (found,) = kernels.findings(body)
-    assert found.kind == "mbarrier" and "16 bytes missing" in found.message
+    assert found.kind == "mbarrier" and "16 bytes and 63 arrivals missing" in found.message
 
 
 @pytest.mark.parametrize(("value", "message"), [("5", "write the same value"), ("%r1", "write different values")])
@@ -256,3 +256,21 @@ def test_stores_of_one_instruction(value: str, message: str) -> None:
     (found,) = kernels.findings(f"st.global.b32 [%rd1], {value};")
     assert found.kind == "race" and message in found.message
     assert kernels.kinds("st.global.b32 [%rd1], 5;", threads=32) == []
+
+
+def test_a_deadlock_leaves_nothing_over() -> None:
+    """A copy that reads still, and a barrier that half of the warps leave out: nobody has exited too early."""
+    body = bulk_store("fence.proxy.async.shared::cta; bar.sync 0;", after="")
+    body += "setp.lt.u32 %p4, %r1, 32; @%p4 bar.sync 1, 64;"
+    assert [each.kind for each in kernels.findings(body)] == ["deadlock"]
+
+
+def test_what_orders_two_accesses_is_said() -> None:
+    (near,) = kernels.findings(STORE + LOAD, threads=32)
+    assert "sync_warp()" in near.message
+    (block,) = kernels.findings(
+        "@%p1 st.global.b32 [%rd1], %r1; setp.eq.u32 %p4, %r1, 32; @%p4 st.global.b32 [%rd1], 7;"
+    )
+    assert "sync_threads()" in block.message
+    (grid,) = kernels.findings("@%p2 st.global.b32 [%rd1], 1; @!%p2 st.global.b32 [%rd1], 2;", threads=1, blocks=2)
+    assert "nothing orders blocks of a launch" in grid.message

@@ -49,7 +49,7 @@ class Checked:
             self.clocks.start_block(slot, slot)
         self.operations = [operation(index) for index in range(200)]
         self.races = Races(
-            self.clocks, self.history, self.operations, self.reports, True, False, False, self._place, {}
+            self.clocks, self.history, self.operations, self.reports, True, False, False, self._place, {}, (1, 1, 1)
         )
 
     @staticmethod

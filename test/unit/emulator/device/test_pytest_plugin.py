@@ -55,7 +55,9 @@ def test_a_fault_without_checks_fails(cutecc_device):
 """
     )
     done.assert_outcomes(passed=1, failed=2)
-    done.stdout.fnmatch_lines(["*the emulator found 2 problems in scale*", "*out-of-bounds*", "*outside of all memory*"])
+    done.stdout.fnmatch_lines(
+        ["*the emulator found 2 problems in scale*", "*out-of-bounds*", "*outside of all memory*"]
+    )
     said = done.stdout.str()
     assert said.count("the emulator found 2 problems in scale (") == 1
     assert "During handling" not in said and "cutecc/" not in said.partition("FAILURES")[2]

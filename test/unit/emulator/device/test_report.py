@@ -53,9 +53,18 @@ def test_further_lines_of_a_message_follow_the_source_line(race: Finding) -> Non
 def test_the_same_of_one_line_is_one_finding(race: Finding) -> None:
     unrolled = replace(race, place=replace(race.place, ptx_line=56), count=64)
     assert one_a_line([race, unrolled]) == [race]
+    column = replace(race, place=replace(race.place, location=replace(race.place.location, column=9)))
+    unknown = replace(race, place=replace(race.place, location=replace(race.place.location, column=None)))
+    assert one_a_line([race, column, unrolled, unknown]) == [race, column]
     elsewhere = replace(race, other=replace(race.place, location=SourceLocation("k.py", 3)))
     bare = [replace(race, place=Place(None, line, "ld", (0, 0, 0), None)) for line in (1, 2, 1)]
     assert one_a_line([race, elsewhere, *bare]) == [race, elsewhere, *bare[:2]]
+
+
+def test_what_to_do_follows_from_the_kind(race: Finding) -> None:
+    finding = replace(race, kind="accumulator", message="reads registers", other=None)
+    assert any("hint: cute.nvgpu.warpgroup.wait_group(0)" in line for line in finding_lines(finding))
+    assert not any("hint:" in line for line in finding_lines(replace(finding, message="reads\nwait")))
 
 
 def test_without_lines_the_instruction_is_shown(race: Finding) -> None:

@@ -101,7 +101,7 @@ HALF:
     with pytest.raises(DeadlockError) as caught:
         run(body, np.zeros(64, np.uint32), block=(64, 1, 1))
     text = "\n".join([caught.value.message, *caught.value.notes])
-    assert "block (0, 0, 0), warp 0, 16 threads from 0 waits at PTX line" in text
+    assert "warp 0 of block (0, 0, 0), 16 threads from lane 0 on, waits at PTX line" in text
     assert "barrier 0" in text
 
 

@@ -41,7 +41,7 @@ def test_a_flag_that_nobody_sets_is_a_deadlock() -> None:
     body = FLAG.replace("[%rd5], 1;", "[%rd5], 0;")
     with pytest.raises(DeadlockError) as caught:
         run(body, np.zeros(128, np.uint32), np.zeros(1, np.uint32), grid=(2, 1, 1), block=(64, 1, 1))
-    assert "block (0, 0, 0), warp 1 waits at PTX line" in "\n".join(caught.value.notes)
+    assert "warps 0–1 of block (0, 0, 0) wait at PTX line" in "\n".join(caught.value.notes)
 
 
 def test_threads_of_one_warp_can_wait_for_one_another() -> None:

@@ -178,7 +178,7 @@ def test_checks_find_accesses_to_the_shared_memory_of_the_system() -> None:
         text = "st.shared.b32 [%a], 7;"
         run_instruction(text, {"%a": np.tile(LANES * 4 + 1000, 2).astype(np.uint64)}, machine=machine)
         assert [each.kind for each in findings] == kinds
-        assert all((each.count, each.address) == (12, "shared+1000") for each in findings)
+        assert all((each.count, each.address) == (12, "byte 1000 of the system's shared memory") for each in findings)
         assert machine.memory.window(1)[1000] == 7
 
 

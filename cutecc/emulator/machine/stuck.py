@@ -1,0 +1,66 @@
+"""What a deadlock says: which warps wait where, and for what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """Threads of one warp that cannot go on."""
+
+    block: str
+    warp: int
+    part: str
+    """Of a warp that is not there as a whole: `16 threads from lane 0 on`."""
+    where: str
+    what: str
+    """What they wait for."""
+
+
+def stuck_lines(found: Iterable[Stuck]) -> list[str]:
+    """One line for all warps that wait at one place for the same, and for all blocks of which the same warps do."""
+    alike: dict[tuple[str, str, str], dict[str, list[Stuck]]] = {}
+    for each in found:
+        # Texts name their own block: what is the same but for that is the same.
+        key = (each.part, each.where, each.what.replace(each.block, "this block"))
+        alike.setdefault(key, {}).setdefault(each.block, []).append(each)
+    lines: list[str] = []
+    for by_block in alike.values():
+        by_warps: dict[tuple[int, ...], list[Stuck]] = {}
+        for members in by_block.values():
+            warps = tuple(sorted({each.warp for each in members}))
+            by_warps.setdefault(warps, []).append(members[0])
+        lines += [_line(warps, blocks) for warps, blocks in by_warps.items()]
+    return lines
+
+
+def deadlock_hints(lines: Sequence[str]) -> list[str]:
+    """What is often the reason."""
+    of_mbarriers = [line for line in lines if " of the mbarrier at " in line]
+    if not of_mbarriers:
+        return []
+    if any("more than announced" in line for line in of_mbarriers):
+        return ["announce as many bytes, with mbarrier_arrive_and_expect_tx, as the copies bring"]
+    return ["a consumer's first wait takes parity 0; after each round of all stages the parity flips"]
+
+
+def _line(warps: tuple[int, ...], blocks: Sequence[Stuck]) -> str:
+    first, others = blocks[0], len(blocks) - 1
+    one = len(warps) == 1
+    part = f", {'' if one else 'of each '}{first.part}," if first.part else ""
+    who = f"warp{'s' * (not one)} {_ranges(warps)} of {first.block}{part}"
+    same = f"; the same in {others} more block{'s' * (others > 1)}" if others else ""
+    return f"{who} wait{'s' * one} at {first.where} for {first.what}{same}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers in short: `0–3, 6`."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ", ".join(str(low) if low == high else f"{low}–{high}" for low, high in ranges)
