@@ -42,6 +42,7 @@ lint: $(BIN)/.dev
 
 unit: $(BIN)/.dev
 	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) test/bugs
 
 lit: $(BIN)/.dev
 	$(BIN)/lit -j $(JOBS) test/lit

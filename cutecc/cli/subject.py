@@ -77,7 +77,7 @@ def check_input(text: str) -> None:
     path, _ = split_path(text)
     if not Path(path).exists():
         raise UsageError(f"there is no file {path}")
-    if Path(path).is_dir() and not (Path(path) / MANIFEST).is_file():
+    if Path(path).is_dir() and not any([*Path(path).glob(MANIFEST), *Path(path).glob(f"*/{MANIFEST}")]):
         raise UsageError(
             f"{path} is a folder without a record: it has no {MANIFEST}",
             hints=["name a Python file, a bundle, or the folder that cutecc compile wrote"],

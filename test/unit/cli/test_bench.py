@@ -202,6 +202,7 @@ def test_the_table_fits_and_loses_nothing(width: int) -> None:
 def test_a_record_is_not_compiled_with_another_pipeline(bench: Bench, tmp_path: Path) -> None:
     for record in ("k.cutecc", "folder"):
         (tmp_path / record).mkdir()
+        (tmp_path / record / "manifest.json").write_text("{}")
         result = bench("--against", "open", input_=record)
         assert "--against open: a bundle cannot be compiled with another pipeline" in str(result.exception)
     result = bench("--against", "k.cutecc", "--pipeline", "open", "--runs", "2")
