@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cutecc.emulator.options import Dim3, EmulatorOptions, cluster_of, is_cooperative
+from cutecc.emulator.grid import Dim3, cluster_of, is_cooperative
+from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import UsageError
 from cutecc.record.host_program import KernelEntry
 from cutecc.runtime.driver import INVALID_VALUE, failure
@@ -18,6 +19,7 @@ from cutecc.target import Target
 
 if TYPE_CHECKING:
     from cutecc.emulator.launch import BlocksRun
+    from cutecc.emulator.machine.lanes import Array
     from cutecc.emulator.machine.program import Program
     from cutecc.emulator.memory.allocations import Allocation
     from cutecc.errors import LaunchError
@@ -83,6 +85,8 @@ class EmulatorHost:
     runs: list[BlocksRun] = field(default_factory=list["BlocksRun"])
     """What came of each launch."""
     printed: list[str] = field(default_factory=list[str])
+    _modules: dict[bytes, Array] = field(default_factory=dict[bytes, "Array"])
+    """The module's variables as the launches so far have left them, by what they are initialised to."""
     _notes: list[str] = field(default_factory=list[str])
     """About what was refused last."""
 
@@ -103,7 +107,8 @@ class EmulatorHost:
         total = math.prod(launch.grid)
         chosen = range(total) if blocks is None else blocks
         tell = functools.partial(self.progress, launch.kernel.name) if self.progress else None
-        run = run_launch(self.ptx, program, launch, self.allocations, chosen, self.options, self._print, tell)
+        module = self._module(program)
+        run = run_launch(self.ptx, program, launch, self.allocations, module, chosen, self.options, self._print, tell)
         self.runs.append(run)
         cluster = cluster_of(launch)
         ran = None if blocks is None or len(blocks) == total else tuple(blocks)
@@ -141,6 +146,14 @@ class EmulatorHost:
     def _refuse(self, launch: Launch, status: int, reason: str) -> int:
         self._notes = [reason, launch_text(launch)]
         return status
+
+    def _module(self, program: Program) -> Array:
+        from cutecc.emulator.memory.memory import initialised
+
+        image = program.module_image
+        if image not in self._modules:
+            self._modules[image] = initialised(image)
+        return self._modules[image]
 
     def _blocks(self, launch: Launch) -> list[int] | None:
         if self.options.blocks is None:

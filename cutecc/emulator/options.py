@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from cutecc.emulator.grid import Dim3, clusters_of, index_of, linear, whole_cluster
 from cutecc.emulator.machine.schedule import SCHEDULES, ScheduleName
 from cutecc.errors import UsageError
-from cutecc.runtime.launch import Launch
 
-Dim3 = tuple[int, int, int]
 Checks: TypeAlias = "bool | str | Iterable[str] | None"
 """What to check: `True` for everything, or names, `"race,barrier"` or a list of them."""
 
@@ -72,7 +71,7 @@ class BlockSample:
                 raise UsageError(f"the blocks {self} are outside of a grid of {total:,} blocks, {grid}")
         if cluster == (1, 1, 1):
             return list(chosen)
-        return sorted({block for each in chosen for block in _cluster_of(each, grid, cluster)})
+        return sorted({block for each in chosen for block in whole_cluster(each, grid, cluster)})
 
     def __str__(self) -> str:
         if self.index is not None:
@@ -144,39 +143,6 @@ def read_schedule(name: str) -> ScheduleName:
         meant = f"; did you mean {close[0]}?" if close else ""
         raise UsageError(f"no schedule is called '{name}'{meant}", hints=[f"schedules: {', '.join(SCHEDULES)}"])
     return name
-
-
-def linear(index: Dim3, shape: Dim3) -> int:
-    """The number of a block in the order of CUDA: x fastest."""
-    return index[0] + shape[0] * (index[1] + shape[1] * index[2])
-
-
-def index_of(number: int, shape: Dim3) -> Dim3:
-    """The block of this number."""
-    return number % shape[0], number // shape[0] % shape[1], number // (shape[0] * shape[1])
-
-
-def clusters_of(grid: Dim3, cluster: Dim3) -> Dim3:
-    """How many clusters a grid has in each direction."""
-    return grid[0] // cluster[0], grid[1] // cluster[1], grid[2] // cluster[2]
-
-
-def cluster_of(launch: Launch) -> Dim3:
-    """Blocks of a cluster in x, y and z. A preferred cluster is a matter of speed: the emulator takes the other one."""
-    x, y, z = (*launch.attributes.get("cluster", ()), 1, 1, 1)[:3]
-    return x, y, z
-
-
-def is_cooperative(launch: Launch) -> bool:
-    """Whether all blocks have to be resident together."""
-    return bool(launch.attributes.get("cooperative", (0,))[0])
-
-
-def _cluster_of(block: int, grid: Dim3, cluster: Dim3) -> list[int]:
-    """The blocks of a block's cluster."""
-    x, y, z = (each // size * size for each, size in zip(index_of(block, grid), cluster, strict=True))
-    offsets = (index_of(number, cluster) for number in range(cluster[0] * cluster[1] * cluster[2]))
-    return [linear((x + dx, y + dy, z + dz), grid) for dx, dy, dz in offsets]
 
 
 def _spread(count: int, total: int, size: int, grid: Dim3, cluster: Dim3) -> Iterable[int]:

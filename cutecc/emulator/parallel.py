@@ -1,8 +1,8 @@
 """All blocks of a launch: in this process, or in several where blocks have nothing to do with each other and it pays.
 
-Blocks run in parts of a size that depends on the launch alone. So findings, printed text and the order in which a
-schedule takes the warps are the same in one process and in several. To find races between blocks their accesses have to
-be compared with each other, which one process does that runs them all.
+Findings, printed text and the order in which a schedule takes the warps are the same in one process and in several,
+because waves are. To find races between blocks their accesses have to be compared with each other, which one process
+does that runs them all.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.reports import merge_findings
-from cutecc.emulator.launch import BlocksRun, load_program, run_blocks
+from cutecc.emulator.launch import BlocksRun, load_program, run_wave
+from cutecc.emulator.machine.schedule import make_schedule
 from cutecc.emulator.memory.allocations import Allocation, elements_of, merged
-from cutecc.emulator.options import Dim3, EmulatorOptions, cluster_of, index_of, is_cooperative
+from cutecc.emulator.options import EmulatorOptions
+from cutecc.emulator.waves import waves
 from cutecc.errors import EmulatorError
 from cutecc.pool import WorkerPool
 from cutecc.runtime.launch import Launch
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.lanes import Array
     from cutecc.emulator.machine.program import Program
 
-_PART_THREADS = 8192
-"""Threads of a part: a wave of blocks that go in step."""
 _LOOK_AFTER_SECONDS = 0.5
 _WORTH_SECONDS = 4.0
 """Work that is left, at the pace so far, for which starting processes pays: each imports NumPy and decodes the PTX."""
@@ -50,40 +50,31 @@ def run_launch(
     program: Program,
     launch: Launch,
     allocations: Sequence[Allocation],
+    module: Array,
     blocks: Sequence[int],
     options: EmulatorOptions,
     show: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
 ) -> BlocksRun:
-    """Run blocks of a launch; `program` is the one of `ptx`, `show` takes what the kernel prints, block by block.
+    """Run blocks of a launch; `program` is the one of `ptx`, `module` its variables, which the blocks change.
 
+    `show` takes what the kernel prints, block by block, and `progress` how many blocks have run and how many will.
     Raises `EmulatorError` for the first fault in the order of blocks, unless something is checked.
     """
-    parts = parts_of(program, launch, blocks)
+    parts = waves(program, launch, blocks, make_schedule(options.schedule, options.seed).in_step)
     whole = _Whole(len(blocks), progress)
     may_share = len(parts) > 1 and options.cores > 1 and "races" not in options.check and are_independent(program)
     history = History()
     start = time.monotonic()
     while whole.parts < len(parts) and not whole.is_stuck:
         if may_share and (options.processes or _pays(time.monotonic() - start, whole.parts, len(parts))):
-            with _shared(allocations) as memory:
+            with _shared(allocations, module) as memory:
                 if memory is not None:
                     _run_in_processes(ptx, launch, memory, parts, options, show, whole)
                     break
             may_share = False
-        whole.add(run_blocks(program, launch, allocations, parts[whole.parts], options, show, history))
+        whole.add(run_wave(program, launch, allocations, module, parts[whole.parts], options, history, show))
     return whole.result
-
-
-def parts_of(program: Program, launch: Launch, blocks: Sequence[int]) -> list[Sequence[int]]:
-    """The blocks in parts that can run one after the other; of blocks that may wait for each other a single one."""
-    if is_cooperative(launch) or program.awaits_blocks:
-        return [blocks]
-    x, y, z = launch.block
-    size = max(1, _PART_THREADS // (-(-x * y * z // 32) * 32))
-    if max(cluster := cluster_of(launch)) > 1:
-        return _parts_of_clusters(launch.grid, cluster, blocks, size)
-    return [blocks[start : start + size] for start in range(0, len(blocks), size)]
 
 
 def are_independent(program: Program) -> bool:
@@ -104,18 +95,6 @@ def _may_tell(operation: Operation) -> bool:
         return True
     # A reduction from shared into global memory: `cp.reduce.async.bulk.global.shared::cta…`, or of a tensor map.
     return opcode == "cp" and "reduce" in modifiers and ("global" in modifiers or "tensor" in modifiers)
-
-
-def _parts_of_clusters(grid: Dim3, cluster: Dim3, blocks: Sequence[int], size: int) -> list[Sequence[int]]:
-    """The same for clusters: those of a part are whole. The blocks of a part are in ascending order."""
-    by_cluster: dict[Dim3, list[int]] = {}
-    for block in blocks:
-        x, y, z = index_of(block, grid)
-        # In the order of CUDA: x fastest.
-        by_cluster.setdefault((z // cluster[2], y // cluster[1], x // cluster[0]), []).append(block)
-    ordered = [by_cluster[key] for key in sorted(by_cluster)]
-    each = max(1, size // (cluster[0] * cluster[1] * cluster[2]))
-    return [sorted(chain.from_iterable(ordered[start : start + each])) for start in range(0, len(ordered), each)]
 
 
 class _Whole:
@@ -177,16 +156,18 @@ class SharedMemory:
     path: str
     size: int
     places: list[_Place]
+    module_size: int
+    """Bytes of the module's variables, at the end of the file."""
 
-    def open(self) -> list[Allocation]:
-        """The allocations, their bytes those of the file."""
+    def open(self) -> tuple[list[Allocation], Array]:
+        """The allocations and the module's variables, their bytes those of the file."""
         found: list[Allocation] = []
         contents = _map(self.path, self.size)
         for place in self.places:
             data = contents[place.offset : place.offset + place.size]
             data.flags.writeable = place.writable
             found.append(Allocation(place.base, data, place.name, place.describe, contents))
-        return found
+        return found, contents[self.size - self.module_size :]
 
 
 def _map(path: str, size: int) -> Any:
@@ -198,8 +179,8 @@ def _map(path: str, size: int) -> Any:
 
 
 @contextlib.contextmanager
-def _shared(allocations: Sequence[Allocation]) -> Generator[SharedMemory | None]:
-    """The allocations in a file for the time of the block, copied back at its end; `None` where that cannot be."""
+def _shared(allocations: Sequence[Allocation], module: Array) -> Generator[SharedMemory | None]:
+    """All this memory in a file for the time of the block, copied back at its end; `None` where that cannot be."""
     if not all(elements_of(each) for each in allocations):
         # Of a bare pointer it is all that is mapped around it.
         yield None
@@ -212,6 +193,7 @@ def _shared(allocations: Sequence[Allocation]) -> Generator[SharedMemory | None]
         # An address has the alignment that it has in the caller's memory.
         offsets.append(size + int(region.start) % _PAGE)
         size = -(-(offsets[-1] + region.size) // _PAGE) * _PAGE
+    size += module.size
     path = _reserve(size)
     if path is None:
         yield None
@@ -220,6 +202,7 @@ def _shared(allocations: Sequence[Allocation]) -> Generator[SharedMemory | None]
         contents = _map(path, size)
         for region, offset in zip(regions, offsets, strict=True):
             contents[offset : offset + region.size] = region.data
+        contents[size - module.size :] = module
         places: list[_Place] = []
         for each in allocations:
             offset = next(
@@ -232,7 +215,8 @@ def _shared(allocations: Sequence[Allocation]) -> Generator[SharedMemory | None]
             )
             writable = bool(each.data.flags.writeable)
             places.append(_Place(offset, each.base, each.size, each.name, each.describe, writable))
-        yield SharedMemory(path, size, places)
+        yield SharedMemory(path, size, places, module.size)
+        module[:] = contents[size - module.size :]
         for region, offset in zip(regions, offsets, strict=True):
             if region.writable:
                 region.data[:] = contents[offset : offset + region.size]
@@ -271,7 +255,8 @@ class _Part:
     """What came of a part in another process."""
 
     run: BlocksRun
-    error: EmulatorError | None
+    printed: list[str]
+    error: EmulatorError | None = None
 
 
 def _run_in_processes(
@@ -292,7 +277,7 @@ def _run_in_processes(
         ]
         for future in futures:
             part = future.result()
-            for text in part.run.printed:
+            for text in part.printed:
                 show(text)
             if part.error is not None:
                 raise part.error
@@ -305,12 +290,11 @@ def _run_in_processes(
 
 def run_part(ptx: str, launch: Launch, memory: SharedMemory, blocks: list[int], options: EmulatorOptions) -> _Part:
     """Runs in another process: blocks of a launch, on memory in a file."""
-    allocations = memory.open()
+    allocations, module = memory.open()
     printed: list[str] = []
     try:
         program = load_program(ptx, launch.kernel.name)
-        run = run_blocks(program, launch, allocations, blocks, options, printed.append)
+        run = run_wave(program, launch, allocations, module, blocks, options, History(), printed.append)
     except EmulatorError as error:
-        return _Part(BlocksRun(printed=printed), error)
-    run.printed = printed
-    return _Part(run, None)
+        return _Part(BlocksRun(), printed, error)
+    return _Part(run, printed)

@@ -48,11 +48,6 @@ class ProgramMemory(Protocol):
     """What memory needs to know of a program."""
 
     @property
-    def module_image(self) -> bytes:
-        """Initial bytes of the module's variables, at their `MODULE_APERTURE` offsets."""
-        ...
-
-    @property
     def shared_bytes(self) -> int:
         """Static shared memory of a block."""
         ...
@@ -97,11 +92,11 @@ class Memory:
         slots: int,
         parameters: bytes,
         allocations: Sequence[Allocation],
-        module: Array | None = None,
+        module: Array,
     ) -> None:
         """`slots` is how many blocks are resident; `parameters` the block of kernel parameters.
 
-        `module` is the module's variables as other blocks of the launch have left them; as initialised without.
+        `module` is the bytes of the module's variables, at their `MODULE_APERTURE` offsets.
         """
         self.shared_bytes = max(shape.shared_bytes, program.shared_bytes + shape.dynamic_shared_bytes)
         """Of a block: what an access may lie in."""
@@ -117,7 +112,7 @@ class Memory:
         threads = -(-shape.threads // WARP) * WARP
         self._local = Region(0, _aligned(slots * threads * self.local_stride))
         self._param = Region(0, _read_only(parameters))
-        self._module = Region(0, initialised(program.module_image) if module is None else module)
+        self._module = Region(0, module)
         self._last: dict[Operation, Region] = {}
         """The region of global memory that an instruction accessed last."""
         self._cluster_slots: dict[Gang, Array] = {}

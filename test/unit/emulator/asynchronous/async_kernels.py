@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from launched import addresses_of, allocations_of, launch_of, run_text
 
-from cutecc.arguments.arrays import read_array
-from cutecc.emulator.launch import BlocksRun, load_program, run_blocks
-from cutecc.emulator.memory.allocations import tensor_allocation
+from cutecc.emulator.launch import BlocksRun
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.emulator.tensor_map import encode
 from cutecc.runtime.launch import TensorMap
@@ -36,17 +34,6 @@ _TEXT = """
 """%r0 is the thread, %r9 the address of the dynamic shared memory."""
 
 
-@dataclass
-class LaunchOf:
-    """A launch as `run_blocks` takes it."""
-
-    parameters: bytes
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared_bytes: int
-    attributes: dict[Any, tuple[int, ...]] = field(default_factory=dict)
-
-
 def run(
     body: str,
     *arrays: np.ndarray[Any, Any],
@@ -68,16 +55,10 @@ def run(
         made = each if isinstance(each, bytes) else encode(each)
         assert isinstance(made, bytes), "not a descriptor that the driver would make"
         data += made
-    data += np.array([array.ctypes.data for array in arrays], np.uint64).tobytes()
-    layouts = [read_array(array) for array in arrays]
-    allocations = [tensor_allocation(each, f"a{number}") for number, each in enumerate(layouts) if each]
-    for allocation, array in zip(allocations, arrays, strict=True):
-        allocation.data.flags.writeable = array.flags.writeable
-    attributes: dict[Any, tuple[int, ...]] = {"cluster": (cluster, 1, 1)} if cluster > 1 else {}
-    launch = LaunchOf(data, (blocks, 1, 1), (threads, 1, 1), shared, attributes)
+    launch = launch_of(data + addresses_of(*arrays), blocks, threads, shared, cluster)
     options = EmulatorOptions(check=check, schedule=schedule, seed=seed)
     text = _TEXT.format(parameters=", ".join(parameters), module=module, body=body)
-    return run_blocks(load_program(text, "kernel"), launch, allocations, range(blocks), options)
+    return run_text(text, launch, allocations_of(*arrays), options)
 
 
 def aligned(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:

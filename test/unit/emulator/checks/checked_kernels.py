@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from launched import addresses_of, allocations_of, launch_of, run_text
 
-from cutecc.arguments.arrays import read_array
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.checks.selection import CHECK_NAMES
-from cutecc.emulator.launch import load_program, run_blocks
-from cutecc.emulator.memory.allocations import tensor_allocation
 from cutecc.emulator.options import EmulatorOptions
 
 _TEXT = """
@@ -45,26 +43,14 @@ BODY
 """%r5 is the thread's word of the tile, %r6 its neighbour's, %rd3 its element of `a0`; %p1 is thread 0, %p2 block 0."""
 
 
-class Launch:
-    """As `run_blocks` takes it."""
-
-    def __init__(self, array: np.ndarray[Any, Any], blocks: int, threads: int, cluster: int = 1) -> None:
-        self.grid, self.block, self.shared_bytes = (blocks, 1, 1), (threads, 1, 1), 0
-        self.attributes = {"cooperative": (1,), "cluster": (cluster, 1, 1)}
-        self.parameters = np.array([array.ctypes.data], np.uint64).tobytes()
-
-
 def findings(
     body: str, *, blocks: int = 1, threads: int = 64, schedule: Any = "round-robin", cluster: int = 1
 ) -> list[Finding]:
     """Of all checks."""
     array = np.zeros(256, np.int32)
-    layout = read_array(array)
-    assert layout is not None
     options = EmulatorOptions(check=frozenset(CHECK_NAMES), schedule=schedule)
-    program = load_program(_TEXT.replace("BODY", body), "kernel")
-    launch = Launch(array, blocks, threads, cluster)
-    return run_blocks(program, launch, [tensor_allocation(layout, "a0")], range(blocks), options).findings
+    launch = launch_of(addresses_of(array), blocks, threads, cluster=cluster, cooperative=True)
+    return run_text(_TEXT.replace("BODY", body), launch, allocations_of(array), options).findings
 
 
 def kinds(body: str, **launch: Any) -> list[tuple[str, str, str]]:

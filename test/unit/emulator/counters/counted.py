@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from launched import addresses_of, allocations_of, launch_of, run_text
 
-from cutecc.arguments.arrays import read_array
 from cutecc.emulator.counters.counters import Counters, InstructionCounts
-from cutecc.emulator.launch import load_program, run_blocks
-from cutecc.emulator.memory.allocations import tensor_allocation
 from cutecc.emulator.options import EmulatorOptions
 
 _TEXT = """
@@ -32,15 +29,6 @@ _TEXT = """
 """
 
 
-@dataclass
-class _Launch:
-    parameters: bytes
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared_bytes: int = 0
-    attributes: dict[Any, Any] = field(default_factory=dict)
-
-
 def count(
     body: str, blocks: int = 1, threads: int = 32, target: str = "sm_90a", only: range | None = None, **options: Any
 ) -> Counters:
@@ -48,12 +36,9 @@ def count(
     memory = np.zeros((1 << 16) + 128, np.uint8)
     # At a multiple of 128 bytes, as a GPU allocates.
     data = memory[-memory.ctypes.data % 128 :][: 1 << 16].view(np.uint32)
-    layout = read_array(data)
-    assert layout is not None
-    launch = _Launch(np.uint64(data.ctypes.data).tobytes(), (blocks, 1, 1), (threads, 1, 1))
-    program = load_program(_TEXT.format(target=target, body=body), "kernel")
+    text = _TEXT.format(target=target, body=body)
     settings = EmulatorOptions(counters=True, **options)
-    run = run_blocks(program, launch, [tensor_allocation(layout, "data")], only or range(blocks), settings)
+    run = run_text(text, launch_of(addresses_of(data), blocks, threads), allocations_of(data), settings, only)
     assert run.counters is not None
     return run.counters
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutecc.emulator.options import BlockSample, EmulatorOptions, index_of, linear, read_checks
+from cutecc.emulator.grid import index_of, linear
+from cutecc.emulator.options import BlockSample, EmulatorOptions, read_checks
 from cutecc.errors import UsageError
 
 SIZES = st.tuples(*[st.integers(1, 6)] * 3)

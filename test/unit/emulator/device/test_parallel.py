@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulated_kernels import COUNT, PAST_THE_END, PRINT, SCALE, compilation, ptx
+from emulated_kernels import COUNT, PAST_THE_END, PRINT, SCALE, compilation, host_program, ptx
 
 from cutecc.emulator import parallel
 from cutecc.emulator.launch import load_program
+from cutecc.emulator.waves import waves
 from cutecc.errors import EmulatorError
 from cutecc.kernel import Kernel
 from cutecc.record.host_program import KernelEntry
@@ -107,6 +108,21 @@ def test_where_there_is_no_room_for_shared_memory_one_process_does_it(
     assert processes == []
 
 
+def test_variables_of_the_module_last_as_long_as_the_call(processes: list[int]) -> None:
+    """Every block counts the launches in its own word, and writes what it has counted."""
+    declarations = f".global .align 4 .b32 counts[{BLOCKS}];"
+    body = (
+        "mov.u64 %rd4, counts; mul.wide.u32 %rd5, %r2, 4; add.s64 %rd4, %rd4, %rd5; ld.global.u32 %r4, [%rd4]; "
+        "bar.sync 0; add.u32 %r4, %r4, 1; st.global.u32 [%rd4], %r4; st.global.u32 [%rd3], %r4;"
+    )
+    kernel = Kernel(compilation(text=ptx(body, declarations=declarations), host=host_program(launches=3)))
+    for count in (1, 2, 2):
+        x = numbers()
+        kernel.emulate(x, 1.0, processes=count)
+        assert (x.view("u4") == 3).all()
+    assert processes == [3] * 6
+
+
 def test_a_small_launch_stays_in_this_process(processes: list[int]) -> None:
     Kernel(compilation()).emulate(numbers(), 3.0)
     assert processes == []
@@ -146,15 +162,16 @@ def launch(cluster: tuple[int, int, int], grid: tuple[int, int, int], *, coopera
     return Launch(KernelEntry("scale", [], 0), grid, (1024, 1, 1), 0, 0, attributes, bytearray())
 
 
-def test_parts_are_of_whole_clusters() -> None:
+def test_waves_are_of_whole_clusters() -> None:
     program = load_program(ptx(), "scale")
     grid, cluster = (8, 6, 1), (2, 3, 1)
-    parts = parallel.parts_of(program, launch(cluster, grid), range(48))
+    parts = waves(program, launch(cluster, grid), range(48), True)
     assert [len(part) for part in parts] == [6] * 8
     assert sorted(block for part in parts for block in part) == [*range(48)]
     assert parts[0] == [0, 1, 8, 9, 16, 17] and all(list(part) == sorted(part) for part in parts)
-    assert [len(part) for part in parallel.parts_of(program, launch((1, 1, 1), grid), range(20))] == [8, 8, 4]
-    assert parallel.parts_of(program, launch((1, 1, 1), grid, cooperative=True), range(48)) == [range(48)]
+    assert [len(part) for part in waves(program, launch((1, 1, 1), grid), range(20), True)] == [8, 8, 4]
+    assert waves(program, launch((1, 1, 1), grid, cooperative=True), range(48), True) == [range(48)]
+    assert [len(part) for part in waves(program, launch((1, 1, 1), grid), range(20), False)] == [4] * 5
 
 
 def test_tensors_that_share_memory_do_so_in_the_other_processes() -> None:
@@ -164,9 +181,12 @@ def test_tensors_that_share_memory_do_so_in_the_other_processes() -> None:
     memory = np.arange(4096, dtype="f4")
     tensors = {"a": memory[:3000], "b": memory[1000:], "c": np.zeros(7, "f4")}
     allocations = [tensor_allocation(read_array(each), name) for name, each in tensors.items()]  # pyright: ignore
-    with parallel._shared(allocations) as shared:
+    module = np.array([1, 2, 3], np.uint8)
+    with parallel._shared(allocations, module) as shared:
         assert shared is not None
-        opened = shared.open()
+        opened, variables = shared.open()
+        assert variables.tolist() == [1, 2, 3]
+        variables[1] = 9
         assert [(each.base, each.size, each.name) for each in opened] == [
             (each.base, each.size, each.name) for each in allocations
         ]
@@ -177,3 +197,4 @@ def test_tensors_that_share_memory_do_so_in_the_other_processes() -> None:
         assert len(merged(opened)) == 2
         assert memory[2000] == 2000, "the caller's memory is written at the end"
     assert memory[2000] == -1 and tensors["c"].tolist() == [5.0] * 7
+    assert module.tolist() == [1, 9, 3]

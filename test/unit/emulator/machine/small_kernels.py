@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from launched import addresses_of, allocations_of, launch_of, run_text
 
-from cutecc.arguments.arrays import read_array
-from cutecc.emulator.launch import BlocksRun, load_program, run_blocks
-from cutecc.emulator.memory.allocations import tensor_allocation
+from cutecc.emulator.launch import BlocksRun
 from cutecc.emulator.options import EmulatorOptions
 
 _TEXT = """
@@ -26,17 +23,6 @@ _TEXT = """
 """
 
 
-@dataclass
-class LaunchOf:
-    """A launch as `run_blocks` takes it."""
-
-    parameters: bytes
-    grid: tuple[int, int, int] = (1, 1, 1)
-    block: tuple[int, int, int] = (32, 1, 1)
-    shared_bytes: int = 0
-    attributes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-
-
 def run(
     body: str,
     *arrays: np.ndarray[Any, Any],
@@ -45,7 +31,8 @@ def run(
     module: str = "",
     target: str = "sm_90a",
     shared: int = 0,
-    attributes: Mapping[str, tuple[int, ...]] | None = None,
+    cluster: int = 1,
+    cooperative: bool = False,
     check: frozenset[str] = frozenset(),
     schedule: Any = "round-robin",
     seed: int = 0,
@@ -54,13 +41,9 @@ def run(
     """Run a kernel whose parameters `a0`, `a1`, … are the addresses of the arrays."""
     parameters = ", ".join(f".param .u64 a{number}" for number in range(len(arrays)))
     text = _TEXT.format(target=target, module=module, parameters=parameters, body=body)
-    addresses = np.array([array.ctypes.data for array in arrays], np.uint64).tobytes()
-    layouts = [read_array(array) for array in arrays]
-    allocations = [tensor_allocation(layout, f"a{number}") for number, layout in enumerate(layouts) if layout]
-    launch = LaunchOf(addresses, grid, block, shared, attributes or {})
-    blocks = range(grid[0] * grid[1] * grid[2])
+    launch = launch_of(addresses_of(*arrays), grid, block, shared, cluster, cooperative=cooperative)
     options = EmulatorOptions(check=check, schedule=schedule, seed=seed, counters=counters)
-    return run_blocks(load_program(text, "kernel"), launch, allocations, blocks, options)
+    return run_text(text, launch, allocations_of(*arrays), options)
 
 
 PROLOGUE = """

@@ -15,7 +15,7 @@ from cutecc.emulator.machine.lanes import Lanes
 from cutecc.emulator.machine.machine import Machine, Shape
 from cutecc.emulator.machine.waiting import Waiting
 from cutecc.emulator.machine.watch import Watch
-from cutecc.emulator.memory.memory import Memory
+from cutecc.emulator.memory.memory import Memory, initialised
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
@@ -38,10 +38,10 @@ class Warps:
         together: bool = True,
     ) -> None:
         """All warps are one gang, or (not `together`) each is one."""
-        program = SimpleNamespace(module_image=b"", shared_bytes=shared, local_bytes=0)
+        program = SimpleNamespace(shared_bytes=shared, local_bytes=0)
         shape = Shape((blocks, 1, 1), (threads, 1, 1))
         self.types = types
-        self.memory = Memory(program, shape, blocks, b"", [])
+        self.memory = Memory(program, shape, blocks, b"", [], initialised(b""))
         self.machine: Machine = make_machine(threads, blocks, memory=self.memory, watch=watch, shape=shape)
         self.machine.eager = eager
         warps = [(block, warp) for block in self.machine.blocks for warp in range(-(-threads // 32))]

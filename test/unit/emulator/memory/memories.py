@@ -15,7 +15,7 @@ from cutecc.emulator.machine.block import Block, Cluster
 from cutecc.emulator.machine.machine import Machine, Shape
 from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.memory.allocations import Allocation, tensor_allocation
-from cutecc.emulator.memory.memory import Memory
+from cutecc.emulator.memory.memory import Memory, initialised
 
 
 def allocation(array: Any, name: str = "a") -> Allocation:
@@ -43,9 +43,9 @@ def machine_with(
     """A machine whose global memory is these arrays. With `clustered` all blocks are one cluster. With `findings`
     faults are collected there."""
     shape = Shape((blocks, 1, 1), (threads, 1, 1), target=target)
-    program = SimpleNamespace(module_image=module, shared_bytes=shared, local_bytes=local)
+    program = SimpleNamespace(shared_bytes=shared, local_bytes=local)
     allocations = [allocation(array, name) for name, array in (arrays or {}).items()]
-    memory = Memory(program, shape, blocks, parameters, allocations)
+    memory = Memory(program, shape, blocks, parameters, allocations, initialised(module))
     machine = make_machine(threads, blocks, memory=memory, watch=watch, shape=shape)
     machine.eager = eager
     if clustered:
