@@ -8,9 +8,9 @@ from cutecc.emulator.instructions.logic import combine
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.numbers.code import Body, Value
-from cutecc.emulator.numbers.formats import FORMATS
+from cutecc.emulator.numbers.formats import FORMATS, unpacked
 from cutecc.emulator.numbers.packed import join, split
-from cutecc.emulator.numbers.real import flushed, in_double
+from cutecc.emulator.numbers.real import flushed
 from cutecc.ptx.syntax import Pair
 
 _INTEGER = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
@@ -40,7 +40,7 @@ def compared(operator: str, type_: str, ftz: bool, a: Value, b: Value) -> Value:
         }[_INTEGER.get(operator, operator)]()
     if ftz and type_ in ("f16", "f32"):
         a, b = flushed(a, FORMATS[type_]), flushed(b, FORMATS[type_])
-    first, second = (each.float() if type_ in ("f32", "f64") else in_double(each, type_) for each in (a, b))
+    first, second = (each.float() if type_ in ("f32", "f64") else unpacked(each, FORMATS[type_]) for each in (a, b))
     if operator in ("num", "nan"):
         return first.compare("ord" if operator == "num" else "uno", second)
     # `ne` too is false of a NaN; the forms with `u` are true.
@@ -85,12 +85,11 @@ def set_(operation: Operation) -> Step:
         if boolean:
             found = [combine(boolean, each, also[0]) for each in found]
         number = result.removesuffix("x2")
-        width = 8 * {"f32": 4, "f16": 2, "bf16": 2, "u16": 2, "s16": 2}.get(number, 4) // len(found)
         if number in FORMATS:
             format_ = FORMATS[number]
             width, true = format_.width, format_.bias << format_.mantissa
         else:
-            true = -1
+            width, true = int(number[1:]) // len(found), -1
         zero = a.code.constant(f"i{width}", 0)
         return join([each.then(true, zero) for each in found])
 

@@ -22,7 +22,7 @@ from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.numbers.code import Body, Compute, Value, compute_one
-from cutecc.emulator.numbers.formats import FORMATS, Format
+from cutecc.emulator.numbers.formats import FORMATS, Format, unpacked
 from cutecc.emulator.numbers.functions import exp2, library, tanh
 from cutecc.emulator.numbers.packed import halves
 from cutecc.emulator.numbers.real import (
@@ -30,7 +30,6 @@ from cutecc.emulator.numbers.real import (
     clamped,
     extreme,
     flushed,
-    in_double,
     is_nan,
     magnitude,
     wide_result,
@@ -139,7 +138,7 @@ def fma_double(form: Form) -> Body:
 @elementwise(f"sub.{_ROUND}?.sat?.f32.{{f16,bf16}}", "f32", "T f32")
 def mixed(form: Form) -> Body:
     def body(a: Value, b: Value) -> Value:
-        return finished(form, _BINARY[form.opcode](in_double(a, form.type).narrow(), b.float()))
+        return finished(form, _BINARY[form.opcode](unpacked(a, FORMATS[form.type]).narrow(), b.float()))
 
     return body
 
@@ -147,7 +146,7 @@ def mixed(form: Form) -> Body:
 @elementwise(f"fma.{_ROUND}.sat?.f32.{{f16,bf16}}", "f32", "T T f32")
 def mixed_fma(form: Form) -> Body:
     def body(a: Value, b: Value, c: Value) -> Value:
-        first, second = in_double(a, form.type).narrow(), in_double(b, form.type).narrow()
+        first, second = (unpacked(each, FORMATS[form.type]).narrow() for each in (a, b))
         return finished(form, first.fma(second, c.float()))
 
     return body

@@ -13,12 +13,14 @@ from cutecc.emulator.instructions.elementwise import elementwise
 from cutecc.emulator.instructions.floating import choice
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.numbers.code import Body, Compute, Value, compute_one
-from cutecc.emulator.numbers.formats import FORMATS, Format, Mode, add_to_odd
+from cutecc.emulator.numbers.formats import FORMATS, Format, Mode, add_to_odd, packed, unpacked
 from cutecc.emulator.numbers.functions import exp2, tanh
 from cutecc.emulator.numbers.packed import halves
-from cutecc.emulator.numbers.real import canonical, clamped, flushed, from_double, in_double, magnitude, positive
+from cutecc.emulator.numbers.real import canonical, clamped, flushed, magnitude, positive
 
 _TYPES = "{f16,f16x2,bf16,bf16x2}"
+_OUTSIDE = 0x7FF7
+"""The bits of the NaN that tensor copies fill with, in both formats: "OOB NaN" in the manual."""
 
 
 def format_of(form: Form) -> Format:
@@ -31,21 +33,27 @@ def each_half(form: Form, compute: Compute) -> Compute:
 
 
 def in_doubles(form: Form, compute: Compute, mode: Mode = "rn") -> Compute:
-    """A body of a function of `double`s, with the form's `.ftz`, `.sat` and `.relu`."""
-    name, format_ = form.type.removesuffix("x2"), format_of(form)
+    """The body for a function of `double`s, with the form's `.ftz`, `.sat` and `.relu`."""
+    return each_half(form, one_in_doubles(form, compute, mode))
+
+
+def one_in_doubles(form: Form, compute: Compute, mode: Mode = "rn") -> Compute:
+    """The same for one value."""
+    format_ = format_of(form)
     flush = form.has("ftz")
 
     def body(*operands: Value) -> Value:
         if flush:
             operands = tuple(flushed(each, format_) for each in operands)
-        bits = from_double(compute_one(compute, [in_double(each, name) for each in operands]), name, mode, flush)
+        result = compute_one(compute, [unpacked(each, format_) for each in operands])
+        bits = packed(result, format_, mode, flush=flush).resize("i16")
         if form.has("sat"):
             bits = clamped(bits, format_)
         if form.has("relu"):
             bits = positive(bits, format_)
         return bits
 
-    return each_half(form, body)
+    return body
 
 
 @elementwise(f"add.rn?.ftz?.sat?.{_TYPES}")
@@ -65,8 +73,18 @@ def mul(form: Form) -> Body:
 
 @elementwise(f"fma.rn.{{oob,ftz}}?.sat?.relu?.{_TYPES}", operands="T T T")
 def fma(form: Form) -> Body:
-    """`.oob` is to give 0 for a NaN that says "out of bounds"; an H200 took none for one, 0x7fff and 0xffff neither."""
-    return in_doubles(form, lambda a, b, c: add_to_odd(a.fmul(b), c))
+    """`.oob`: +0 where `a` or `b` is the NaN that says "out of bounds", of either sign.
+
+    An H200 does so with that NaN in `a`, and with no other bits (`b` 1, `c` 0). The manual says "either of the
+    operands"; here these are the factors. In `c`, where nothing is measured, it is a NaN like others.
+    """
+    fused = one_in_doubles(form, lambda a, b, c: add_to_odd(a.fmul(b), c))
+
+    def inside(a: Value, b: Value, c: Value) -> Value:
+        outside = magnitude(a, format_of(form)).same(_OUTSIDE) | magnitude(b, format_of(form)).same(_OUTSIDE)
+        return outside.then(0, compute_one(fused, [a, b, c]))
+
+    return each_half(form, inside if form.has("oob") else fused)
 
 
 @elementwise(f"abs.ftz?.{_TYPES}", operands="T")

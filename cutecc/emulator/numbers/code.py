@@ -91,8 +91,11 @@ class Value:
         return self.code.real(self.type, number)
 
     def _operation(self, name: str, other: Value | int, type_: str = "") -> Value:
-        right = self.constant(other) if isinstance(other, int) else other
+        right = self._as_value(other)
         return self.code.emit(f"{name} {vector(self.type)} {self.text}, {right.text}", type_ or self.type)
+
+    def _as_value(self, other: Value | int) -> Value:
+        return self.constant(other) if isinstance(other, int) else other
 
     # Integers.
 
@@ -169,9 +172,6 @@ class Value:
         """The larger of the two."""
         return self.code.call("smax" if signed else "umax", self.type, self, self._as_value(other))
 
-    def _as_value(self, other: Value | int) -> Value:
-        return self.constant(other) if isinstance(other, int) else other
-
     def leading_zeros(self) -> Value:
         """The width, for 0."""
         return self.code.call("ctlz", self.type, self, extra="i1 false")
@@ -188,7 +188,7 @@ class Value:
 
     def then(self, first: Value | int, second: Value) -> Value:
         """Of an `i1`: `first` where it holds, else `second`."""
-        one = second.constant(first) if isinstance(first, int) else first
+        one = second._as_value(first)
         kind = vector(second.type)
         return self.code.emit(
             f"select {vector('i1')} {self.text}, {kind} {one.text}, {kind} {second.text}", second.type

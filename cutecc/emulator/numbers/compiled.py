@@ -27,7 +27,7 @@ Ufunc = Any
 
 @dataclass(slots=True)
 class _Waiting:
-    """A function that has no machine code still."""
+    """A function that has no machine code yet."""
 
     text: str
     declarations: set[str]

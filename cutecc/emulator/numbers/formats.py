@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cutecc.emulator.numbers.code import Value
+from cutecc.emulator.numbers.code import Rounding, Value
 
-Mode = Literal["rn", "rna", "rz", "rm", "rp"]
-"""To nearest even, to nearest away from zero, toward zero, toward minus infinity, toward plus infinity."""
+Mode = Rounding | Literal["rna"]
+"""`rna`: to nearest, halves away from zero."""
 
 _MANTISSA, _BIAS, _INFINITY = 52, 1023, 0x7FF << 52
 _SIGN = 1 << 63

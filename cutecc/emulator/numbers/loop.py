@@ -26,7 +26,7 @@ _COPY_BYTES = WIDTH * 8
 
 
 def data_of(operands: Sequence[str], results: Sequence[str]) -> Any:
-    """The loop's `data`: the address of the body (0, still), how many operands, how many in all, and their sizes."""
+    """The loop's `data`: the address of the body (0 for now), how many operands, how many in all, and their sizes."""
     types = (*operands, *results)
     assert operands and len(types) <= _MOST
     return (ctypes.c_int64 * (3 + len(types)))(0, len(operands), len(types), *(ELEMENT_BYTES[each] for each in types))
@@ -71,108 +71,148 @@ def loop_text(rounding: Rounding) -> str:
     return "\n".join(
         [
             f"define void @loop(ptr %arguments, ptr %dimensions, ptr %steps, ptr %data) {_attribute(rounding)}{{",
-            "entry:",
-            f"%at = alloca [{_MOST} x ptr]",
-            f"%advances = alloca [{_MOST} x i64]",
-            f"%copies = alloca [{_MOST} x ptr]",
-            f"%space = alloca [{_MOST * _COPY_BYTES} x i8], align {_COPY_BYTES}",
-            "%n = load i64, ptr %dimensions",
-            "%body = load ptr, ptr %data",
-            *_load("%operands", "i64", "%data", 1),
-            *_load("%all", "i64", "%data", 2),
-            "%sizes = getelementptr i64, ptr %data, i64 3",
-            "%empty = icmp sle i64 %n, 0",
-            "br i1 %empty, label %end, label %start",
+            *_entry(),
             "start:",
             *_set_mode(rounding, rounding),
-            "br label %each",
-            # All operands and results: where they are, and whether all elements lie side by side.
-            "each:",
-            "%k = phi i64 [0, %start], [%k.next, %each.end]",
-            "%close = phi i1 [true, %start], [%close.next, %each.end]",
-            *_argument("k"),
-            *_store("%k.copy", "ptr", "%copies", "%k"),
-            "%k.dense = icmp eq i64 %k.step, %k.size",
-            "%k.stays = icmp eq i64 %k.step, 0",
-            "%k.read = icmp ult i64 %k, %operands",
-            "%k.constant = and i1 %k.stays, %k.read",
-            "br i1 %k.constant, label %spread, label %moves",
-            "spread:",
-            _copy("%k.place", "0", "%k.copy", "%k.size", "%k.size", str(WIDTH)),
-            *_store("%k.copy", "ptr", "%at", "%k"),
-            *_store("0", "i64", "%advances", "%k"),
-            "br label %each.end",
-            "moves:",
-            f"%k.bytes = mul i64 %k.size, {WIDTH}",
-            *_store("%k.place", "ptr", "%at", "%k"),
-            *_store("%k.bytes", "i64", "%advances", "%k"),
-            "br label %each.end",
-            "each.end:",
-            "%k.fits = or i1 %k.constant, %k.dense",
-            "%close.next = and i1 %close, %k.fits",
-            "%k.next = add i64 %k, 1",
-            "%k.more = icmp ult i64 %k.next, %all",
-            "br i1 %k.more, label %each, label %ready",
-            "ready:",
-            f"%groups = udiv i64 %n, {WIDTH}",
-            "%whole = select i1 %close.next, i64 %groups, i64 0",
-            "%some = icmp ne i64 %whole, 0",
-            "br i1 %some, label %direct, label %rest",
-            "direct:",
-            "call void %body(ptr %at, ptr %advances, i64 %whole)",
-            "br label %rest",
-            # What is left, by copies.
-            "rest:",
-            f"%done = mul i64 %whole, {WIDTH}",
-            "br label %check",
-            "check:",
-            "%i = phi i64 [%done, %rest], [%i.next, %part.end]",
-            "%left = sub i64 %n, %i",
-            "%over = icmp sle i64 %left, 0",
-            "br i1 %over, label %finish, label %part",
-            "part:",
-            f"%last.part = icmp ult i64 %left, {WIDTH}",
-            f"%count = select i1 %last.part, i64 %left, i64 {WIDTH}",
-            f"%missing = sub i64 {WIDTH}, %count",
-            "%count.less = sub i64 %count, 1",
-            "br label %gather",
-            "gather:",
-            "%g = phi i64 [0, %part], [%g.next, %gather]",
-            *_argument("g"),
-            *_element("g"),
-            _copy("%g.element", "%g.step", "%g.copy", "%g.size", "%g.size", "%count"),
-            "%g.way = mul i64 %count.less, %g.step",
-            "%g.last = getelementptr i8, ptr %g.element, i64 %g.way",
-            "%g.filled = mul i64 %count, %g.size",
-            "%g.behind = getelementptr i8, ptr %g.copy, i64 %g.filled",
-            _copy("%g.last", "0", "%g.behind", "%g.size", "%g.size", "%missing"),
-            "%g.next = add i64 %g, 1",
-            "%g.more = icmp ult i64 %g.next, %operands",
-            "br i1 %g.more, label %gather, label %compute",
-            "compute:",
-            "call void %body(ptr %copies, ptr %advances, i64 1)",
-            "br label %scatter",
-            "scatter:",
-            "%s = phi i64 [%operands, %compute], [%s.next, %scatter]",
-            *_argument("s"),
-            *_element("s"),
-            _copy("%s.copy", "%s.size", "%s.element", "%s.step", "%s.size", "%count"),
-            "%s.next = add i64 %s, 1",
-            "%s.more = icmp ult i64 %s.next, %all",
-            "br i1 %s.more, label %scatter, label %part.end",
-            "part.end:",
-            f"%i.next = add i64 %i, {WIDTH}",
-            "br label %check",
+            *_placed(),
+            *_whole_groups(),
+            *_rest_by_copies(),
             "finish:",
             *_set_mode(rounding, "rn"),
-            "br label %end",
-            "end:",
-            "ret void",
-            "}",
+            *("br label %end", "end:", "ret void", "}"),
             "declare void @llvm.set.rounding(i32)",
-            _copy_text(),
+            *_copy_function(),
         ]
     )
+
+
+# The parts of the loop, in order.
+
+
+def _entry() -> list[str]:
+    """Room for what the body is given, and what `data` says. Without elements there is nothing to do."""
+    return [
+        "entry:",
+        f"%at = alloca [{_MOST} x ptr]",
+        f"%advances = alloca [{_MOST} x i64]",
+        f"%copies = alloca [{_MOST} x ptr]",
+        f"%space = alloca [{_MOST * _COPY_BYTES} x i8], align {_COPY_BYTES}",
+        "%n = load i64, ptr %dimensions",
+        "%body = load ptr, ptr %data",
+        *_load("%operands", "i64", "%data", 1),
+        *_load("%all", "i64", "%data", 2),
+        "%sizes = getelementptr i64, ptr %data, i64 3",
+        "%empty = icmp sle i64 %n, 0",
+        "br i1 %empty, label %end, label %start",
+    ]
+
+
+def _placed() -> list[str]:
+    """For each operand and result, where the body finds it; `%close.next`: whether it may go along those places.
+
+    It may if the elements of each lie side by side, or are a constant, which is spread over a copy.
+    """
+    return [
+        "br label %each",
+        "each:",
+        "%k = phi i64 [0, %start], [%k.next, %each.end]",
+        "%close = phi i1 [true, %start], [%close.next, %each.end]",
+        *_argument("k"),
+        *_store("%k.copy", "ptr", "%copies", "%k"),
+        "%k.dense = icmp eq i64 %k.step, %k.size",
+        "%k.stays = icmp eq i64 %k.step, 0",
+        "%k.read = icmp ult i64 %k, %operands",
+        "%k.constant = and i1 %k.stays, %k.read",
+        "br i1 %k.constant, label %spread, label %moves",
+        "spread:",
+        _copy("%k.place", "0", "%k.copy", "%k.size", "%k.size", str(WIDTH)),
+        *_store("%k.copy", "ptr", "%at", "%k"),
+        *_store("0", "i64", "%advances", "%k"),
+        "br label %each.end",
+        "moves:",
+        f"%k.bytes = mul i64 %k.size, {WIDTH}",
+        *_store("%k.place", "ptr", "%at", "%k"),
+        *_store("%k.bytes", "i64", "%advances", "%k"),
+        "br label %each.end",
+        "each.end:",
+        "%k.fits = or i1 %k.constant, %k.dense",
+        "%close.next = and i1 %close, %k.fits",
+        *_again("k", "%all", "each", "ready"),
+    ]
+
+
+def _whole_groups() -> list[str]:
+    """The body for as many groups of `WIDTH` as it may do in place, `%whole`."""
+    return [
+        "ready:",
+        f"%groups = udiv i64 %n, {WIDTH}",
+        "%whole = select i1 %close.next, i64 %groups, i64 0",
+        "%some = icmp ne i64 %whole, 0",
+        "br i1 %some, label %direct, label %rest",
+        "direct:",
+        "call void %body(ptr %at, ptr %advances, i64 %whole)",
+        "br label %rest",
+    ]
+
+
+def _rest_by_copies() -> list[str]:
+    """The body for the elements that are left, from `%i` on `%count` at a time: gathered, computed, scattered."""
+    return [
+        "rest:",
+        f"%done = mul i64 %whole, {WIDTH}",
+        "br label %check",
+        "check:",
+        "%i = phi i64 [%done, %rest], [%i.next, %part.end]",
+        "%left = sub i64 %n, %i",
+        "%over = icmp sle i64 %left, 0",
+        "br i1 %over, label %finish, label %part",
+        "part:",
+        f"%last.part = icmp ult i64 %left, {WIDTH}",
+        f"%count = select i1 %last.part, i64 %left, i64 {WIDTH}",
+        f"%missing = sub i64 {WIDTH}, %count",
+        "%count.less = sub i64 %count, 1",
+        "br label %gather",
+        *_gather(),
+        "compute:",
+        "call void %body(ptr %copies, ptr %advances, i64 1)",
+        "br label %scatter",
+        *_scatter(),
+        "part.end:",
+        f"%i.next = add i64 %i, {WIDTH}",
+        "br label %check",
+    ]
+
+
+def _gather() -> list[str]:
+    """Copies of the operands' elements; the last one again where fewer than `WIDTH` are left."""
+    return [
+        "gather:",
+        "%g = phi i64 [0, %part], [%g.next, %gather]",
+        *_argument("g"),
+        *_element("g"),
+        _copy("%g.element", "%g.step", "%g.copy", "%g.size", "%g.size", "%count"),
+        "%g.way = mul i64 %count.less, %g.step",
+        "%g.last = getelementptr i8, ptr %g.element, i64 %g.way",
+        "%g.filled = mul i64 %count, %g.size",
+        "%g.behind = getelementptr i8, ptr %g.copy, i64 %g.filled",
+        _copy("%g.last", "0", "%g.behind", "%g.size", "%g.size", "%missing"),
+        *_again("g", "%operands", "gather", "compute"),
+    ]
+
+
+def _scatter() -> list[str]:
+    """The results from their copies to where they belong."""
+    return [
+        "scatter:",
+        "%s = phi i64 [%operands, %compute], [%s.next, %scatter]",
+        *_argument("s"),
+        *_element("s"),
+        _copy("%s.copy", "%s.size", "%s.element", "%s.step", "%s.size", "%count"),
+        *_again("s", "%all", "scatter", "part.end"),
+    ]
+
+
+# What the parts are made of.
 
 
 def _attribute(rounding: Rounding) -> str:
@@ -196,6 +236,7 @@ def _load(name: str, type_: str, array: str, index: int | str) -> list[str]:
 
 
 def _store(value: str, type_: str, array: str, index: str) -> list[str]:
+    """Into an array of pointers or `i64`."""
     place = f"{array}.of.{value.strip('%')}"
     return [f"{place} = getelementptr i64, ptr {array}, i64 {index}", f"store {type_} {value}, ptr {place}"]
 
@@ -219,13 +260,23 @@ def _element(name: str) -> list[str]:
     ]
 
 
+def _again(name: str, bound: str, loop: str, after: str) -> list[str]:
+    """Goes on with the next operand or result below the bound, or after the last one elsewhere."""
+    return [
+        f"%{name}.next = add i64 %{name}, 1",
+        f"%{name}.more = icmp ult i64 %{name}.next, {bound}",
+        f"br i1 %{name}.more, label %{loop}, label %{after}",
+    ]
+
+
 def _copy(source: str, source_step: str, to: str, to_step: str, size: str, count: str) -> str:
     """Copies elements of a size (1, 2, 4 or 8 bytes), by their distances in bytes."""
     arguments = [f"ptr {source}", f"ptr {to}", *(f"i64 {each}" for each in (source_step, to_step, size, count))]
     return f"call void @copy({', '.join(arguments)})"
 
 
-def _copy_text() -> str:
+def _copy_function() -> list[str]:
+    """What `_copy` calls: a loop for each size of elements."""
     sizes = (1, 2, 4, 8)
     lines = [
         "define internal void @copy(ptr %source, ptr %to, i64 %source.step, i64 %to.step, i64 %size, i64 %count) {",
@@ -250,4 +301,4 @@ def _copy_text() -> str:
             f"%more{size} = icmp ult i64 %k{size}.next, %count",
             f"br i1 %more{size}, label %{name}, label %end",
         ]
-    return "\n".join([*lines, "end:", "ret void", "}"])
+    return [*lines, "end:", "ret void", "}"]

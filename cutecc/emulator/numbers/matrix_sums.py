@@ -1,4 +1,4 @@
-"""Sums of products as the matrix units of sm_90 make them: bit for bit those of an H200, for finite numbers.
+"""Sums of products as the matrix units of sm_90 make them: bit for bit those of an H200.
 
 A matrix unit multiplies exactly, and adds all products of an instruction and C in one go. It aligns them to the largest
 exponent: of a product, the sum of its factors' exponents, subnormal factors having the lowest of their type. What is

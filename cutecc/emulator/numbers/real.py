@@ -6,7 +6,7 @@ All on the bits of a value in a format, as an integer of the format's width.
 from __future__ import annotations
 
 from cutecc.emulator.numbers.code import Value
-from cutecc.emulator.numbers.formats import FORMATS, Format, Mode, packed, unpacked
+from cutecc.emulator.numbers.formats import FORMATS, Format
 
 WIDE_NAN = 0xFFF8_0000_0000_0000
 """What an `f64` operation without a NaN operand gives for an invalid one."""
@@ -75,14 +75,3 @@ def wide_result(value: Value, *operands: Value) -> Value:
     for operand in reversed(operands):
         found = operand.is_nan().then(operand.bits() | FORMATS["f64"].quiet, found)
     return found
-
-
-def in_double(bits: Value, name: str) -> Value:
-    """A value of a format by its name, as `double`."""
-    return unpacked(bits, FORMATS[name])
-
-
-def from_double(value: Value, name: str, mode: Mode = "rn", flush: bool = False) -> Value:
-    """The bits of a `double` in a format by its name; see `packed`."""
-    format_ = FORMATS[name]
-    return packed(value, format_, mode, flush=flush).resize(f"i{format_.width}")

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from cutecc.emulator.machine.lanes import Array
-
-_ALIKE: Final = {4: 2}
-"""How many neighbours of 4 bits are zero or stored together."""
 
 
 def dense(stored: Array, metadata: Array, element_bits: int) -> Array:
@@ -20,12 +15,13 @@ def dense(stored: Array, metadata: Array, element_bits: int) -> Array:
     upper two that of the second. Of 32-bit elements they are places of halves: 0b0100 is the first element, 0b1110 the
     second. Other patterns, and two equal places, have no defined meaning.
     """
-    alike = _ALIKE.get(element_bits, 1)
     places = np.arange(4, dtype=metadata.dtype)
     if element_bits == 32:
         chosen = (metadata[..., None] >> 1 & 1) == places[:2]
         values = np.where(chosen, stored[..., None], 0)
         return values.reshape(*stored.shape[:-1], -1)
+    # Of 4-bit elements neighbours are zero, or stored, together.
+    alike = 2 if element_bits == 4 else 1
     pairs = stored.reshape(*metadata.shape, 2, 1, alike)
     first = (metadata[..., None] & 3) == places
     second = (metadata[..., None] >> 2 & 3) == places

@@ -14,7 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 MODES = ["rn", "rz", "rm", "rp"]
-DTYPES = {"f16": np.uint16, "bf16": np.uint16, "f32": np.uint32, "f64": np.uint64}
+DTYPES = {
+    "f16": np.uint16,
+    "bf16": np.uint16,
+    "f32": np.uint32,
+    "f64": np.uint64,
+    "f16x2": np.uint32,
+    "bf16x2": np.uint32,
+}
 
 
 def run(text: str, type_: str, *operands: list[int]) -> list[int]:
@@ -164,8 +171,24 @@ def test_pairs() -> None:
 def test_relu_and_out_of_bounds() -> None:
     one, minus_two, nan = 0x3C00, 0xC000, 0x7E01
     assert run("fma.rn.relu.f16", "f16", [one, one, nan], [one, minus_two, one], [one, one, one]) == [0x4000, 0, 0x7FFF]
-    # No NaN says "out of bounds".
-    assert run("fma.rn.oob.f16", "f16", [0xFFFF, one, one], [one, 0x7FFF, one], [one] * 3) == [0x7FFF, 0x7FFF, 0x4000]
+    # One NaN says "out of bounds", as a factor.
+    outside, a, b = 0x7FF7, [0xFFFF, 0x7FF7, 0xFFF7, one, one, one], [one, one, 0x7FFF, 0x7FF7, 0x7FFF, one]
+    expected = [0x7FFF, 0, 0, 0, 0x7FFF, 0x4000]
+    assert run("fma.rn.oob.f16", "f16", a, b, [one] * 6) == expected
+    assert run("fma.rn.oob.relu.f16", "f16", a, b, [one] * 6) == expected
+    assert run("fma.rn.oob.f16", "f16", [one], [one], [outside]) == [0x7FFF]
+    assert run("fma.rn.f16", "f16", [outside, one], [one, outside], [one] * 2) == [0x7FFF, 0x7FFF]
+
+
+@pytest.mark.parametrize(("type_", "one", "two"), [("f16x2", 0x3C00, 0x4000), ("bf16x2", 0x3F80, 0x4000)])
+def test_each_half_is_out_of_bounds_by_itself(type_: str, one: int, two: int) -> None:
+    ones, outside = one << 16 | one, 0x7FF7
+    a, b = (
+        [outside << 16 | one, one << 16 | outside, ones, outside << 16 | outside],
+        [ones, ones, outside << 16 | one, ones],
+    )
+    found = run(f"fma.rn.oob.{type_}", type_, a, b, [ones] * 4)
+    assert [hex(each) for each in found] == [hex(each) for each in (two, two << 16, two, 0)]
 
 
 def test_mixed_precision() -> None:

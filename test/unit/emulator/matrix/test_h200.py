@@ -1,8 +1,10 @@
 """What an H200 made of the same operands, bit for bit.
 
-`h200.npz` holds operands and results of instructions, assembled for sm_90a. Numbers of a matrix vary widely in size.
-Of `mma` these are the registers of a warp; the key is the instruction. Of `wgmma` these are matrices: 64 rows of A, C
-and D, 8 columns of B, C and D. Of 8-bit floats with `f16` results many are infinite.
+`h200.npz` and `h200_edges.npz` hold operands and results of instructions, assembled for sm_90a. Numbers of a matrix
+vary widely in size; of the edges they are zeros of both signs, subnormals, infinities and NaNs among others. Of `mma`
+these are the registers of a warp, of edges of several warps; the key is the instruction. Of `wgmma` these are matrices:
+64 rows of A, C and D, 8 columns of B, C and D; without C, D is `A * B`. Of 8-bit floats with `f16` results many are
+infinite.
 """
 
 from __future__ import annotations
@@ -18,18 +20,19 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
-from formulas import decoded  # noqa: E402
 from hand import run_instruction  # noqa: E402
-from warpgroups import Tile, get_accumulators, set_accumulators, text, types_for  # noqa: E402
+from warpgroups import Tile, get_accumulator_bits, set_accumulators, text, types_for  # noqa: E402
 from warps import Warps  # noqa: E402
 
 
 @cache
-def results() -> dict[str, dict[str, Any]]:
+def results(file: str) -> dict[str, dict[str, Any]]:
     """Arrays `a`, `b`, `c`, `d` and, of sparse ones, `e`, by instruction."""
-    file = np.load(Path(__file__).with_name("h200.npz"))
-    data, found, first = file["data"].tobytes(), {}, 0
-    for key, dtype, shape in json.loads(str(file["index"])):
+    with np.load(Path(__file__).with_name(file)) as held:
+        data, index = held["data"].tobytes(), json.loads(str(held["index"]))
+    found: dict[str, dict[str, Any]] = {}
+    first = 0
+    for key, dtype, shape in index:
         name, _, operand = key.rpartition(" ")
         array = np.frombuffer(data, dtype, int(np.prod(shape)), first).reshape(shape)
         found.setdefault(name, {})[operand] = array
@@ -37,31 +40,37 @@ def results() -> dict[str, dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("instruction", [name for name in results() if name.startswith("mma")])
-def test_mma(instruction: str) -> None:
-    held = results()[instruction]
-    inputs = {f"%{key}{number}": word[None] for key in "abc" for number, word in enumerate(held[key])}
+def named(start: str) -> list[tuple[str, str]]:
+    """The files and keys of instructions."""
+    files = ("h200.npz", "h200_edges.npz")
+    return [(file, name) for file in files for name in results(file) if name.startswith(start)]
+
+
+@pytest.mark.parametrize(("file", "instruction"), named("mma"))
+def test_mma(file: str, instruction: str) -> None:
+    held = results(file)[instruction]
+    inputs = {f"%{key}{number}": word for key in "abc" for number, word in enumerate(held[key])}
     if "e" in held:
-        inputs["%e"] = held["e"][None]
+        inputs["%e"] = held["e"]
     width = "b64" if held["d"].dtype == np.uint64 else "b32"
     found = run_instruction(instruction, inputs, {f"%d{number}": width for number in range(len(held["d"]))})
     for number, word in enumerate(held["d"]):
-        np.testing.assert_array_equal(found[f"%d{number}"][0], word)
+        np.testing.assert_array_equal(found[f"%d{number}"], word.reshape(-1, 32))
 
 
-@pytest.mark.parametrize("name", [name for name in results() if name.startswith("wgmma")])
-def test_wgmma(name: str) -> None:
-    held, form = results()[name], name.removeprefix("wgmma ")
+@pytest.mark.parametrize(("file", "name"), named("wgmma"))
+def test_wgmma(file: str, name: str) -> None:
+    held, form = results(file)[name], name.split(" ")[1]
     _, d, a, b = form.split(".")
     warps = Warps(types_for(8, d))
     for register, tile, operand, type_ in (("%da", Tile(start=8192), "a", a), ("%db", Tile(start=24 << 10), "b", b)):
         tile.put(warps.memory.window(0), held[operand], type_)
         warps.set(register, np.uint64(tile.descriptor))
-    warps.set("%p", True)
-    set_accumulators(warps, 8, d, held["c"][None])
+    warps.set("%p", "c" in held)
+    set_accumulators(warps, 8, d, held.get("c", np.zeros_like(held["d"]))[None])
     constants = ", 1, 1, 0, 0" if a in ("f16", "bf16") else ", 1, 1"
     assert warps.do(text(f"sync.aligned.{form}", 8, d, rest=f", %p{constants}")) == [None]
-    np.testing.assert_array_equal(get_accumulators(warps, 8, d)[0], decoded(held["d"], d))
+    np.testing.assert_array_equal(get_accumulator_bits(warps, 8, d)[0], held["d"])
 
 
 NEGATIVE_ZEROS = {"f16.f16.f16.f16": (4, 0x80008000, 0x80008000), "f32.f16.f16.f32": (8, 0x80000000, 0)}

@@ -13,7 +13,7 @@ from cutecc.layout import Layout, Swizzle
 
 sys.path[:0] = [str(Path(__file__).parent)]
 
-from formulas import BITS, c_place, decode, packed  # noqa: E402
+from formulas import BITS, c_place, decoded, packed  # noqa: E402
 from warps import Warps  # noqa: E402
 
 MODES = {0: 0, 128: 1, 64: 2, 32: 3}
@@ -101,14 +101,19 @@ def set_accumulators(warps: Warps, n: int, d: str, matrices: Any) -> None:
 
 def get_accumulators(warps: Warps, n: int, d: str) -> Any:
     """The numbers, `(warpgroups, 64, n)`."""
+    return decoded(get_accumulator_bits(warps, n, d), d)
+
+
+def get_accumulator_bits(warps: Warps, n: int, d: str) -> Any:
+    """The bits of the numbers, `(warpgroups, 64, n)`."""
     registers = [warps.get(name) for name in accumulator_names(n, d)]
     per, groups = packed(d), len(registers[0]) // 4
-    found = np.full((groups, 64, n), np.nan)
+    found = np.zeros((groups, 64, n), np.uint32)
     for number, register in enumerate(registers):
         for warp in range(4 * groups):
             for lane in range(32):
                 for each in range(per):
                     row, column = c_place(16, lane, number * per + each)
                     bits = int(register[warp, lane]) >> (BITS[d] * each) & ((1 << BITS[d]) - 1)
-                    found[warp // 4, warp % 4 * 16 + row, column] = decode(bits, d)
+                    found[warp // 4, warp % 4 * 16 + row, column] = bits
     return found
