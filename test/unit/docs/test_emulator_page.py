@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from following import BLOCK, ROOT
 
@@ -16,6 +17,7 @@ from cutecc.emulator.checks.selection import CHECK_NAMES
 from cutecc.emulator.instructions.form import _split
 from cutecc.emulator.instructions.table import TABLE
 from cutecc.emulator.machine.decode import _CONTROL, FAMILIES, _load_families
+from cutecc.emulator.memory.elements import Elements
 from cutecc.emulator.options import SCHEDULES
 from cutecc.record import Parameter, Signature
 
@@ -89,8 +91,15 @@ def test_the_instructions_are_those_of_the_table() -> None:
     assert found and found[1] == expected, f"between the marks of instructions there should be\n{expected}"
 
 
+def rows_below(heading: str) -> list[list[str]]:
+    """The cells of the table with this first line."""
+    _, _, table = PAGE.partition(f"{heading}\n")
+    lines = table.partition("\n\n")[0].splitlines()[1:]
+    return [line.strip("| ").split(" | ") for line in lines]
+
+
 def test_the_checks_are_those_there_are() -> None:
-    assert re.findall(r"^\| `(\w+)` \| [^|]* \|$", PAGE, re.MULTILINE) == list(CHECK_NAMES)
+    assert [name.strip("`") for name, _ in rows_below("| check | finds |")] == list(CHECK_NAMES)
 
 
 VARIABLE = re.compile(r"\d+|%\w+|'trap'|\b(?:reads|written|shared|accumulator|a tensor copy|memory that|times|bytes)\b")
@@ -112,22 +121,41 @@ def test_the_schedules_are_those_there_are() -> None:
     assert re.findall(r"^- `([\w-]+)`", section, re.MULTILINE)[:3] == list(SCHEDULES)
 
 
-def test_the_python_of_the_page_runs(
-    tmp_path: Path, traced_kernels: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_mends_a_race_is_called_as_the_messages_call_it() -> None:
+    calls = {call for _, mends in rows_below("| between | what mends it |") for call in re.findall(r"`(.*?)`", mends)}
+    assert {"sync_warp()", "sync_threads()", "mbarrier_wait", "warpgroup.wait_group"} <= calls
+    messages = (ROOT / "cutecc" / "emulator" / "checks" / "wording.py").read_text()
+    for call in calls:
+        assert call.partition("(")[0] in messages, f"no message says {call}"
+
+
+def test_addresses_are_called_as_messages_call_them() -> None:
+    tensor = Elements("a", (33, 132), (132, 1), 32)
+    names = [name for cells in rows_below("| address | is |") for name in re.findall(r"`(.*?)`", cells[0])]
+    row = 3 * 132 + 17
+    assert names[:3] == [tensor.describe(offset) for offset in (4 * row, 4 * row + 2)] + ["between elements"]
+    assert names[3] == tensor.describe(33 * 132 * 4)
+    source = "\n".join(path.read_text() for path in (ROOT / "cutecc" / "emulator" / "memory").rglob("*.py"))
+    for name in names[4:]:
+        for part in re.split(r"0x7f…|\d+|shared\+|of block \(.*|module\+|local\+|param\+", name):
+            assert part.strip() in source, f"no message has '{part}'"
+
+
+def test_the_test_of_the_page_passes(
+    tmp_path: Path, traced_kernels: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first block of Python: a bundle, called and emulated with checks and counters."""
-    monkeypatch.chdir(tmp_path)
+    """`test_add.py`, with the bundle of the page."""
     signature = Signature("elementwise_add", [Parameter(name, "f32[?M,?N{div=4}] align=16") for name in "abc"])
-    module = traced_kernels["elementwise_add"].bytecode
-    options = cutecc.CompileOptions(line_info=True)
-    cutecc.compile_module(module, target="sm_90a", name="elementwise_add", signature=signature, options=options).save(
-        "add.cutecc"
+    kernel = cutecc.compile_module(
+        traced_kernels["elementwise_add"].bytecode, target="sm_90a", name="elementwise_add", signature=signature
     )
-    block = next(text for language, text in BLOCK.findall(PAGE) if language == "python" and "add.emulate(" in text)
-    namespace: dict[str, Any] = {}
-    exec(compile(block, "docs/emulator.md", "exec"), namespace)
-    np.testing.assert_array_equal(namespace["c"], namespace["a"] + namespace["b"])
-    said = capsys.readouterr().out
-    assert said.startswith("elementwise_add for sm_90a: 6 blocks, round-robin [] ")
-    assert int(said.split()[-1]) > 0
-    assert namespace["found"].has_lines
+    kernel.save(tmp_path / "add.cutecc")
+    text = next(text for language, text in BLOCK.findall(PAGE) if language == "python" and "cutecc_device" in text)
+    (tmp_path / "test_add.py").write_text(text)
+    # Its plugin is named, and so not taken from what is installed as well.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "cutecc.pytest_plugin", "-p", "no:cacheprovider"]
+    options = ["--cutecc-device=cpu", "--cutecc-check=races", "--cutecc-schedule=random", "--cutecc-seed=7"]
+    command += [*options, "test_add.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
