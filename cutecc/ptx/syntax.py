@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -174,25 +174,28 @@ def registers_of(instruction: Instruction) -> Iterator[str]:
     """The names of all registers in an instruction, its guard's too, once for each time it is written."""
     if instruction.guard is not None:
         yield instruction.guard.register.name
-    for operand in instruction.operands:
-        yield from _registers_in(operand)
+    yield from (each.name for each in _simple_operands(instruction.operands) if isinstance(each, Register))
 
 
-def _registers_in(operand: Operand) -> Iterator[str]:
-    match operand:
-        case Register(name):
-            yield name
-        case Not(register):
-            yield register.name
-        case Pair(first, second):
-            yield from _registers_in(first)
-            yield from _registers_in(second)
-        case Address(base, _, coordinates):
-            yield from _registers_in(base)
-            if coordinates is not None:
-                yield from _registers_in(coordinates)
-        case Vector(items) | Arguments(items):
-            for item in items:
-                yield from _registers_in(item)
-        case _:
-            return
+def symbols_of(instruction: Instruction) -> Iterator[str]:
+    """The names of all variables, parameters, functions and labels in an instruction."""
+    return (each.name for each in _simple_operands(instruction.operands) if isinstance(each, Symbol))
+
+
+def _simple_operands(operands: Iterable[Operand]) -> Iterator[Operand]:
+    """What operands are made of."""
+    for operand in operands:
+        match operand:
+            case Not(register):
+                yield register
+            case Pair(first, second):
+                yield from _simple_operands((first, second))
+            case Address(base, _, None):
+                yield base
+            case Address(base, _, Vector(items)):
+                yield base
+                yield from _simple_operands(items)
+            case Vector(items) | Arguments(items):
+                yield from _simple_operands(items)
+            case _:
+                yield operand

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from cutecc.emulator.checks.spreading import guard_hook, hooks, undefined_registers
 from cutecc.emulator.machine.lanes import Lanes
-from cutecc.ptx.syntax import Not
 
 if TYPE_CHECKING:
     from cutecc.emulator.checks.checker import Checker
-    from cutecc.emulator.instructions.operation import Operation, Reader
+    from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.instructions.table import Step
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.program import Program
@@ -55,7 +54,7 @@ def _bound(hook: Callable[[Gang, Lanes, Operation], None], operation: Operation)
 
 
 def _around(operation: Operation, step: Step, guard: Hook | None, before: list[Hook], after: list[Hook]) -> Step:
-    condition = _condition(operation)
+    condition = operation.condition()
 
     def checked(gang: Gang, lanes: Lanes) -> Waiting | None:
         if guard is not None:
@@ -73,13 +72,6 @@ def _around(operation: Operation, step: Step, guard: Hook | None, before: list[H
         return waiting
 
     return checked
-
-
-def _condition(operation: Operation) -> Reader | None:
-    guard = operation.instruction.guard
-    if guard is None:
-        return None
-    return operation.reader(Not(guard.register) if guard.negated else guard.register, "pred")
 
 
 def _mbarrier(operation: Operation, checker: Checker) -> Hook:

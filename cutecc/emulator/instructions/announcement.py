@@ -27,7 +27,7 @@ def announce(gang: Gang, lanes: Lanes) -> None:
     """The threads execute a fence."""
     if gang.machine.collect is None:
         return
-    for block in {gang.blocks[row] for row in gang.rows(lanes)}:
+    for block in {gang.blocks[row] for row in lanes.rows}:
         table = _table(block)
         if table:
             agents = set(gang.agents[lanes.mask].tolist())

@@ -48,7 +48,7 @@ def _come_apart(operation: Operation, gang: Gang, lanes: Lanes, named: Array) ->
     new = lanes.mask & (waiting == _NOWHERE)
     waiting = np.where(new, named.astype(np.int64), waiting)
     bits = np.arange(WARP)
-    for row in gang.rows(lanes):
+    for row in lanes.rows:
         for mask in np.unique(waiting[row][lanes.mask[row] & (waiting[row] >= 0)]).tolist():
             there = waiting[row] == mask
             if (gang.alive[row] & (mask >> bits & 1).astype(bool) & ~there).any():
@@ -57,7 +57,7 @@ def _come_apart(operation: Operation, gang: Gang, lanes: Lanes, named: Array) ->
             _synchronise_warps(operation, gang, together, np.broadcast_to(np.uint32(mask), gang.shape))
             waiting[row][there] = _FREE
             if (there & ~lanes.mask[row]).any():
-                gang.machine.changed()
+                gang.machine.changed(gang.cluster)
     free = lanes.mask & (waiting == _FREE)
     waiting[free] = _NOWHERE
     gang.state[_WAITING] = waiting
@@ -79,7 +79,7 @@ def _synchronise_warps(operation: Operation, gang: Gang, lanes: Lanes, named: Ar
 
 def _warps(gang: Gang, lanes: Lanes, members: Array) -> Iterator[tuple[tuple[str, int, int, int], Lanes]]:
     """Each warp's threads with the same member mask, with the key that they synchronise by."""
-    for row in gang.rows(lanes):
+    for row in lanes.rows:
         for named in np.unique(members[row][lanes.mask[row]]).tolist():
             mask = np.zeros(gang.shape, np.bool_)
             mask[row] = lanes.mask[row] & (members[row] == named)
@@ -241,7 +241,7 @@ def _arrive(use: _Use, gang: Gang, barrier: Barrier, row: int, mask: Mask) -> Ma
     if barrier.is_deserted(warp, gang.alive[row]):
         _report(use, gang, row, mask, "divergent-barrier", _deserted(barrier.number))
     if barrier.settle(warp, gang.alive[row]):
-        gang.machine.changed()
+        gang.machine.changed(gang.cluster)
     return np.zeros(WARP, np.bool_) if use.action == "arrive" else mask & ~_leave(use, gang, barrier, row, mask)
 
 

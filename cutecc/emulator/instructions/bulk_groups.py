@@ -56,7 +56,7 @@ def _table(block: Block) -> dict[int, BulkGroups]:
 
 def _groups(gang: Gang, lanes: Lanes) -> Iterator[tuple[int, int, BulkGroups]]:
     """The groups of the threads that have any, by their row and lane."""
-    for row in gang.rows(lanes):
+    for row in lanes.rows:
         warp = int(gang.warp_numbers[row, 0])
         for thread, groups in _table(gang.blocks[row]).items():
             if thread // WARP == warp and lanes.mask[row, thread % WARP]:

@@ -1,4 +1,4 @@
-"""The functions of the CUDA device runtime that kernels call, and instructions that stop a kernel or do nothing."""
+"""The functions of the CUDA device runtime that kernels call, and instructions that stop a kernel."""
 
 from __future__ import annotations
 
@@ -164,8 +164,3 @@ def _trap(operation: Operation) -> Step:
         gang.machine.fault("trap", f"executes '{operation.form}'", operation, gang, lanes.mask)
 
     return step
-
-
-@instruction("pmevent", "pmevent.mask")
-def _nothing(operation: Operation) -> Step:
-    return lambda gang, lanes: None

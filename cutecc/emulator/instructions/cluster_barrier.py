@@ -46,17 +46,13 @@ class ClusterBarrier:
 
     def settle(self, machine: Machine) -> None:
         """End the phase if all have arrived."""
-        if not self._missing(machine):
+        if not any(missing for missing, _ in self._progress()):
             self.phase += 1
-            machine.changed()
+            machine.changed(self.cluster)
 
-    def _missing(self, machine: Machine) -> int:
-        """Threads that this phase waits for."""
-        return sum(missing for missing, _ in self._progress(machine))
-
-    def _progress(self, machine: Machine) -> Iterator[tuple[int, int]]:
+    def _progress(self) -> Iterator[tuple[int, int]]:
         """By warp: threads that this phase waits for, and all that have not exited."""
-        for gang in machine.gangs:
+        for gang in self.cluster.gangs:
             for barriers, rows in barriers_of(gang):
                 if barriers.block.cluster is self.cluster:
                     arrivals, _ = self.counts(barriers.block)
@@ -65,9 +61,9 @@ class ClusterBarrier:
                         late = alive & (arrivals[gang.warp_numbers[row, 0]] <= self.phase)
                         yield int(np.count_nonzero(late)), int(np.count_nonzero(alive))
 
-    def describe(self, machine: Machine) -> str:
+    def describe(self) -> str:
         """What threads wait for: `the barrier of cluster (0, 0, 0): 3 of 8 warps have arrived`."""
-        progress = [each for each in self._progress(machine) if each[1]]
+        progress = [each for each in self._progress() if each[1]]
         arrived = sum(not missing for missing, _ in progress)
         return f"the barrier of cluster {self.cluster.index}: {arrived} of {len(progress)} warps have arrived"
 
@@ -129,7 +125,7 @@ def wait(operation: Operation) -> Step:
             waiting[rows] = mask & ~absent & ~free
         if not waiting.any():
             return None
-        return Waiting(waiting, lambda row: _barrier_of(gang.blocks[row].cluster).describe(machine))
+        return Waiting(waiting, lambda row: _barrier_of(gang.blocks[row].cluster).describe())
 
     return step
 

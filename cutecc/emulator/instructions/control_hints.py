@@ -52,7 +52,7 @@ def setmaxnreg(operation: Operation) -> Step:
 
     def execute(gang: Gang, lanes: Lanes) -> Waiting | None:
         late = np.zeros(gang.shape, np.bool_)
-        for row in gang.rows(lanes):
+        for row in lanes.rows:
             block, warp = gang.blocks[row], int(gang.warp_numbers[row, 0])
             registers: dict[int, int] = block.state.setdefault("registers", {})
             silent = -(-block.threads // WARP) - len(registers.keys() | {warp})
@@ -62,7 +62,7 @@ def setmaxnreg(operation: Operation) -> Step:
             else:
                 registers[warp] = count.bits
         if not increases:
-            gang.machine.changed()
+            gang.machine.changed(gang.cluster)
         if not late.any():
             return None
         return Waiting(late, lambda row: f"{count.bits} registers a thread, which other warps of the block have")

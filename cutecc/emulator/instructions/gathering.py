@@ -68,7 +68,7 @@ class Gatherings:
             return False
         if found.is_split:
             # They are joined to one fragment now, if they can be, and look again.
-            gang.machine.changed()
+            gang.machine.changed(gang.cluster)
         return True
 
     def leave(self, gang: Gang, mask: Mask, number: int) -> Mask | None:
@@ -88,7 +88,7 @@ class Gatherings:
         if number not in self.counted:
             self.counted.add(number)
             if self.waiting.pop(number, None) is not None:
-                gang.machine.changed()
+                gang.machine.changed(gang.cluster)
 
     def describe(self, gang: Gang, mask: Mask, number: int, row: int) -> str:
         """What the threads of a row wait for."""

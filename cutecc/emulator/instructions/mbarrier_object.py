@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
+    from cutecc.emulator.machine.block import Block
     from cutecc.emulator.machine.machine import Machine
 
 MOST_ARRIVALS: Final = (1 << 20) - 1
@@ -102,8 +103,7 @@ def invalidate(machine: Machine, index: int) -> None:
 
 def find(machine: Machine, index: int) -> Mbarrier | None:
     """The mbarrier at a place in `Memory.shared`; `None` where there is none, or its bytes were overwritten."""
-    memory = machine.memory
-    table: dict[int, Mbarrier] | None = machine.blocks[index // memory.shared_stride].state.get("mbarriers")
+    table: dict[int, Mbarrier] | None = _block(machine, index).state.get("mbarriers")
     barrier = None if table is None else table.get(index)
     return barrier if barrier is not None and int(_words(machine)[index >> 3]) == barrier.bits else None
 
@@ -173,7 +173,7 @@ def _settle(machine: Machine, barrier: Mbarrier) -> None:
     if not barrier.pending and not barrier.missing_bytes:
         barrier.phase += 1
         barrier.pending = barrier.expected
-        machine.changed()
+        machine.changed(_block(machine, barrier.index).cluster)
     _write(machine, barrier)
 
 
@@ -187,8 +187,12 @@ def _words(machine: Machine) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
 
 def _table(machine: Machine, index: int) -> dict[int, Mbarrier]:
     """The mbarriers of the block whose shared memory this is, by index."""
-    block = machine.blocks[index // machine.memory.shared_stride]
-    return block.state.setdefault("mbarriers", {})
+    return _block(machine, index).state.setdefault("mbarriers", {})
+
+
+def _block(machine: Machine, index: int) -> Block:
+    """The block whose shared memory this is."""
+    return machine.blocks[index // machine.memory.shared_stride]
 
 
 def _times(count: int) -> str:

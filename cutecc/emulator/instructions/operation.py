@@ -88,6 +88,13 @@ class Operation:
 
     # Reading.
 
+    def condition(self) -> Reader | None:
+        """Reads whether a thread executes it; `None` where all do."""
+        guard = self.instruction.guard
+        if guard is None:
+            return None
+        return self.reader(Not(guard.register) if guard.negated else guard.register, "pred")
+
     def reader(self, operand: Operand, type_: str) -> Reader:
         """Reads an operand as this type. Braces give tuples. A wider register gives its low bits."""
         dtype = DTYPES[type_]

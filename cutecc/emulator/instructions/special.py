@@ -152,8 +152,8 @@ _REGISTERS: dict[str, Callable[[Gang], Array]] = {
 def _tick(machine: Machine) -> int:
     time = _ticks.get(machine, 0) + _TICK
     _ticks[machine] = time
-    # Threads may wait for time to pass.
-    machine.changed()
+    # Threads that give up waiting may do so until a time has passed.
+    machine.state += 1
     return time
 
 

@@ -66,7 +66,10 @@ _DESCRIPTORS: WeakKeyDictionary[Machine, dict[int, TensorMap | Im2colMap]] = Wea
 """Of parameters, which never change, by their generic addresses."""
 
 
-@instruction(f"cp.async.bulk.prefetch.tensor.{_DIMENSIONS}.L2.global.tile?.L2::cache_hint?")
+@instruction(
+    f"cp.async.bulk.prefetch.tensor.{_DIMENSIONS}.L2.global.tile?.L2::cache_hint?",
+    "cp.async.bulk.prefetch.tensor.{3d,4d,5d}.L2.global.im2col.L2::cache_hint?",
+)
 def prefetch(operation: Operation) -> Step:
     """Caches are not modelled."""
     return lambda gang, lanes: None

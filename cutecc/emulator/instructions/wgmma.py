@@ -148,7 +148,7 @@ class _Multiply:
 
     def start(self, gang: Gang, lanes: Lanes) -> None:
         machine, operation = gang.machine, self._operation
-        rows = gang.rows(lanes)
+        rows = lanes.rows
         first = lanes.mask.argmax(axis=1)[rows]
         b = _first(self._read_b(gang), rows, first)
         a = None if self._a_slots is not None else _first(self._read_a(gang), rows, first)
@@ -171,7 +171,7 @@ class _Multiply:
                 machine.watch.finish(agent, warpgroup.group_key(gang, row, int(started.groups[row])))
 
         started.pending = machine.post(happen, lambda: f"the {operation.form} of PTX line {operation.instruction.line}")
-        machine.changed()
+        machine.changed(gang.cluster)
 
     def _happen(
         self, gang: Gang, rows: list[int], a: list[int] | None, b: list[int], adds: list[bool], agents: list[Agent]
@@ -291,7 +291,7 @@ def commit_group(operation: Operation) -> Step:
     """What a warp has started since the last one becomes a group."""
 
     def execute(gang: Gang, lanes: Lanes) -> None:
-        for row in gang.rows(lanes):
+        for row in lanes.rows:
             warpgroup.counts(gang.blocks[row]).committed[int(gang.warp_numbers[row, 0])] += 1
 
     return aligned(operation, execute)
@@ -303,7 +303,7 @@ def wait_group(operation: Operation) -> Step:
     latest = _constant(operation, operation.operands[0])
 
     def execute(gang: Gang, lanes: Lanes) -> Waiting | None:
-        rows = gang.rows(lanes)
+        rows = lanes.rows
         limit = np.zeros(gang.warps, np.int64)
         for row in rows:
             count = warpgroup.counts(gang.blocks[row])

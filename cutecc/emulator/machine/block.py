@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cutecc.emulator.machine.gang import Gang
 
 Index3 = tuple[int, int, int]
 
@@ -16,6 +19,8 @@ class Cluster:
     shape: Index3
     blocks: list[Block] = field(default_factory=list["Block"])
     """By rank."""
+    gangs: list[Gang] = field(default_factory=list["Gang"])
+    """Those that have warps of its blocks."""
     state: dict[str, Any] = field(default_factory=dict[str, Any])
     """What instruction families keep per cluster, by a name of theirs: the cluster's barrier."""
 

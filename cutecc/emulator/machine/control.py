@@ -39,15 +39,19 @@ def branch(index: int, target: int, condition: Reader | None) -> Control:
     return control
 
 
-def branch_indexed(index: int, targets: list[int], number: Reader, condition: Reader | None) -> Control:
-    """`brx.idx`: to the target of this number. One that there is not goes to the next operation."""
+def branch_indexed(operation: Operation, targets: list[int], number: Reader, condition: Reader | None) -> Control:
+    """`brx.idx`: to the target of this number. One that there is not is a fault, and the end of the thread."""
 
     def control(fragment: Fragment) -> list[Way]:
-        mask = fragment.mask if condition is None else fragment.mask & condition(fragment.gang)
-        numbers = np.broadcast_to(number(fragment.gang), mask.shape)
+        gang = fragment.gang
+        mask = fragment.mask if condition is None else fragment.mask & condition(gang)
+        numbers = np.broadcast_to(number(gang), mask.shape)
+        wrong = mask & (numbers >= len(targets))
+        if wrong.any():
+            text = f"branches to number {numbers[wrong][0]} of {len(targets)} targets, counted from 0"
+            gang.machine.fault("out-of-bounds", text, operation, gang, wrong)
         ways = [(target, mask & (numbers == each), fragment.returns) for each, target in enumerate(targets)]
-        gone = np.logical_or.reduce([threads for _, threads, _ in ways])
-        ways.append((index + 1, fragment.mask & ~gone, fragment.returns))
+        ways.append((operation.index + 1, fragment.mask & ~mask, fragment.returns))
         return [way for way in ways if way[1].any()]
 
     return control

@@ -14,12 +14,11 @@ from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Build, Step, find
 from cutecc.emulator.machine import control
 from cutecc.emulator.machine.lanes import Array, Lanes
-from cutecc.emulator.machine.program import FunctionScope, Program, reserved_shared_bytes
-from cutecc.emulator.memory.spaces import MODULE_APERTURE
+from cutecc.emulator.machine.layout import Layout, size_of
+from cutecc.emulator.machine.program import FunctionScope, Program
 from cutecc.emulator.numbers.compiled import together
 from cutecc.errors import EmulatorError
-from cutecc.ptx.declarations import TYPE_BYTES
-from cutecc.ptx.syntax import Arguments, Function, Instruction, Module, Not, Operand, Register, Symbol, Variable
+from cutecc.ptx.syntax import Arguments, Function, Instruction, Module, Operand, Register, Symbol, Variable
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -50,10 +49,10 @@ def decode(module: Module, kernel: str) -> Program:
     entry = module.functions.get(kernel)
     if entry is None or not entry.is_entry:
         raise EmulatorError(f"the PTX has no kernel '{kernel}'")
-    layout = _Layout(module)
+    functions = _reachable(module, entry)
+    layout = Layout(module, functions)
     program = Program(kernel, module.target, parameters=entry.parameters)
     program.required_block = entry.directives.get("reqntid", ())
-    functions = _reachable(module, entry)
     decoders: dict[str, _Decoder] = {}
     slot, start = 0, 0
     for function in functions:
@@ -109,76 +108,6 @@ def _callee(instruction: Instruction) -> str | None:
     return next((each.name for each in instruction.operands if isinstance(each, Symbol)), None)
 
 
-class _Layout:
-    """Where the variables of a module are: one kernel's, as the functions that it calls."""
-
-    def __init__(self, module: Module) -> None:
-        self.image = bytearray()
-        self.local_bytes = 0
-        self.shared_bytes = reserved_shared_bytes(module.target)
-        self._module: dict[str, tuple[str, int]] = dict.fromkeys(module.functions, ("function", 0))
-        self._dynamic: list[Variable] = []
-        self._tables: list[dict[str, tuple[str, int]]] = []
-        """What names mean, of each function."""
-        for variable in module.variables.values():
-            if variable.space == "shared" and variable.count is None:
-                self._dynamic.append(variable)
-            elif variable.space == "shared":
-                self._module[variable.name] = ("shared", self._take_shared(variable))
-            else:
-                self._module[variable.name] = self._take_module(variable)
-
-    def symbols(self, function: Function) -> dict[str, tuple[str, int]]:
-        """What names mean in a function: state space and address; once `place_dynamic` is called, all of them."""
-        found = dict(self._module)
-        for variable in function.variables:
-            if variable.space == "shared":
-                found[variable.name] = ("shared", self._take_shared(variable))
-            elif variable.space in ("local", "param"):
-                found[variable.name] = ("local", self._take_local(variable))
-            else:
-                found[variable.name] = self._take_module(variable)
-        offset = 0
-        for parameter in (*function.parameters, *function.results):
-            if function.is_entry:
-                offset = -(-offset // parameter.align) * parameter.align
-                found[parameter.name] = ("param", offset)
-                offset += size_of(parameter)
-            elif parameter.space == "param":
-                found[parameter.name] = ("local", self._take_local(parameter))
-        self._tables.append(found)
-        return found
-
-    def place_dynamic(self) -> None:
-        """Dynamic shared memory begins behind all that is static, of any function; every extern array is all of it."""
-        align = max((variable.align for variable in self._dynamic), default=1)
-        self.shared_bytes = -(-self.shared_bytes // align) * align
-        for table in self._tables:
-            table.update((variable.name, ("shared", self.shared_bytes)) for variable in self._dynamic)
-
-    def _take_shared(self, variable: Variable) -> int:
-        address = -(-self.shared_bytes // variable.align) * variable.align
-        self.shared_bytes = address + size_of(variable)
-        return address
-
-    def _take_local(self, variable: Variable) -> int:
-        address = -(-self.local_bytes // variable.align) * variable.align
-        self.local_bytes = address + size_of(variable)
-        return address
-
-    def _take_module(self, variable: Variable) -> tuple[str, int]:
-        address = -(-len(self.image) // variable.align) * variable.align
-        size = size_of(variable)
-        self.image += bytes(address - len(self.image)) + (variable.initial or b"").ljust(size, b"\0")
-        # Both are in one image; an address of the constant space is an offset in it.
-        return ("const", address) if variable.space == "const" else ("global", MODULE_APERTURE | address)
-
-
-def size_of(variable: Variable) -> int:
-    """Bytes of a variable."""
-    return TYPE_BYTES[variable.type] * (1 if variable.count is None else variable.count)
-
-
 class _Decoder:
     """Decodes one function."""
 
@@ -212,7 +141,7 @@ class _Decoder:
     def decode(self, program: Program) -> None:
         for number, instruction in enumerate(self._function.instructions):
             operation = self._operation(self._places[number], instruction)
-            condition = self._condition(operation)
+            condition = operation.condition()
             if instruction.opcode not in _CONTROL or (
                 instruction.opcode == "call" and not self._calls_inside(instruction)
             ):
@@ -235,12 +164,6 @@ class _Decoder:
         program.operations.append(operation)
         program.steps.append(step)
         program.controls.append(way)
-
-    def _condition(self, operation: Operation) -> Reader | None:
-        guard = operation.instruction.guard
-        if guard is None:
-            return None
-        return operation.reader(Not(guard.register) if guard.negated else guard.register, "pred")
 
     def _step(self, operation: Operation) -> Step:
         build = _find(operation.form)
@@ -270,7 +193,7 @@ class _Decoder:
                 for target in targets:
                     if target <= index:
                         self._note_polling(program, target, index)
-                return control.branch_indexed(index, targets, operation.reader(number, "u32"), condition)
+                return control.branch_indexed(operation, targets, operation.reader(number, "u32"), condition)
             case opcode:
                 return control.leave(index, condition, exits=opcode == "exit")
 

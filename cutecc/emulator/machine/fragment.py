@@ -23,8 +23,9 @@ class Fragment:
     returns: tuple[int, ...] = ()
     """Where the calls that the threads are in return to."""
     waiting: Waiting | None = None
-    """Why the threads cannot go on, as of the machine's state number `seen`."""
+    """Why the threads cannot go on, as of `seen`."""
     seen: int = -1
+    """What `Gang.changes` was then."""
     polls: int = 0
     """How often in a row the threads came back in a loop that only looks whether something has changed."""
     laps: int = 0

@@ -17,7 +17,7 @@ from cutecc.emulator.machine.waiting import Waiting
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.warpgroup import InFlight
-    from cutecc.emulator.machine.block import Block
+    from cutecc.emulator.machine.block import Block, Cluster
     from cutecc.emulator.machine.fragment import Fragment
     from cutecc.emulator.machine.machine import Machine
 
@@ -26,7 +26,7 @@ class Gang:
     """Some warps of one or several blocks."""
 
     def __init__(self, machine: Machine, warps: Sequence[tuple[Block, int]], registers: list[Array]) -> None:
-        """`warps` are blocks and warp numbers in them."""
+        """`warps` are blocks and warp numbers in them. The gang enters itself in their clusters."""
         self.machine = machine
         self.warps = len(warps)
         self.shape = (self.warps, WARP)
@@ -34,6 +34,11 @@ class Gang:
         """By slot; arrays of shape `(warps, 32)`, bool or unsigned, that nobody changes in place."""
         self.blocks = [block for block, _ in warps]
         """Of each warp."""
+        clusters = list(dict.fromkeys(block.cluster for block in self.blocks))
+        self.cluster: Cluster | None = clusters[0] if len(clusters) == 1 else None
+        """That of all its warps; `None` where they are of several."""
+        for cluster in clusters:
+            cluster.gangs.append(self)
         self.block_slots: Array = np.array([[block.slot] for block in self.blocks])
         """Shape `(warps, 1)`: which window of the shared memory is the warp's own."""
         self.warp_numbers: Array = np.array([[number] for _, number in warps])
@@ -46,6 +51,10 @@ class Gang:
         self.alive: Mask = self.threads < sizes
         """Threads that exist and have not exited."""
         self.fragments: list[Fragment] = []
+        self.changes = 0
+        """Grows whenever something happens that its threads may be waiting for."""
+        self.is_idle = False
+        """Whether it has no turn until something changes, or until nobody else can go on: then it may poll."""
         self.in_flight: list[InFlight] = []
         """Multiplications of warpgroups that its warps have started and not waited for, oldest first."""
         self.state: dict[str, Array] = {}
@@ -62,10 +71,6 @@ class Gang:
             if constant:
                 self._special[name] = found
         return found
-
-    def rows(self, lanes: Lanes) -> list[int]:
-        """The warps (indices in the gang) that have a thread among `lanes`."""
-        return lanes.rows
 
     def together(self, lanes: Lanes, members: Array | np.integer, what: str) -> Waiting | None:
         """Makes threads wait until all that `members` names are here; `None` when they are.

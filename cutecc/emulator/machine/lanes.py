@@ -34,7 +34,7 @@ class Lanes:
 
     @property
     def warps(self) -> Mask:
-        """Which warps have a thread in the set, shape `(warps,)`."""
+        """Which warps of the gang have a thread in the set, shape `(warps,)`."""
         return np.logical_or.reduce(self.mask, axis=1)
 
     @property

@@ -13,7 +13,7 @@ from cutecc.errors import EmulatorError
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
-    from cutecc.emulator.machine.block import Block
+    from cutecc.emulator.machine.block import Block, Cluster
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.memory.memory import Memory
 
@@ -68,7 +68,9 @@ class Machine:
     pending: list[Pending] = field(default_factory=list[Pending])
     """Started and not over, oldest first."""
     state: int = 0
-    """Grows whenever something happens that threads may be waiting for."""
+    """Grows whenever something happens: threads that gave up waiting in vain may do so again."""
+    woken: list[Gang] = field(default_factory=list["Gang"])
+    """Gangs that were idle, and may be able to go on."""
     impatient: bool = False
     """Whether instructions that wait with a time limit (`Waiting.gives_up`) are to give up: nobody else can go on."""
 
@@ -77,9 +79,14 @@ class Machine:
         """Numbers that a block takes for its threads, see `Gang.agents`."""
         return -(-self.shape.threads // 32) * 32
 
-    def changed(self) -> None:
-        """Have all waiting threads look again."""
+    def changed(self, cluster: Cluster | None) -> None:
+        """Something happens that threads of a cluster may be waiting for, or of any: those look again."""
         self.state += 1
+        for gang in self.gangs if cluster is None else cluster.gangs:
+            gang.changes += 1
+            if gang.is_idle:
+                gang.is_idle = False
+                self.woken.append(gang)
 
     def post(self, action: Callable[[], None], what: Callable[[], str]) -> Pending:
         """Start an asynchronous operation: `action` happens now or later, as the schedule has it.
@@ -102,7 +109,8 @@ class Machine:
     def _perform(self, operation: Pending) -> None:
         operation.done = True
         operation.action()
-        self.changed()
+        # Who waits for it does so at an mbarrier, which has told them.
+        self.state += 1
 
     # What goes wrong.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.waiting import Waiting
 
 _POLLS = 2_000
-"""How often in a row all threads may look in vain before they count as stuck."""
+"""How often in a row all threads that can go on may look in vain before they count as stuck."""
 _COUNTS = 500
 """How often in a row they may do so while their registers change: a loop that counts comes to an end."""
 _PATIENCE = 1024
@@ -46,10 +46,12 @@ class Run:
         """The machine's state when threads gave up waiting last."""
         self._give_ups = 0
         """How often they have in this state."""
-        self._polled = False
-        """Whether threads have only looked, since others last did something."""
+        self._polling: dict[Gang, None] = {}
+        """Idle gangs whose threads only look whether something has changed, in the order in which they last did."""
+        self._rounds = 0
+        """How often in a row all of those have looked in vain."""
         self._registers: list[list[Array]] = []
-        """Of each gang, when all threads last had looked in vain for long."""
+        """Of each gang, when that last was for long."""
         self._counts = 0
         """How often in a row they had changed by then."""
 
@@ -58,39 +60,74 @@ class Run:
         machine, schedule = self._machine, self._schedule
         for gang in machine.gangs:
             gang.fragments = [Fragment(gang, 0, gang.alive)]
-        waiting = list(machine.gangs)
-        while waiting:
+            schedule.add(gang)
+        while True:
             if machine.pending and (number := schedule.lets_happen(len(machine.pending))) is not None:
                 machine.finish(machine.pending[number])
-            fragment = self._next(schedule.order(waiting))
-            if fragment is None or fragment.polls >= _POLLS:
-                # Nobody can go on, or all only look whether they can.
-                if machine.pending:
-                    machine.finish(machine.pending[0])
-                elif not self._give_up(waiting) and (fragment is None or not self._count(waiting)):
+            fragment = self._next()
+            if fragment is not None:
+                if not fragment.polls and self._rounds:
+                    self._rounds, self._counts, self._registers = 0, 0, []
+                self._turn(fragment, schedule.operations())
+                if fragment.gang.fragments:
+                    schedule.add(fragment.gang)
+                continue
+            # Nobody can go on, or all only look whether they can; or all have exited, and what they started is left.
+            if machine.pending:
+                machine.finish(machine.pending[0])
+            else:
+                gangs = [gang for gang in machine.gangs if gang.fragments]
+                if not gangs:
+                    return
+                if not self._give_up(gangs) and not (self._polling and self._count(gangs)):
                     self._deadlock()
                     return
-                # Who gave up may have exited.
-                waiting = [gang for gang in waiting if gang.fragments]
-                self._look_again(waiting)
-                continue
-            if not fragment.polls and self._polled:
-                self._counts, self._registers = 0, []
-                self._look_again(waiting)
-            self._polled = self._polled or fragment.polls > 0
-            self._turn(fragment, schedule.operations())
-            if not fragment.gang.fragments:
-                waiting.remove(fragment.gang)
-        # What was started and never waited for happens all the same.
-        while machine.pending:
-            machine.finish(machine.pending[0])
+            self._rounds = 0
 
-    def _look_again(self, gangs: Sequence[Gang]) -> None:
-        """Something was done: what threads have looked for in vain may be there now."""
-        self._polled = False
-        for gang in gangs:
-            for fragment in gang.fragments:
-                fragment.polls = min(fragment.polls, 1)
+    def _next(self) -> Fragment | None:
+        """Who goes next. Those that only poll come last, in rounds."""
+        schedule = self._schedule
+        for gang in self._machine.woken:
+            schedule.add(gang)
+        self._machine.woken.clear()
+        while True:
+            while (gang := schedule.take()) is not None:
+                best = self._best(gang)
+                if best is not None and best.polls <= self._rounds:
+                    return best
+                gang.is_idle = True
+                if best is not None:
+                    self._polling[gang] = None
+            if not self._polling or self._rounds == _POLLS:
+                return None
+            self._rounds += 1
+            polling, self._polling = self._polling, {}
+            for gang in polling:
+                if self._rounds == 1:
+                    # Something was done: what they have looked for in vain may be there now.
+                    for fragment in gang.fragments:
+                        fragment.polls = min(fragment.polls, 1)
+                self._rouse(gang)
+
+    def _rouse(self, gang: Gang) -> None:
+        """Have an idle gang take turns again."""
+        if gang.is_idle:
+            gang.is_idle = False
+            self._schedule.add(gang)
+
+    def _best(self, gang: Gang) -> Fragment | None:
+        """What of a gang goes first, of all that can go on.
+
+        It is what is furthest behind in the program, so that threads that took a longer way catch up; but all threads
+        get on, also those that others wait for in a loop.
+        """
+        best: Fragment | None = None
+        for fragment in gang.fragments:
+            if fragment.waiting is not None and fragment.seen == gang.changes:
+                continue
+            if best is None or _rank(fragment) < _rank(best):
+                best = fragment
+        return best
 
     def _count(self, gangs: Sequence[Gang]) -> bool:
         """Whether threads that look in vain change registers meanwhile."""
@@ -120,28 +157,9 @@ class Run:
             # One may have joined another.
             if fragment in fragment.gang.fragments:
                 self._turn(fragment, 1)
+                self._rouse(fragment.gang)
         self._machine.impatient = False
         return bool(found)
-
-    def _next(self, gangs: Sequence[Gang]) -> Fragment | None:
-        """The first that can go on; those that only poll come last.
-
-        Of one gang it is what is furthest behind in the program, so that threads that took a longer way catch up; but
-        all threads get on, also those that others wait for in a loop.
-        """
-        polling: Fragment | None = None
-        for gang in gangs:
-            best: Fragment | None = None
-            for fragment in gang.fragments:
-                if fragment.waiting is not None and fragment.seen == self._machine.state:
-                    continue
-                if best is None or _rank(fragment) < _rank(best):
-                    best = fragment
-            if best is not None and not best.polls:
-                return best
-            if best is not None and (polling is None or best.polls < polling.polls):
-                polling = best
-        return polling
 
     def _turn(self, fragment: Fragment, operations: int) -> None:
         """Execute threads until they wait, part, go back, or have had their number of operations."""
@@ -208,7 +226,7 @@ class Run:
         return True
 
     def _wait(self, fragment: Fragment, waiting: Waiting) -> None:
-        fragment.waiting, fragment.seen = waiting, self._machine.state
+        fragment.waiting, fragment.seen = waiting, fragment.gang.changes
         self._schedule.stopped(fragment)
         self._meet(fragment)
 
@@ -232,7 +250,7 @@ class Run:
         gang.alive = gang.alive & ~mask
         for row in set(before).difference(rows_of(gang.alive)):
             gang.blocks[row].live_warps -= 1
-        self._machine.changed()
+        self._machine.changed(gang.cluster)
 
     # Deadlock.
 

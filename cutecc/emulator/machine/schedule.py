@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections import deque
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 if TYPE_CHECKING:
@@ -23,8 +24,12 @@ class Schedule(Protocol):
     eager: bool
     """Whether asynchronous operations happen as soon as they are started."""
 
-    def order(self, gangs: Sequence[Gang]) -> Sequence[Gang]:
-        """In which order to look for a gang that can go on."""
+    def add(self, gang: Gang) -> None:
+        """A gang may have turns. It is not among those already that may."""
+        ...
+
+    def take(self) -> Gang | None:
+        """Whose turn is next; it has no other until it is added again. `None` when there is no gang."""
         ...
 
     def operations(self) -> int:
@@ -36,7 +41,10 @@ class Schedule(Protocol):
         ...
 
     def stopped(self, fragment: Fragment) -> None:
-        """Threads have come to a synchronisation that they have to wait at, or have gone round loops for long."""
+        """Threads have come to a synchronisation that they have to wait at, or have gone round loops for long.
+
+        Their gang has its turn, or none.
+        """
         ...
 
 
@@ -51,13 +59,13 @@ class RoundRobin:
     eager = True
 
     def __init__(self) -> None:
-        self._turn = 0
+        self._gangs: deque[Gang] = deque()
 
-    def order(self, gangs: Sequence[Gang]) -> Sequence[Gang]:
-        if len(gangs) == 1:
-            return gangs
-        self._turn = (self._turn + 1) % len(gangs)
-        return [*gangs[self._turn :], *gangs[: self._turn]]
+    def add(self, gang: Gang) -> None:
+        self._gangs.append(gang)
+
+    def take(self) -> Gang | None:
+        return self._gangs.popleft() if self._gangs else None
 
     def operations(self) -> int:
         return _UNLIMITED
@@ -78,9 +86,18 @@ class Random:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
+        self._gangs: list[Gang] = []
 
-    def order(self, gangs: Sequence[Gang]) -> Sequence[Gang]:
-        return self._random.sample(gangs, len(gangs))
+    def add(self, gang: Gang) -> None:
+        self._gangs.append(gang)
+
+    def take(self) -> Gang | None:
+        gangs = self._gangs
+        if not gangs:
+            return None
+        number = self._random.randrange(len(gangs))
+        gangs[number], gangs[-1] = gangs[-1], gangs[number]
+        return gangs.pop()
 
     def operations(self) -> int:
         return self._random.choice((1, 4, 16, 64, 256))
@@ -105,14 +122,21 @@ class Adversarial:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        self._priorities: dict[Gang, float] = {}
-        self._lowest = 0.0
+        self._ranks: dict[Gang, float] = {}
+        """Of all gangs; the lowest goes first."""
+        self._last = 1.0
+        self._heap: list[tuple[float, int, Gang]] = []
+        """Those that may have turns: rank, number of the addition, gang."""
+        self._additions = 0
 
-    def order(self, gangs: Sequence[Gang]) -> Sequence[Gang]:
-        if any(gang not in self._priorities for gang in gangs):
-            # A new wave: nothing is kept of the one before.
-            self._priorities = {gang: self._random.random() for gang in gangs}
-        return sorted(gangs, key=lambda gang: -self._priorities[gang])
+    def add(self, gang: Gang) -> None:
+        if gang not in self._ranks:
+            self._ranks[gang] = self._random.random()
+        self._additions += 1
+        heappush(self._heap, (self._ranks[gang], self._additions, gang))
+
+    def take(self) -> Gang | None:
+        return heappop(self._heap)[-1] if self._heap else None
 
     def operations(self) -> int:
         return _UNLIMITED
@@ -122,8 +146,8 @@ class Adversarial:
 
     def stopped(self, fragment: Fragment) -> None:
         if self._random.random() < 0.2:
-            self._lowest -= 1
-            self._priorities[fragment.gang] = self._lowest
+            self._last += 1
+            self._ranks[fragment.gang] = self._last
 
 
 def make_schedule(name: ScheduleName, seed: int) -> Schedule:

@@ -11,7 +11,7 @@ from async_kernels import run
 from cutecc.errors import DeadlockError, EmulatorError
 
 SCHEDULES = ["round-robin", "random", "adversarial"]
-CHECKS: frozenset[Any] = frozenset({"barrier", "divergent-barrier", "deadlock"})
+CHECKS = frozenset({"barriers"})
 
 STORE = """
   ld.param.u64 %rd1, [a0];
@@ -211,7 +211,7 @@ END:
   sub.u32 %r8, %r6, %r5;
   mad.lo.u32 %r8, %r8, 1000, %r5;
 """
-    checks: Any = frozenset({"shared-race", "deadlock"})
+    checks = frozenset({"races"})
     result = run(body + STORE, out, threads=64, schedule=schedule, check=checks)
     assert not result.findings
     np.testing.assert_array_equal(out, 100_000 + (np.arange(64) ^ 16))

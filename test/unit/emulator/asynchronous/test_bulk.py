@@ -266,5 +266,10 @@ def test_variables_of_the_module_are_copied() -> None:
         run(body.replace("16, [%r9];", "32, [%r9];"), a, b, module=module)
 
 
-def test_a_prefetch_does_nothing() -> None:
-    run(START + "cp.async.bulk.prefetch.L2.global [%rd1], 512;", source(), source())
+def test_a_prefetch_is_no_access() -> None:
+    """Other threads may write meanwhile."""
+    a, b = source(), source()
+    body = START + "cp.async.bulk.prefetch.L2.global [%rd1], 512; st.global.u32 [%rd1], %r0;"
+    assert not run(body.replace("st.", "@!%p1 st."), a, b, threads=64, check=frozenset({"races"})).findings
+    np.testing.assert_array_equal(a, [0, *source()[1:]])
+    np.testing.assert_array_equal(b, source())

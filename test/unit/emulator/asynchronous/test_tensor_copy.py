@@ -313,5 +313,20 @@ def test_im2col_takes_pixels_across_rows_and_images() -> None:
     np.testing.assert_array_equal(out, [padded[image, 1 + pixel, 8:24] for image, pixel in places])
 
 
-def test_a_prefetch_does_nothing() -> None:
-    run(START + "cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd3, {%r1, %r1}];", maps=two())
+@pytest.mark.parametrize(
+    "prefetch",
+    ["2d.L2.global.tile [%rd3, {0, 0}]", "4d.L2.global.im2col.L2::cache_hint [%rd3, {0, 0, 0, 0}], {1, 1}, %rd5"],
+)
+def test_a_prefetch_is_no_access(prefetch: str) -> None:
+    """Other threads may write meanwhile."""
+    a = numbered((16, 8), np.uint32)
+    body = f"""
+  mov.b64 %rd3, m0;
+  cvta.param.u64 %rd3, %rd3;
+  ld.param.u64 %rd1, [a0];
+  cp.async.bulk.prefetch.tensor.{prefetch};
+  setp.eq.u32 %p1, %r0, 40;
+  @%p1 st.global.u32 [%rd1], %r0;
+"""
+    assert not run(body, a, maps=[map_of(a, (8, 8))], threads=64, check=frozenset({"races"})).findings
+    np.testing.assert_array_equal(a.reshape(-1), [40, *range(1, 128)])

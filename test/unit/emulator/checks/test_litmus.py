@@ -208,7 +208,8 @@ def test_blocks_read_each_others_edge(first: str, schedule: str) -> None:
       bar.sync 0;
       st.global.b32 [%rd5], %r10;
     """
-    assert ("race", "st", "ld") in kernels.kinds(body, blocks=3, schedule=schedule)
+    # Either access may come second.
+    assert {("race", "st", "ld"), ("race", "ld", "st")} & set(kernels.kinds(body, blocks=3, schedule=schedule))
     assert kernels.kinds(body, blocks=1, schedule=schedule) == []
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from small_kernels import PROLOGUE, run
 
+from cutecc.emulator.machine.decode import decode
 from cutecc.errors import EmulatorError
+from cutecc.ptx.parse import parse_module
 
 SHARED = """
 .extern .shared .align 16 .b8 dynamic[];
@@ -53,6 +55,42 @@ def test_ptx_that_makes_no_program_is_an_error(body: str, message: str) -> None:
 
 def test_functions_that_many_call_are_looked_at_once() -> None:
     """Each calls the one before twice: there are 2^40 ways to the first."""
-    calls = [f"call.uni f{number}; call.uni f{number};" for number in range(40)]
-    module = "".join(f".func f{number}() {{ {body} ret; }}\n" for number, body in enumerate(["", *calls]))
-    run(PROLOGUE + "  setp.ne.u32 %p1, %r1, %r1;\n  @%p1 call f40;\n", np.zeros(32, np.uint32), module=module)
+    count = ".reg .b32 %r1; atom.global.add.u32 %r1, [calls], 1;"
+    bodies = [count, *(f"call.uni f{number}; call.uni f{number};" for number in range(40))]
+    functions = "".join(f".func f{number}() {{ {body} ret; }}\n" for number, body in enumerate(bodies))
+    module = f".version 8.8\n.target sm_90a\n.address_size 64\n.global .u32 calls;\n{functions}"
+    program = decode(parse_module(module + ".entry kernel() { call.uni f40; ret; }\n"), "kernel")
+    assert len(program.registers) == 42
+    # A call and what is behind it, twice; the return, and another at the end of the text.
+    assert len(program.operations) == (2 + 2) + (1 + 2) + 40 * (4 + 2)
+
+
+def test_a_function_that_is_called_often_is_executed_as_often() -> None:
+    count = ".global .u32 calls;\n.func f0() { .reg .b32 %r1; atom.global.add.u32 %r1, [calls], 1; ret; }\n"
+    calls = [f".func f{each + 1}() {{ call.uni f{each}; call.uni f{each}; ret; }}\n" for each in range(5)]
+    out = np.zeros(32, np.uint32)
+    body = PROLOGUE + "  call.uni f5;\n  ld.global.u32 %r5, [calls];\n  st.global.u32 [%rd3], %r5;\n"
+    run(body, out, module=count + "".join(calls))
+    assert (out == 32 * 2**5).all()
+
+
+VARIABLES = """
+.version 8.8
+.target {target}
+.address_size 64
+.shared .align 4 .b8 of_a[4096];
+.shared .align 4 .b8 of_b[8192];
+.shared .align 4 .b8 of_f[256];
+.func f() {{ .reg .b32 %r<2>; mov.u32 %r1, of_f; st.shared.u32 [%r1], 1; ret; }}
+.visible .entry a() {{ .shared .align 4 .b8 own[512]; st.shared.v2.u32 [of_a+8], {{0, 0}}; ret; }}
+.visible .entry b() {{ st.shared.u32 [of_b], 0; call.uni f; ret; }}
+.visible .entry c() {{ ret; }}
+"""
+
+
+@pytest.mark.parametrize(("target", "reserved"), [("sm_80", 0), ("sm_90a", 1024)])
+def test_a_block_has_the_shared_memory_that_its_kernel_uses(target: str, reserved: int) -> None:
+    """As `ptxas -v` says, which also counts what a kernel declares itself and does not use."""
+    module = parse_module(VARIABLES.format(target=target))
+    used = {kernel: decode(module, kernel).shared_bytes - reserved for kernel in "abc"}
+    assert used == {"a": 4096 + 512, "b": 8192 + 256, "c": 0}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from small_kernels import PROLOGUE, run
@@ -157,13 +159,15 @@ def test_a_function_that_calls_itself_is_refused() -> None:
         run(PROLOGUE + "  call.uni again;\n", np.zeros(32, np.uint32), module=module)
 
 
-def test_an_indexed_branch_goes_to_the_target_of_its_number() -> None:
-    body = (
-        PROLOGUE
-        + """
-  rem.u32 %r5, %r1, 3;
+INDEXED = (
+    PROLOGUE
+    + """
+  rem.u32 %r5, %r1, COUNT;
+  setp.ne.u32 %p1, %r1, 31;
+  mov.u32 %r6, 13;
 TARGETS: .branchtargets ZERO, ONE, TWO;
-  brx.idx %r5, TARGETS;
+  @%p1 brx.idx %r5, TARGETS;
+  bra END;
 ZERO:
   mov.u32 %r6, 10;
   bra END;
@@ -173,12 +177,28 @@ ONE:
 TWO:
   mov.u32 %r6, 12;
 END:
+  bar.sync 0;
   st.global.u32 [%rd3], %r6;
 """
-    )
+)
+
+
+def test_an_indexed_branch_goes_to_the_target_of_its_number() -> None:
     out = np.zeros(32, np.uint32)
-    run(body, out)
-    assert np.array_equal(out, 10 + np.arange(32) % 3)
+    run(INDEXED.replace("COUNT", "3"), out)
+    assert out.tolist() == [*(10 + thread % 3 for thread in range(31)), 13]
+
+
+def test_an_indexed_branch_to_a_target_that_there_is_not_is_a_fault() -> None:
+    body, out = INDEXED.replace("COUNT", "5"), np.zeros(32, np.uint32)
+    with pytest.raises(EmulatorError) as caught:
+        run(body, out)
+    message = r"block \(0, 0, 0\), thread \(3, 0, 0\) and 11 more threads: branches to number 3 of 3 targets"
+    assert re.search(message, str(caught.value))
+    assert any(re.search(r"PTX line \d+: .*brx\.idx %r5, TARGETS", note) for note in caught.value.notes)
+    (finding,) = run(body, out, check=frozenset({"bounds"})).findings
+    assert (finding.kind, finding.count) == ("out-of-bounds", 12)
+    assert np.array_equal(out == 0, [thread % 5 > 2 and thread != 31 for thread in range(32)]), "these end"
 
 
 def test_threads_that_have_exited_are_not_waited_for() -> None:

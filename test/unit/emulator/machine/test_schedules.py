@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from small_kernels import PROLOGUE, run
 
+from cutecc.emulator.machine.fragment import Fragment
+from cutecc.emulator.machine.run import Run
+from cutecc.emulator.machine.schedule import SCHEDULES, ScheduleName, make_schedule
 from cutecc.errors import DeadlockError
 
 FLAG = (
@@ -119,6 +124,69 @@ def test_asynchronous_copies_happen_at_once_or_at_the_last_moment() -> None:
     run(COPY, late, source, schedule="adversarial")
     assert np.array_equal(at_once, source * 1001)
     assert np.array_equal(late, source + 1000)
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_schedule_gives_every_gang_its_turns(name: ScheduleName) -> None:
+    gangs: list[Any] = [object() for _ in range(10)]
+    schedule = make_schedule(name, seed=4)
+    for gang in gangs:
+        schedule.add(gang)
+    for _ in range(3):
+        gang = schedule.take()
+        assert gang is not None
+        schedule.add(gang)
+    assert {id(schedule.take()) for _ in range(10)} == {id(gang) for gang in gangs}
+    assert schedule.take() is None
+
+
+GRID_BARRIER = (
+    PROLOGUE
+    + """
+  ld.param.u64 %rd5, [a1];
+  mov.u32 %r5, 0;
+AGAIN:
+  bar.sync 0;
+  add.u32 %r5, %r5, 1;
+  setp.lt.u32 %p1, %r5, 5;
+  @%p1 bra AGAIN;
+  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra JOIN;
+  atom.add.release.gpu.global.u32 %r7, [%rd5], 1;
+WAIT:
+  ld.acquire.gpu.global.u32 %r8, [%rd5];
+  setp.lt.u32 %p3, %r8, BLOCKS;
+  @%p3 bra WAIT;
+JOIN:
+  bar.sync 0;
+  st.global.u32 [%rd3], 7;
+"""
+)
+
+
+@pytest.mark.parametrize("schedule", ["random", "adversarial"])
+def test_turns_grow_as_the_grid_does(schedule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happens in a block makes no other look again."""
+    turns = 0
+    turn = Run._turn
+
+    def counted(run: Run, fragment: Fragment, operations: int) -> None:
+        nonlocal turns
+        turns += 1
+        turn(run, fragment, operations)
+
+    monkeypatch.setattr(Run, "_turn", counted)
+
+    def turns_of(blocks: int) -> int:
+        nonlocal turns
+        turns = 0
+        out, count = np.zeros(64 * blocks, np.uint32), np.zeros(1, np.uint32)
+        body = GRID_BARRIER.replace("BLOCKS", str(blocks))
+        run(body, out, count, grid=(blocks, 1, 1), block=(64, 1, 1), cooperative=True, schedule=schedule, seed=1)
+        assert (out == 7).all()
+        return turns
+
+    assert turns_of(40) < 6 * turns_of(8)
 
 
 LATE_FLAGS = (

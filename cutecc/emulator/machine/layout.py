@@ -1,0 +1,84 @@
+"""Where variables are: in shared memory, in a thread's local memory, or among the module's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cutecc.emulator.machine.program import reserved_shared_bytes
+from cutecc.emulator.memory.spaces import MODULE_APERTURE
+from cutecc.ptx.declarations import TYPE_BYTES
+from cutecc.ptx.syntax import Function, Module, Variable, symbols_of
+
+
+class Layout:
+    """The places of the module's variables, and of those of a kernel and the functions that it calls."""
+
+    def __init__(self, module: Module, functions: Sequence[Function]) -> None:
+        """`functions` are the kernel and those that it calls. Of the module's static shared memory a block has only
+        what they name, as ptxas has it; of their own all."""
+        self.image = bytearray()
+        self.local_bytes = 0
+        self.shared_bytes = reserved_shared_bytes(module.target)
+        self._module: dict[str, tuple[str, int]] = dict.fromkeys(module.functions, ("function", 0))
+        self._dynamic: list[Variable] = []
+        self._tables: list[dict[str, tuple[str, int]]] = []
+        """What names mean, of each function."""
+        used = {name for function in functions for each in function.instructions for name in symbols_of(each)}
+        for variable in module.variables.values():
+            if variable.space == "shared" and variable.count is None:
+                self._dynamic.append(variable)
+            elif variable.space == "shared":
+                if variable.name in used:
+                    self._module[variable.name] = ("shared", self._take_shared(variable))
+            else:
+                self._module[variable.name] = self._take_module(variable)
+
+    def symbols(self, function: Function) -> dict[str, tuple[str, int]]:
+        """What names mean in a function: state space and address; once `place_dynamic` is called, all of them."""
+        found = dict(self._module)
+        for variable in function.variables:
+            if variable.space == "shared":
+                found[variable.name] = ("shared", self._take_shared(variable))
+            elif variable.space in ("local", "param"):
+                found[variable.name] = ("local", self._take_local(variable))
+            else:
+                found[variable.name] = self._take_module(variable)
+        offset = 0
+        for parameter in (*function.parameters, *function.results):
+            if function.is_entry:
+                offset = -(-offset // parameter.align) * parameter.align
+                found[parameter.name] = ("param", offset)
+                offset += size_of(parameter)
+            elif parameter.space == "param":
+                found[parameter.name] = ("local", self._take_local(parameter))
+        self._tables.append(found)
+        return found
+
+    def place_dynamic(self) -> None:
+        """Dynamic shared memory begins behind all that is static, of any function; every extern array is all of it."""
+        align = max((variable.align for variable in self._dynamic), default=1)
+        self.shared_bytes = -(-self.shared_bytes // align) * align
+        for table in self._tables:
+            table.update((variable.name, ("shared", self.shared_bytes)) for variable in self._dynamic)
+
+    def _take_shared(self, variable: Variable) -> int:
+        address = -(-self.shared_bytes // variable.align) * variable.align
+        self.shared_bytes = address + size_of(variable)
+        return address
+
+    def _take_local(self, variable: Variable) -> int:
+        address = -(-self.local_bytes // variable.align) * variable.align
+        self.local_bytes = address + size_of(variable)
+        return address
+
+    def _take_module(self, variable: Variable) -> tuple[str, int]:
+        address = -(-len(self.image) // variable.align) * variable.align
+        size = size_of(variable)
+        self.image += bytes(address - len(self.image)) + (variable.initial or b"").ljust(size, b"\0")
+        # Both are in one image; an address of the constant space is an offset in it.
+        return ("const", address) if variable.space == "const" else ("global", MODULE_APERTURE | address)
+
+
+def size_of(variable: Variable) -> int:
+    """Bytes of a variable."""
+    return TYPE_BYTES[variable.type] * (1 if variable.count is None else variable.count)
