@@ -26,8 +26,9 @@ Metrics = dict[str, int]
 PREDICATES = "the assembler makes predicates of short branches: warps that would jump issue the instruction for nobody"
 UNROLLED = "the assembler unrolls a loop: threads of a warp whose numbers of turns differ part, one request becomes two"
 COPIES = (
-    "the hardware moves the data of `cp.async` in another way than the emulator counts, and we do not know the rule;"
-    " the assembler also puts instructions that load nothing in front of these copies"
+    "for wavefronts of `cp.async.cg` at irregular addresses the rule is approximate, and what zeros take is"
+    " assumed; the assembler puts instructions that load nothing in front of these copies; the metrics that ncu takes"
+    " by patching code (`memory_…`, `smsp__sass_…`) lack one of the copies of async_copy_pipeline"
 )
 EXPANDED = "the assembler makes several instructions of a division or reciprocal"
 CONSTANTS = "the assembler loads constants through the tensor pipe (`HFMA2.MMA`)"

@@ -16,14 +16,13 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.reports import merge_findings
 from cutecc.emulator.launch import BlocksRun, load_program, run_wave
-from cutecc.emulator.machine.schedule import make_schedule
 from cutecc.emulator.memory.allocations import Allocation, elements_of, merged
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.emulator.waves import waves
@@ -61,7 +60,7 @@ def run_launch(
     `show` takes what the kernel prints, block by block, and `progress` how many blocks have run and how many will.
     Raises `EmulatorError` for the first fault in the order of blocks, unless something is checked.
     """
-    parts = waves(program, launch, blocks, make_schedule(options.schedule, options.seed).in_step)
+    parts = waves(program, launch, blocks)
     whole = _Whole(len(blocks), progress)
     may_share = len(parts) > 1 and options.cores > 1 and "races" not in options.check and are_independent(program)
     history = History()
@@ -194,11 +193,12 @@ def _shared(allocations: Sequence[Allocation], module: Array) -> Generator[Share
         offsets.append(size + int(region.start) % _PAGE)
         size = -(-(offsets[-1] + region.size) // _PAGE) * _PAGE
     size += module.size
-    path = _reserve(size)
-    if path is None:
+    file = _reserve(size)
+    if file is None:
         yield None
         return
-    try:
+    with file:
+        path = f"/proc/{os.getpid()}/fd/{file.fileno()}"
         contents = _map(path, size)
         for region, offset in zip(regions, offsets, strict=True):
             contents[offset : offset + region.size] = region.data
@@ -220,30 +220,29 @@ def _shared(allocations: Sequence[Allocation], module: Array) -> Generator[Share
         for region, offset in zip(regions, offsets, strict=True):
             if region.writable:
                 region.data[:] = contents[offset : offset + region.size]
-    finally:
-        os.unlink(path)
 
 
-def _reserve(size: int) -> str | None:
-    """A new file of so many bytes, in memory if possible; `None` when there is no room for it."""
+def _reserve(size: int) -> IO[bytes] | None:
+    """A new file of so many bytes, in memory if possible; `None` when there is no room for it.
+
+    It has no name, so that it goes with this process, however that ends.
+    """
     for folder in (_SHARED_FOLDER, tempfile.gettempdir()):
         if not os.path.isdir(folder):
             continue
         try:
-            descriptor, path = tempfile.mkstemp(prefix="cutecc-", dir=folder)
+            file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - the caller closes it
         except OSError:
             continue
         try:
             # Without, a write into the mapping would end the process when the folder is full.
             if size:
-                os.posix_fallocate(descriptor, 0, size)
-            return path
+                os.posix_fallocate(file.fileno(), 0, size)
+            return file
         except OSError as failure:
-            os.unlink(path)
+            file.close()
             if failure.errno not in (errno.ENOSPC, errno.EFBIG, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOMEM):
                 raise
-        finally:
-            os.close(descriptor)
     return None
 
 

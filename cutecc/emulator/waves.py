@@ -18,8 +18,6 @@ _MOST_REGISTER_BYTES = 64 << 20
 """Of a wave."""
 _MOST_SHARED_BYTES = 64 << 20
 """Of a wave."""
-_MOST_APART = 4
-"""Blocks of a wave whose warps each go at their own pace: to choose among many takes long."""
 _PROCESSORS = 132
 """Of an H200: what fits on it at a time is a wave of blocks that wait for one another."""
 _PROCESSOR_BLOCKS = 32
@@ -27,11 +25,10 @@ _PROCESSOR_THREADS = 2048
 _PROCESSOR_SHARED_BYTES = 228 << 10
 
 
-def waves(program: Program, launch: Launch, blocks: Sequence[int], in_step: bool) -> list[Sequence[int]]:
+def waves(program: Program, launch: Launch, blocks: Sequence[int]) -> list[Sequence[int]]:
     """The blocks, by their numbers, in waves of whole clusters: as many as pay, or as have to be there together.
 
-    `in_step` is whether the schedule has all warps go in step. Nothing else decides about waves but the launch, so
-    that results do not depend on how many processes run them.
+    The launch alone decides, so that results do not depend on the schedule or on how many processes run them.
     """
     if is_cooperative(launch):
         return [_by_cluster(launch, blocks)]
@@ -40,8 +37,6 @@ def waves(program: Program, launch: Launch, blocks: Sequence[int], in_step: bool
     shared = max(1, program.shared_bytes + launch.shared_bytes)
     registers = max(1, threads * (sum(width.itemsize for width in program.widths) + program.local_bytes))
     most = min(_MOST_THREADS // threads, _MOST_REGISTER_BYTES // registers, _MOST_SHARED_BYTES // shared)
-    if not in_step:
-        most = min(most, _MOST_APART)
     if program.awaits_blocks:
         most = max(most, _resident_blocks(threads, shared))
     cluster = cluster_of(launch)

@@ -20,7 +20,7 @@ class Counts:
     global_requests: int = 0
     """Executions by a warp that access global memory."""
     global_sectors: int = 0
-    """Sectors of 32 bytes that requests touch, each once per request."""
+    """Sectors of 32 bytes that requests touch, each once per request; with `cp.async.cg`, transfers of a sector."""
     global_ideal_sectors: int = 0
     """The fewest sectors that hold the bytes that requests touch."""
     shared_requests: int = 0

@@ -6,8 +6,11 @@ has a comparison, and says what the assembler changes.
 - `smsp__inst_executed_op_{global,shared,local}_{ld,st,atom,red}.sum`, `smsp__inst_executed_op_{ldgsts,ldsm}.sum`
   (`cp.async`, `ldmatrix`): `warps` of such instructions, where a thread accesses that space.
 - `l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{ld,st,atom,red}.sum`: `global_requests` and `global_sectors`. An
-  `atom` whose result nothing reads is a `red`. The requests of `cp.async` are among those of `ld`; its sectors, which
-  hardware counts in another way, are not.
+  `atom` whose result nothing reads is a `red`. `cp.async` is among those of `ld`, but not the sectors of `cp.async.cg`,
+  which goes past L1 and which hardware counts here in another way.
+- `smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum`: `global_sectors` of `cp.async`. `transfers.py` has the
+  measured rules for its sectors and wavefronts; for wavefronts of `cp.async.cg` at irregular addresses it is an
+  approximation.
 - `memory_l2_theoretical_sectors_global` and `…_ideal`: `global_sectors` and `global_ideal_sectors`.
 - `smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{ld,st,atom,ldsm,ldgsts}.sum`,
   `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st,atom}.sum` (`ldmatrix` is a `ld` here),
@@ -37,6 +40,7 @@ _THREADS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
 _TENSOR = "smsp__inst_executed_pipe_tensor.sum"
 _REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 _SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
+_COPY_SECTORS = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"
 _ALL_SECTORS = "memory_l2_theoretical_sectors_global"
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 _OWN_WAVEFRONTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
@@ -51,7 +55,7 @@ METRICS = (
     _TENSOR,
     *(_THREADS.format(letter + kind) for letter in "fd" for kind in ("add", "mul", "fma")),
     *(metric.format(each) for metric in (_REQUESTS, _SECTORS) for each in _GLOBAL),
-    *(_ALL_SECTORS, _ALL_SECTORS + _IDEAL),
+    *(_COPY_SECTORS, _ALL_SECTORS, _ALL_SECTORS + _IDEAL),
     *(metric.format(each) for metric in (_WAVEFRONTS, _CONFLICTS) for each in _SHARED),
     *(_OWN_WAVEFRONTS.format(each) for each in (*_SHARED, "ldsm", "ldgsts")),
     *(_ALL_WAVEFRONTS, _ALL_WAVEFRONTS + _IDEAL),
@@ -79,6 +83,9 @@ def _metrics(each: InstructionCounts) -> Iterator[tuple[str, int]]:
     if opcode == "cp" and counts.shared_requests:
         yield _EXECUTED.format("ldgsts"), counts.warps
         yield _REQUESTS.format("ld"), counts.global_requests
+        yield _COPY_SECTORS, counts.global_sectors
+        if "ca" in modifiers:
+            yield _SECTORS.format("ld"), counts.global_sectors
         yield _OWN_WAVEFRONTS.format("ldgsts"), counts.shared_wavefronts
     elif opcode == "mma":
         yield _TENSOR, counts.warps

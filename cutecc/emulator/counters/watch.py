@@ -72,8 +72,9 @@ class CounterWatch(Watch):
         request = self._copies.get(operation.index)
         if request is None:
             request = self._copies[operation.index] = CopyRequest(operation)
-        _add_sectors(counts, count_sectors(*request.read(gang, mask), request.size))
-        _add_wavefronts(counts, count_wavefronts(request.written(gang), mask, request.size))
+        sectors, wavefronts = request.count(gang, mask)
+        _add_sectors(counts, sectors)
+        _add_wavefronts(counts, wavefronts)
 
     def access(
         self,

@@ -171,10 +171,12 @@ def test_copies_of_threads_are_requests_of_their_warp() -> None:
         """
     )
     copy = instruction(counters, "cp.async.cg.shared.global").counts
-    assert (copy.global_requests, copy.global_sectors) == (1, 4)
+    assert (copy.global_requests, copy.global_sectors, copy.global_ideal_sectors) == (1, 8, 4)
     assert (copy.shared_requests, copy.shared_wavefronts, copy.shared_ideal_wavefronts) == (1, 32, 4)
     assert (copy.async_global_bytes_read, copy.async_shared_bytes_written) == (8 * 16, 32 * 16)
-    assert ncu_metrics(counters)["smsp__inst_executed_op_ldgsts.sum"] == 1
+    metrics = ncu_metrics(counters)
+    assert metrics["smsp__inst_executed_op_ldgsts.sum"] == 1
+    assert metrics["smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"] == 8
 
 
 def test_bulk_copies() -> None:

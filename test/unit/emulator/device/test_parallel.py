@@ -90,6 +90,17 @@ def test_a_fault_in_another_process_is_the_same_error(processes: list[int]) -> N
     assert processes == [3]
 
 
+def test_an_interrupt_leaves_no_memory_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupted(*arguments: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parallel, "_SHARED_FOLDER", str(tmp_path))
+    monkeypatch.setattr("os.posix_fallocate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Kernel(compilation()).emulate(numbers(), 3.0, processes=2)
+    assert not any(tmp_path.iterdir())
+
+
 def test_nothing_is_left_behind(processes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "_SHARED_FOLDER", str(tmp_path))
     Kernel(compilation()).emulate(numbers(), 3.0, processes=2)
@@ -165,13 +176,12 @@ def launch(cluster: tuple[int, int, int], grid: tuple[int, int, int], *, coopera
 def test_waves_are_of_whole_clusters() -> None:
     program = load_program(ptx(), "scale")
     grid, cluster = (8, 6, 1), (2, 3, 1)
-    parts = waves(program, launch(cluster, grid), range(48), True)
+    parts = waves(program, launch(cluster, grid), range(48))
     assert [len(part) for part in parts] == [6] * 8
     assert sorted(block for part in parts for block in part) == [*range(48)]
     assert parts[0] == [0, 1, 8, 9, 16, 17] and all(list(part) == sorted(part) for part in parts)
-    assert [len(part) for part in waves(program, launch((1, 1, 1), grid), range(20), True)] == [8, 8, 4]
-    assert waves(program, launch((1, 1, 1), grid, cooperative=True), range(48), True) == [range(48)]
-    assert [len(part) for part in waves(program, launch((1, 1, 1), grid), range(20), False)] == [4] * 5
+    assert [len(part) for part in waves(program, launch((1, 1, 1), grid), range(20))] == [8, 8, 4]
+    assert waves(program, launch((1, 1, 1), grid, cooperative=True), range(48)) == [range(48)]
 
 
 def test_tensors_that_share_memory_do_so_in_the_other_processes() -> None:
