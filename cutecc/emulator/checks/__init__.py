@@ -4,7 +4,7 @@
 |---|---|---|
 | `bounds` | accesses outside of memory, and misaligned ones | made by memory itself |
 | `initialisation` | shared and local memory, and registers, that nothing has written | `initialisation`, `registers` |
-| `races` | accesses to the same byte that nothing orders | `clocks`, `locations`, `shadow`, `races` |
+| `races` | accesses to the same byte that nothing orders | `clocks`, `locations`, `shadow`, `readers`, `races` |
 | `proxies` | a missing `fence.proxy.async` | `clocks`, `races` |
 | `barriers` | misuse of barriers and mbarriers, also at a block's end | made by their instructions; `leftovers` |
 | `accumulators` | registers of a `wgmma` that is under way | `accumulators` |

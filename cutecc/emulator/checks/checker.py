@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from cutecc.emulator.checks.access import Access
 from cutecc.emulator.checks.accumulators import Accumulators
 from cutecc.emulator.checks.agents import Agents, Started
 from cutecc.emulator.checks.clocks import PROXY_GLOBAL, PROXY_SHARED, PROXY_TENSOR_MAP, Clock, Clocks
@@ -20,7 +21,7 @@ from cutecc.emulator.checks.initialisation import LocalMemory
 from cutecc.emulator.checks.leftovers import leftovers
 from cutecc.emulator.checks.locations import Locations
 from cutecc.emulator.checks.order import WEAK, fences_threads, strength
-from cutecc.emulator.checks.races import Access, Races
+from cutecc.emulator.checks.races import Races
 from cutecc.emulator.checks.registers import uses_of
 from cutecc.emulator.checks.reports import Reports, merge_findings
 from cutecc.emulator.checks.selection import CheckName, parse_checks

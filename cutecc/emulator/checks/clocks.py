@@ -340,6 +340,26 @@ class Clocks:
         """Up to here, who has one of these views knows the accesses of all threads of its own block."""
         return min(self.view(number).floor for number in _distinct(views))
 
+    def warp_floors(self, views: Numbers, serials: Numbers) -> Numbers:
+        """Up to here, who has a view knows the accesses of all threads of a block's warps.
+
+        Shape `(views, warps)`, or `(1, warps)` where it is the same for all.
+        """
+        starts = np.arange(0, self.threads, 32)
+        if bool((self._serials[views] == serials).all()):
+            if bool((views == views[0]).all()):
+                return np.minimum.reduceat(self.known[views[:1], ORDER, : self.threads], starts, axis=1)
+            distinct, which = np.unique(views, return_inverse=True)
+            return np.minimum.reduceat(self.known[distinct, ORDER, : self.threads], starts, axis=1)[which]
+        result = np.zeros((len(views), len(starts)), np.int32)
+        for number, serial in np.unique(np.stack([views, serials]), axis=1).T.tolist():
+            view = self.view(number)
+            events = self.known[number] if view.serial == serial else view.foreign.get(serial)
+            if events is not None:
+                floors = np.minimum.reduceat(events[ORDER, : self.threads], starts)
+                result[(views == number) & (serials == serial)] = floors
+        return result
+
 
 def _distinct(numbers: Numbers) -> list[int]:
     """Quick where all are the same, as they mostly are."""

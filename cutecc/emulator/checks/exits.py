@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from cutecc.emulator.checks import wording
+from cutecc.emulator.checks.access import Access
 from cutecc.emulator.checks.clocks import Clocks, Numbers
 from cutecc.emulator.checks.finding import Finding
-from cutecc.emulator.checks.races import Access
 from cutecc.emulator.checks.reports import Reports
 
 

@@ -10,75 +10,31 @@ What counts as ordered, beside what `clocks` says:
 - Threads of one warp that write the same value to the same byte in one instruction do not race; nor do the bulk copies
   that they start by one instruction: whole warps start one that is the same for all of them.
 
-Of what was read not every reader is remembered (`shadow`), so a race of a write with an earlier read can be missed
-where several lanes of a warp read the same byte of shared memory and most of them are ordered before the write, or
-several threads of a block the same byte of global memory. A race that is reported is one.
+Of global memory not every reader is remembered (`shadow.GlobalShadow`), so a race of a write with an earlier read can
+be missed where many threads have read the same byte, and the last of them are ordered before the write. A race that is
+reported is one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutecc.emulator.checks import wording
-from cutecc.emulator.checks.clocks import INITS, ORDER, PROXY_GLOBAL, PROXY_SHARED, PROXY_TENSOR_MAP, Clocks
+from cutecc.emulator.checks.access import Access
+from cutecc.emulator.checks.clocks import INITS, ORDER, PROXY_TENSOR_MAP, Clocks
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.order import OF_BLOCK, WEAK, WIDE, is_initialisation, strength
 from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import AGENT_MASK, Shadow
 from cutecc.emulator.instructions.operation import Operation
-from cutecc.emulator.machine.watch import AccessKind, Space
+from cutecc.emulator.machine.watch import AccessKind
 
 Numbers = NDArray[Any]
-
-
-@dataclass(slots=True)
-class Access:
-    """One instruction's access to memory: for each of its parts, a thread or a piece of an asynchronous operation."""
-
-    operation: Operation
-    kind: AccessKind
-    space: Space
-    agents: Numbers
-    """Numbers with serials, shape `(parts,)`."""
-    views: Numbers
-    """What each knows."""
-    finding: Callable[[str, int, Place | None, str], Finding]
-    """Makes a finding of a part, with a sentence, its number, the other place, and the kind."""
-    same_value: Callable[[Numbers, Numbers], NDArray[np.bool_]] | None = None
-    """Whether pairs of parts write the same value; `None` where nobody knows."""
-    proxy: int | None = None
-    """The row of a view for the proxy that it is in, if it is not the generic one."""
-    owners: Numbers | None = None
-    """Of `cp.async` copies: the thread that started each."""
-    since: int = 0
-    """When it did."""
-
-    @property
-    def asynchronous(self) -> bool:
-        """Whether it is in the async proxy."""
-        return self.proxy in (PROXY_SHARED, PROXY_GLOBAL)
-
-    def part(self, chosen: Numbers) -> Access:
-        """Some of the parts."""
-        same = self.same_value
-        return Access(
-            self.operation,
-            self.kind,
-            self.space,
-            self.agents[chosen],
-            self.views[chosen],
-            lambda text, number, other, kind: self.finding(text, int(chosen[number]), other, kind),
-            None if same is None else lambda one, two: same(chosen[one], chosen[two]),
-            self.proxy,
-            None if self.owners is None else self.owners[chosen],
-            self.since,
-        )
 
 
 class Races:
@@ -139,12 +95,12 @@ class Races:
                 self._uninitialised(writers, access)
         if access.kind == "read":
             if self._races:
-                shadow.remember_reads(granules, access.agents, event)
+                shadow.remember_reads(granules, access, event)
             return
         if self._races:
-            readers = shadow.reads(granules, lambda: self._clocks.floor(access.views))
+            readers = shadow.reads(granules, access)
             if readers is not None:
-                self._compare(shadow, readers, access, "read")
+                self._judge(*readers, access, "read")
         if strong:
             if shadow.atomics is None:
                 shadow.atomics = np.zeros_like(shadow.writers)
@@ -159,19 +115,22 @@ class Races:
                 self._in_one_instruction(last, lost, access)
 
     def _compare(self, shadow: Shadow, stamps: Numbers, access: Access, did: AccessKind) -> None:
-        """Find earlier accesses that are not known to be over; `stamps` is of shape `(parts, any)`."""
+        """Find earlier writes that are not known to be over; `stamps` is of shape `(parts, any)`."""
         latest = int(stamps.max()) >> 32
         if not latest or (shadow.threads_of_one_block and latest <= self._clocks.floor(access.views)):
             return
-        if access.asynchronous and self._is_behind(int(stamps.min()), int(stamps.max()), access, did):
+        if access.asynchronous and self._is_behind(int(stamps.min()), int(stamps.max()), access):
             return
         others = stamps & AGENT_MASK
-        if access.proxy == PROXY_TENSOR_MAP and did != "read":
+        if access.proxy == PROXY_TENSOR_MAP:
             self._own_descriptors(others, stamps >> 32, access)
         parts, which = np.nonzero((stamps != 0) & (others != access.agents[:, None]))
-        if not len(parts):
-            return
-        agents, events = others[parts, which], stamps[parts, which] >> 32
+        if len(parts):
+            self._judge(parts, stamps[parts, which], access, did)
+
+    def _judge(self, parts: Numbers, stamps: Numbers, access: Access, did: AccessKind) -> None:
+        """Find those of earlier accesses that are not known to be over; `parts` are those that access the same."""
+        agents, events = stamps & AGENT_MASK, stamps >> 32
         views = access.views[parts]
         known = self._clocks.knows(views, agents, events, ORDER)
         if self._clocks.copies:
@@ -191,8 +150,8 @@ class Races:
                 if len(bad):
                     self._report_proxy(access, parts[bad], agents[bad], events[bad])
 
-    def _is_behind(self, first: int, last: int, access: Access, did: AccessKind) -> bool:
-        """Whether an asynchronous operation's access comes after the only access that there was, with all fences."""
+    def _is_behind(self, first: int, last: int, access: Access) -> bool:
+        """Whether an asynchronous operation's access comes after the only write that there was, with all fences."""
         if first != last:
             return False
         agent, event = last & AGENT_MASK, last >> 32
@@ -201,7 +160,7 @@ class Races:
         view = int(access.views[0])
         if not self._clocks.knows_one(view, agent, event, ORDER):
             return False
-        if not self._proxies or did == "read" or agent in self._bursts or access.proxy is None:
+        if not self._proxies or agent in self._bursts or access.proxy is None:
             return True
         return self._clocks.knows_one(view, agent, event, access.proxy)
 

@@ -7,25 +7,29 @@ events do. 0 is: nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutecc.emulator.checks.clocks import Clocks
+from cutecc.emulator.checks.access import Access
+from cutecc.emulator.checks.clocks import ASYNCHRONOUS, Clocks
+from cutecc.emulator.checks.readers import Readers
 
 Stamps = NDArray[np.int64]
 Indices = NDArray[Any]
 
 LARGEST_GRANULE = 16
 AGENT_MASK = (1 << 32) - 1
+_QUARTERS = 4
 _PIECE = 1 << 20
 """Stamps that are looked at at once when the granule gets smaller."""
 
 
-class Shadow:
-    """The shadow of one stretch of memory. Of readers not all are remembered: subclasses say which."""
+class Shadow(ABC):
+    """The shadow of one stretch of memory. Subclasses say which readers are remembered."""
 
     def __init__(self, size: int) -> None:
         """`size` in bytes."""
@@ -50,16 +54,16 @@ class Shadow:
         count = size // self.granule
         return first[:, None] if count == 1 else first[:, None] + np.arange(count)
 
-    def remember_reads(self, granules: Indices, agents: Indices, event: int) -> None:
-        """Each of these agents reads the granules of its row, at one event."""
-        raise NotImplementedError
+    @abstractmethod
+    def remember_reads(self, granules: Indices, access: Access, event: int) -> None:
+        """Each part of the access reads the granules of its row, at one event."""
 
-    def reads(self, granules: Indices, floor: Callable[[], int]) -> Stamps | None:
-        """Who read these granules, as far as remembered: shape `(accesses, any)`; `None` for nobody.
+    @abstractmethod
+    def reads(self, granules: Indices, access: Access) -> tuple[Indices, Stamps] | None:
+        """Who else has read these granules: the part of the access, and the stamp; `None` if nobody has.
 
-        What threads of the block that has the memory read up to the event `floor` may be left out.
+        What the part knows to be over may be left out.
         """
-        raise NotImplementedError
 
     def _refine(self, granule: int) -> None:
         times = self.granule // granule
@@ -70,17 +74,16 @@ class Shadow:
             self.atomics = _repeat(self.atomics, times)
         self._refine_reads(times)
 
+    @abstractmethod
     def _refine_reads(self, times: int) -> None:
-        raise NotImplementedError
+        """Granules become so many times smaller."""
 
 
 class SharedShadow(Shadow):
     """Of the shared memory of all resident blocks.
 
-    Readers are remembered in *planes*, the last one of each. Every warp of the block that has the memory has two
-    planes, for neighbouring lanes, and a third one for what its asynchronous operations read. So no warp's read makes
-    another one's forgotten, and if all lanes read and one of them synchronises there is still another. Warps of the
-    cluster's other blocks share four planes.
+    No thread's read is forgotten, nor that of a bulk copy. Of each warp's `wgmma`s the last one is known: they end in
+    the order in which they were started.
     """
 
     def __init__(self, size: int, clocks: Clocks, stride: int, in_clusters: bool) -> None:
@@ -91,51 +94,95 @@ class SharedShadow(Shadow):
         self._stride = stride
         self._in_clusters = in_clusters
         self.threads_of_one_block = not in_clusters
-        planes = 3 * self._warps + 4 * in_clusters
-        self._readers: Stamps = np.zeros((planes, self.granules), np.int64)
-        self._last = np.zeros(planes, np.int64)
-        """The event of the last read in each plane."""
+        self._readers: dict[int, Readers] = {}
+        """By slot, from that of the block that has the memory to that of the reader's, around the end."""
+        self._multiplications: list[Stamps | None] = [None] * self._warps
+        """What `wgmma`s that this warp started have read."""
 
-    def remember_reads(self, granules: Indices, agents: Indices, event: int) -> None:
-        clocks = self._clocks
+    def remember_reads(self, granules: Indices, access: Access, event: int) -> None:
+        clocks, agents = self._clocks, access.agents
         first = int(agents[0])
-        if not clocks.is_thread(first):
+        if access.operation.form.opcode == "wgmma":
             # All of one operation.
-            plane = 2 * self._warps + clocks.warp_of_operation(first)
-            self._readers[plane][granules] = event << 32 | first
-            self._last[plane] = event
+            warp = clocks.warp_of_operation(first)
+            plane = self._multiplications[warp]
+            if plane is None:
+                plane = self._multiplications[warp] = np.zeros(self.granules, np.int64)
+            plane[granules] = event << 32 | first
             return
         columns = agents & (clocks.stride - 1)
-        planes = columns >> 5 << 1 | columns & 1
-        if self._in_clusters:
-            blocks = agents >> clocks.shift
-            away = granules[:, 0] * self.granule // self._stride + clocks.serials[0] != blocks
-            planes = np.where(away, 3 * self._warps + ((blocks & 1) << 1 | columns & 1), planes)
-        self._readers[planes[:, None], granules] = (event << 32 | agents)[:, None]
-        self._last[planes] = event
+        over = clocks.floor(access.views) if clocks.is_thread(first) else 0
+        for away, chosen in self._distances(agents >> clocks.shift, self._slots(granules)):
+            readers = self._readers.get(away)
+            if readers is None:
+                readers = self._readers[away] = Readers(self._warps + ASYNCHRONOUS // 32, self.granules)
+            # Of other blocks' threads less is known: all of theirs are kept.
+            known = over if away == 0 else 0
+            if chosen is None:
+                readers.remember(columns >> 5, columns & 31, granules, event, known)
+            else:
+                readers.remember(columns[chosen] >> 5, columns[chosen] & 31, granules[chosen], event, known)
 
-    def reads(self, granules: Indices, floor: Callable[[], int]) -> Stamps | None:
-        planes = np.flatnonzero(self._last)
-        if len(planes) and not self._in_clusters:
-            # Threads of other blocks are not in any plane.
-            planes = planes[(self._last[planes] > floor()) | (planes >= 2 * self._warps)]
-        if not len(planes):
-            return None
-        stamps = self._readers[planes[:, None, None], granules]
-        return np.moveaxis(stamps, 0, -1).reshape(len(granules), -1)
+    def _slots(self, granules: Indices) -> Indices:
+        """Whose memory accesses are to."""
+        return granules[:, 0] * self.granule // self._stride
+
+    def _distances(self, serials: Indices, owners: Indices) -> Iterator[tuple[int, Indices | None]]:
+        """From the blocks that have the memory to those of these serial numbers; `None` for all of the accesses."""
+        if not self._in_clusters:
+            yield 0, None
+            return
+        away = (serials - self._clocks.serials[0] - owners) % len(self._clocks.serials)
+        if bool((away == away[0]).all()):
+            yield int(away[0]), None
+            return
+        for each in np.unique(away).tolist():
+            yield each, np.flatnonzero(away == each)
+
+    def reads(self, granules: Indices, access: Access) -> tuple[Indices, Stamps] | None:
+        found: list[tuple[Indices, Stamps]] = []
+        for away, readers in self._readers.items():
+            rows = np.flatnonzero(readers.latest)
+            if not self._in_clusters:
+                rows = rows[(readers.latest[rows] > self._clocks.floor(access.views)) | (rows >= self._warps)]
+            if len(rows):
+                found.append(self._reads_of(readers, away, rows, granules, access))
+        for plane in self._multiplications:
+            if plane is not None:
+                stamps = plane[granules]
+                parts, which = np.nonzero(stamps)
+                found.append((parts, stamps[parts, which]))
+        found = [each for each in found if len(each[0])]
+        if len(found) < 2:
+            return found[0] if found else None
+        return np.concatenate([each for each, _ in found]), np.concatenate([each for _, each in found])
+
+    def _reads_of(
+        self, readers: Readers, away: int, rows: Indices, granules: Indices, access: Access
+    ) -> tuple[Indices, Stamps]:
+        """Of agents of the blocks that are so many slots away."""
+        clocks = self._clocks
+        serials = clocks.serials[(self._slots(granules) + away) % len(clocks.serials)]
+        over = np.zeros((len(granules), self._warps + ASYNCHRONOUS // 32), np.int64)
+        over[:, : self._warps] = clocks.warp_floors(access.views, serials)
+        near = access.agents >> clocks.shift == serials
+        own = np.where(near, access.agents & (clocks.stride - 1), -1)
+        parts, columns, events = readers.find(rows, granules, over[:, rows], own)
+        return parts, events << 32 | serials[parts] << clocks.shift | columns
 
     def _refine_reads(self, times: int) -> None:
-        old, self._readers = self._readers, np.zeros((len(self._readers), self.granules), np.int64)
-        for plane in np.flatnonzero(self._last).tolist():
-            self._readers[plane] = np.repeat(old[plane], times)
+        for readers in self._readers.values():
+            readers.refine(times)
+        self._multiplications = [None if plane is None else np.repeat(plane, times) for plane in self._multiplications]
 
 
 class GlobalShadow(Shadow):
     """Of one stretch of global memory.
 
-    Remembered is the last reader; of those before it the last one of another block, and the last one of another warp of
-    the same block (in blocks of a single warp: another thread). So if several blocks read a place, two of them at least
-    are known, and likewise of the warps of one block as long as no other block reads there.
+    Remembered is the last reader, and of those before it: of each quarter of the blocks the last one that another
+    block's came after, and of each quarter of a block's warps (of its threads, in blocks of a single warp) likewise. So
+    if several blocks read a place, two of them at least are known, and up to four warps of one block all are as long
+    as no other block reads there.
     """
 
     def __init__(self, size: int, shift: int, warps: int) -> None:
@@ -144,10 +191,11 @@ class GlobalShadow(Shadow):
         self._to_block = shift
         self._to_warp = 5 if warps > 1 else 0
         self._last: Stamps | None = None
-        self._of_other_block: Stamps | None = None
-        self._of_other_warp: Stamps | None = None
+        self._of_other_blocks: Stamps | None = None
+        self._of_other_warps: Stamps | None = None
 
-    def remember_reads(self, granules: Indices, agents: Indices, event: int) -> None:
+    def remember_reads(self, granules: Indices, access: Access, event: int) -> None:
+        agents = access.agents
         stamps = np.broadcast_to((event << 32 | agents)[:, None], granules.shape)
         if self._last is None:
             self._last = np.zeros(self.granules, np.int64)
@@ -167,23 +215,34 @@ class GlobalShadow(Shadow):
             return
         blocks = apart >> self._to_block != 0
         if blocks.any():
-            if self._of_other_block is None:
-                self._of_other_block = np.zeros(self.granules, np.int64)
-            self._of_other_block[granules[blocks]] = old[blocks]
+            self._of_other_blocks = self._keep(self._of_other_blocks, old[blocks], granules[blocks], self._to_block)
         warps = (apart >> self._to_warp != 0) & ~blocks
         if warps.any():
-            if self._of_other_warp is None:
-                self._of_other_warp = np.zeros(self.granules, np.int64)
-            self._of_other_warp[granules[warps]] = old[warps]
+            self._of_other_warps = self._keep(self._of_other_warps, old[warps], granules[warps], self._to_warp)
 
-    def reads(self, granules: Indices, floor: Callable[[], int]) -> Stamps | None:
-        known = [each[granules] for each in (self._last, self._of_other_block, self._of_other_warp) if each is not None]
-        return np.concatenate(known, axis=1) if known else None
+    def _keep(self, planes: Stamps | None, stamps: Stamps, granules: Indices, shift: int) -> Stamps:
+        """In the plane of the reader's quarter."""
+        if planes is None:
+            planes = np.zeros((_QUARTERS, self.granules), np.int64)
+        planes[stamps >> shift & (_QUARTERS - 1), granules] = stamps
+        return planes
+
+    def reads(self, granules: Indices, access: Access) -> tuple[Indices, Stamps] | None:
+        if self._last is None:
+            return None
+        known = [self._last[granules]]
+        for planes in (self._of_other_blocks, self._of_other_warps):
+            if planes is not None:
+                known += [plane[granules] for plane in planes]
+        stamps = np.concatenate(known, axis=1)
+        parts, which = np.nonzero((stamps != 0) & (stamps & AGENT_MASK != access.agents[:, None]))
+        return (parts, stamps[parts, which]) if len(parts) else None
 
     def _refine_reads(self, times: int) -> None:
-        self._last, self._of_other_block, self._of_other_warp = (
-            None if each is None else _repeat(each, times)
-            for each in (self._last, self._of_other_block, self._of_other_warp)
+        self._last = None if self._last is None else _repeat(self._last, times)
+        self._of_other_blocks, self._of_other_warps = (
+            None if planes is None else np.stack([_repeat(plane, times) for plane in planes])
+            for planes in (self._of_other_blocks, self._of_other_warps)
         )
 
 

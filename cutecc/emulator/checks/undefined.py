@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _NOBODY = Watch()
 _WORD = 4
+_MOST = 4
+"""Reads of one value that are told: a sum over padding comes from as many as it has terms."""
 MOVES = {"mov", "selp", "prmt", "shfl"}
 """To move a register that nothing has written is not to use it yet: compilers do so with values that nobody uses."""
 
@@ -92,7 +94,9 @@ class Undefined:
         self._widths = program.widths
         self._unwritten = list(unwritten)
         self._values: WeakKeyDictionary[Gang, Values] = WeakKeyDictionary()
-        self._origins: list[Origin | None] = [None]
+        self._origins: list[tuple[Origin, ...]] = [()]
+        """By number: the reads that a value comes from, of each instruction one."""
+        self._unions: dict[tuple[int, int], int] = {}
         self.memory = np.full(machine.memory.shared.size, 0xFF, np.uint8)
         """Undefined bits of shared memory."""
         self._region = Region(0, self.memory)
@@ -133,8 +137,30 @@ class Undefined:
 
     def origin(self, origin: Origin) -> int:
         """A number for an origin."""
-        self._origins.append(origin)
+        self._origins.append((origin,))
         return len(self._origins) - 1
+
+    def _join(self, one: Array, two: Array) -> Array:
+        """The origins of values that come from two."""
+        result = np.maximum(one, two)
+        differ = (one != two) & (one > 0) & (two > 0)
+        if differ.any():
+            for pair in set(zip(one[differ].tolist(), two[differ].tolist(), strict=True)):
+                result[differ & (one == pair[0]) & (two == pair[1])] = self._union(*pair)
+        return result
+
+    def _union(self, one: int, two: int) -> int:
+        found = self._unions.get((one, two))
+        if found is not None:
+            return found
+        first, second = [{(each.kind, each.operation.index): each for each in self._origins[n]} for n in (one, two)]
+        both = {**first, **second}
+        number = one if len(first) >= len(second) else two
+        if len(self._origins[number]) < len(both) <= _MOST:
+            number = len(self._origins)
+            self._origins.append((*sorted(both.values(), key=lambda each: each.operation.index),))
+        self._unions[one, two] = number
+        return number
 
     def sources(self, gang: Gang, slots: Iterable[int], mask: Mask) -> tuple[Mask, Array, int] | None:
         """Threads with undefined bits in any of these registers, the origins, and a slot without one."""
@@ -149,7 +175,7 @@ class Undefined:
             here = (values.shadows[slot] != 0) & mask
             if here.any():
                 undefined |= here
-                origins = np.maximum(origins, np.where(here, values.origins[slot], 0))
+                origins = self._join(origins, np.where(here, values.origins[slot], 0))
                 if (here & (values.origins[slot] == 0)).any():
                     unwritten = slot
         return (undefined, origins, unwritten) if undefined.any() else None
@@ -204,9 +230,8 @@ class Undefined:
         bytes_ = places[:, None] + np.arange(size)
         found = self._stored_from[bytes_ // _WORD]
         for number in np.unique(found[(self.memory[bytes_] != 0) & (found > 0)]).tolist():
-            origin = self._origins[int(number)]
-            assert origin is not None
-            self._report(origin.gang, origin.mask, origin.operation, number, -1)
+            for origin in self._origins[int(number)]:
+                self._add(origin, origin.gang, origin.mask)
 
     def begin(self, gang: Gang, lanes: Lanes) -> None:
         """These threads are about to execute a load or store."""
@@ -341,7 +366,10 @@ class Undefined:
         return Origin("uninitialised-register", operation, text, gang, mask)
 
     def _report(self, gang: Gang, mask: Mask, operation: Operation, number: int, slot: int) -> None:
-        origin = self._origins[number] or self.unwritten(operation, slot, gang, mask)
+        for origin in self._origins[number] or (self.unwritten(operation, slot, gang, mask),):
+            self._add(origin, gang, mask)
+
+    def _add(self, origin: Origin, gang: Gang, mask: Mask) -> None:
         machine = self._machine
 
         def make() -> Finding:

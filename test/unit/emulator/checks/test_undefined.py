@@ -82,3 +82,24 @@ MULTIPLY = """
 def test_rows_of_a_product(rows: int, found: list[tuple[str, str, str]]) -> None:
     """Four threads have a row of A, and the same row of the result; other rows may be undefined."""
     assert kernels.kinds(MULTIPLY.replace("ROWS", str(rows)), threads=32) == found
+
+
+READ = "ld.shared.b32 %r10, [%r5+{}];\nadd.u32 %r9, %r9, %r10;\n"
+
+
+def test_sum_of_elements_that_are_not_there() -> None:
+    """One finding for each instruction that reads one, not one for each thread or result."""
+    body = "st.shared.b32 [%r5], %r1; mov.u32 %r9, 0; bar.sync 0;\n" + "".join(map(READ.format, (0, 4, 8))) + STORE
+    found = sorted((each.place.text.split("+")[-1], each.address, each.count) for each in kernels.findings(body))
+    assert found == [("4];", "shared+256", 1), ("8];", "shared+256", 2)]
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_padding_that_many_results_come_from(outputs: int) -> None:
+    """All threads add up a row of which half is missing, and store it several times: a few findings tell."""
+    row = "".join(READ.replace("%r5", "%r3").format(4 * column) for column in range(64))
+    stores = "".join(f"st.global.b32 [%rd3+{256 * output}], %r9;\n" for output in range(outputs))
+    body = "setp.lt.u32 %p3, %r1, 32; @%p3 st.shared.b32 [%r5], 1; mov.u32 %r9, 0; bar.sync 0;\n" + row + stores
+    found = kernels.findings(body)
+    assert 1 <= len(found) <= 4
+    assert {(each.kind, each.count) for each in found} == {("uninitialised-shared", 64 * outputs)}

@@ -7,10 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from cutecc.emulator.checks.access import Access
 from cutecc.emulator.checks.clocks import Clock, Clocks
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.checks.history import History
-from cutecc.emulator.checks.races import Access, Races
+from cutecc.emulator.checks.races import Races
 from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import GlobalShadow, SharedShadow
 from cutecc.emulator.instructions.form import Form
