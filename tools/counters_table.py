@@ -28,7 +28,7 @@ UNROLLED = "the assembler unrolls a loop: threads of a warp whose numbers of tur
 COPIES = (
     "for wavefronts of `cp.async.cg` at irregular addresses the rule is approximate, and what zeros take is"
     " assumed; the assembler puts instructions that load nothing in front of these copies; the metrics that ncu takes"
-    " by patching code (`memory_…`, `smsp__sass_…`) lack one of the copies of async_copy_pipeline"
+    " by patching code (`memory_…`, `smsp__sass_…`) seem to lack one of the copies of async_copy_pipeline"
 )
 EXPANDED = "the assembler makes several instructions of a division or reciprocal"
 CONSTANTS = "the assembler loads constants through the tensor pipe (`HFMA2.MMA`)"

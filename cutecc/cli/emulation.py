@@ -1,4 +1,4 @@
-"""What `run` and `sanitize` share: a launch on the CPU emulator, its options, and how far it is."""
+"""What `run` and `sanitize` share: a launch on the CPU emulator, its options, and saying what takes long."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ _LONG_SECONDS = 60.0
 _LONGEST_NAME = 40
 """Characters: the DSL's names of kernels hold their layouts."""
 _SAMPLE = "--blocks 4 runs a sample"
+_LARGE_BYTES = 256 << 20
+"""Of all arguments: what is done with so many takes seconds."""
 
 emulator_options = apply_all(
     click.option(
@@ -55,6 +57,12 @@ def read_options(values: dict[str, Any], check: str | None = None) -> EmulatorOp
         counters=values["counters"],
         processes=values["processes"],
     )
+
+
+def announce(what: str, size: int) -> None:
+    """Say on standard error what begins, when arguments of `size` bytes make it take long."""
+    if size >= _LARGE_BYTES:
+        click.echo(f"{what} …", err=True)
 
 
 def emulate(

@@ -6,6 +6,7 @@ import errno
 import importlib
 import io
 import os
+import signal
 import sys
 import traceback
 from typing import Any
@@ -91,6 +92,8 @@ def main() -> None:
         error.show()
         sys.exit(EXIT_USAGE)
     except (KeyboardInterrupt, click.exceptions.Abort):
+        # A second one would interrupt the interpreter's end, with a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         click.echo("interrupted; what was written stays", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
@@ -103,6 +106,11 @@ def main() -> None:
             traceback.print_exc()
         report(error)
         sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILED)
+    except MemoryError as failure:
+        if debug:
+            traceback.print_exc()
+        report(Error(f"this machine's memory is too small: {failure}", hints=["give smaller sizes"]))
+        sys.exit(EXIT_FAILED)
     except Exception as failure:
         if isinstance(failure, OSError) and failure.filename is None and failure.errno in _LOST_OUTPUT:
             discard_output()

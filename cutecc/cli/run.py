@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import json
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,53 +12,39 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
-from cutecc.cli.emulation import emulate, emulation_dict, emulator_options, read_options, show_emulation
+from cutecc.cli.emulation import announce, emulate, emulator_options, read_options
 from cutecc.cli.files import check_output
 from cutecc.cli.options import edit_options, edits, load_option, make_wheel_options, wheel_options
-from cutecc.errors import TraceError, UsageError
+from cutecc.cli.verdict import Trial, Verdict, show, sizes_text
+from cutecc.errors import Error, TraceError, UsageError
 from cutecc.isolation import ProcessDied, Worker
+from cutecc.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rich.table import Table
-
     from cutecc.cli.subject import Function, Subject
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
-    from cutecc.kernel import Kernel
     from cutecc.request import CompileOptions
-    from cutecc.runtime.workspace import Workspace
     from cutecc.trial.arguments import Arguments
-    from cutecc.trial.comparison import Comparison
-    from cutecc.trial.on_device import HostMemory
+    from cutecc.trial.on_device import DeviceArguments, HostMemory
 
 _EPILOG = """\b
 Examples:
   cutecc run examples/elementwise_add.py
   cutecc run examples/gemm.py --size M=4096,N=4096,K=64 --seed 7
+  cutecc run examples/elementwise_add.py --size M=1,33,64,N=128
   cutecc run gemm.cutecc --reference check.py:expected --save outputs.npz
   cutecc run examples/hopper_gemm.py --device cpu --size M=256,N=128,K=128 --counters
 
-Running a .py file runs it. A bundle needs neither the DSL nor MLIR.
+Running a .py file runs it. A bundle needs neither the DSL nor MLIR. Several sizes run in turn.
 """
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One launch and what came of it."""
-
-    seed: int
-    comparisons: list[Comparison]
-    emulation: Emulation | None = None
-    """What the CPU emulator says of it."""
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.cutecc")
 @click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
-@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Values of named sizes: M=100,N=7.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Named sizes: M=100,N=7; N=1,31,32 in turn.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random inputs and schedules.")
 @click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or the GPU's.")
 @click.option("--device", metavar="NAME", help="cuda:0, or cpu, the emulator; by default cuda:0 where there is a GPU.")
@@ -79,13 +66,11 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
     Outputs are poisoned before the launch. Ends with status 1 when an output is wrong.
     """
     from cutecc.cli.subject import check_input, load_subject
-    from cutecc.trial.arguments import make_arguments
+    from cutecc.trial.arguments import check_memory
     from cutecc.trial.sizes import parse_sizes
 
     check_input(input_)
     points = parse_sizes(values["sizes"])
-    if len(points) > 1:
-        raise UsageError("a run has one value for each size", hints=["cutecc bench sweeps"])
     options = compile_options(values)
     named = _function(values["reference"]) if values["reference"] else None
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
@@ -105,22 +90,29 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
             cache=False if values["no_cache"] else None,
         )
         reference = named or subject.reference
-        # Where something is counted, tensors lie as allocators of a GPU place them.
-        arguments = make_arguments(
-            subject.specs, subject.workload.outputs, sizes=points[0], exact_alignment=not values["counters"]
-        )
+        compared = reference is not None and bool(subject.workload.outputs)
+        on_emulator = on_cpu is not None
+        needed = [check_memory(subject.specs, each, on_cpu=on_emulator, compared=compared) for each in points]
         if on_cpu and values["device"] is None and not values["quiet"]:
             click.echo(NO_GPU, err=values["as_json"])
-        seeds = range(values["seed"], values["seed"] + values["runs"])
-        on_emulator = functools.partial(emulate, source=input_, text_to_stderr=values["as_json"])
-        runs = _try(subject, arguments, device, reference, given, seeds, emulator, on_emulator)
-        if values["save"]:
-            _save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.outputs})
+        # The file is a program, and may bring the DSL along: it runs in a process of its own.
+        with contextlib.closing(Worker()) if compared else contextlib.nullcontext() as worker:
+            trier = _Trier(subject, device, reference, worker, given, emulator, input_, values)
+            trials: list[Trial] = []
+            for point, size in zip(points, needed, strict=True):
+                announce(f"making {size / 1e9:.1f} GB of arguments", size)
+                try:
+                    trials += trier.trials(point)
+                except Error as error:
+                    if len(points) > 1:
+                        error.notes.append(f"with {sizes_text(point)}")
+                    raise
+        verdict = Verdict(subject, device.name, reference, trials)
         if values["as_json"]:
-            click.echo(json.dumps(_as_dict(subject, arguments, device, reference, runs), indent=2))
+            click.echo(json.dumps(verdict.to_dict(), indent=2))
         else:
-            _show(subject, arguments, device, reference, runs, quiet=values["quiet"])
-    if not all(comparison.ok for each in runs for comparison in each.comparisons):
+            show(verdict, context, quiet=values["quiet"])
+    if not verdict.ok:
         context.exit(1)
 
 
@@ -141,66 +133,89 @@ def compile_options(values: dict[str, Any]) -> CompileOptions:
     )
 
 
-def _try(
-    subject: Subject,
-    arguments: Arguments,
-    device: Workspace | HostMemory,
-    reference: Function | None,
-    given: dict[str, Any],
-    seeds: range,
-    emulator: EmulatorOptions,
-    on_emulator: Callable[[Kernel, dict[str, Any], EmulatorOptions], Emulation],
-) -> list[_Run]:
-    from cutecc.trial.on_device import DeviceArguments, HostMemory, compare_outputs
+@dataclass(frozen=True)
+class _Trier:
+    """Launches a kernel and compares."""
 
-    on_device = DeviceArguments(arguments, device)
-    names = [tensor.name for tensor in arguments.outputs]
-    runs: list[_Run] = []
-    # The file is a program, and may bring the DSL along: it runs in a process of its own.
-    worker = Worker() if reference and names else None
-    try:
-        for current in seeds:
-            arguments.randomize(current)
-            arguments.assign(given)
-            expected = None
-            if worker and reference:
-                path, name = reference.path, reference.name
-                try:
-                    expected = worker.call(
-                        "cutecc.frontend.companions:call_reference", path, name, arguments.values(), names
-                    )
-                except ProcessDied as death:
-                    raise TraceError(f"the reference {reference} aborted: {death.message}", notes=death.notes) from None
-            on_device.upload()
-            emulation = None
-            if isinstance(device, HostMemory):
-                emulation = on_emulator(subject.kernel, on_device.by_name, replace(emulator, seed=current))
-            else:
-                subject.kernel(**on_device.by_name, stream=device.stream)
-                device.synchronize()
-            stray = on_device.download()
-            sampled = emulation is not None and emulation.blocks < emulation.total_blocks
-            compared = (
-                []
-                if expected is None
-                else compare_outputs(arguments, expected, subject.workload.tolerance, stray, sampled=sampled)
+    subject: Subject
+    device: Workspace | HostMemory
+    reference: Function | None
+    worker: Worker | None
+    """Where the reference runs; `None` when nothing is compared."""
+    given: dict[str, Any]
+    """Tensors of the user's, by name."""
+    emulator: EmulatorOptions
+    source: str
+    values: dict[str, Any]
+    """The options of the command line."""
+
+    def trials(self, sizes: dict[str, int]) -> list[Trial]:
+        """A launch with each seed, and the outputs of the last one into a file if there is to be one."""
+        from cutecc.trial.arguments import make_arguments
+        from cutecc.trial.on_device import DeviceArguments
+
+        values, found = self.values, list[Trial]()
+        with self.device.scope():
+            # Where something is counted, tensors lie as allocators of a GPU place them.
+            arguments = make_arguments(
+                self.subject.specs,
+                self.subject.workload.outputs,
+                sizes=sizes,
+                exact_alignment=not values["counters"],
             )
-            runs.append(_Run(current, compared, emulation))
-    finally:
-        if worker:
-            worker.close()
-    return runs
+            on_device = DeviceArguments(arguments, self.device)
+            for seed in range(values["seed"], values["seed"] + values["runs"]):
+                found.append(self._trial(arguments, on_device, seed))
+        if values["save"]:
+            _save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.outputs})
+        return found
+
+    def _trial(self, arguments: Arguments, on_device: DeviceArguments, seed: int) -> Trial:
+        from cutecc.trial.on_device import compare_outputs
+
+        arguments.randomize(seed)
+        arguments.assign(self.given)
+        expected = self._expected(self.worker, arguments) if self.worker else None
+        on_device.upload()
+        emulation = self._launch(on_device, seed)
+        announce("reading what the kernel wrote", arguments.bytes)
+        stray = on_device.download()
+        sampled = emulation is not None and emulation.blocks < emulation.total_blocks
+        tolerance = self.subject.workload.tolerance
+        compared = [] if expected is None else compare_outputs(arguments, expected, tolerance, stray, sampled=sampled)
+        return Trial(arguments.sizes, seed, compared, emulation)
+
+    def _launch(self, on_device: DeviceArguments, seed: int) -> Emulation | None:
+        kernel = self.subject.kernel
+        if isinstance(self.device, Workspace):
+            kernel(**on_device.by_name, stream=self.device.stream)
+            self.device.synchronize()
+            return None
+        options = replace(self.emulator, seed=seed)
+        to_stderr = self.values["as_json"]
+        return emulate(kernel, on_device.by_name, options, source=self.source, text_to_stderr=to_stderr)
+
+    def _expected(self, worker: Worker, arguments: Arguments) -> list[Any]:
+        reference = self.reference
+        assert reference is not None
+        announce(f"computing {reference.name}", arguments.bytes)
+        names = [tensor.name for tensor in arguments.outputs]
+        function = "cutecc.frontend.companions:call_reference"
+        try:
+            return worker.call(function, reference.path, reference.name, arguments.values(), names)
+        except ProcessDied as death:
+            raise TraceError(f"the reference {reference} aborted: {death.message}", notes=death.notes) from None
 
 
 def _function(text: str) -> Function:
     from cutecc.cli.subject import Function
+    from cutecc.frontend.files import check_file
     from cutecc.frontend.kernel_file import split_path
 
     path, name = split_path(text)
     if name is None:
         raise UsageError(f"--reference takes FILE.py:NAME, not '{text}'")
-    if not Path(path).is_file():
-        raise UsageError(f"--reference {text}: there is no file {path}")
+    check_file(path)
     return Function(path, name)
 
 
@@ -221,105 +236,15 @@ def read_arrays(path: Path) -> dict[str, Any]:
 def _save_arrays(path: Path, arrays: dict[str, Any]) -> None:
     import numpy as np
 
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        # A file and not a path, so that the name stays as it was given.
-        with path.open("wb") as file:
-            np.savez(file, **arrays)
+        try:
+            # A file and not a path, so that the name stays as it was given.
+            with partial.open("xb") as file:
+                np.savez(file, **arrays)
+            os.replace(partial, path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
     except OSError as failure:
         raise UsageError(f"cannot write {path}: {failure.strerror}") from None
-
-
-def _as_dict(
-    subject: Subject, arguments: Arguments, device: Workspace | HostMemory, reference: Function | None, runs: list[_Run]
-) -> dict[str, Any]:
-    return {
-        "kernel": subject.name,
-        "target": subject.target,
-        "device": device.name,
-        "sizes": arguments.sizes,
-        "reference": str(reference) if reference else None,
-        "ok": all(comparison.ok for each in runs for comparison in each.comparisons) if runs[0].comparisons else None,
-        "runs": [
-            {
-                "seed": each.seed,
-                "outputs": [_comparison_dict(comparison) for comparison in each.comparisons],
-                **({} if each.emulation is None else {"emulator": emulation_dict(each.emulation)}),
-            }
-            for each in runs
-        ],
-    }
-
-
-def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
-    import math
-    from dataclasses import asdict
-
-    found: dict[str, Any] = {**asdict(comparison), "ok": comparison.ok, "problems": comparison.problems()}
-    # JSON has no infinity.
-    for key in ("max_absolute_error", "max_relative_error"):
-        found[key] = found[key] if math.isfinite(found[key]) else None
-    if comparison.first:
-        for key in ("value", "expected"):
-            value = found["first"][key]
-            found["first"][key] = value if math.isfinite(value) else str(value)
-    return found
-
-
-def _show(
-    subject: Subject,
-    arguments: Arguments,
-    device: Workspace | HostMemory,
-    reference: Function | None,
-    runs: list[_Run],
-    *,
-    quiet: bool,
-) -> None:
-    from rich.console import Console
-
-    console = Console()
-    if not quiet:
-        sizes = ", ".join(f"{name}={value}" for name, value in arguments.sizes.items())
-        seeds = f"seed {runs[0].seed}" if len(runs) == 1 else f"seeds {runs[0].seed} to {runs[-1].seed}"
-        head = f"{subject.name} for {subject.target} on {device.name}: {f'{sizes}; ' if sizes else ''}{seeds}"
-        console.print(head, highlight=False, markup=False)
-        if reference and arguments.outputs:
-            console.print(comparison_table([each.comparisons for each in runs]))
-        else:
-            why = "it has no reference (--reference FILE.py:NAME)" if reference is None else "the file names no outputs"
-            console.print(f"ran; nothing was compared: {why}", highlight=False, markup=False)
-        if emulation := runs[-1].emulation:
-            show_emulation(emulation, console)
-    for each in runs:
-        for comparison in each.comparisons:
-            for problem in comparison.problems():
-                place = f"seed {each.seed}: " if len(runs) > 1 else ""
-                console.print(f"{place}{problem}", highlight=False, markup=False, style="red", soft_wrap=True)
-
-
-def comparison_table(runs: list[list[Comparison]]) -> Table:
-    """A row for each output, with the worst of all runs."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("output", overflow="fold")
-    table.add_column("type", no_wrap=True)
-    table.add_column("shape", overflow="fold")
-    for heading in ("abs error", "rel error", "tolerance", "differ"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for outputs in zip(*runs, strict=True):
-        first = outputs[0]
-        ok = all(output.ok for output in outputs)
-        table.add_row(
-            first.name,
-            first.dtype,
-            "×".join(map(str, first.shape)) or "1",
-            f"{max(output.max_absolute_error for output in outputs):.3g}",
-            f"{max(output.max_relative_error for output in outputs):.3g}",
-            f"{first.tolerance:g}",
-            str(max(output.wrong for output in outputs)),
-            Text("ok", style="green") if ok else Text("WRONG", style="bold red"),
-        )
-    return table

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.emulation import emulate, emulation_dict
+from cutecc.cli.emulation import announce, emulate, emulation_dict
 from cutecc.cli.options import edit_options, load_option, wheel_options
 from cutecc.cli.run import compile_options, read_arrays
 from cutecc.errors import UsageError
@@ -82,7 +82,8 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
     something is found.
     """
     from cutecc.cli.subject import check_input, load_subject
-    from cutecc.trial.sizes import parse_sizes, with_sizes
+    from cutecc.trial.arguments import check_memory
+    from cutecc.trial.sizes import parse_sizes
 
     check_input(input_)
     points = parse_sizes(values["sizes"])
@@ -99,7 +100,7 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
         cache=False if values["no_cache"] else None,
     )
     for point in points:
-        with_sizes(subject.specs, point)
+        check_memory(subject.specs, point, on_cpu=True, compared=False)
     runs = [run for point in points for run in _runs(subject, point, given, tries, input_, values["as_json"])]
     found = _distinct(runs, is_sweep=len(points) > 1)
     if values["as_json"]:
@@ -140,6 +141,7 @@ def _runs(
 
     arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=sizes)
     for options in tries:
+        announce(f"making {arguments.bytes / 1e9:.1f} GB of arguments", arguments.bytes)
         arguments.randomize(options.seed)
         arguments.assign(given)
         with HostMemory() as memory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from cutecc.config import Settings
 from cutecc.emulator.names import EMULATED_TARGET, NEWEST, OLDEST, models
 from cutecc.errors import Error, RecordError, SourceLocation, UsageError
 from cutecc.frontend.arithmetic import evaluate
-from cutecc.frontend.files import as_given
+from cutecc.frontend.files import as_given, check_file
 from cutecc.frontend.header import Header, read_header
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.traced import TracedModule
@@ -75,9 +76,9 @@ def check_input(text: str) -> None:
     if text.endswith((".mlir", ".mlirbc", ".bc")):
         raise UsageError(f"{text} is a module, which does not say how to call it", hints=["name the Python file"])
     path, _ = split_path(text)
-    if not Path(path).exists():
-        raise UsageError(f"there is no file {path}")
-    if Path(path).is_dir() and not any([*Path(path).glob(MANIFEST), *Path(path).glob(f"*/{MANIFEST}")]):
+    if not Path(path).is_dir():
+        check_file(path)
+    elif not any([*Path(path).glob(MANIFEST), *Path(path).glob(f"*/{MANIFEST}")]):
         raise UsageError(
             f"{path} is a folder without a record: it has no {MANIFEST}",
             hints=["name a Python file, a bundle, or the folder that cutecc compile wrote"],
@@ -155,8 +156,9 @@ def _from_record(text: str, capability: tuple[int, int] | None, args: Sequence[s
     for each in args:
         name, spec = split_arg(each)
         if name not in specs:
+            close = [f"did you mean {match}?" for match in difflib.get_close_matches(name, specs, n=1)]
             raise UsageError(
-                f"--arg {name}: the kernel has no such parameter", hints=[f"parameters: {', '.join(specs)}"]
+                f"--arg {name}: the kernel has no such parameter", hints=[*close, f"parameters: {', '.join(specs)}"]
             )
         specs[name] = parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec))
     return Subject(kernel, specs, kernel.compilation.workload or Workload())

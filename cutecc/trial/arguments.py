@@ -24,7 +24,7 @@ from cutecc.errors import SourceLocation, UsageError
 from cutecc.record import Signature
 from cutecc.trial.capacity import check_fits
 from cutecc.trial.sizes import values_of, with_sizes
-from cutecc.trial.tensors import Tensor, image_bytes
+from cutecc.trial.tensors import Tensor, image_bytes, value_bytes
 
 Argument: TypeAlias = "Tensor | int | float | bool | tuple[Argument, ...] | None"
 
@@ -83,6 +83,21 @@ def specs_of(signature: Signature) -> dict[str, Spec]:
         each.name: parse_spec(each.spec, SourceLocation(f"argument '{each.name}'", column=1, text=each.spec))
         for each in signature.parameters
     }
+
+
+def check_memory(specs: Mapping[str, Spec], sizes: Mapping[str, int], *, on_cpu: bool, compared: bool) -> int:
+    """Bytes of all tensors at these sizes. Raises `UsageError` when this machine's memory cannot hold what a run needs.
+
+    That is, at the same time, the tensors, what is read back, and with `on_cpu` also what the emulator works on, with
+    the copy that its processes share; or the tensors, and when `compared` four copies of their values: here, with the
+    reference, and two on the way.
+    """
+    tensors = list(_memory_specs(with_sizes(specs, sizes).values()))
+    images = sum(map(image_bytes, tensors))
+    values = sum(value_bytes(spec) for spec in tensors) if compared else 0
+    needed = max((4 if on_cpu else 2) * images, images + 4 * values)
+    check_fits(needed, f"a run with {images / 1e9:,.1f} GB of arguments takes about")
+    return images
 
 
 def make_arguments(

@@ -7,9 +7,28 @@ from pathlib import Path
 
 from cutecc.errors import UsageError
 
+_CGROUP = Path("/sys/fs/cgroup")
+"""Of this process, in a container that has its own."""
+
 
 def available_bytes() -> int | None:
-    """Bytes that this machine can still give without swapping; `None` where the system does not say."""
+    """Bytes that this machine, or the container, can still give without swapping; `None` where neither says."""
+    known = [each for each in (_of_machine(), _of_container()) if each is not None]
+    return min(known, default=None)
+
+
+def _of_container() -> int | None:
+    try:
+        limit = int((_CGROUP / "memory.max").read_text())  # or the word max
+        used = int((_CGROUP / "memory.current").read_text())
+        statistics = dict(line.split() for line in (_CGROUP / "memory.stat").read_text().splitlines())
+        # The cache of files counts as used, and is given up when memory is wanted.
+        return limit - used + int(statistics["inactive_file"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _of_machine() -> int | None:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             name, _, rest = line.partition(":")

@@ -16,6 +16,9 @@ Array = NDArray[Any]
 
 _PLAIN = {"f64": "<f8", "f32": "<f4", "tf32": "<f4", "f16": "<f2"}
 _INTEGER_POISON = 0xCD
+_CHUNK = 1 << 22
+"""Random elements made at a time: an interrupt waits for one chunk, and wider ones on the way need little memory. The
+values are those of a single call, since whole words of the generator go into a chunk."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,13 @@ class Elements:
 
     def random(self, count: int, generator: np.random.Generator) -> Array:
         """Codes of `count` random elements: normal, -128 to 127 for signed integers, 0 to 255 for unsigned ones."""
+        codes = np.empty(count, self.code)
+        for start in range(0, count, _CHUNK):
+            part = codes[start : start + _CHUNK]
+            part[...] = self._random(part.size, generator)
+        return codes
+
+    def _random(self, count: int, generator: np.random.Generator) -> Array:
         if self.is_float:
             kind = np.float64 if self.dtype.name == "f64" else np.float32
             return self.encode(generator.standard_normal(count, dtype=kind))

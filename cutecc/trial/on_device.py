@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,6 +27,8 @@ _TORCH_NAMES = {
 """Types that torch reads from memory of another type and then calls by these names."""
 _ALIGNMENT = 512
 """Bytes: of every allocation, as of CUDA's."""
+_CHUNK = 1 << 25
+"""Bytes copied at a time: an interrupt waits for no more."""
 _CARRIERS = {1: "|u1", 2: "<i2", 4: "<i4", 8: "<i8"}
 
 
@@ -70,6 +73,13 @@ class HostMemory:
     def __exit__(self, *error: object) -> None:
         self._allocations.clear()
 
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Frees at its end what was allocated in it."""
+        before = dict(self._allocations)
+        yield
+        self._allocations = before
+
     def allocate(self, size: int) -> int:
         """The address of `size` bytes, aligned as a GPU aligns allocations."""
         data = np.empty(size + _ALIGNMENT, "u1")
@@ -79,15 +89,21 @@ class HostMemory:
 
     def upload(self, address: int, data: Any) -> None:
         """Copy a contiguous numpy array there."""
-        self._allocations[address][: data.nbytes] = data.view("u1").reshape(-1)
+        _copy(self._allocations[address], data.view("u1").reshape(-1), data.nbytes)
 
     def download(self, data: Any, address: int) -> None:
         """Fill a contiguous numpy array from there."""
-        data.view("u1").reshape(-1)[:] = self._allocations[address][: data.nbytes]
+        _copy(data.view("u1").reshape(-1), self._allocations[address], data.nbytes)
 
     def copy(self, destination: int, source: int, size: int) -> None:
         """Copy from one allocation to another."""
-        self._allocations[destination][:size] = self._allocations[source][:size]
+        _copy(self._allocations[destination], self._allocations[source], size)
+
+
+def _copy(destination: Any, source: Any, size: int) -> None:
+    for start in range(0, size, _CHUNK):
+        part = slice(start, min(start + _CHUNK, size))
+        destination[part] = source[part]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ def parse_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
                 current = names
                 for name in names:
                     if name in values:
-                        raise UsageError(f"--size gives '{name}' twice", hints=[_EXAMPLES])
+                        raise UsageError(
+                            f"--size gives '{name}' twice", hints=["several values of one size: --size N=256,512,1024"]
+                        )
                     values[name] = []
             if not current or not last.isascii() or not last.isdigit() or not all(n.isidentifier() for n in names):
                 raise UsageError(f"--size takes NAME=NUMBER, not '{part.strip()}'", hints=[_EXAMPLES])
@@ -38,7 +40,10 @@ def parse_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
     counts = {name: len(each) for name, each in values.items() if len(each) > 1}
     if len(set(counts.values())) > 1:
         told = ", ".join(f"{count} for {name}" for name, count in counts.items())
-        raise UsageError(f"sizes of a sweep change together, but there are {told}", hints=["give each as many values"])
+        raise UsageError(
+            f"sizes of a sweep change together, but there are {told}",
+            hints=["give each as many values; for all combinations, repeat them: M=1,1,2,2 and N=8,16,8,16"],
+        )
     points = max(counts.values(), default=1)
     return [{name: each[min(point, len(each) - 1)] for name, each in values.items()} for point in range(points)]
 

@@ -69,6 +69,11 @@ def image_bytes(spec: TensorSpec | PointerSpec) -> int:
     return place(spec).span * elements_of(spec.dtype).code.itemsize + 2 * _GUARD
 
 
+def value_bytes(spec: TensorSpec | PointerSpec) -> int:
+    """Bytes of the values of a tensor of this spec, as references see them."""
+    return math.prod(place(spec).shape) * elements_of(spec.dtype).value.itemsize
+
+
 def _number(mode: Any) -> int:
     value = mode.value if isinstance(mode, Dynamic) else mode
     assert isinstance(value, int)
@@ -117,6 +122,11 @@ class Tensor:
         return self._image.size // self.elements.per_byte
 
     @property
+    def _is_dense(self) -> bool:
+        """Whether elements follow one another without gaps."""
+        return self.placement.span == math.prod(self.shape) and not self.placement.overlaps
+
+    @property
     def codes(self) -> Array:
         """The elements as memory holds them: a view."""
         return self._view(self._image)
@@ -129,7 +139,7 @@ class Tensor:
     def randomize(self, generator: np.random.Generator) -> None:
         """Give every element a random value. Elements that several coordinates share have one."""
         size = self.elements.code.itemsize
-        if self.placement.span == math.prod(self.shape):
+        if self._is_dense:
             end = self._first + self.placement.span * size
             self._image[self._first : end].view(self.elements.code)[:] = self.elements.random(
                 self.placement.span, generator
@@ -152,8 +162,15 @@ class Tensor:
         return self.elements.pack(self._image)
 
     def take_bytes(self, data: Array) -> int:
-        """Take what the allocation holds after a run; returns how many bytes outside of the elements have changed."""
-        before, self._image = self._sent, self.elements.unpack(data).view("u1").copy()
+        """Take what the allocation holds after a run; returns how many bytes outside of the elements have changed.
+
+        `data` is the tensor's from then on.
+        """
+        before, self._image = self._sent, self.elements.unpack(data).view("u1")
+        if self._is_dense:
+            end = self._first + self.placement.span * self.elements.code.itemsize
+            outside = (slice(None, self._first), slice(end, None))
+            return sum(int(np.count_nonzero(self._image[part] != before[part])) for part in outside)
         probe = self._image.copy()
         self._view(probe)[...] = self._view(before)
         return int(np.count_nonzero(probe != before))

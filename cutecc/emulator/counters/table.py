@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os.path
+import textwrap
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -16,17 +19,27 @@ from cutecc.emulator.names import LINE_INFO_HINT
 from cutecc.errors import SourceLocation
 
 _WIDE = 120
-"""Columns from which on there is room for the source and for bytes."""
+"""Columns of a terminal from which on there is room for the source."""
 _SOURCE_WIDTH = 60
-_PADDING = 2
-_NUMBER_WIDTH = 7 + _PADDING
-"""Columns that a number takes at most, its heading too."""
+_LEAST_SOURCE_WIDTH = 30
+_GAP = 3
+"""Between two columns."""
 _SUSPICIOUS = 0.5
 """An efficiency below this is shown in red."""
 
 _SUFFIXES = "kMGTPE"
 
-_Column = tuple[str, Callable[[Counts], Text | str]]
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of numbers."""
+
+    heading: str
+    cell: Callable[[Counts], Text | str]
+    needed: Callable[[Counts], int | bool]
+    """Whether the kernel's sums give it something to show."""
+    rank: int
+    """Narrow terminals leave out columns of high rank."""
 
 
 def counter_tables(counters: Counters, *, width: int, lines: int | None = 20) -> RenderableType:
@@ -38,7 +51,7 @@ def counter_tables(counters: Counters, *, width: int, lines: int | None = 20) ->
     for kernel in counters.kernels:
         # Not the table's own title: rich would break a long name.
         parts.append(Text(kernel, style="bold", no_wrap=True, overflow="ellipsis"))
-        parts += [_summary(counters, kernel), line_table(counters, kernel, width=width, lines=lines)]
+        parts += [_summary(counters, kernel, width), line_table(counters, kernel, width=width, lines=lines)]
     if counters.kernels and all(each.location is None for each in counters.instructions):
         parts.append(Text(LINE_INFO_HINT))
     return Group(*parts)
@@ -51,36 +64,36 @@ def print_counters(counters: Counters, console: Console | None = None) -> None:
 
 
 def line_table(counters: Counters, kernel: str, *, width: int, lines: int | None = 20) -> Table:
-    """A kernel's lines of Python."""
-    wide = width >= _WIDE
+    """A kernel's lines of Python, with as many columns as there is room for."""
     found = counters.by_line(kernel)
+    shown = found[:lines]
     total = sum(line.counts.warps for line in found) or 1
     used = counters.total(kernel)
-    columns = [column for column, needed in _COLUMNS if needed(used)]
-    if wide:
-        columns += [column for column, needed in _WIDE_COLUMNS if needed(used)]
+    names = [_shortened(_where(line), width // 2) for line in shown]
+    share = _Column("share", lambda counts: f"{counts.warps / total:.1%}", _always, 3)
+    columns = [each for each in (_WARPS, share, *_COLUMNS) if each.needed(used)]
+    cells = {each: [Text.assemble(each.cell(line.counts)) for line in shown] for each in columns}
+    widths = {each: _GAP + max(map(len, [*each.heading.splitlines(), *cells[each]])) for each in columns}
+    left = width - max(map(len, names), default=0) - sum(widths.values())
+    has_source = width >= _WIDE
+    while left < (_GAP + _LEAST_SOURCE_WIDTH if has_source else 0) and len(columns) > 1:
+        last = max(columns, key=lambda each: each.rank)
+        columns.remove(last)
+        left += widths[last]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("line", no_wrap=True, overflow="ellipsis", min_width=10)
-    if wide:
-        # What is left beside the others: rich would take it from all, and break numbers.
-        names = max((len(_where(line)) for line in found[:lines]), default=0) + _PADDING
-        left = width - names - (len(columns) + 2) * _NUMBER_WIDTH - _PADDING
-        room = max(10, min(_SOURCE_WIDTH, left))
+    table.add_column("line", no_wrap=True)
+    if has_source:
+        room = min(_SOURCE_WIDTH, left - _GAP)
         table.add_column("source", no_wrap=True, overflow="ellipsis", max_width=room, style="dim")
-    for heading in ("warp\ninstr.", "share", *(heading for heading, _ in columns)):
-        table.add_column(heading, justify="right", overflow="fold")
-    for line in found[:lines]:
-        table.add_row(
-            _where(line),
-            *([_source(line.location)] if wide else []),
-            short_number(line.counts.warps),
-            f"{line.counts.warps / total:.1%}",
-            *(cell(line.counts) for _, cell in columns),
-        )
-    if lines is not None and len(found) > lines:
-        rest = sum(line.counts.warps for line in found[lines:])
-        more = f"{len(found) - lines} more"
-        table.add_row(more, *([""] if wide else []), short_number(rest), f"{rest / total:.1%}", style="dim")
+    for each in columns:
+        table.add_column(each.heading, justify="right", no_wrap=True)
+    for row, line in enumerate(shown):
+        source = [_source(line.location)] if has_source else []
+        table.add_row(names[row], *source, *(cells[each][row] for each in columns))
+    if len(found) > len(shown):
+        rest = Counts(warps=sum(line.counts.warps for line in found[len(shown) :]))
+        numbers = (each.cell(rest) if each in (_WARPS, share) else "" for each in columns)
+        table.add_row(f"{len(found) - len(shown)} more", *([""] if has_source else []), *numbers, style="dim")
     return table
 
 
@@ -95,7 +108,7 @@ def short_number(value: int) -> str:
     return f"{scaled:.{digits}f}{_SUFFIXES[power]}"
 
 
-def _summary(counters: Counters, kernel: str) -> Text:
+def _summary(counters: Counters, kernel: str, width: int) -> Text:
     """The kernel's sums in words."""
     total = counters.total(kernel)
     words = [f"{short_number(total.warps)} warp instructions ({_percent(total.thread_efficiency)} of threads active)"]
@@ -117,7 +130,13 @@ def _summary(counters: Counters, kernel: str) -> Text:
     if total.matrix_operations:
         operations, flops = short_number(total.matrix_operations), short_number(total.matrix_flops)
         words.append(f"matrix: {operations} operations, {flops} multiplications and additions")
-    return Text("\n".join(f"  {each}" for each in words))
+    fill = functools.partial(textwrap.fill, width=width, initial_indent="  ", subsequent_indent="    ")
+    return Text("\n".join(map(fill, words)))
+
+
+def _shortened(name: str, width: int) -> str:
+    """A file and a line; of what is too long, the end."""
+    return name if len(name) <= width else f"…{name[1 - width :]}"
 
 
 def _where(line: LineCounts) -> str:
@@ -151,17 +170,17 @@ def _sectors_per_request(counts: Counts) -> str:
     return "" if counts.sectors_per_request is None else f"{counts.sectors_per_request:.1f}"
 
 
-_COLUMNS: list[tuple[_Column, Callable[[Counts], int | bool]]] = [
-    (("active", lambda counts: _ratio(counts.thread_efficiency)), _always),
-    (("sectors\n/req.", _sectors_per_request), lambda total: total.global_requests),
-    (("coa-\nlesced", lambda counts: _ratio(counts.coalescing_efficiency)), lambda total: total.global_requests),
-    (("wave-\nfronts", lambda counts: _count(counts.shared_wavefronts)), lambda total: total.shared_requests),
-    (("bank\nconfl.", lambda counts: _count(counts.bank_conflicts)), lambda total: total.shared_requests),
-]
-_WIDE_COLUMNS: list[tuple[_Column, Callable[[Counts], int | bool]]] = [
-    (("global\nbytes", lambda counts: _count(counts.global_bytes)), lambda total: total.global_bytes),
-    (("shared\nbytes", lambda counts: _count(counts.shared_bytes)), lambda total: total.shared_bytes),
-    (("matrix\noper.", lambda counts: _count(counts.matrix_operations)), lambda total: total.matrix_operations),
-    (("matrix\nflops", lambda counts: _count(counts.matrix_flops)), lambda total: total.matrix_flops),
-]
-"""Columns and when they are of use."""
+_WARPS = _Column("warp\ninstr.", lambda counts: short_number(counts.warps), _always, 0)
+_COLUMNS = (
+    _Column("active", lambda counts: _ratio(counts.thread_efficiency), _always, 6),
+    _Column("sectors\n/req.", _sectors_per_request, lambda total: total.global_requests, 4),
+    _Column(
+        "coa-\nlesced", lambda counts: _ratio(counts.coalescing_efficiency), lambda total: total.global_requests, 1
+    ),
+    _Column("wave-\nfronts", lambda counts: _count(counts.shared_wavefronts), lambda total: total.shared_requests, 5),
+    _Column("bank\nconfl.", lambda counts: _count(counts.bank_conflicts), lambda total: total.shared_requests, 2),
+    _Column("global\nbytes", lambda counts: _count(counts.global_bytes), lambda total: total.global_bytes, 7),
+    _Column("shared\nbytes", lambda counts: _count(counts.shared_bytes), lambda total: total.shared_bytes, 9),
+    _Column("matrix\noper.", lambda counts: _count(counts.matrix_operations), lambda total: total.matrix_operations, 8),
+    _Column("matrix\nflops", lambda counts: _count(counts.matrix_flops), lambda total: total.matrix_flops, 10),
+)

@@ -1,4 +1,5 @@
-"""Ctrl-C and kills in the middle of a compilation: the folder stays readable, and the next run takes over."""
+"""Ctrl-C and kills in the middle of a compilation, after which the folder is readable and the next run takes over, and
+in the middle of a run on the emulator."""
 
 from __future__ import annotations
 
@@ -8,11 +9,14 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import CUTECC
 
+import cutecc
 from cutecc.ir.modules import fresh_context, parse
+from cutecc.record import Parameter, Signature
 from cutecc.record.folder import read_folder
 
 # Long enough to be caught in the middle: about as many passes as there are milliseconds in a compilation.
@@ -175,3 +179,29 @@ def test_an_interrupt_while_tracing(tmp_path: Path) -> None:
     assert out == ""
     assert "Traceback" not in err
     wait_for_the_end_of(process.pid)
+
+
+@pytest.mark.parametrize("how", ["group", "parent"])
+def test_an_interrupt_while_processes_emulate(traced_kernels: dict[str, Any], tmp_path: Path, how: str) -> None:
+    """A bundle, and without a reference: all other processes are the emulator's."""
+    signature = Signature("add", [Parameter(name, "f32[?M=4096,?N{div=4}=4096] align=16") for name in "abc"])
+    module = traced_kernels["elementwise_add"].bytecode
+    cutecc.compile_module(module, target="sm_90a", name="add", signature=signature).save(tmp_path / "add.cutecc")
+    (tmp_path / "tmp").mkdir()
+    process = subprocess.Popen(
+        [CUTECC, "run", "add.cutecc", "--device", "cpu", "--processes", "2", "--save", "c.npz"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_until(lambda: len(members(process.pid)) > 2, process)
+    (os.killpg if how == "group" else os.kill)(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert out == ""
+    assert err.strip() == "interrupted; what was written stays"
+    wait_for_the_end_of(process.pid)
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "add.cutecc", tmp_path / "tmp"]

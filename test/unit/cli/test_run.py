@@ -17,6 +17,7 @@ from cutecc.arguments.specs import parse_spec
 from cutecc.cli import run as run_command
 from cutecc.cli import subject as subjects
 from cutecc.cli.subject import Function, Subject
+from cutecc.errors import UsageError
 from cutecc.record import Workload
 from cutecc.runtime.workspace import Workspace
 
@@ -124,10 +125,94 @@ def test_sizes_of_the_user_and_several_seeds(run: Any) -> None:
     found = json.loads(result.output)
     assert shapes == [(7, 11)] * 3
     assert len(set(first)) == 3
-    assert found["sizes"] == {"M": 7, "N": 11, "LD": 13}
+    assert [each["sizes"] for each in found["runs"]] == [{"M": 7, "N": 11, "LD": 13}] * 3
     assert [each["seed"] for each in found["runs"]] == [5, 6, 7]
     assert found["ok"] is True
     assert found["runs"][0]["outputs"][0]["max_absolute_error"] == 0.0
+
+
+def test_several_sizes_run_in_turn(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def small(x: Any, y: Any) -> None:
+        double(x, y)
+        y[8:] = 0
+
+    result = run(small, "--size", "M=7,9,N=11,30", "--runs", "2", "--save", "out.npz")
+    assert result.exit_code == 1
+    head, _, _, *table = result.output.splitlines()
+    assert head == "double for sm_90a on Imaginary GPU: M=7, N=11, LD=50; M=9, N=30, LD=50; seeds 0 to 1"
+    found = [line.split() for line in table if line.strip()]
+    assert found[0] == ["M=7,", "N=11,", "LD=50"]
+    assert found[1][0] == "y" and found[1][2] == "7×11" and found[1][-1] == "ok"
+    assert found[2] == ["M=9,", "N=30,", "LD=50"]
+    assert found[3][0] == "y" and found[3][2] == "9×30" and found[3][-2:] == ["30", "WRONG"]
+    assert "M=9, N=30, LD=50, seed 1: 30 of 270 elements of y differ" in result.output
+    assert "M=7, N=11, LD=50, seed" not in result.output
+    with np.load(tmp_path / "out.npz") as saved:
+        assert saved["y"].shape == (9, 30)
+    data = json.loads(run(double, "--size", "M=7,9", "--json").output)
+    assert [each["sizes"]["M"] for each in data["runs"]] == [7, 9]
+    assert data["ok"] is True
+
+
+def test_an_error_says_at_which_of_several_sizes(run: Any, tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", x=np.zeros((3, 40), "f4"))
+    result = run(double, "--inputs", "in.npz", "--size", "M=3,4")
+    assert isinstance(result.exception, UsageError)
+    assert result.exception.notes == ["with M=4"]
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (40, ["output", "rel error", "differ"]),
+        (60, ["output", "shape", "rel error", "tolerance", "differ"]),
+        (80, ["output", "type", "shape", "abs error", "rel error", "tolerance", "differ"]),
+    ],
+)
+def test_a_narrow_terminal_has_fewer_columns(
+    run: Any, monkeypatch: pytest.MonkeyPatch, width: int, columns: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = run(double).output.splitlines()
+    headings = next(line for line in lines if line.startswith("output"))
+    assert " ".join(headings.split()) == " ".join(columns)
+    row = next(line.split() for line in lines if line.startswith("y "))
+    assert row[0] == "y" and row[-1] == "ok" and len(row) == len(columns) + 1
+    assert max(map(len, lines)) <= width
+
+
+def test_a_wrong_verdict_names_the_command_that_looks_further(run: Any) -> None:
+    options = ("--size", "M=3,N=4", "--seed", "7", "--arg", "x=f32[?M,?N]", "--without", "cse#1", "--fast-math")
+    hint = (
+        "hint: cutecc sanitize double.py --arg 'x=f32[?M,?N]' --size M=3,N=4 --seed 7 --without 'cse#1' --fast-math "
+        "looks for races and bad accesses"
+    )
+    wrong = run(lambda x, y: None, *options, "--save", "out.npz")
+    assert wrong.output.splitlines()[-1] == hint
+    assert "sanitize" not in run(lambda x, y: None, *options, "--quiet").output
+    assert "sanitize" not in run(double, *options).output
+
+
+def test_large_arguments_are_announced(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(double).stderr == ""
+    monkeypatch.setattr("cutecc.cli.emulation._LARGE_BYTES", 1)
+    said = run(double).stderr.splitlines()
+    assert said == ["making 0.0 GB of arguments …", "computing twice …", "reading what the kernel wrote …"]
+
+
+def test_what_is_saved_is_whole_or_not_there(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupted(file: Any, **arrays: Any) -> None:
+        file.write(b"PK")
+        raise KeyboardInterrupt
+
+    (tmp_path / "out.npz").write_bytes(b"before")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    monkeypatch.setattr(np, "savez", interrupted)
+    run(double, "--save", "out.npz")
+    assert (tmp_path / "out.npz").read_bytes() == b"before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 def test_json_of_a_failure_is_json(run: Any) -> None:
@@ -193,7 +278,7 @@ def test_a_file_without_outputs_is_not_called_right(run: Any) -> None:
     assert "nothing was compared: the file names no outputs\n" in run(double, outputs=[]).output
 
 
-def test_wrong_requests(cutecc: Any) -> None:
+def test_wrong_requests(cutecc: Any, tmp_path: Path) -> None:
     """All of them are found before a GPU is asked for."""
     file = EXAMPLES / "elementwise_add.py"
     assert "there is no file nothing.py" in cutecc("run", "nothing.py:add", status=2).stderr
@@ -204,5 +289,9 @@ def test_wrong_requests(cutecc: Any) -> None:
     refused = cutecc("run", file, "--inputs", file, status=2).stderr
     assert "is no .npz file of numbers" in refused and "pickle" not in refused
     assert "no device is called 'tpu:0'" in cutecc("run", file, "--device", "tpu:0", status=2).stderr
-    assert "one value for each size" in cutecc("run", file, "--size", "M=1,2", status=2).stderr
+    (tmp_path / "kernel.py").touch()
+    for command in ("run", "sanitize", "bench"):
+        assert "hint: did you mean kernel.py?" in cutecc(command, "kernl.py:add", status=2).stderr
+    refused = cutecc("run", file, "--reference", "kernels.py:f", status=2).stderr
+    assert "there is no file kernels.py" in refused and "did you mean kernel.py?" in refused
     assert "--size takes NAME=NUMBER" in cutecc("run", file, "--size", "100", status=2).stderr

@@ -167,6 +167,23 @@ def test_where_there_is_no_gpu_a_run_is_on_the_cpu(cutecc: Any, tmp_path: Path) 
         assert np.isfinite(saved["c"]).all() and saved["c"].shape == (33, 132)
 
 
+def test_a_right_verdict_on_a_terminal_says_what_was_not_checked(bundles: Path) -> None:
+    terminal, theirs = os.openpty()
+    command = [CUTECC, "run", bundles / "clean.cutecc", "--device", "cpu", "--size", "N=64"]
+    environment = {**os.environ, **NO_GPU, "COLUMNS": "200", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [*command, "--reference", bundles / "clean.py:reference"], stdout=theirs, env=environment
+    )
+    os.close(theirs)
+    text = b""
+    with contextlib.suppress(OSError), open(terminal, "rb", buffering=0) as output:  # the end of a terminal is an error
+        while part := output.read(4096):
+            text += part
+    assert process.wait() == 0
+    last = f"not checked for races and bad accesses: cutecc sanitize {bundles / 'clean.cutecc'} --size N=64 does"
+    assert last in text.decode()
+
+
 def test_the_verdict_of_a_sample_and_counters(cutecc: Any, tmp_path: Path, bundles: Path) -> None:
     (tmp_path / "sums.py").write_text("def plus(a, b):\n    return a + b\n\ndef minus(a, b):\n    return a - b\n")
     command = ("run", bundles / "elementwise_add.cutecc", "--device", "cpu", "--size", "M=33,N=132", "--blocks", "2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from cutecc.arguments.arrays import describe_array, read_array
 from cutecc.arguments.specs import parse_spec
 from cutecc.errors import UsageError
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import Arguments, make_arguments
+from cutecc.trial.arguments import Arguments, check_memory, make_arguments
 from cutecc.trial.capacity import available_bytes
 from cutecc.trial.on_device import DeviceArguments, DeviceArray, HostMemory
 
@@ -197,6 +198,31 @@ def test_the_copies_of_the_emulator_count_too(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("cutecc.trial.capacity.available_bytes", lambda: 500_000)
     with pytest.raises(UsageError, match=r"the emulator's copies .* have 80\d,\d{3} bytes"):
         DeviceArguments(made, HostMemory())
+
+
+@pytest.mark.parametrize(
+    ("on_cpu", "compared", "factor"), [(False, False, 2), (True, False, 4), (False, True, 9), (True, True, 9)]
+)
+def test_what_a_run_takes(monkeypatch: pytest.MonkeyPatch, on_cpu: bool, compared: bool, factor: int) -> None:
+    """bf16 has values of four bytes: with four copies of them, nine times the tensor."""
+    specs = {"x": parse_spec("bf16[?N=4]")}
+    sizes = {"N": 500_000}
+    needed = factor * 1_000_000
+    monkeypatch.setattr("cutecc.trial.capacity.available_bytes", lambda: needed + 100_000)
+    check_memory(specs, sizes, on_cpu=on_cpu, compared=compared)
+    monkeypatch.setattr("cutecc.trial.capacity.available_bytes", lambda: needed)
+    with pytest.raises(UsageError, match=r"a run with 0.0 GB of arguments takes about \d,\d{3},\d{3} bytes"):
+        check_memory(specs, sizes, on_cpu=on_cpu, compared=compared)
+
+
+def test_a_container_has_less_than_its_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("cutecc.trial.capacity._CGROUP", tmp_path)
+    of_machine = available_bytes()
+    for name, text in (("max", "3000000"), ("current", "2500000"), ("stat", "anon 5\ninactive_file 400000")):
+        (tmp_path / f"memory.{name}").write_text(f"{text}\n")
+    assert available_bytes() == 900_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert of_machine is None or (available_bytes() or 0) > 900_000
 
 
 def test_memory_that_is_left() -> None:

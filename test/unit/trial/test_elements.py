@@ -83,3 +83,10 @@ def test_elements_that_share_a_byte_come_back(name: str) -> None:
 def test_the_poison_of_floats_is_nan(name: str) -> None:
     kind = elements(name)
     assert np.isnan(kind.decode(np.full(kind.code.itemsize, kind.poison, "u1").view(kind.code))).all()
+
+
+@pytest.mark.parametrize("name", ["f32", "f16", "bf16", "f64", "i8", "u32", "bool"])
+def test_random_elements_do_not_depend_on_chunks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = elements(name).random(1000, np.random.default_rng(1))
+    monkeypatch.setattr("cutecc.trial.elements._CHUNK", 64)
+    np.testing.assert_array_equal(elements(name).random(1000, np.random.default_rng(1)), whole)

@@ -55,6 +55,18 @@ def test_lines_hottest_first_within_the_width(tmp_path: Path, width: int) -> Non
     assert any("30 requests, 960 wavefronts, 930 of them bank conflicts" in line for line in text)
 
 
+@pytest.mark.parametrize("width", [40, 50, 60, 70])
+def test_a_narrow_terminal_has_fewer_columns_and_whole_numbers(tmp_path: Path, width: int) -> None:
+    text = shown(counters_of(tmp_path / "a_long_name_of_a_kernel.py", 30), width)
+    assert max(map(len, text)) <= width
+    rows = [line.split() for line in text if "kernel.py:" in line]
+    assert rows[0][0].endswith("kernel.py:30") and rows[0][1] == "30.0k" and "12%" in rows[0]
+    assert len(rows) == 20 and {len(row) for row in rows} == {len(rows[0])}
+    assert any(line.startswith("10 more") for line in text)
+    assert ("310" in rows[0]) == (width >= 60), "bank conflicts"
+    assert all(line.startswith("  ") for line in text[1 : text.index(next(each for each in text if "instr." in each))])
+
+
 def test_a_kernel_without_lines_says_how_to_get_them(tmp_path: Path) -> None:
     counts = Counters.of([InstructionCounts("k", 0, "add.s32", "add.s32 a;", 1, None, "integer", Counts(warps=1))])
     hint = "compile it with line info to see the lines of Python"

@@ -1,0 +1,199 @@
+"""What `cutecc run` found: as a table with what is wrong below it, and as JSON."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutecc.cli.emulation import emulation_dict, show_emulation
+from cutecc.cli.tables import fitting
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from cutecc.cli.subject import Function, Subject
+    from cutecc.emulator.device import Emulation
+    from cutecc.trial.comparison import Comparison
+
+_COLUMNS: dict[str, Callable[[Sequence[Comparison]], str]] = {
+    "output": lambda outputs: outputs[0].name,
+    "type": lambda outputs: outputs[0].dtype,
+    "shape": lambda outputs: "×".join(map(str, outputs[0].shape)) or "1",
+    "abs error": lambda outputs: f"{max(output.max_absolute_error for output in outputs):.3g}",
+    "rel error": lambda outputs: f"{max(output.max_relative_error for output in outputs):.3g}",
+    "tolerance": lambda outputs: f"{outputs[0].tolerance:g}",
+    "differ": lambda outputs: str(max(output.wrong for output in outputs)),
+}
+"""What the launches at the same sizes say of one output."""
+_DISPENSABLE = ("type", "abs error", "shape", "tolerance")
+"""Columns that a narrow terminal does without, these first."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One launch and what came of it."""
+
+    sizes: dict[str, int]
+    seed: int
+    comparisons: list[Comparison]
+    emulation: Emulation | None = None
+    """What the CPU emulator says of it."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All launches of a run."""
+
+    subject: Subject
+    device: str
+    reference: Function | None
+    trials: list[Trial]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong; also when nothing was compared."""
+        return all(comparison.ok for trial in self.trials for comparison in trial.comparisons)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it. `ok` is `None` when nothing was compared."""
+        return {
+            "kernel": self.subject.name,
+            "target": self.subject.target,
+            "device": self.device,
+            "reference": str(self.reference) if self.reference else None,
+            "ok": self.ok if self.trials[0].comparisons else None,
+            "runs": [
+                {
+                    "sizes": trial.sizes,
+                    "seed": trial.seed,
+                    "outputs": [_comparison_dict(comparison) for comparison in trial.comparisons],
+                    **({} if trial.emulation is None else {"emulator": emulation_dict(trial.emulation)}),
+                }
+                for trial in self.trials
+            ],
+        }
+
+
+def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
+    found: dict[str, Any] = {**asdict(comparison), "ok": comparison.ok, "problems": comparison.problems()}
+    # JSON has no infinity.
+    for key in ("max_absolute_error", "max_relative_error"):
+        found[key] = found[key] if math.isfinite(found[key]) else None
+    if comparison.first:
+        for key in ("value", "expected"):
+            value = found["first"][key]
+            found["first"][key] = value if math.isfinite(value) else str(value)
+    return found
+
+
+def show(verdict: Verdict, context: click.Context, *, quiet: bool) -> None:
+    """Print a verdict; `quiet` leaves what is wrong alone."""
+    from rich.console import Console
+
+    console = Console()
+    points = [(sizes_text(sizes), list(trials)) for sizes, trials in groupby(verdict.trials, lambda each: each.sizes)]
+    if not quiet:
+        _show_all(verdict, [sizes for sizes, _ in points], console)
+    several_seeds = len(verdict.trials) > len(points)
+    for sizes, trials in points:
+        for trial in trials:
+            place = [sizes] if len(points) > 1 else []
+            place += [f"seed {trial.seed}"] if several_seeds else []
+            for comparison in trial.comparisons:
+                for problem in comparison.problems():
+                    text = f"{', '.join(place)}: {problem}" if place else problem
+                    console.print(text, highlight=False, markup=False, style="red", soft_wrap=True)
+    if not quiet and (hint := _hint(verdict, context, console.is_terminal)):
+        console.print(hint, highlight=False, markup=False, style="dim" if verdict.ok else "", soft_wrap=True)
+
+
+def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None:
+    """What ran, the table, and what the emulator says of the last launch."""
+    subject, trials = verdict.subject, verdict.trials
+    first, last = trials[0].seed, trials[-1].seed
+    what = [*(text for text in points if text), f"seed {first}" if first == last else f"seeds {first} to {last}"]
+    head = f"{subject.name} for {subject.target} on {verdict.device}: {'; '.join(what)}"
+    console.print(head, highlight=False, markup=False)
+    if verdict.reference and subject.workload.outputs:
+        console.print(fitting(lambda left_out: verdict_table(trials, left_out), _DISPENSABLE, console))
+    else:
+        reason = (
+            "it has no reference (--reference FILE.py:NAME)"
+            if verdict.reference is None
+            else "the file names no outputs"
+        )
+        console.print(f"ran; nothing was compared: {reason}", highlight=False, markup=False)
+    if emulation := trials[-1].emulation:
+        show_emulation(emulation, console)
+
+
+def _hint(verdict: Verdict, context: click.Context, is_terminal: bool) -> str | None:
+    """Who looks for what may be wrong, or for what one order of warps does not show."""
+    from cutecc.emulator.names import models
+
+    is_emulated = verdict.trials[0].emulation is not None
+    if not verdict.ok and models(verdict.subject.target):
+        return f"hint: {sanitize_command(context)} looks for races and bad accesses"
+    if is_emulated and is_terminal:
+        return f"not checked for races and bad accesses: {sanitize_command(context)} does"
+    return None
+
+
+def sanitize_command(context: click.Context) -> str:
+    """The command line of `cutecc sanitize` for what `context` ran: the options that both have."""
+    from click.core import ParameterSource
+
+    from cutecc.cli.sanitize import sanitize
+
+    words = ["cutecc", "sanitize", context.params["input_"]]
+    for option in sanitize.params:
+        name = option.name
+        if not isinstance(option, click.Option) or name in (None, "quiet", "as_json", "no_cache"):
+            continue
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        if option.is_flag:
+            words.append(option.opts[0] if value else option.secondary_opts[0])
+        else:
+            for each in value if option.multiple else [value]:
+                words += [option.opts[0], str(each)]
+    return shlex.join(words)
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """`M=33, N=132`."""
+    return ", ".join(f"{name}={value}" for name, value in sizes.items())
+
+
+def verdict_table(trials: Sequence[Trial], left_out: Sequence[str] = ()) -> Table:
+    """A row for each output, with the worst of all launches at the same sizes; of several sizes a section for each."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    shown = {heading: cell for heading, cell in _COLUMNS.items() if heading not in left_out}
+    for heading in shown:
+        if heading in ("output", "shape"):
+            table.add_column(heading, overflow="fold")
+        else:
+            table.add_column(heading, justify="left" if heading == "type" else "right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    points = [(sizes, list(same)) for sizes, same in groupby(trials, lambda trial: trial.sizes)]
+    for sizes, same in points:
+        if len(points) > 1:
+            table.add_section()
+            table.add_row(sizes_text(sizes), style="bold")
+        for outputs in zip(*(trial.comparisons for trial in same), strict=True):
+            ok = all(output.ok for output in outputs)
+            verdict = Text("ok", style="green") if ok else Text("WRONG", style="bold red")
+            table.add_row(*(cell(outputs) for cell in shown.values()), verdict)
+    return table
