@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,8 @@ CUTECC = Path(sys.executable).with_name("cutecc")
 
 # Also for what fixtures of whole modules and sessions compile.
 os.environ["CUTECC_CACHE"] = "0"
+# A shell starts what runs in its background with interrupts ignored, which all processes inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
