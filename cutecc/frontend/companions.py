@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import functools
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 from cutecc.errors import UsageError
 from cutecc.frontend.failures import trace_error
+from cutecc.frontend.imports import own_imports
 from cutecc.frontend.kernel_file import run_file
 from cutecc.trial.reference import bind_by_name, expected_outputs
 
@@ -30,7 +32,12 @@ def find_function(path: str, name: str) -> Callable[..., Any]:
 
 @functools.cache
 def _module(full: str, path: str) -> ModuleType:
-    return run_file(path)
+    with own_imports(path):
+        module = run_file(path)
+        search_path = [*sys.path]
+    # A function may import when it is called.
+    sys.path[:] = search_path
+    return module
 
 
 def call_reference(path: str, name: str, arguments: Mapping[str, Any], outputs: Sequence[str]) -> list[Any]:
@@ -42,6 +49,6 @@ def call_reference(path: str, name: str, arguments: Mapping[str, Any], outputs: 
     call = bind_by_name(function, arguments, name)
     try:
         result = call()
-    except Exception as failure:
+    except (Exception, SystemExit) as failure:
         raise trace_error(failure, f"the reference '{name}' fails", os.path.abspath(path)) from failure
     return expected_outputs(result, outputs)

@@ -101,3 +101,16 @@ def test_a_reference_in_a_file_without_the_dsl(tmp_path: Path) -> None:
         call_reference(str(file), "broken", {"x": np.ones(3)}, ["y"])
     assert failed.value.location is not None
     assert failed.value.location.line == 5
+
+
+def test_modules_beside_a_file_are_its_own(tmp_path: Path) -> None:
+    """Two files import a module of the same name, each from its folder."""
+    for number, folder in enumerate(("one", "two"), start=1):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "beside.py").write_text(f"FACTOR = {number}\n")
+        text = "from beside import FACTOR\ndef reference(x):\n    return FACTOR * x\n"
+        (tmp_path / folder / "check.py").write_text(text)
+    arguments = {"x": np.arange(3)}
+    for number, folder in enumerate(("one", "two"), start=1):
+        (expected,) = call_reference(str(tmp_path / folder / "check.py"), "reference", arguments, ["x"])
+        np.testing.assert_array_equal(expected, number * np.arange(3))
