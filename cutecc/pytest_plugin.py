@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
 if TYPE_CHECKING:
+    from cutecc.emulator.checks.finding import Finding
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import Checks
+    from cutecc.errors import Error
 
 _Value = TypeVar("_Value")
 
@@ -47,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=_schedule,
         help="the emulator's order of warps, as of cutecc sanitize",
     )
-    group.addoption("--cutecc-seed", type=int, default=0, help="of the emulator's schedule")
+    group.addoption("--cutecc-seed", metavar="N", type=_seed, default=0, help="of the emulator's schedule")
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def cutecc_device(request: pytest.FixtureRequest) -> CuteccDevice:
         on_gpu=on_gpu,
         check=option("--cutecc-check"),
         schedule=option("--cutecc-schedule"),
-        seed=int(option("--cutecc-seed")),
+        seed=option("--cutecc-seed"),
     )
 
 
@@ -91,19 +94,34 @@ class CuteccDevice:
     ) -> Results:
         """Call `kernel` with copies of the arrays, which are numpy's or torch's on the CPU; what the copies hold then.
 
-        The results are the arguments of the call, by position or name, arrays with what the emulator wrote (or the GPU,
-        where only that runs). Where both run, every array is compared: an element is the same when the difference is at
-        most `tolerance` times its size plus that of the array, by default what `cutecc run` takes for the type. Fails
-        the test for a difference, for what the checks find, and for a fault. `check` takes the place of
+        `kernel` is compiled, or a host function, which is called as one with `@cutecc.jit`. The results are the
+        arguments of the call, by position or name, arrays with what the emulator wrote (or the GPU, where only that
+        runs). Where both run, every array is compared: an element is the same when the difference is at most
+        `tolerance` times its size plus that of the array, by default what `cutecc run` takes for the type. Fails the
+        test for a difference, for what the checks find, and for every error of cutecc. `check` takes the place of
         `--cutecc-check`.
         """
+        from cutecc.errors import Error
+
+        try:
+            return self._run(_callable(kernel), args, kwargs, tolerance, self._check if check is None else check)
+        except Error as error:  # told once: frames of ours say nothing to the test's author
+            failure = _failure(error)
+        pytest.fail(failure, pytrace=False)
+
+    def _run(
+        self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any], tolerance: float | None, check: Any
+    ) -> Results:
+        from cutecc.emulator.options import EmulatorOptions
         from cutecc.trial.copies import copied
 
         cpu = gpu = None
+        self.emulation = None
         if self.on_cpu:
             cpu = copied(args, kwargs)
-            options = {"check": self._check if check is None else check, "schedule": self._schedule, "seed": self._seed}
-            self._emulate(kernel, cpu.args, cpu.kwargs, options)
+            options = EmulatorOptions(check=check, schedule=self._schedule, seed=self._seed)
+            self.emulation = cast("Emulation", kernel.emulate(*cpu.args, **cpu.kwargs, emulator=options))
+            self.emulation.raise_findings()
         if self.on_gpu:
             gpu = copied(args, kwargs)
             gpu.run_on_gpu(kernel)
@@ -113,21 +131,6 @@ class CuteccDevice:
         assert ran is not None
         names = zip(_names(kernel, args, kwargs), ran.args, strict=False)
         return Results(ran.args, {**dict(names), **ran.kwargs})
-
-    def _emulate(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any], given: dict[str, Any]) -> None:
-        from cutecc.emulator.options import EmulatorOptions
-        from cutecc.errors import LaunchError
-
-        self.emulation = None
-        options = EmulatorOptions.of(**given)
-        try:
-            self.emulation = cast("Emulation", kernel.emulate(*args, **kwargs, emulator=options))
-            self.emulation.raise_findings()
-        except LaunchError as error:  # faults and findings, told once: frames of ours say nothing to the test's author
-            failure = str(error)
-        else:
-            return
-        pytest.fail(failure, pytrace=False)
 
 
 class Results(tuple[Any, ...]):
@@ -141,7 +144,31 @@ class Results(tuple[Any, ...]):
         return made
 
     def __getitem__(self, key: Any) -> Any:
-        return self.by_name[key] if isinstance(key, str) else super().__getitem__(key)
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        if key not in self.by_name:
+            raise KeyError(f"no argument of the call is called {key!r}; there are {', '.join(self.by_name) or 'none'}")
+        return self.by_name[key]
+
+
+def _callable(kernel: Any) -> Any:
+    """What is compiled, or compiles when it is called. Raises `UsageError` for what is no host function either."""
+    from cutecc.jit_function import JitFunction, jit
+    from cutecc.kernel import Kernel, KernelSet
+
+    return kernel if isinstance(kernel, Kernel | KernelSet | JitFunction) else jit(kernel)
+
+
+def _failure(error: Error) -> str:
+    """The error as a test tells it. Findings begin with the first one: pytest's summary shows no more than that."""
+    from cutecc.errors import SanitizerError
+
+    if not isinstance(error, SanitizerError):
+        return str(error)
+    first: Finding = error.findings[0]
+    location = first.place.location
+    where = f"{os.path.basename(location.file)}:{location.line}" if location else f"PTX line {first.place.ptx_line}"
+    return f"{first.kind} at {where}: {first.message.splitlines()[0]}\n{error}"
 
 
 def _names(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
@@ -164,7 +191,13 @@ def _schedule(text: str) -> str:
     return _read(read_schedule, text)
 
 
-def _read(reader: Callable[[Any], _Value], text: str | None) -> _Value:
+def _seed(text: str) -> int:
+    from cutecc.emulator.options import read_seed
+
+    return _read(read_seed, int(text) if text.isdecimal() else text)
+
+
+def _read(reader: Callable[[Any], _Value], text: Any) -> _Value:
     """A value of the command line. Raises what argparse shows."""
     from cutecc.errors import UsageError
 

@@ -72,6 +72,8 @@ def may_be_negated(dtype: NumericType | None) -> bool:
 
 
 def _read(value: Any, stream: Callable[[int], int] | None) -> Array | None:
+    if isinstance(value, type):  # a class has what its arrays have
+        return None
     if is_torch_like(value):
         return _read_torch(value)
     interface: Any = _attribute(value, "__cuda_array_interface__")

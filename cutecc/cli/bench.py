@@ -13,8 +13,8 @@ import click
 
 from cutecc.cli.device import open_device
 from cutecc.cli.files import check_output
-from cutecc.cli.options import edit_options, load_option, wheel_options
-from cutecc.cli.run import compile_options
+from cutecc.cli.options import compile_options, compiler_options, subject_options
+from cutecc.cli.tables import fitting
 from cutecc.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,8 +33,20 @@ Examples:
     --against 'torch:torch.matmul(a, b.T, out=c)'
   cutecc bench kernel.py --against other.py --against open --plot times.svg
 """
-_WIDE = 150
-"""Columns from which the table has room for everything."""
+_COLUMNS: dict[str, Callable[[Measurement, Measurement], str | None]] = {
+    "median µs": lambda each, first: f"{each.median:.2f}",
+    "ratio": lambda each, first: f"{each.median / first.median:.2f}",
+    "p10 to p90": lambda each, first: f"{each.p10:.2f} to {each.p90:.2f}",
+    "IQR": lambda each, first: f"{each.iqr / each.median:.1%}",
+    "GB/s": lambda each, first: _number(each.gigabytes_per_second),
+    "copy %": lambda each, first: _percent(each.percent_of_copy),
+    "TFLOP/s": lambda each, first: _number(each.teraflops),
+    "matrix %": lambda each, first: _percent(each.percent_of_matrix),
+    "method": lambda each, first: f"{each.samples.method}, {each.cache} L2",
+}
+"""What a measurement says, beside the first one at the same sizes."""
+_DISPENSABLE = ("method", "p10 to p90", "copy %", "matrix %", "IQR", "GB/s", "TFLOP/s")
+"""Columns that a narrow terminal does without, these first."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +58,15 @@ class _Contestant:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.cutecc")
-@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
-@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
-@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Named sizes; several values are a sweep.")
+@subject_options
 @click.option(
     "--against", multiple=True, metavar="WHAT", help="Time this too: a file, a pipeline, or torch:EXPRESSION."
 )
 @click.option("--no-peers", is_flag=True, help="Leave out the peers that the file names.")
 @click.option("--cold-l2", is_flag=True, help="Flush the L2 cache before every sample.")
 @click.option("--runs", type=click.IntRange(2), help="Samples of each; by default what fills a second, 20 to 200.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random inputs.")
-@click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or the GPU's.")
 @click.option("--device", default="cuda:0", show_default=True, help="The GPU to run on.")
-@edit_options
-@load_option
-@wheel_options
-@click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
+@compiler_options
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write everything here.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw time against size.")
 def bench(input_: str, **values: Any) -> None:
@@ -275,7 +279,8 @@ def show(result: Benchmark, console: Any) -> None:
     if result.rates.matrix is not None:
         rates.append(f"multiplies f16 matrices at {result.rates.matrix:,.0f} TFLOP/s")
     console.print(f"{result.device} {' and '.join(rates)}", highlight=False, markup=False)
-    console.print(measurement_table(result.measurements, wide=console.width >= _WIDE))
+    table = fitting(lambda left_out: measurement_table(result.measurements, left_out), _DISPENSABLE, console)
+    console.print(table)
     for note in result.notes:
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
 
@@ -288,26 +293,19 @@ def _sizes_text(sizes: Mapping[str, int]) -> str:
     return " ".join("=".join([*same, str(value)]) for value, same in names.items())
 
 
-def measurement_table(measurements: Sequence[Measurement], *, wide: bool) -> Table:
+def measurement_table(measurements: Sequence[Measurement], left_out: Sequence[str] = ()) -> Table:
     """A row for each measurement, a section for each point of the sweep."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("", overflow="fold")
-    table.add_column("median µs" if wide else "µs", justify="right", no_wrap=True)
-    columns: list[tuple[str, Callable[[Measurement], str | None]]] = [("ratio", lambda each: None)]
-    if wide:
-        columns.append(("p10 to p90", lambda each: f"{each.p10:.2f} to {each.p90:.2f}"))
-    columns.append(("IQR", lambda each: f"{each.iqr / each.median:.1%}"))
-    columns.append(("GB/s", lambda each: _number(each.gigabytes_per_second)))
-    columns.append(("copy %", lambda each: _percent(each.percent_of_copy)))
-    columns.append(("TFLOP/s", lambda each: _number(each.teraflops)))
-    columns.append(("matrix %", lambda each: _percent(each.percent_of_matrix)))
-    if wide:
-        columns.append(("method", lambda each: f"{each.samples.method}, {each.cache} L2"))
-    columns = [(heading, cell) for heading, cell in columns if heading == "ratio" or any(map(cell, measurements))]
-    for heading, _ in columns:
+    shown = {
+        heading: cell
+        for heading, cell in _COLUMNS.items()
+        if heading not in left_out and any(cell(each, each) for each in measurements)
+    }
+    for heading in shown:
         table.add_column(heading, justify="right", no_wrap=True)
     first = measurements[0]
     sizes: dict[str, int] | None = None
@@ -318,8 +316,7 @@ def measurement_table(measurements: Sequence[Measurement], *, wide: bool) -> Tab
             first, sizes = each, each.sizes
             if sizes:
                 table.add_row(_sizes_text(sizes), style="bold")
-        cells = [f"{each.median / first.median:.2f}", *(cell(each) or "" for _, cell in columns[1:])]
-        table.add_row(each.name, f"{each.median:.2f}", *cells)
+        table.add_row(each.name, *(cell(each, first) or "" for cell in shown.values()))
     return table
 
 

@@ -37,24 +37,23 @@ _LARGE_BYTES = 256 << 20
 
 emulator_options = apply_all(
     click.option(
-        "--schedule", metavar="NAME", help="On the CPU, the order of warps: round-robin, random or adversarial."
+        "--schedule", metavar="NAME", help="On the emulator, the order of warps: round-robin, random or adversarial."
     ),
-    click.option("--blocks", metavar="BLOCKS", help="On the CPU, run a sample: 16, 0:8 or (0,1,0)."),
-    click.option("--processes", type=click.IntRange(1), metavar="N", help="On the CPU, at most so many."),
-    click.option("--counters", is_flag=True, help="On the CPU, count instructions, sectors, bank conflicts, …"),
+    click.option("--blocks", metavar="BLOCKS", help="On the emulator, run a sample: 16, 0:8 or (0,1,0)."),
+    click.option("--processes", type=click.IntRange(1), metavar="N", help="On the emulator, at most so many."),
 )
 
 
-def read_options(values: dict[str, Any], check: str | None = None) -> EmulatorOptions:
+def read_options(values: dict[str, Any], *, check: str | None = None, counters: bool = False) -> EmulatorOptions:
     """The emulator's options from the command line's. Raises `UsageError`."""
     from cutecc.emulator.options import EmulatorOptions
 
-    return EmulatorOptions.of(
+    return EmulatorOptions(
         check=check,
         schedule=values["schedule"],
         seed=values["seed"],
         blocks=values["blocks"],
-        counters=values["counters"],
+        counters=counters,
         processes=values["processes"],
     )
 

@@ -22,6 +22,8 @@ EXIT_FAILED = 1
 """The kernel does not trace, a pass or tool failed, or a comparison found a difference."""
 EXIT_USAGE = 2
 """The request is wrong: an option, file, function, spec, pass, pipeline or target."""
+EXIT_UNCHECKED = 2
+"""A command that looks for something could not: its status 1 says that it has found it."""
 EXIT_INTERRUPTED = 130
 """Interrupted (Ctrl-C); what was written stays."""
 
@@ -40,6 +42,8 @@ _COMMANDS = {
     "cache": ("cutecc.cli.cache", "Show, clear or check what the cache keeps."),
     "parity": ("cutecc.cli.parity", "Compare the nvidia pipeline with the wheel's single run."),
 }
+_CHECKS = ("sanitize",)
+"""Commands that look for something."""
 
 
 class _LazyGroup(click.Group):
@@ -82,10 +86,13 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    command = next((argument for argument in arguments if not argument.startswith("-")), None)
+    failed = EXIT_UNCHECKED if command in _CHECKS else EXIT_FAILED
     try:
         debug = debug or Settings.from_environment().debug
         # Without standalone mode, click returns the status of a command that ends with `context.exit`.
-        status = cutecc.main([argument for argument in sys.argv[1:] if argument != "--debug"], standalone_mode=False)
+        status = cutecc.main(arguments, standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status or 0)
     except click.ClickException as error:
@@ -105,17 +112,17 @@ def main() -> None:
         if debug:
             traceback.print_exc()
         report(error)
-        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILED)
+        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else failed)
     except MemoryError as failure:
         if debug:
             traceback.print_exc()
         report(Error(f"this machine's memory is too small: {failure}", hints=["give smaller sizes"]))
-        sys.exit(EXIT_FAILED)
+        sys.exit(failed)
     except Exception as failure:
         if isinstance(failure, OSError) and failure.filename is None and failure.errno in _LOST_OUTPUT:
             discard_output()
             report(Error(f"cannot write standard output: {failure.strerror}"))
-            sys.exit(EXIT_FAILED)
+            sys.exit(failed)
         if debug:
             raise
         click.echo(
@@ -123,7 +130,7 @@ def main() -> None:
             "hint: this is a bug in cutecc; run again with --debug to see where",
             err=True,
         )
-        sys.exit(EXIT_FAILED)
+        sys.exit(failed)
 
 
 def report(error: Error) -> None:

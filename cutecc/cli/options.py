@@ -12,7 +12,7 @@ import click
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.request import Edit
+from cutecc.request import CompileOptions, Edit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -28,11 +28,16 @@ def apply_all(*options: Callable[[Function], Function]) -> Callable[[Function], 
     return decorate
 
 
+LOADED = "cutecc.load"
+"""Where a context keeps the files of `--load`."""
+
+
 def _load(context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]) -> None:
     """Have this process and its workers know the passes in `files`."""
     for file in files:
         if not file.is_file():
             raise UsageError(f"--load: there is no file {file}")
+    context.meta[LOADED] = files
     known = Settings.from_environment().load
     os.environ["CUTECC_LOAD"] = os.pathsep.join(str(file.resolve()) for file in (*known, *files))
 
@@ -85,6 +90,35 @@ wheel_options = apply_all(
     click.option("--nvvm-options", metavar="TEXT", default="", help="Options for libNVVM."),
     click.option("--link-libraries", metavar="FILES", default="", help="Bitcode libraries to link, comma-separated."),
 )
+
+subject_options = apply_all(
+    click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.cutecc"),
+    click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'."),
+    click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'."),
+    click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or the device's."),
+    click.option(
+        "--size", "sizes", multiple=True, metavar="NAME=N,…", help="Named sizes: M=100,N=7; N=1,31,32 in turn."
+    ),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random."),
+)
+"""What to launch, and with which arguments."""
+
+compiler_options = apply_all(
+    edit_options,
+    load_option,
+    wheel_options,
+    click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache."),
+)
+"""How a kernel that is launched is compiled."""
+
+
+def compile_options(values: dict[str, Any]) -> CompileOptions:
+    """How to compile, from the values of `compiler_options`."""
+    return CompileOptions(
+        pipeline=values["pipeline"] or "nvidia",
+        edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
+        wheel=make_wheel_options(values),
+    )
 
 
 def edits(

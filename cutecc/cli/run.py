@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from cutecc.cli.arrays import read_arrays, save_arrays
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.emulation import announce, emulate, emulator_options, read_options
 from cutecc.cli.files import check_output
-from cutecc.cli.options import edit_options, edits, load_option, make_wheel_options, wheel_options
-from cutecc.cli.verdict import Trial, Verdict, show, sizes_text
-from cutecc.errors import Error, TraceError, UsageError
+from cutecc.cli.options import compile_options, compiler_options, subject_options
+from cutecc.cli.sizes import at_sizes
+from cutecc.cli.verdict import Trial, Verdict, show
+from cutecc.errors import TraceError, UsageError
 from cutecc.isolation import ProcessDied, Worker
 from cutecc.runtime.workspace import Workspace
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from cutecc.cli.subject import Function, Subject
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
-    from cutecc.request import CompileOptions
     from cutecc.trial.arguments import Arguments
     from cutecc.trial.on_device import DeviceArguments, HostMemory
 
@@ -41,22 +41,15 @@ Running a .py file runs it. A bundle needs neither the DSL nor MLIR. Several siz
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.cutecc")
-@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
-@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
-@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Named sizes: M=100,N=7; N=1,31,32 in turn.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random inputs and schedules.")
-@click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or the GPU's.")
+@subject_options
 @click.option("--device", metavar="NAME", help="cuda:0, or cpu, the emulator; by default cuda:0 where there is a GPU.")
 @emulator_options
+@click.option("--counters", is_flag=True, help="On the emulator, count instructions, sectors, bank conflicts, …")
 @click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Launches, each with its own seed.")
 @click.option("--reference", metavar="FILE.py:NAME", help="Compare with this function instead of the file's own.")
 @click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE.npz", help="Write the outputs of the last run.")
-@edit_options
-@load_option
-@wheel_options
-@click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
+@compiler_options
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print what is wrong only.")
 @click.pass_context
@@ -72,14 +65,14 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
     check_input(input_)
     points = parse_sizes(values["sizes"])
     options = compile_options(values)
-    named = _function(values["reference"]) if values["reference"] else None
+    named = None if values["reference"] is None else _function(values["reference"])
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
     check_output(values["save"])
     on_cpu = find_cpu(values["device"])
-    emulator = read_options(values)
+    emulator = read_options(values, counters=values["counters"])
     if on_cpu is None:
         _refuse_on_gpu(values)
-    with on_cpu or open_device(values["device"] or "cuda:0") as device:
+    with on_cpu or open_device("cuda:0" if values["device"] is None else values["device"]) as device:
         subject = load_subject(
             input_,
             device.compute_capability,
@@ -101,12 +94,8 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
             trials: list[Trial] = []
             for point, size in zip(points, needed, strict=True):
                 announce(f"making {size / 1e9:.1f} GB of arguments", size)
-                try:
+                with at_sizes(point, is_sweep=len(points) > 1):
                     trials += trier.trials(point)
-                except Error as error:
-                    if len(points) > 1:
-                        error.notes.append(f"with {sizes_text(point)}")
-                    raise
         verdict = Verdict(subject, device.name, reference, trials)
         if values["as_json"]:
             click.echo(json.dumps(verdict.to_dict(), indent=2))
@@ -118,19 +107,8 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
 
 def _refuse_on_gpu(values: dict[str, Any]) -> None:
     for name in ("schedule", "blocks", "processes", "counters"):
-        if values[name]:
+        if values[name] not in (None, False):
             raise UsageError(f"--{name} is for the CPU emulator", hints=["run there with --device cpu"])
-
-
-def compile_options(values: dict[str, Any]) -> CompileOptions:
-    """How to compile, from the options that `run` and `bench` share with `compile`."""
-    from cutecc.request import CompileOptions
-
-    return CompileOptions(
-        pipeline=values["pipeline"] or "nvidia",
-        edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
-        wheel=make_wheel_options(values),
-    )
 
 
 @dataclass(frozen=True)
@@ -167,7 +145,7 @@ class _Trier:
             for seed in range(values["seed"], values["seed"] + values["runs"]):
                 found.append(self._trial(arguments, on_device, seed))
         if values["save"]:
-            _save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.outputs})
+            save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.outputs})
         return found
 
     def _trial(self, arguments: Arguments, on_device: DeviceArguments, seed: int) -> Trial:
@@ -217,34 +195,3 @@ def _function(text: str) -> Function:
         raise UsageError(f"--reference takes FILE.py:NAME, not '{text}'")
     check_file(path)
     return Function(path, name)
-
-
-def read_arrays(path: Path) -> dict[str, Any]:
-    import zipfile
-
-    import numpy as np
-
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except OSError as failure:
-        raise UsageError(f"cannot read {path}: {failure.strerror or failure}") from None
-    except (ValueError, AttributeError, zipfile.BadZipFile):
-        raise UsageError(f"{path} is no .npz file of numbers", hints=["numpy.savez(FILE, x=…) writes one"]) from None
-
-
-def _save_arrays(path: Path, arrays: dict[str, Any]) -> None:
-    import numpy as np
-
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        try:
-            # A file and not a path, so that the name stays as it was given.
-            with partial.open("xb") as file:
-                np.savez(file, **arrays)
-            os.replace(partial, path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-    except OSError as failure:
-        raise UsageError(f"cannot write {path}: {failure.strerror}") from None

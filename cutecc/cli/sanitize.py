@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
-import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.emulation import announce, emulate, emulation_dict
-from cutecc.cli.options import edit_options, load_option, wheel_options
-from cutecc.cli.run import compile_options, read_arrays
-from cutecc.errors import UsageError
+from cutecc.cli.arrays import read_arrays
+from cutecc.cli.command_lines import sanitize_command
+from cutecc.cli.emulation import announce, emulate, emulation_dict, emulator_options, read_options
+from cutecc.cli.options import compile_options, compiler_options, subject_options
+from cutecc.cli.sizes import at_sizes, sizes_text
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
@@ -54,24 +53,12 @@ class _Found:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.cutecc")
-@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
-@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
-@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Named sizes: M=100,N=7; N=1,31,32 in turn.")
+@subject_options
 @click.option("--check", default="all", show_default=True, metavar="NAMES", help="What to look for, comma-separated.")
-@click.option(
-    "--schedule", metavar="NAME", help="The order of warps: round-robin, random or adversarial; by default in turn."
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random inputs and schedules.")
+@emulator_options
 @click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Runs, each with its own seed.")
-@click.option("--blocks", metavar="BLOCKS", help="Run a sample of the blocks: 16, 0:8 or (0,1,0).")
-@click.option("--processes", type=click.IntRange(1), metavar="N", help="Run in at most so many.")
-@click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or sm_90a.")
 @click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
-@edit_options
-@load_option
-@wheel_options
-@click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
+@compiler_options
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print what is found only.")
 @click.pass_context
@@ -79,7 +66,7 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
     """Run a kernel on the CPU emulator and report races, bad accesses and misused barriers.
 
     Needs no GPU. Inputs are made as `cutecc run` makes them; results are not compared. Ends with status 1 when
-    something is found.
+    something is found, and 2 when the kernel could not be checked.
     """
     from cutecc.cli.subject import check_input, load_subject
     from cutecc.trial.arguments import check_memory
@@ -101,8 +88,11 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
     )
     for point in points:
         check_memory(subject.specs, point, on_cpu=True, compared=False)
-    runs = [run for point in points for run in _runs(subject, point, given, tries, input_, values["as_json"])]
-    found = _distinct(runs, is_sweep=len(points) > 1)
+    runs: list[_Run] = []
+    for point in points:
+        with at_sizes(point, is_sweep=len(points) > 1):
+            runs += _runs(subject, point, given, tries, input_, values["as_json"])
+    found = _distinct(runs, context, is_sweep=len(points) > 1)
     if values["as_json"]:
         click.echo(json.dumps(_as_dict(subject, runs, found), indent=2))
     else:
@@ -113,18 +103,12 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
 
 def _tries(values: dict[str, Any]) -> Iterator[EmulatorOptions]:
     """The options of each run. A run does not depend on those before it: its seed and schedule alone repeat it."""
-    from cutecc.emulator.options import SCHEDULES, EmulatorOptions
+    from cutecc.emulator.options import SCHEDULES
 
-    if not values["check"].strip(" ,"):
-        raise UsageError("--check names nothing to look for", hints=["cutecc run --device cpu runs without checks"])
+    options = read_options(values, check=values["check"])
     for number in range(values["runs"]):
-        yield EmulatorOptions.of(
-            check=values["check"],
-            schedule=values["schedule"] or SCHEDULES[number % len(SCHEDULES)],
-            seed=values["seed"] + number,
-            blocks=values["blocks"],
-            processes=values["processes"],
-        )
+        schedule = options.schedule if values["schedule"] is not None else SCHEDULES[number % len(SCHEDULES)]
+        yield replace(options, schedule=schedule, seed=options.seed + number)
 
 
 def _runs(
@@ -151,13 +135,19 @@ def _runs(
         yield _Run(arguments.sizes, emulation)
 
 
-def _distinct(runs: Sequence[_Run], *, is_sweep: bool) -> list[_Found]:
+def _distinct(runs: Sequence[_Run], context: click.Context, *, is_sweep: bool) -> list[_Found]:
     """What was found, each the first time only."""
     from cutecc.emulator.report import one_a_line
 
     sizes_of = {id(finding): run.sizes for run in runs for finding in run.emulation.findings}
-    found = one_a_line(finding for run in runs for finding in run.emulation.findings)
-    return [_Found(each, reproduce(each, sizes_of[id(each)] if is_sweep else None)) for each in found]
+    found: list[_Found] = []
+    for finding in one_a_line(finding for run in runs for finding in run.emulation.findings):
+        changed: dict[str, Any] = {"runs": None, "schedule": finding.schedule, "seed": finding.seed}
+        if is_sweep:
+            sizes = ",".join(f"{name}={value}" for name, value in sizes_of[id(finding)].items())
+            changed = {"sizes": [sizes], **changed}
+        found.append(_Found(finding, sanitize_command(context, **changed)))
+    return found
 
 
 def _as_dict(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found]) -> dict[str, Any]:
@@ -202,8 +192,8 @@ def _head(subject: Subject, runs: Sequence[_Run]) -> Iterator[str]:
     """What ran, and what was looked for."""
     from cutecc.emulator.report import describe_blocks
 
-    by_sizes = {tuple(run.sizes.items()): run for run in runs}
-    sizes = "; ".join(", ".join(f"{name}={value}" for name, value in each) for each in by_sizes)
+    by_sizes = {sizes_text(run.sizes): run for run in runs}
+    sizes = "; ".join(by_sizes)
     yield f"{subject.name} for {subject.target} on the CPU emulator{f': {sizes}' if sizes else ''}"
     blocks = ", ".join(dict.fromkeys(describe_blocks(run.emulation.launches) for run in by_sizes.values()))
     checked = ", ".join(sorted(runs[0].emulation.options.check))
@@ -215,22 +205,3 @@ def _orders(runs: Sequence[Emulation]) -> str:
     first, last = runs[0].options.seed, runs[-1].options.seed
     seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
     return f"; {f'{len(runs)} runs, ' if len(runs) > 1 else ''}{schedules}, {seeds}"
-
-
-def reproduce(finding: Finding, sizes: dict[str, int] | None = None, command: Sequence[str] | None = None) -> str:
-    """The command line that finds it again: this one with its schedule and seed, a single run, and these sizes if any
-    are given."""
-    words = list(sys.argv[1:] if command is None else command)
-    changed = ("--schedule", "--seed", "--runs", *(() if sizes is None else ("--size",)))
-    kept: list[str] = []
-    skip = False
-    for word in words:
-        if skip:
-            skip = False
-        elif word in changed:
-            skip = True
-        elif word.partition("=")[0] not in changed and word not in ("--json", "-q", "--quiet", "--debug"):
-            kept.append(word)
-    if sizes:
-        kept += ["--size", ",".join(f"{name}={value}" for name, value in sizes.items())]
-    return shlex.join(["cutecc", *kept, "--schedule", finding.schedule, "--seed", str(finding.seed)])

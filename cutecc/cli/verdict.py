@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import emulation_dict, show_emulation
+from cutecc.cli.sizes import sizes_text
 from cutecc.cli.tables import fitting
 
 if TYPE_CHECKING:
+    import click
     from rich.console import Console
     from rich.table import Table
 
@@ -144,33 +144,6 @@ def _hint(verdict: Verdict, context: click.Context, is_terminal: bool) -> str | 
     if is_emulated and is_terminal:
         return f"not checked for races and bad accesses: {sanitize_command(context)} does"
     return None
-
-
-def sanitize_command(context: click.Context) -> str:
-    """The command line of `cutecc sanitize` for what `context` ran: the options that both have."""
-    from click.core import ParameterSource
-
-    from cutecc.cli.sanitize import sanitize
-
-    words = ["cutecc", "sanitize", context.params["input_"]]
-    for option in sanitize.params:
-        name = option.name
-        if not isinstance(option, click.Option) or name in (None, "quiet", "as_json", "no_cache"):
-            continue
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
-        value = context.params[name]
-        if option.is_flag:
-            words.append(option.opts[0] if value else option.secondary_opts[0])
-        else:
-            for each in value if option.multiple else [value]:
-                words += [option.opts[0], str(each)]
-    return shlex.join(words)
-
-
-def sizes_text(sizes: Mapping[str, int]) -> str:
-    """`M=33, N=132`."""
-    return ", ".join(f"{name}={value}" for name, value in sizes.items())
 
 
 def verdict_table(trials: Sequence[Trial], left_out: Sequence[str] = ()) -> Table:

@@ -185,7 +185,7 @@ def take_options(kwargs: dict[str, Any], binder: Binder) -> EmulatorOptions:
     given = {name: kwargs.pop(name) for name in names}
     options = given.pop("emulator", None)
     if options is None:
-        return EmulatorOptions.of(**given)
+        return EmulatorOptions(**given)
     if given or not isinstance(options, EmulatorOptions):
         wrong = f"beside emulator= there is {'=, '.join(given)}=" if given else f"emulator= is {options!r}"
         raise UsageError(f"{wrong}: emulator=EmulatorOptions(…) holds all options of the emulator")

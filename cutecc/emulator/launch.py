@@ -89,8 +89,8 @@ def run_wave(
     )
     counting = _make_counters(program, options)
     with np.errstate(all="ignore"):
-        steps = _watched(program, machine, options, counting, history)
         _populate(machine, program, wave, schedule)
+        steps = _watched(program, machine, options, counting, history)
         Run(program, machine, schedule, steps)()
         machine.watch.end()
     found.counters = counting.counters if counting else None
@@ -143,10 +143,10 @@ def _watched(
     steps: Sequence[Step | None] = program.steps
     watches: list[Watch] = []
     if options.check:
-        from cutecc.emulator.checks.checker import make_checker
+        from cutecc.emulator.checks.checker import Checker
         from cutecc.emulator.checks.instrument import instrument
 
-        checker = make_checker(machine, program, options.check, history)
+        checker = Checker(machine, program, options.check, history)
         watches.append(checker)
         steps = instrument(program, checker)
     if counting is not None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import operator
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,9 +16,15 @@ from cutecc.emulator.machine.schedule import SCHEDULES, ScheduleName
 from cutecc.errors import UsageError
 
 Checks: TypeAlias = "bool | str | Iterable[str] | None"
-"""What to check: `True` for everything, or names, `"race,barrier"` or a list of them."""
+"""What to check: `True` for everything, or names, `"races,barriers"` or a list of them."""
+Blocks: TypeAlias = "BlockSample | str | int | tuple[int, ...] | list[int] | range | None"
+"""Which blocks to run, `None` for all: what `BlockSample.parse` takes."""
 
-_SAMPLE = re.compile(r"(?P<count>\d+)|(?P<start>\d*):(?P<end>\d*)|\(?(?P<index>\d+,\d+(,\d+)?)\)?")
+_NUMBER = "[0-9]{1,18}"
+_SAMPLE = re.compile(
+    rf"(?P<count>{_NUMBER})|(?P<start>({_NUMBER})?):(?P<end>({_NUMBER})?)|"
+    rf"(?P<open>\()?(?P<index>{_NUMBER},{_NUMBER}(,{_NUMBER})?)(?(open)\))"
+)
 
 
 @dataclass(frozen=True)
@@ -31,30 +39,32 @@ class BlockSample:
     index: Dim3 | None = None
     """This one block."""
 
+    def __post_init__(self) -> None:
+        numbers = [each for each in (self.start, self.end, *(self.index or ())) if each is not None]
+        is_empty = (self.count is not None and self.count < 1) or (self.end is not None and self.end <= self.start)
+        if is_empty or min(numbers) < 0 or (self.index is not None and len(self.index) != 3):
+            raise _no_blocks(str(self))
+
     @classmethod
-    def parse(cls, value: BlockSample | str | int | tuple[int, ...] | range) -> BlockSample:
+    def parse(cls, value: BlockSample | str | int | tuple[int, ...] | list[int] | range) -> BlockSample:
         """The sample that `16`, `0:8` or `(0, 1, 0)` names. Raises `UsageError`."""
         if isinstance(value, BlockSample):
             return value
         if isinstance(value, range):
             text = f"{value.start}:{value.stop}" if value.step == 1 else str(value)
+        elif isinstance(value, tuple | list):
+            text = f"({','.join(map(str, value))})"
         else:
             text = str(value)
         match = _SAMPLE.fullmatch(text.replace(" ", ""))
-        if match and match["count"]:
-            if int(match["count"]):
-                return cls(count=int(match["count"]))
-        elif match and match["index"]:
+        if match is None:
+            raise _no_blocks(text)
+        if match["count"]:
+            return cls(count=int(match["count"]))
+        if match["index"]:
             x, y, z = (*map(int, match["index"].split(",")), 0)[:3]
             return cls(index=(x, y, z))
-        elif match:
-            sample = cls(start=int(match["start"] or 0), end=int(match["end"]) if match["end"] else None)
-            if sample.end is None or sample.end > sample.start:
-                return sample
-        raise UsageError(
-            f"'{value}' names no blocks",
-            hints=["16 blocks spread over the grid: 16; the first eight: 0:8; a single one: (0,1,0)"],
-        )
+        return cls(start=int(match["start"] or 0), end=int(match["end"]) if match["end"] else None)
 
     def select(self, grid: Dim3, cluster: Dim3 = (1, 1, 1)) -> list[int]:
         """The linear indices of the blocks, ascending, whole clusters. Raises `UsageError` when the grid has none."""
@@ -79,41 +89,42 @@ class BlockSample:
         return str(self.count) if self.count is not None else f"{self.start}:{'' if self.end is None else self.end}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class EmulatorOptions:
     """How the emulator runs a kernel."""
 
-    check: frozenset[str] = frozenset()
+    check: frozenset[str]
     """Names of checks. Without any, only what a GPU answers with a fault is found, and is an error."""
-    schedule: ScheduleName = "round-robin"
-    seed: int = 0
+    schedule: ScheduleName
+    seed: int
     """Of the schedule."""
-    blocks: BlockSample | None = None
+    blocks: BlockSample | None
     """`None` for all."""
-    counters: bool = False
-    processes: int | None = None
+    counters: bool
+    processes: int | None
     """Blocks that have nothing to do with each other run in so many processes; `None` for one a core if that pays."""
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         *,
         check: Checks = None,
         schedule: str | None = None,
         seed: int = 0,
-        blocks: BlockSample | str | int | tuple[int, ...] | range | None = None,
+        blocks: Blocks = None,
         counters: bool = False,
         processes: int | None = None,
-    ) -> EmulatorOptions:
-        """The options that a caller writes. Raises `UsageError` for what is none."""
-        return cls(
-            read_checks(check),
-            read_schedule(schedule or "round-robin"),
-            _number(seed, 0, "a seed"),
-            None if blocks is None else BlockSample.parse(blocks),
-            bool(counters),
-            None if processes is None else _number(processes, 1, "the number of processes"),
-        )
+    ) -> None:
+        """Raises `UsageError` for what is no such option."""
+        found = {
+            "check": read_checks(check),
+            "schedule": "round-robin" if schedule is None else read_schedule(schedule),
+            "seed": read_seed(seed),
+            "blocks": None if blocks is None else BlockSample.parse(blocks),
+            "counters": _flag(counters, "counters"),
+            "processes": None if processes is None else _number(processes, 1, "the number of processes"),
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
 
     @property
     def cores(self) -> int:
@@ -122,27 +133,40 @@ class EmulatorOptions:
 
 
 def read_checks(value: Checks) -> frozenset[str]:
-    """The names of the checks that a caller asks for. Raises `UsageError` for an unknown one."""
+    """The names of the checks that a caller asks for. Raises `UsageError` for an unknown one and a text without any."""
     if value is None or value is False:
         return frozenset()
     from cutecc.emulator.checks.selection import parse_checks
 
-    if value is True or isinstance(value, str):
+    if value is True:
         return frozenset(parse_checks(value))
-    given: Any = value
-    names: list[Any] = list(given) if hasattr(given, "__iter__") else [given]
+    if isinstance(value, str):
+        if found := parse_checks(value):
+            return frozenset(found)
+        raise UsageError(f"'{value}' names no check", hints=['for example check="races,bounds"'])
+    names: list[Any] = [value]
+    if not isinstance(value, bytes):
+        with suppress(TypeError):  # of what has no elements
+            names = list(value)
     if wrong := [name for name in names if not isinstance(name, str)]:
         raise UsageError(f"check is True or names, not {wrong[0]!r}", hints=['for example check="races,bounds"'])
     return frozenset(parse_checks(",".join(names)))
 
 
-def read_schedule(name: str) -> ScheduleName:
+def read_schedule(name: object) -> ScheduleName:
     """Raises `UsageError` when no schedule has this name."""
-    if name not in SCHEDULES:
-        close = difflib.get_close_matches(name, SCHEDULES, n=1)
-        meant = f"; did you mean {close[0]}?" if close else ""
-        raise UsageError(f"no schedule is called '{name}'{meant}", hints=[f"schedules: {', '.join(SCHEDULES)}"])
-    return name
+    if isinstance(name, str):
+        for known in SCHEDULES:
+            if name == known:
+                return known
+    close = difflib.get_close_matches(str(name), SCHEDULES, n=1)
+    meant = f"; did you mean {close[0]}?" if close else ""
+    raise UsageError(f"no schedule is called {name!r}{meant}", hints=[f"schedules: {', '.join(SCHEDULES)}"])
+
+
+def read_seed(value: object) -> int:
+    """Raises `UsageError` for what is no whole number from 0 on."""
+    return _number(value, 0, "a seed")
 
 
 def _spread(count: int, total: int, size: int, grid: Dim3, cluster: Dim3) -> Iterable[int]:
@@ -157,9 +181,26 @@ def _spread(count: int, total: int, size: int, grid: Dim3, cluster: Dim3) -> Ite
 
 
 def _number(value: Any, least: int, what: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except (TypeError, ValueError, RuntimeError):  # the last two are torch's
+        number = None
+    if number is None or number < least:
         raise UsageError(f"{what} is a number from {least} on, not {value!r}")
-    return int(value)
+    return number
+
+
+def _flag(value: Any, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{what} is True or False, not {value!r}")
+    return value
+
+
+def _no_blocks(text: str) -> UsageError:
+    return UsageError(
+        f"'{text}' names no blocks",
+        hints=["16 blocks spread over the grid: 16; the first eight: 0:8; a single one: (0,1,0)"],
+    )
 
 
 def available_cores() -> int:

@@ -92,8 +92,8 @@ def _may_tell(operation: Operation) -> bool:
         return bool(modifiers & _ORDERED) and not modifiers & _OWN_SPACES
     if opcode == "multimem":
         return True
-    # A reduction from shared into global memory: `cp.reduce.async.bulk.global.shared::cta…`, or of a tensor map.
-    return opcode == "cp" and "reduce" in modifiers and ("global" in modifiers or "tensor" in modifiers)
+    # A reduction from shared into global memory: `cp.reduce.async.bulk.global.shared::cta…`, also of a tensor map.
+    return opcode == "cp" and "reduce" in modifiers and "global" in modifiers
 
 
 class _Whole:

@@ -28,7 +28,7 @@ _TARGETS = re.compile(r"\.branchtargets\s+([^;]*);")
 _ELEMENTS, _COLOURS = "xyzw", "rgba"
 """What elements of a vector register are called, and their other names."""
 _VARIABLES = (".param", ".local", ".shared", ".global", ".const")
-_SKIPPED = (".pragma", ".calltargets", ".callprototype", ".attribute")
+_SKIPPED = (".pragma", ".calltargets", ".callprototype")
 
 
 class _Scope:

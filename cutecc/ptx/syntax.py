@@ -174,12 +174,24 @@ def registers_of(instruction: Instruction) -> Iterator[str]:
     """The names of all registers in an instruction, its guard's too, once for each time it is written."""
     if instruction.guard is not None:
         yield instruction.guard.register.name
-    yield from (each.name for each in _simple_operands(instruction.operands) if isinstance(each, Register))
+    yield from registers_in(instruction.operands)
+
+
+def registers_in(operands: Iterable[Operand]) -> Iterator[str]:
+    """The names of all registers in operands."""
+    return (each.name for each in _simple_operands(operands) if isinstance(each, Register))
 
 
 def symbols_of(instruction: Instruction) -> Iterator[str]:
     """The names of all variables, parameters, functions and labels in an instruction."""
     return (each.name for each in _simple_operands(instruction.operands) if isinstance(each, Symbol))
+
+
+def callee_of(instruction: Instruction) -> str | None:
+    """The name of the function that an instruction calls; `None` for other instructions and calls of a pointer."""
+    if instruction.opcode != "call":
+        return None
+    return next((each.name for each in instruction.operands if isinstance(each, Symbol)), None)
 
 
 def _simple_operands(operands: Iterable[Operand]) -> Iterator[Operand]:

@@ -19,7 +19,7 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-_ON_CPU = ("check", "schedule", "seed", "blocks", "counters", "emulator")
+_ON_CPU = ("check", "schedule", "seed", "blocks", "counters", "processes", "emulator")
 """What a call can say besides its arguments when it runs on the emulator."""
 
 
@@ -119,7 +119,7 @@ class CallForm:
     def _unknown(self, name: str) -> ArgumentError:
         import difflib
 
-        known = [*self._names, *self._aliases, "stream"]
+        known = [*self._names, *self._aliases, "stream", *_ON_CPU]
         if name in _ON_CPU:
             hint = f'{name}= is for calls on the CPU emulator: pass device="cpu" too'
             return ArgumentError(f"{self._function} has no parameter '{name}'", hints=[hint, self._usage()])

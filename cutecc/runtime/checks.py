@@ -34,7 +34,7 @@ def tensor_leaves(
 
 def check_device(device: object) -> None:
     """Raises `ArgumentError` for what is not the name of a kind of device."""
-    if device not in ("cpu", "cuda"):
+    if not isinstance(device, str) or device not in ("cpu", "cuda"):
         raise ArgumentError(
             f"no device is called {device!r}",
             hints=['devices: "cpu", which is the emulator, and "cuda", the GPU of the arguments, which is the default'],

@@ -72,8 +72,10 @@ class Arguments:
             if name not in tensors:
                 raise UsageError(f"no tensor is called '{name}'", hints=[f"tensors: {', '.join(tensors) or 'none'}"])
             tensor = tensors[name]
-            if value.shape != tensor.shape or value.dtype.kind not in "fiub":
-                raise UsageError(f"'{name}' is {value.dtype}{list(value.shape)}, but the kernel's has {tensor.shape}")
+            if value.dtype.kind not in "fiub":
+                raise UsageError(f"the elements of '{name}' are {value.dtype}, which are no numbers of a kernel")
+            if value.shape != tensor.shape:
+                raise UsageError(f"'{name}' has shape {value.shape}, but the kernel's has {tensor.shape}")
             tensor.codes[...] = tensor.elements.encode(value)
 
 

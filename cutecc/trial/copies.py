@@ -12,7 +12,7 @@ import numpy as np
 
 from cutecc.arguments.arrays import Array, read_array
 from cutecc.arguments.dtypes import find_numeric_type
-from cutecc.errors import ArgumentError
+from cutecc.errors import ArgumentError, SpecError
 from cutecc.runtime.workspace import Workspace
 from cutecc.trial.comparison import compare
 from cutecc.trial.elements import Elements, elements_of
@@ -108,7 +108,7 @@ class ArrayCopy:
             if span is None:
                 return value.clone()
             return span.view(value.dtype).as_strided(tuple(value.shape), tuple(value.stride()))
-        if self.layout.library == "numpy" or isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray):
             dtype: np.dtype[Any] = cast("Any", value).dtype
             steps = tuple(step * dtype.itemsize for step in self.layout.stride)
             return np.ndarray(self.shape, dtype, self._memory.data, self._first, steps)
@@ -159,7 +159,10 @@ def copied(args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallCopies:
         if isinstance(value, tuple | list):
             items = [copy(f"{name}[{index}]", each) for index, each in enumerate(cast("Sequence[Any]", value))]
             return tuple(items) if isinstance(value, tuple) else items
-        layout = None if isinstance(value, str) else read_array(value)
+        try:
+            layout = None if isinstance(value, str) else read_array(value)
+        except SpecError as error:
+            raise ArgumentError(f"{name}: {error.message}", hints=error.hints) from None
         if layout is None:
             return value
         if id(value) not in known:

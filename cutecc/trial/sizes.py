@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from cutecc.arguments.sizes import named_values, size_names, unify_sizes
 from cutecc.arguments.specs import Dynamic, Mode, PointerSpec, Spec, TensorSpec, TupleSpec
 from cutecc.errors import UsageError
 
+_NUMBER = re.compile("[0-9]{1,18}")
 _EXAMPLES = "for example --size M=1000,N=2048; M=N=512 sets both; N=256,512,1024 is a sweep"
 
 
@@ -33,7 +35,7 @@ def parse_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
                             f"--size gives '{name}' twice", hints=["several values of one size: --size N=256,512,1024"]
                         )
                     values[name] = []
-            if not current or not last.isascii() or not last.isdigit() or not all(n.isidentifier() for n in names):
+            if not current or not _NUMBER.fullmatch(last) or not all(n.isidentifier() for n in names):
                 raise UsageError(f"--size takes NAME=NUMBER, not '{part.strip()}'", hints=[_EXAMPLES])
             for name in current:
                 values[name].append(int(last))

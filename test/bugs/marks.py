@@ -9,8 +9,8 @@ from pathlib import Path
 from cutecc.emulator.checks.finding import FINDING_KINDS, Finding
 
 FOLDER = Path(__file__).parent
-FILES = sorted(path for path in FOLDER.glob("*/*.py"))
-"""One file a bug, in a folder for its family."""
+FILES = sorted(FOLDER.glob("*/[!_]*.py"))
+"""One file a bug, in a folder for its family; `_*.py` is what those of a folder share."""
 
 _MARK = r"(?:(?:bug|also):\s*[\w-]+|other)"
 _MARKS = re.compile(rf"#\s*({_MARK}(?:,\s*{_MARK})*)\s*$")
@@ -82,5 +82,5 @@ def line_of(path: Path, finding: Finding, *, other: bool = False) -> int | None:
 def describe(finding: Finding) -> str:
     """A finding in a line, for a failed assertion."""
     places = [finding.place, *([finding.other] if finding.other else [])]
-    where = ", ".join(f"line {place.location.line if place.location else '?'} ({place.text})" for place in places)
+    where = ", ".join(f"{place.location or '?'} ({place.text})" for place in places)
     return f"{finding.kind} at {where}: {finding.message} at {finding.address}"

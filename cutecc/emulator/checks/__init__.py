@@ -3,11 +3,14 @@
 | check | finds | where |
 |---|---|---|
 | `bounds` | accesses outside of memory, and misaligned ones | made by memory itself |
-| `initialisation` | shared and local memory, and registers, that nothing has written | `initialisation`, `registers` |
-| `races` | accesses to the same byte that nothing orders | `clocks`, `locations`, `shadow`, `readers`, `races` |
-| `proxies` | a missing `fence.proxy.async` | `clocks`, `races` |
+| `initialisation` | reads of what nothing has written | `undefined`, `spreading`, `initialisation`, `registers` |
+| `races` | accesses to the same byte that nothing orders | `races`, `exits` |
+| `proxies` | a missing `fence.proxy.async` | `races` |
 | `barriers` | misuse of barriers and mbarriers, also at a block's end | made by their instructions; `leftovers` |
 | `accumulators` | registers of a `wgmma` that is under way | `accumulators` |
+
+What `races` compares an access with is in `shadow` and `readers`; what happened before it, in `clocks`, which
+`synchronisation`, `locations` and `agents` keep.
 
 `checker.Checker` is the `Watch` that hears of accesses and synchronisation; `instrument` puts checks around those steps
 that need more. `history.History` outlives the machines of one launch: accesses of all of its blocks to global memory

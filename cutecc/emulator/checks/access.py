@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutecc.emulator.checks.clocks import PROXY_GLOBAL, PROXY_SHARED
-from cutecc.emulator.checks.finding import Finding, Place
+from cutecc.emulator.checks.clocks import PROXY_GLOBAL, PROXY_SHARED, Numbers
+from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.watch import AccessKind, Space
 
-Numbers = NDArray[Any]
+MakeFinding = Callable[[str, int, Place | None, FindingKind], Finding]
+"""Makes a finding of a part, with a sentence, its number, the other place, and the kind."""
 
 
 @dataclass(slots=True)
@@ -28,8 +28,7 @@ class Access:
     """Numbers with serials, shape `(parts,)`."""
     views: Numbers
     """What each knows."""
-    finding: Callable[[str, int, Place | None, str], Finding]
-    """Makes a finding of a part, with a sentence, its number, the other place, and the kind."""
+    finding: MakeFinding
     same_value: Callable[[Numbers, Numbers], NDArray[np.bool_]] | None = None
     """Whether pairs of parts write the same value; `None` where nobody knows."""
     proxy: int | None = None

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cutecc.emulator.checks.clocks import ASYNCHRONOUS, ORDER, Clock, Clocks
+from cutecc.emulator.checks.clocks import ASYNCHRONOUS, ORDER, Clock, Clocks, Numbers
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.gang import Gang
 from cutecc.emulator.machine.lanes import Lanes
-
-Numbers = NDArray[Any]
 
 _REMEMBERED = 64
 """Operations that are over: a copy to several blocks ends once in each."""

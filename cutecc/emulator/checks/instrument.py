@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cutecc.emulator.checks.spreading import guard_hook, hooks, undefined_registers
+from cutecc.emulator.checks.spreading import Hook, guard_hook, hooks, undefined_registers
 from cutecc.emulator.machine.lanes import Lanes
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.program import Program
     from cutecc.emulator.machine.waiting import Waiting
 
-Hook = Callable[["Gang", Lanes], None]
 _ARRIVALS = {"arrive", "arrive_drop"}
 
 
@@ -24,7 +23,7 @@ def instrument(program: Program, checker: Checker) -> list[Step | None]:
     """The program's steps for this checker: most are the same."""
     steps = list(program.steps)
     undefined = checker.undefined
-    _, maybe = undefined_registers(program) if undefined is not None else (None, frozenset[int]())
+    maybe = frozenset[int]() if undefined is None else undefined_registers(program)[1]
     mbarriers = "races" in checker.which
     for operation in program.operations:
         step = steps[operation.index]

@@ -18,14 +18,13 @@ reported is one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutecc.emulator.checks import wording
 from cutecc.emulator.checks.access import Access
-from cutecc.emulator.checks.clocks import INITS, ORDER, PROXY_TENSOR_MAP, Clocks
+from cutecc.emulator.checks.clocks import INITS, ORDER, PROXY_TENSOR_MAP, Clocks, Numbers
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.order import OF_BLOCK, WEAK, WIDE, is_initialisation, strength
@@ -33,8 +32,6 @@ from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import AGENT_MASK, Shadow
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.watch import AccessKind
-
-Numbers = NDArray[Any]
 
 
 class Races:

@@ -6,13 +6,13 @@ others are looked at while the program runs. The accumulators of `wgmma` are rea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.program import FunctionScope, Program
-from cutecc.ptx.syntax import Address, Arguments, Not, Operand, Pair, Register, Symbol, Vector
+from cutecc.ptx.syntax import Address, Operand, Register, Symbol, callee_of, registers_in
 
 _NO_RESULT = {"bar", "barrier", "nanosleep", "brx", "bra", "setmaxnreg", "ret", "exit"}
 """Opcodes whose first operand is read though it may be a register. (Of others it is an address, where it is read.)"""
@@ -26,53 +26,30 @@ class Use:
     writes: frozenset[int]
 
 
-def registers_of(operand: Operand) -> Iterator[str]:
-    """The names of the registers in an operand."""
-    match operand:
-        case Register(name):
-            yield name
-        case Not(register):
-            yield register.name
-        case Vector(items) | Arguments(items):
-            for item in items:
-                yield from registers_of(item)
-        case Pair(first, second):
-            yield from registers_of(first)
-            yield from registers_of(second)
-        case Address(base, _, coordinates):
-            yield from registers_of(base)
-            if coordinates is not None:
-                yield from registers_of(coordinates)
-        case _:
-            return
-
-
 def use_of(operation: Operation) -> Use:
     """What an operation reads, without its guard and without accumulators, and what it writes."""
-    form, operands, scope = operation.form, operation.operands, operation.scope
+    form, operands = operation.form, operation.operands
     if form.opcode == "call":
         # Its results are written by the copies that come with it.
-        return Use(frozenset(), frozenset(_slots(operation, operands)))
+        return Use(frozenset(), frozenset(slots_of(operation, operands)))
     first = operands[:1]
     writes = bool(first) and not isinstance(first[0], Address)
     if form.opcode in _NO_RESULT and not form.has("red"):
         writes = False
     read = operands[1:] if writes else operands
-    return Use(
-        frozenset(scope.slot(name) for operand in read for name in registers_of(operand)),
-        frozenset(_slots(operation, first)) if writes else frozenset(),
-    )
+    return Use(frozenset(slots_of(operation, read)), frozenset(slots_of(operation, first) if writes else ()))
 
 
 def accumulators_of(operation: Operation) -> frozenset[int]:
     """The registers that a `wgmma.mma_async` reads and writes."""
     if operation.form.opcode != "wgmma" or not operation.form.has("mma_async"):
         return frozenset()
-    return frozenset(_slots(operation, operation.operands[:1]))
+    return frozenset(slots_of(operation, operation.operands[:1]))
 
 
-def _slots(operation: Operation, operands: tuple[Operand, ...]) -> Iterator[int]:
-    return (operation.scope.slot(name) for operand in operands for name in registers_of(operand))
+def slots_of(operation: Operation, operands: Iterable[Operand]) -> Iterator[int]:
+    """The registers in some of an operation's operands."""
+    return (operation.scope.slot(name) for name in registers_in(operands))
 
 
 @lru_cache(maxsize=16)
@@ -88,7 +65,7 @@ def unproven_reads(program: Program) -> dict[int, frozenset[int]]:
     follows = _successors(program)
     starts = {0} | {target for targets in follows for target in targets}
     starts |= {index + 1 for index, targets in enumerate(follows) if targets != (index + 1,)}
-    starts = sorted(start for start in starts if start < len(uses))
+    starts = sorted(starts)
     ends = dict(zip(starts, [*starts[1:], len(uses)], strict=True))
     written = {start: _written(program, uses, start, end) for start, end in ends.items()}
     # What is certainly written when a block begins: the fewest sets that agree with all ways into it.
@@ -154,7 +131,7 @@ def _successors(program: Program) -> list[tuple[int, ...]]:
         for operation in operations
         if operation.form.opcode == "call"
         and program.controls[operation.index] is not None
-        and (target := _callee(operation)) in first
+        and (target := callee_of(operation.instruction)) in first
     }
 
     def place(operation: Operation, label: str) -> int:
@@ -197,7 +174,3 @@ def _function(operation: Operation):
 def _name(operand: Operand) -> str:
     assert isinstance(operand, (Symbol, Register))
     return operand.name
-
-
-def _callee(operation: Operation) -> str:
-    return next((each.name for each in operation.operands if isinstance(each, Symbol)), "")

@@ -22,13 +22,13 @@ def parse_checks(wanted: str | bool) -> frozenset[CheckName]:
     if isinstance(wanted, bool):
         return frozenset(CHECK_NAMES) if wanted else frozenset()
     names = {name.strip() for name in wanted.split(",") if name.strip()}
-    if "all" in names:
-        return frozenset(CHECK_NAMES)
-    unknown = sorted(names - set(CHECK_NAMES))
+    unknown = sorted(names - {"all", *CHECK_NAMES})
     if unknown:
         close = difflib.get_close_matches(unknown[0], ("all", *CHECK_NAMES), n=1)
         meant = f"; did you mean {close[0]}?" if close else ""
         hints = [f"checks are: all, {', '.join(CHECK_NAMES)}"]
         raise UsageError(f"there is no check '{unknown[0]}'{meant}", hints=hints)
+    if "all" in names:
+        return frozenset(CHECK_NAMES)
     chosen: frozenset[CheckName] = frozenset(name for name in CHECK_NAMES if name in names)
     return ALWAYS | chosen if chosen else chosen

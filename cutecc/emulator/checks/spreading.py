@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutecc.emulator.checks.registers import accumulators_of, registers_of, unproven_reads, use_of, uses_of
+from cutecc.emulator.checks.registers import accumulators_of, slots_of, unproven_reads, use_of, uses_of
 from cutecc.emulator.checks.undefined import Undefined, ones
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
-from cutecc.ptx.syntax import Immediate, Register, Vector
+from cutecc.ptx.syntax import Immediate, Operand, Register, Vector
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -80,7 +80,7 @@ def hooks(operation: Operation, step: Step, undefined: Undefined, maybe: frozens
         return before, [_clearing(undefined, results)] if results else []
     if not results:
         return [], []
-    return [_computing(operation, step, undefined, sorted(use.reads & maybe), results)], []
+    return [_computing(operation, step, undefined, reads, results)], []
 
 
 def guard_hook(operation: Operation, undefined: Undefined, maybe: frozenset[int]) -> Hook | None:
@@ -110,7 +110,7 @@ def _store(operation: Operation, step: Step, undefined: Undefined, maybe: frozen
     before = [_using(operation, undefined, bases)] if bases else []
     if not slots:
         return before, []
-    every = sorted(operation.scope.slot(name) for name in registers_of(value))
+    every = sorted(slots_of(operation, [value]))
     after: Hook = lambda gang, lanes: undefined.stored(gang, lanes, operation, step, slots, every)  # noqa: E731
     return [*before, _accessing(undefined)], [after]
 
@@ -321,17 +321,17 @@ def _spread(mask: Mask, bits: int, dtype: np.dtype[Any]) -> Array:
     return np.where(mask, ones((), np.dtype(f"u{bits // 8}")), np.zeros((), f"u{bits // 8}")).view(dtype)
 
 
-def _shadow_of(operation: Operation, undefined: Undefined, gang: Gang, operand: object, dtype: np.dtype[Any]) -> Array:
+def _shadow_of(operation: Operation, undefined: Undefined, gang: Gang, operand: Operand, dtype: np.dtype[Any]) -> Array:
     slots = _slots(operation, [operand], None)
     return undefined.shadow(gang, slots[0]).astype(dtype) if slots else np.zeros(gang.shape, dtype)
 
 
-def _only_registers(operand: object) -> bool:
+def _only_registers(operand: Operand) -> bool:
     return isinstance(operand, Register) or (
         isinstance(operand, Vector) and not any(isinstance(each, Immediate) for each in operand.items)
     )
 
 
-def _slots(operation: Operation, operands: Iterable[Any], maybe: frozenset[int] | None) -> list[int]:
-    found = [operation.scope.slot(name) for operand in operands for name in registers_of(operand)]
-    return [slot for slot in dict.fromkeys(found) if maybe is None or slot in maybe]
+def _slots(operation: Operation, operands: Iterable[Operand], maybe: frozenset[int] | None) -> list[int]:
+    """The registers in operands, each once; with `maybe` only those that are there."""
+    return [slot for slot in dict.fromkeys(slots_of(operation, operands)) if maybe is None or slot in maybe]

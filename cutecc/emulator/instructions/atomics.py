@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutecc.emulator.instructions.memory import space_of
-from cutecc.emulator.instructions.ordering import acquire_addresses, acquires, release_addresses, releases
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.memory.conflicts import Accumulate, OneByOne, Update
@@ -69,22 +68,16 @@ def _update(operation: Operation, destination: Any, target: Any, sources: list[A
         writers = [operation.writer(item, type_) for item in destination.items]
     else:
         writers = [operation.writer(destination, type_)] * count
-    acquiring, releasing = acquires(form), releases(form)
 
     def step(gang: Gang, lanes: Lanes) -> None:
         addresses = address(gang)
-        memory, watch = gang.machine.memory, gang.machine.watch
-        keys = memory.keys(gang, space, addresses) if watch.listens and (acquiring or releasing) else None
-        if releasing and keys is not None:
-            release_addresses(operation, gang, lanes, keys)
+        memory = gang.machine.memory
         values = [[np.broadcast_to(read(gang), gang.shape).reshape(-1) for read in each] for each in operands]
         for number in range(count):
             update = prepare(values[0][number], values[-1][number])
             place = addresses + np.uint64(number * size) if number else addresses
             old = memory.update(operation, gang, lanes, space, place, update, size, size if number else size * count)
             writers[number](gang, lanes, old.view(dtype))
-        if acquiring and keys is not None:
-            acquire_addresses(operation, gang, lanes, keys)
 
     return step
 

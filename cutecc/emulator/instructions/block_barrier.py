@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BARRIERS: Final = 16
 Reduction = Literal["popc", "and", "or"]
 REDUCTIONS: Final[tuple[Reduction, ...]] = get_args(Reduction)
-_NOT: Final = -1
+_NO_PHASE: Final = -1
 
 
 @dataclass(slots=True, eq=False)
@@ -66,12 +66,12 @@ class Barrier:
     def is_waiting(self, warp: int) -> Mask:
         """Which threads of a warp have come, and not gone on."""
         found = self.waiting.get(warp)
-        return np.zeros(WARP, np.bool_) if found is None else found != _NOT
+        return np.zeros(WARP, np.bool_) if found is None else found != _NO_PHASE
 
     def is_free(self, warp: int) -> Mask:
         """Which of them may go on: their phase is over."""
         found = self.waiting.get(warp)
-        return np.zeros(WARP, np.bool_) if found is None else (found != _NOT) & (found < self.phase)
+        return np.zeros(WARP, np.bool_) if found is None else (found != _NO_PHASE) & (found < self.phase)
 
     def other_instruction(self, warp: int, operation: Operation) -> Operation | None:
         """The aligned instruction at which a part of the warp is waiting already, if it is another one."""
@@ -87,7 +87,7 @@ class Barrier:
             self._first[warp] = alive, aligned
         self.partly[warp] = threads if before is None else before | threads
         if waits:
-            found = self.waiting.setdefault(warp, np.full(WARP, _NOT))
+            found = self.waiting.setdefault(warp, np.full(WARP, _NO_PHASE))
             found[threads] = self.phase
 
     def is_deserted(self, warp: int, alive: Mask) -> bool:
@@ -110,15 +110,15 @@ class Barrier:
         self._results.pop(self.phase - 3, None)
         for late, threads in self.partly.items():
             if late in self.waiting:
-                self.waiting[late][threads & (self.waiting[late] != _NOT)] = self.phase
+                self.waiting[late][threads & (self.waiting[late] != _NO_PHASE)] = self.phase
         return True
 
     def leave(self, warp: int, threads: Mask) -> int:
         """Threads go on; the phase that they waited for."""
         found = self.waiting[warp]
         phase = int(found[threads][0])
-        found[threads] = _NOT
-        if (found == _NOT).all():
+        found[threads] = _NO_PHASE
+        if (found == _NO_PHASE).all():
             del self.waiting[warp]
         return phase
 

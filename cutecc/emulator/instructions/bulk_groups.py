@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -25,13 +26,20 @@ GroupKey = tuple[str, str, int, int, int]
 
 @dataclass(slots=True)
 class BulkGroups:
-    """The bulk copies of one thread."""
+    """The bulk copies of one thread, in groups that are numbered as they are committed."""
 
     slot: int
     thread: int
     open: list[Pending] = field(default_factory=list["Pending"])
-    """Started since the last commit."""
-    committed: list[list[Pending]] = field(default_factory=list["list[Pending]"])
+    """Started since the last commit, and not over when they were."""
+    committed: deque[list[Pending]] = field(default_factory=deque["list[Pending]"])
+    """Groups that the thread has not waited for, oldest first."""
+    over: int = 0
+    """How many groups came before those."""
+    seen: int = 0
+    """Of how many groups the thread has acquired what they did."""
+    seen_reads: int = 0
+    """Of how many it has acquired at least that they have read their sources."""
 
     def key(self, group: int) -> GroupKey:
         """Who acquires it sees what the operations of the group did."""
@@ -40,7 +48,36 @@ class BulkGroups:
     @property
     def open_key(self) -> GroupKey:
         """Of the group that is committed next."""
-        return self.key(len(self.committed))
+        return self.key(self.count)
+
+    @property
+    def count(self) -> int:
+        """How many groups are committed."""
+        return self.over + len(self.committed)
+
+    def add(self, pending: Pending) -> None:
+        """A copy was started."""
+        if not pending.done:
+            self.open.append(pending)
+
+    def commit(self) -> None:
+        """End the open group, and begin another."""
+        self.committed.append(self.open)
+        self.open = []
+
+    def take(self, latest: int) -> Iterator[Pending]:
+        """The operations of all groups but the latest: the thread waits for them now."""
+        while len(self.committed) > latest:
+            self.over += 1
+            yield from self.committed.popleft()
+
+    def news(self, latest: int, reads: bool) -> range:
+        """Those of all groups but the latest that the thread has not acquired yet; with `reads`, nor their reads."""
+        first, end = self.seen_reads if reads else self.seen, self.count - latest
+        self.seen_reads = max(self.seen_reads, end)
+        if not reads:
+            self.seen = max(self.seen, end)
+        return range(first, end)
 
 
 def groups_of(issuer: Issuer) -> list[BulkGroups]:
@@ -67,8 +104,7 @@ def _groups(gang: Gang, lanes: Lanes) -> Iterator[tuple[int, int, BulkGroups]]:
 def commit(operation: Operation) -> Step:
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         for _, _, groups in _groups(gang, lanes):
-            groups.committed.append(groups.open)
-            groups.open = []
+            groups.commit()
 
     return step
 
@@ -80,15 +116,17 @@ def wait(operation: Operation) -> Step:
     if not isinstance(count, Immediate):
         raise operation.error("the number of groups is not a constant")
 
+    latest, reads = count.bits, operation.form.has("read")
+
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         machine = gang.machine
         for row, lane, groups in _groups(gang, lanes):
-            mask = np.zeros(gang.shape, np.bool_)
-            mask[row, lane] = True
-            for number in range(len(groups.committed) - count.bits):
-                for pending in groups.committed[number]:
-                    machine.finish(pending)
-                if machine.watch.listens:
+            for pending in groups.take(latest):
+                machine.finish(pending)
+            if machine.watch.listens:
+                mask = np.zeros(gang.shape, np.bool_)
+                mask[row, lane] = True
+                for number in groups.news(latest, reads):
                     machine.watch.acquire(gang, Lanes(mask), operation, groups.key(number))
 
     return step

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutecc.emulator.instructions.ordering import acquire_addresses, acquires, release_addresses, releases
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.memory.spaces import (
@@ -79,16 +78,12 @@ def _load(operation: Operation) -> Step:
     alignment = size * count
     # A writer extends a value with its sign only when the dtype has one.
     signed = dtype if dtype.kind == "i" else None
-    ordered = acquires(form)
 
     def step(gang: Gang, lanes: Lanes) -> None:
-        addresses = address(gang)
         memory = gang.machine.memory
-        values = memory.load(operation, gang, lanes, space, addresses, size, len(writers), alignment)
+        values = memory.load(operation, gang, lanes, space, address(gang), size, len(writers), alignment)
         for write, value in zip(writers, values, strict=True):
             write(gang, lanes, value if signed is None else value.view(signed))
-        if ordered and gang.machine.watch.listens:
-            acquire_addresses(operation, gang, lanes, memory.keys(gang, space, addresses))
 
     return step
 
@@ -102,14 +97,10 @@ def _store(operation: Operation) -> Step:
     _require_elements(operation, source, count)
     space, address = space_of(operation, target), operation.address(target)
     readers = [operation.reader(item, type_) for item in (source.items if isinstance(source, Vector) else (source,))]
-    ordered = releases(form)
 
     def step(gang: Gang, lanes: Lanes) -> None:
-        addresses = address(gang)
-        memory = gang.machine.memory
-        if ordered and gang.machine.watch.listens:
-            release_addresses(operation, gang, lanes, memory.keys(gang, space, addresses))
-        memory.store(operation, gang, lanes, space, addresses, [read(gang).view(bits) for read in readers])
+        values = [read(gang).view(bits) for read in readers]
+        gang.machine.memory.store(operation, gang, lanes, space, address(gang), values)
 
     return step
 

@@ -140,7 +140,7 @@ def post_to_group(issuer: Issuer, action: Callable[[Transfer], None], what: str)
 
     pending = issuer.machine.post(act, lambda: f"{what} of {issuer.block.name}")
     for each in groups:
-        each.open.append(pending)
+        each.add(pending)
 
 
 def destinations(issuer: Issuer, index: int, mask: int) -> list[int]:

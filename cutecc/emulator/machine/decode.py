@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Build, Step, find
 from cutecc.emulator.machine import control
-from cutecc.emulator.machine.lanes import Array, Lanes
-from cutecc.emulator.machine.layout import Layout, size_of
+from cutecc.emulator.machine.calling import external_call, moves
+from cutecc.emulator.machine.lanes import Lanes
+from cutecc.emulator.machine.layout import Layout
+from cutecc.emulator.machine.polling import awaits_blocks, is_polling
 from cutecc.emulator.machine.program import FunctionScope, Program
 from cutecc.emulator.numbers.compiled import together
 from cutecc.errors import EmulatorError
-from cutecc.ptx.syntax import Arguments, Function, Instruction, Module, Operand, Register, Symbol, Variable
+from cutecc.ptx.syntax import Function, Instruction, Module, Operand, Register, Symbol, callee_of
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -33,14 +32,6 @@ FAMILIES = (
 """The files of `cutecc.emulator.instructions` that fill the table."""
 
 _CONTROL = ("bra", "brx", "ret", "exit", "call")
-_POLLING = {"atom", "nanosleep"}
-_POLLING_LOADS = {"volatile", "relaxed", "acquire"}
-_ONLY_COMPUTE = {
-    *("setp", "set", "selp", "mov", "add", "sub", "and", "or", "xor", "not", "bra", "cvt", "cvta", "mul", "mad", "ld"),
-    *("shl", "shr", "shf", "lop3", "prmt", "bfe", "bfi", "popc", "clz", "neg", "abs", "div", "rem", "max", "min"),
-    *("fence", "membar", "nanosleep", "atom", "mapa", "vote", "match", "activemask", "elect", "shfl", "redux"),
-}
-"""Opcodes of a loop that waits for something that others do."""
 
 
 def decode(module: Module, kernel: str) -> Program:
@@ -93,19 +84,12 @@ def _reachable(module: Module, entry: Function) -> list[Function]:
             return
         found.append(function)
         for instruction in function.instructions:
-            called = module.functions.get(_callee(instruction) or "")
+            called = module.functions.get(callee_of(instruction) or "")
             if called is not None and not called.is_declaration:
                 visit(called, (*callers, function.name))
 
     visit(entry, ())
     return found
-
-
-def _callee(instruction: Instruction) -> str | None:
-    """The name of the function that an instruction calls; `None` for other instructions and calls of a pointer."""
-    if instruction.opcode != "call":
-        return None
-    return next((each.name for each in instruction.operands if isinstance(each, Symbol)), None)
 
 
 class _Decoder:
@@ -135,7 +119,7 @@ class _Decoder:
 
     def _calls_inside(self, instruction: Instruction) -> bool:
         """Whether it calls a function of the program: an operation behind it takes the results."""
-        called = self._module.functions.get(_callee(instruction) or "")
+        called = self._module.functions.get(callee_of(instruction) or "")
         return called is not None and not called.is_declaration
 
     def decode(self, program: Program) -> None:
@@ -182,7 +166,7 @@ class _Decoder:
             case "bra":
                 target = self._target(operation, instruction.operands[0])
                 if target <= index:
-                    self._note_polling(program, target, index)
+                    self._note_loop(program, target, index)
                 return control.branch(index, target, condition)
             case "brx":
                 number, labels = instruction.operands
@@ -192,7 +176,7 @@ class _Decoder:
                 targets = [self._places[self._function.labels[name]] for name in names]
                 for target in targets:
                     if target <= index:
-                        self._note_polling(program, target, index)
+                        self._note_loop(program, target, index)
                 return control.branch_indexed(operation, targets, operation.reader(number, "u32"), condition)
             case opcode:
                 return control.leave(index, condition, exits=opcode == "exit")
@@ -203,91 +187,37 @@ class _Decoder:
             raise operation.error(f"the PTX has no label '{_name(label)}'")
         return self._places[place]
 
-    def _note_polling(self, program: Program, first: int, last: int) -> None:
-        """Note a loop, of these operations, that changes nothing and looks at what others may change."""
+    def _note_loop(self, program: Program, first: int, last: int) -> None:
+        """Note whether a loop, of these operations, waits for what others do."""
         inside = [
             instruction
             for place, instruction in zip(self._places, self._function.instructions, strict=False)
             if first <= place <= last
         ]
-        looks = [instruction for instruction in inside if _looks(instruction)]
-        seen = {each.opcode for each in looks if _sees_other_blocks(each)}
-        if looks and all(_only_looks(each) for each in inside):
+        if is_polling(inside):
             program.polls.add(last)
-            program.awaits_blocks |= bool(seen)
-        # A loop that does more, a barrier between looks, may wait as well; one with an atomic most often counts.
-        program.awaits_blocks |= "ld" in seen
+        program.awaits_blocks |= awaits_blocks(inside)
 
     # Calls.
 
     def _external_call(self, operation: Operation) -> Step:
         from cutecc.emulator.instructions.calls import provided
 
-        name = _callee(operation.instruction)
+        name = callee_of(operation.instruction)
         function = provided(name) if name else None
         declaration = self._module.functions.get(name or "")
         if function is None or declaration is None:
-            error = operation.error(f"the emulator cannot call '{name or 'a function by its address'}'")
-            return _failing(error)
-        results, arguments = _lists_for(operation, declaration)
-        read = [self._argument(operation, *each) for each in zip(arguments, declaration.parameters, strict=True)]
-        take = [self._result(operation, *each) for each in zip(results, declaration.results, strict=True)]
-
-        def step(gang: Gang, lanes: Lanes) -> Waiting | None:
-            result = function(operation, gang, lanes, [each(gang, lanes)[0] for each in read])
-            if result is not None:
-                for each in take:
-                    each(gang, lanes, [result])
-
-        return step
+            return _failing(operation.error(f"the emulator cannot call '{name or 'a function by its address'}'"))
+        return external_call(operation, function, declaration)
 
     def _add_call(self, program: Program, operation: Operation, condition: Reader | None) -> None:
         """Copies of arguments, the jump, and behind it copies of results."""
-        callee = self._decoders[_callee(operation.instruction) or ""]
-        function, inner = callee._function, callee._operation(operation.index, operation.instruction)
-        results, arguments = _lists_for(operation, function)
-        moves = [
-            (self._argument(operation, actual, formal), callee._result(inner, _symbol(formal), formal))
-            for actual, formal in zip(arguments, function.parameters, strict=True)
-        ]
-        back = [
-            (callee._argument(inner, _symbol(formal), formal), self._result(operation, actual, formal))
-            for actual, formal in zip(results, function.results, strict=True)
-        ]
-        jump = control.call(operation, callee.start, condition, lambda gang, lanes: _move(moves, gang, lanes))
-        self._add(program, operation, None, jump)
+        callee = self._decoders[callee_of(operation.instruction) or ""]
+        inner = callee._operation(operation.index, operation.instruction)
+        give, take = moves(operation, inner, callee._function)
+        self._add(program, operation, None, control.call(operation, callee.start, condition, give))
         after = self._operation(operation.index + 1, operation.instruction)
-        take: Step = lambda gang, lanes: _move(back, gang, lanes)  # noqa: E731
         self._add(program, after, take if condition is None else guarded(take, condition), None)
-
-    def _argument(self, operation: Operation, actual: Operand, formal: Variable) -> _Read:
-        """Reads what is passed for a parameter, in pieces."""
-        if isinstance(actual, Symbol) and self._scope.symbol(actual.name)[0] == "local":
-            size, count = _pieces(formal)
-            address = operation.reader(actual, "u64")
-            return lambda gang, lanes: [
-                gang.machine.memory.load(operation, gang, lanes, "local", place, size)[0]
-                for place in _places(gang, address(gang), size, count)
-            ]
-        read = operation.reader(actual, formal.type)
-        return lambda gang, lanes: [_everywhere(gang, read(gang))]
-
-    def _result(self, operation: Operation, actual: Operand, formal: Variable) -> _Write:
-        """Puts what is returned where it is wanted, from pieces."""
-        if isinstance(actual, Symbol):
-            address, size = operation.reader(actual, "u64"), _pieces(formal)[0]
-
-            def store(gang: Gang, lanes: Lanes, values: list[Array]) -> None:
-                for place, value in zip(_places(gang, address(gang), size, len(values)), values, strict=True):
-                    gang.machine.memory.store(operation, gang, lanes, "local", place, [value])
-
-            return store
-        write = operation.writer(actual, formal.type)
-        return lambda gang, lanes, values: write(gang, lanes, values[0])
-
-
-_Read = Callable[["Gang", Lanes], list["Array"]]
-_Write = Callable[["Gang", Lanes, list["Array"]], None]
 
 
 def guarded(step: Step, condition: Reader) -> Step:
@@ -312,74 +242,7 @@ def _failing(error: EmulatorError) -> Step:
     return step
 
 
-def _looks(instruction: Instruction) -> bool:
-    """Whether an instruction sees what other threads do."""
-    if instruction.opcode == "ld":
-        return any(each in _POLLING_LOADS for each in instruction.modifiers)
-    if instruction.opcode == "mbarrier":
-        return instruction.modifiers[0] in ("test_wait", "try_wait")
-    return instruction.opcode in _POLLING
-
-
-def _only_looks(instruction: Instruction) -> bool:
-    """Whether an instruction does nothing that others could wait for."""
-    if instruction.opcode in ("bar", "barrier"):
-        return instruction.modifiers[:1] == ("warp",)
-    return _looks(instruction) or instruction.opcode in _ONLY_COMPUTE
-
-
-def _sees_other_blocks(instruction: Instruction) -> bool:
-    """Whether what a loop looks at may be what blocks of other clusters do."""
-    in_shared = any(modifier.startswith("shared") for modifier in instruction.modifiers)
-    return instruction.opcode in ("ld", "atom") and not in_shared
-
-
-def _lists(operation: Operation) -> tuple[Sequence[Operand], Sequence[Operand]]:
-    """What a call gives back and what it takes."""
-    lists = [each.items for each in operation.operands if isinstance(each, Arguments)]
-    names = [isinstance(each, Arguments) for each in operation.operands]
-    if len(lists) == 2:
-        return lists[0], lists[1]
-    if len(lists) == 1:
-        return (lists[0], ()) if names[0] else ((), lists[0])
-    return (), ()
-
-
-def _lists_for(operation: Operation, function: Function) -> tuple[Sequence[Operand], Sequence[Operand]]:
-    """The same of a call that fits what the function is declared with."""
-    results, arguments = _lists(operation)
-    if (len(results), len(arguments)) != (len(function.results), len(function.parameters)):
-        raise operation.error(f"the call does not fit the declaration of '{function.name}'")
-    return results, arguments
-
-
-def _move(moves: Sequence[tuple[_Read, _Write]], gang: Gang, lanes: Lanes) -> None:
-    for read, write in moves:
-        write(gang, lanes, read(gang, lanes))
-
-
-def _pieces(variable: Variable) -> tuple[int, int]:
-    """Size and number of the pieces in which a parameter is copied."""
-    size, total = min(variable.align, 8), size_of(variable)
-    while total % size:
-        size //= 2
-    return size, total // size
-
-
-def _symbol(variable: Variable) -> Symbol | Register:
-    return Register(variable.name) if variable.space == "reg" else Symbol(variable.name)
-
-
 def _name(operand: Operand) -> str:
     if isinstance(operand, (Symbol, Register)):
         return operand.name
     raise EmulatorError("a branch needs a label")
-
-
-def _places(gang: Gang, address: Array, size: int, count: int) -> list[Array]:
-    """Where the pieces at an address are."""
-    return [_everywhere(gang, address + np.uint64(size * number)) for number in range(count)]
-
-
-def _everywhere(gang: Gang, value: Array) -> Array:
-    return value if value.shape else np.broadcast_to(value, gang.shape)

@@ -168,10 +168,13 @@ class Run:
             place = fragment.place
             stop = program.stops[place]
             end = min(stop, place + operations)
+            # Not past threads that took another way: where the ways meet, all go on together.
+            ahead = [other.place for other in gang.fragments if place < other.place <= end]
+            end = min(ahead, default=end)
             operations -= end - place
             if not self._straight(fragment, end):
                 return
-            if end < stop:
+            if end < stop or ahead:
                 self._meet(fragment)
                 return
             control = program.controls[stop]

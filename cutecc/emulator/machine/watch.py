@@ -37,7 +37,8 @@ class Watch:
         """Each thread of `lanes` accesses `size` bytes at its address, in the generic proxy, after all bounds checks.
 
         `addresses` are of `Memory.shared` for shared memory (the blocks' windows one after the other), as the kernel
-        sees them for global memory, per-thread offsets for local memory.
+        sees them for global memory, per-thread offsets for local memory. How atomics, and loads and stores that are
+        not weak, order other accesses is for the watch to see from the operation: nothing else is told of that.
         """
 
     def asynchronous_access(

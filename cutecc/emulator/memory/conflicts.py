@@ -52,6 +52,19 @@ class OneByOne:
         return self.turn(old, threads)
 
 
+@dataclass(frozen=True, eq=False)
+class _Turns:
+    """Threads by address, those of each in ascending order: all arrays are flat, one element a thread."""
+
+    threads: Array
+    group: Array
+    """The number of the thread's address."""
+    turn: Array
+    """How many threads come before it there."""
+    count: int
+    """Turns of the address that most threads have."""
+
+
 def apply_update(region: Region, offsets: Array, threads: Array, function: Update, size: int) -> Array:
     """Update the values at flat `offsets`, for `threads` in ascending order. Returns what each thread found there."""
     count = len(offsets)
@@ -67,77 +80,59 @@ def apply_update(region: Region, offsets: Array, threads: Array, function: Updat
         return old
     group = np.cumsum(first) - 1
     turn = np.arange(count) - starts[group]
-    turns = int(turn.max()) + 1
+    turns = _Turns(threads[order], group, turn, int(turn.max()) + 1)
     places = ordered[starts]
     (current,) = region.gather(places, size, 1)
-    result = np.empty(count, current.dtype)
-    final = None
-    if isinstance(function, Accumulate) and len(starts) * turns <= _SPARSE * count:
-        final = _accumulated(function, current, threads[order], group, turn, turns, result, order)
-    elif isinstance(function, OneByOne) and count < _NARROW * turns:
-        final = _one_by_one(function, current, threads[order], group, result, order)
-    if final is None:
-        final = _in_turns(function, current, threads[order], group, turn, turns, result, order)
-    region.scatter(places, size, [final])
+    found = None
+    if isinstance(function, Accumulate) and len(starts) * turns.count <= _SPARSE * count:
+        found = _accumulated(function, current, turns)
+    elif isinstance(function, OneByOne) and count < _NARROW * turns.count:
+        found = _one_by_one(function, current, turns)
+    old, new = found or _in_turns(function, current, turns)
+    region.scatter(places, size, [new])
+    result = np.empty_like(old)
+    result[order] = old
     return result
 
 
-def _accumulated(
-    function: Accumulate,
-    current: Array,
-    threads: Array,
-    group: Array,
-    turn: Array,
-    turns: int,
-    result: Array,
-    order: Array,
-) -> Array | None:
+# Each returns what the threads found, and what there is at last at each address, of which `current` is the value.
+
+
+def _accumulated(function: Accumulate, current: Array, turns: _Turns) -> tuple[Array, Array] | None:
     """A row an address, a column a turn. `ufunc.accumulate` goes from turn to turn, as the threads do. `None` when
     that is not right."""
-    table = np.zeros((len(current), turns + 1), function.operand.dtype)
+    table = np.zeros((len(current), turns.count + 1), function.operand.dtype)
     table[:, 0] = current.view(table.dtype)
-    table[group, turn + 1] = operand = function.operand[threads]
+    table[turns.group, turns.turn + 1] = operand = function.operand[turns.threads]
     # Without a dtype, NumPy adds up narrow integers as wide ones.
     table = function.ufunc.accumulate(table, axis=1, dtype=table.dtype)
     if function.holds is not None and not (function.holds(operand) and function.holds(table)):
         return None
     table = table.view(current.dtype)
-    result[order] = table[group, turn]
-    last = np.bincount(group)
-    return table[np.arange(len(current)), last]
+    return table[turns.group, turns.turn], table[np.arange(len(current)), np.bincount(turns.group)]
 
 
-def _one_by_one(function: OneByOne, current: Array, threads: Array, group: Array, result: Array, order: Array) -> Array:
+def _one_by_one(function: OneByOne, current: Array, turns: _Turns) -> tuple[Array, Array]:
     values: list[int] = current.tolist()
     found: list[int] = []
     one = function.one
-    places: list[int] = group.tolist()
-    operands: list[list[int]] = [each[threads].view(current.dtype).tolist() for each in function.operands]
+    places: list[int] = turns.group.tolist()
+    operands: list[list[int]] = [each[turns.threads].view(current.dtype).tolist() for each in function.operands]
     first, second = operands
     for place, b, c in zip(places, first, second, strict=True):
         found.append(values[place])
         values[place] = one(values[place], b, c)
-    result[order] = found
-    return np.array(values, current.dtype)
+    return np.array(found, current.dtype), np.array(values, current.dtype)
 
 
-def _in_turns(
-    function: Update,
-    current: Array,
-    threads: Array,
-    group: Array,
-    turn: Array,
-    turns: int,
-    result: Array,
-    order: Array,
-) -> Array:
+def _in_turns(function: Update, current: Array, turns: _Turns) -> tuple[Array, Array]:
     current = current.copy()
-    by_turn = np.argsort(turn, kind="stable")
-    stops = np.searchsorted(turn[by_turn], np.arange(turns + 1))
-    for number in range(turns):
+    found = np.empty(len(turns.threads), current.dtype)
+    by_turn = np.argsort(turns.turn, kind="stable")
+    stops = np.searchsorted(turns.turn[by_turn], np.arange(turns.count + 1))
+    for number in range(turns.count):
         members = by_turn[stops[number] : stops[number + 1]]
-        groups = group[members]
-        old = current[groups]
-        result[order[members]] = old
-        current[groups] = function(old, threads[members])
-    return current
+        groups = turns.group[members]
+        found[members] = old = current[groups]
+        current[groups] = function(old, turns.threads[members])
+    return found, current

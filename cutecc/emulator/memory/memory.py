@@ -13,14 +13,12 @@ from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.conflicts import Update, apply_update
 from cutecc.emulator.memory.global_memory import GlobalMemory
 from cutecc.emulator.memory.region import Region, value_dtype
+from cutecc.emulator.memory.shared_windows import SharedWindows
 from cutecc.emulator.memory.spaces import (
     APERTURE_SHIFT,
-    CLUSTER_OFFSET_MASK,
-    CLUSTER_SHIFT,
     MODULE_APERTURE,
     OFFSET_MASK,
     SHARED_ADDRESS_MASK,
-    SHARED_APERTURE,
     SPACE_OF_TOP,
     base_space,
 )
@@ -104,7 +102,8 @@ class Memory:
         """Bytes from a block's window in `shared` to the next one's."""
         self.shared: Array = _aligned(slots * self.shared_stride)
         """All blocks' windows, `uint8`."""
-        self._reserved_bytes = reserved_shared_bytes(shape.target)
+        reserved = reserved_shared_bytes(shape.target)
+        self._windows = SharedWindows(self.shared_bytes, self.shared_stride, reserved)
         self.local_bytes = program.local_bytes
         self.local_stride = -(-self.local_bytes // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT
         self._global = GlobalMemory(allocations)
@@ -115,8 +114,6 @@ class Memory:
         self._module = Region(0, module)
         self._last: dict[Operation, Region] = {}
         """The region of global memory that an instruction accessed last."""
-        self._cluster_slots: dict[Gang, Array] = {}
-        self._windows: dict[Gang, Array] = {}
 
     @property
     def allocations(self) -> list[Allocation]:
@@ -216,7 +213,7 @@ class Memory:
         block's of the cluster, or generic. -1 where it lies in no block's shared memory; bounds of what starts there
         are the caller's to check."""
         offsets = (addresses.astype(np.uint64) & np.uint64(SHARED_ADDRESS_MASK)).view(np.int64)
-        index, inside = self._window_index(gang, np.broadcast_to(offsets, gang.shape), 1)
+        index, inside = self._windows.index(gang, np.broadcast_to(offsets, gang.shape), 1)
         return np.where(inside, index, -1)
 
     def global_view(self, address: int, size: int) -> tuple[Allocation, int] | None:
@@ -227,17 +224,6 @@ class Memory:
                 return None
             return Allocation(MODULE_APERTURE, module.data, "module", lambda offset: f"module+{offset}"), offset
         return self._global.view(address, size)
-
-    def keys(self, gang: Gang, space: str, addresses: Array) -> Array:
-        """Addresses as all blocks agree on them, `uint64`: for what the threads of several blocks synchronise by."""
-        tops = addresses >> np.uint64(APERTURE_SHIFT)
-        space = base_space(space)
-        shared = np.broadcast_to(space == "shared", gang.shape) if space != "generic" else tops == 1
-        if not shared.any():
-            return addresses
-        offsets = (addresses & np.uint64(SHARED_ADDRESS_MASK)).view(np.int64)
-        index, _ = self._window_index(gang, np.where(shared, offsets, 0), 1)
-        return np.where(shared, index.astype(np.uint64) | np.uint64(SHARED_APERTURE), addresses)
 
     # Words for messages.
 
@@ -250,16 +236,9 @@ class Memory:
             space = SPACE_OF_TOP.get(address >> APERTURE_SHIFT, "global")
         if space == "global":
             return self._global.describe(address)
-        offset = address & OFFSET_MASK
         if space == "shared":
-            offset &= SHARED_ADDRESS_MASK
-            rank = offset >> CLUSTER_SHIFT
-            offset &= CLUSTER_OFFSET_MASK
-            # The kernel's own memory begins behind what is reserved for the system.
-            own = offset - self._reserved_bytes
-            text = f"shared+{own}" if own >= 0 else f"byte {offset} of the system's shared memory"
-            return f"{text} of the cluster's block {rank - 1}" if rank else text
-        return f"{space}+{offset}"
+            return self._windows.describe(address)
+        return f"{space}+{address & OFFSET_MASK}"
 
     # Finding what addresses mean.
 
@@ -296,7 +275,7 @@ class Memory:
                 if tell:
                     gang.machine.watch.access(gang, lanes, operation, kind, "global", addresses, size)
                 if self._global.gaps and gang.machine.collect is not None:
-                    self._report_gaps(operation, gang, lanes, region, addresses, size, kind)
+                    self._report_gaps(_Request(operation, gang, space, addresses, size, kind, tell), lanes, region)
                 return [Part(region, threads, offsets.view(np.int64))]
         bits = int(np.bitwise_or.reduce(active, axis=None))
         if bits & (alignment - 1):
@@ -351,7 +330,7 @@ class Memory:
             gang.machine.watch.access(gang, lanes, operation, kind, "global", addresses, size)
         if self._global.gaps and gang.machine.collect is not None:
             for number in found:
-                self._report_gaps(operation, gang, lanes, regions[number], addresses, size, kind)
+                self._report_gaps(request, lanes, regions[number])
         if len(found) == 1:
             self._last[operation] = region = regions[found[0]]
             return [Part(region, threads, offsets if threads is not None else offsets.reshape(gang.shape))]
@@ -369,10 +348,10 @@ class Memory:
         offsets = addresses.view(np.int64)
         if space == "shared":
             if plain:
-                index, inside = offsets + self._first_bytes(gang), None
+                index, inside = offsets + self._windows.starts(gang), None
             else:
                 offsets = offsets & SHARED_ADDRESS_MASK
-                index, inside = self._window_index(gang, offsets, size)
+                index, inside = self._windows.index(gang, offsets, size)
         else:
             if not plain:
                 offsets = offsets & OFFSET_MASK
@@ -390,7 +369,7 @@ class Memory:
             text = f"{_DOES[kind]} a kernel parameter"
             self._fault("out-of-bounds", text, operation, gang, lanes.mask, space, addresses)
             return []
-        if space == "shared" and self._reserved_bytes and gang.machine.collect is not None:
+        if space == "shared" and self._windows.reserved and gang.machine.collect is not None:
             self._report_reserved(request, lanes, index)
         if tell and space != "param":  # parameters never change
             watch = gang.machine.watch
@@ -402,34 +381,25 @@ class Memory:
                 watch.access(gang, lanes, operation, kind, "local", offsets, size)
         return [Part(region, threads, index if threads is None else index.reshape(-1)[threads])]
 
-    def _report_gaps(
-        self,
-        operation: Operation,
-        gang: Gang,
-        lanes: Lanes,
-        region: Region,
-        addresses: Array,
-        size: int,
-        kind: AccessKind,
-    ) -> None:
+    def _report_gaps(self, request: _Request, lanes: Lanes, region: Region) -> None:
         """Find accesses that hardware lets pass: to what strides leave between the elements of a tensor."""
         gaps = self._global.gaps.get(region)
         if gaps is None:
             return
-        offsets = (addresses - region.start).view(np.int64)
+        size = request.size
+        offsets = (request.addresses - region.start).view(np.int64)
         wrong = lanes.mask & (offsets >= 0) & (offsets < region.size)
         wrong[wrong] = gaps.inside(offsets[wrong], size)
         if wrong.any():
             name = gaps.tensor_at(int(offsets.reshape(-1)[wrong.argmax()]))
-            text = f"{_DOES[kind]} {size} bytes between the elements of {name}"
-            self._report(text, operation, gang, wrong, "global", addresses)
+            self._report(request, "global", wrong, f"{size} bytes between the elements of {name}")
 
     def _report_reserved(self, request: _Request, lanes: Lanes, index: Array) -> None:
         """Find accesses to the start of a block's shared memory, which is the system's."""
-        wrong = lanes.mask & (index % self.shared_stride < self._reserved_bytes)
+        wrong = lanes.mask & (index % self.shared_stride < self._windows.reserved)
         if wrong.any():
-            text = f"{_DOES[request.kind]} {request.size} bytes of the shared memory that is reserved for the system"
-            self._report(text, request.operation, request.gang, wrong, "shared", request.addresses)
+            text = f"{request.size} bytes of the shared memory that is reserved for the system"
+            self._report(request, "shared", wrong, text)
 
     def _window(self, space: str) -> tuple[Region, int]:
         """Where a window's bytes are, and how many a thread may access."""
@@ -443,38 +413,6 @@ class Memory:
             case _:
                 return self._module, self._module.size
 
-    def _window_index(self, gang: Gang, offsets: Array, size: int) -> tuple[Array, Mask]:
-        """Offsets of shared memory as places in `shared`, and which lie inside of a block's."""
-        inside = offsets <= self.shared_bytes - size
-        if inside.all():
-            return offsets + self._first_bytes(gang), inside
-        table = self._slots_of_cluster(gang)
-        ranks = offsets >> CLUSTER_SHIFT
-        known = ranks <= table.shape[1] - 1
-        slots = np.take_along_axis(table, np.where(known, ranks, 0), axis=1)
-        offsets = offsets & CLUSTER_OFFSET_MASK
-        inside = (offsets <= self.shared_bytes - size) & known & (slots >= 0)
-        return offsets + slots * self.shared_stride, inside
-
-    def _first_bytes(self, gang: Gang) -> Array:
-        """Where the window of each warp's block begins in `shared`, shape `(warps, 1)`."""
-        found = self._windows.get(gang)
-        if found is None:
-            self._windows[gang] = found = gang.block_slots * self.shared_stride
-        return found
-
-    def _slots_of_cluster(self, gang: Gang) -> Array:
-        """Of each warp: its own block's slot, then those of its cluster's blocks by rank; -1 where there is none."""
-        table = self._cluster_slots.get(gang)
-        if table is None:
-            ranks = max(len(block.cluster.blocks) for block in gang.blocks)
-            table = np.full((gang.warps, 1 + ranks), -1)
-            for row, block in enumerate(gang.blocks):
-                slots = [each.slot for each in block.cluster.blocks]
-                table[row, : 1 + len(slots)] = [block.slot, *slots]
-            self._cluster_slots[gang] = table
-        return table
-
     def _fault(
         self,
         kind: Literal["out-of-bounds", "misaligned"],
@@ -487,9 +425,10 @@ class Memory:
     ) -> None:
         gang.machine.fault(kind, text, operation, gang, mask, self._describer(space, addresses))
 
-    def _report(self, text: str, operation: Operation, gang: Gang, mask: Mask, space: str, addresses: Array) -> None:
-        machine, address = gang.machine, self._describer(space, addresses)
-        machine.report(machine.finding("out-of-bounds", text, operation, gang, mask, address))
+    def _report(self, request: _Request, space: str, wrong: Mask, what: str) -> None:
+        machine, address = request.gang.machine, self._describer(space, request.addresses)
+        text = f"{_DOES[request.kind]} {what}"
+        machine.report(machine.finding("out-of-bounds", text, request.operation, request.gang, wrong, address))
 
     def _describer(self, space: str, addresses: Array) -> Callable[[int, int], str]:
         return lambda row, lane: self.describe(space, int(addresses[row, lane]))

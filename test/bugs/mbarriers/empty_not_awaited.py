@@ -10,6 +10,7 @@
 # cutecc: tolerance = 0.0
 
 import cutlass
+from _stages import new_stages
 from cutlass import cute
 
 
@@ -18,14 +19,8 @@ def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     lane = cute.arch.lane_idx()
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     allocator = cutlass.utils.SmemAllocator()
-    full = allocator.allocate_array(cutlass.Int64, 1)
-    empty = allocator.allocate_array(cutlass.Int64, 1)
+    full, empty = new_stages(allocator, 1)
     tile = allocator.allocate_tensor(cutlass.Float32, cute.make_layout(32))
-    if warp == 0 and lane == 0:
-        cute.arch.mbarrier_init(full, 32)
-        cute.arch.mbarrier_init(empty, 32)
-        cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
     if warp == 0:
         tile[lane] = x[lane]
         cute.arch.mbarrier_arrive(full)

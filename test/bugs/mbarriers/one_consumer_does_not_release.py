@@ -10,6 +10,7 @@
 # cutecc: tolerance = 0.0
 
 import cutlass
+from _stages import new_stages
 from cutlass import cute
 
 STAGES = 2
@@ -21,15 +22,8 @@ def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     lane = cute.arch.lane_idx()
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     allocator = cutlass.utils.SmemAllocator()
-    full = allocator.allocate_array(cutlass.Int64, STAGES)
-    empty = allocator.allocate_array(cutlass.Int64, STAGES)
+    full, empty = new_stages(allocator, STAGES, CONSUMERS)
     tiles = allocator.allocate_tensor(cutlass.Float32, cute.make_layout((64, STAGES)))
-    if warp == 0 and lane == 0:
-        for stage in cutlass.range_constexpr(STAGES):
-            cute.arch.mbarrier_init(full + stage, 32)
-            cute.arch.mbarrier_init(empty + stage, CONSUMERS)
-        cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
     if warp == CONSUMERS:
         for step in cutlass.range(x.shape[0], unroll=1):
             cute.arch.mbarrier_wait(empty + step % STAGES, (step // STAGES + 1) % 2)  # bug: deadlock

@@ -10,6 +10,7 @@
 # cutecc: tolerance = 0.0
 
 import cutlass
+from _stages import new_stages
 from cutlass import cute
 
 STAGES = 2
@@ -20,16 +21,9 @@ def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     lane = cute.arch.lane_idx()
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     allocator = cutlass.utils.SmemAllocator()
-    full = allocator.allocate_array(cutlass.Int64, STAGES)
-    empty = allocator.allocate_array(cutlass.Int64, STAGES)
+    full, empty = new_stages(allocator, STAGES)
     tiles = allocator.allocate_tensor(cutlass.Float32, cute.make_layout((32, STAGES)))
     steps = x.shape[0]
-    if warp == 0 and lane == 0:
-        for stage in cutlass.range_constexpr(STAGES):
-            cute.arch.mbarrier_init(full + stage, 32)
-            cute.arch.mbarrier_init(empty + stage, 32)
-        cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
     if warp == 0:
         for step in cutlass.range(steps - bug, unroll=1):
             # A new mbarrier counts as past its phase 1: the first rounds find all stages empty.

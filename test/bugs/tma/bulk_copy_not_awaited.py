@@ -10,9 +10,8 @@
 # cutecc: tolerance = 0.0
 
 import cutlass
+from _tiles import THREADS, new_mbarriers
 from cutlass import cute
-
-THREADS = 64
 
 
 @cute.kernel
@@ -20,11 +19,7 @@ def reverse_kernel(x: cute.Tensor, y: cute.Tensor, load: cute.CopyAtom, bug: cut
     thread, _, _ = cute.arch.thread_idx()
     allocator = cutlass.utils.SmemAllocator()
     tile = allocator.allocate_tensor(cutlass.Float32, cute.make_layout(THREADS), 128)
-    full = allocator.allocate_array(cutlass.Int64)
-    if thread == 0:
-        cute.arch.mbarrier_init(full, 1)
-        cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    full = new_mbarriers(allocator)
     if thread == 0:
         cute.arch.mbarrier_arrive_and_expect_tx(full, THREADS * 4)
         cute.copy(load, x, tile, mbar_ptr=full)  # other

@@ -10,42 +10,30 @@
 # cutecc: tolerance = 0.0
 
 import cutlass
+from _tiles import BYTES, THREADS, make_load, new_mbarriers, new_tile, own, partition
 from cutlass import cute
-from cutlass.cute.nvgpu import cpasync
-
-TILE = (16, 32)
-THREADS = 64
 
 
 @cute.kernel
-def copy_kernel(load: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, layout: cute.Layout, bug: cutlass.Constexpr):
-    thread, _, _ = cute.arch.thread_idx()
+def copy_kernel(load: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     allocator = cutlass.utils.SmemAllocator()
-    full = allocator.allocate_array(cutlass.Int64, 1)
-    tile = allocator.allocate_tensor(cutlass.Float32, layout, byte_alignment=128 if not bug else 16)
-    if thread == 0:
-        cute.arch.mbarrier_init(full, 1)
-        cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
-    flat = cute.group_modes(tile, 0, 2)
-    target, source = cpasync.tma_partition(load, 0, cute.make_layout(1), flat, cute.group_modes(x, 0, 2))
+    full = new_mbarriers(allocator)
+    tile = new_tile(allocator, alignment=16 if bug else 128)
+    target, source = partition(load, tile, x)
     if warp == 0:
         with cute.arch.elect_one():
-            cute.arch.mbarrier_arrive_and_expect_tx(full, cute.size_in_bytes(cutlass.Float32, layout))
+            cute.arch.mbarrier_arrive_and_expect_tx(full, BYTES)
         cute.copy(load, source, target, tma_bar_ptr=full)  # bug: misaligned
     cute.arch.mbarrier_wait(full, 0)  # also: deadlock
-    for i in cutlass.range_constexpr(TILE[0] * TILE[1] // THREADS):
-        row, column = (i * THREADS + thread) // TILE[1], thread % TILE[1]
-        y[row, column] = tile[row, column]
+    cute.basic_copy(own(tile), own(y))
 
 
 @cute.jit
 def misaligned_tile(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     """y = x."""
-    layout = cute.make_ordered_layout(TILE, order=(1, 0))
-    load, x_tma = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), x, layout, TILE)
-    copy_kernel(load, x_tma, y, layout, bug).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
+    load, x_tma = make_load(x)
+    copy_kernel(load, x_tma, y, bug).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
 
 
 def reference(x, y):

@@ -10,24 +10,17 @@
 # cutecc: tolerance = 0.0
 
 import cutlass
+from _tiles import THREADS, make_store, new_tile, own, partition, tiles_of
 from cutlass import cute
-from cutlass.cute.nvgpu import cpasync
-
-TILE = (16, 32)
-THREADS = 64
 
 
 @cute.kernel
-def copy_kernel(x: cute.Tensor, store: cute.CopyAtom, y: cute.Tensor, layout: cute.Layout, bug: cutlass.Constexpr):
-    thread, _, _ = cute.arch.thread_idx()
+def copy_kernel(x: cute.Tensor, store: cute.CopyAtom, y: cute.Tensor, bug: cutlass.Constexpr):
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
-    tile = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, layout, byte_alignment=128)
-    tiles = cute.group_modes(cute.local_tile(y, TILE, (None, 0)), 0, 2)
-    source, target = cpasync.tma_partition(store, 0, cute.make_layout(1), cute.group_modes(tile, 0, 2), tiles)
+    tile = new_tile(cutlass.utils.SmemAllocator())
+    source, target = partition(store, tile, tiles_of(y))
     for step in cutlass.range(2, unroll=1):
-        for i in cutlass.range_constexpr(TILE[0] * TILE[1] // THREADS):
-            row, column = (i * THREADS + thread) // TILE[1], thread % TILE[1]
-            tile[row, column] = x[step * TILE[0] + row, column]  # bug: race
+        cute.basic_copy(own(tiles_of(x))[None, None, step], own(tile))  # bug: race
         cute.arch.fence_proxy("async.shared", space="cta")
         cute.arch.sync_threads()
         if warp == 0:
@@ -43,9 +36,8 @@ def copy_kernel(x: cute.Tensor, store: cute.CopyAtom, y: cute.Tensor, layout: cu
 @cute.jit
 def source_reused(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     """y = x."""
-    layout = cute.make_ordered_layout(TILE, order=(1, 0))
-    store, y_tma = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), y, layout, TILE)
-    copy_kernel(x, store, y_tma, layout, bug).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
+    store, y_tma = make_store(y)
+    copy_kernel(x, store, y_tma, bug).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
 
 
 def reference(x, y):

@@ -10,6 +10,7 @@
 # cutecc: tolerance = 0.0
 
 import cutlass
+from _tiles import partition
 from cutlass import cute
 from cutlass.cute.nvgpu import cpasync, warp
 
@@ -38,8 +39,7 @@ def copy_kernel(
     if cutlass.const_expr(not bug):
         cute.arch.fence_proxy("async.shared", space="cta")
     cute.arch.sync_threads()
-    flat = cute.group_modes(tile, 0, 2)
-    source, target = cpasync.tma_partition(store, 0, cute.make_layout(1), flat, cute.group_modes(y, 0, 2))
+    source, target = partition(store, tile, y)
     if number == 0:
         cute.copy(store, source, target)  # bug: missing-proxy-fence
         cute.arch.cp_async_bulk_commit_group()

@@ -10,26 +10,19 @@
 # cutecc: tolerance = 0.0
 
 import cutlass
+from _tiles import THREADS, make_store, new_tile, own, partition
 from cutlass import cute
-from cutlass.cute.nvgpu import cpasync
-
-TILE = (16, 32)
-THREADS = 64
 
 
 @cute.kernel
-def copy_kernel(x: cute.Tensor, store: cute.CopyAtom, y: cute.Tensor, layout: cute.Layout, bug: cutlass.Constexpr):
-    thread, _, _ = cute.arch.thread_idx()
+def copy_kernel(x: cute.Tensor, store: cute.CopyAtom, y: cute.Tensor, bug: cutlass.Constexpr):
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
-    tile = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, layout, byte_alignment=128)
-    for i in cutlass.range_constexpr(TILE[0] * TILE[1] // THREADS):
-        row, column = (i * THREADS + thread) // TILE[1], thread % TILE[1]
-        tile[row, column] = x[row, column]  # other
+    tile = new_tile(cutlass.utils.SmemAllocator())
+    cute.basic_copy(own(x), own(tile))  # other
     cute.arch.fence_proxy("async.shared", space="cta")
     if cutlass.const_expr(not bug):
         cute.arch.sync_threads()
-    flat = cute.group_modes(tile, 0, 2)
-    source, target = cpasync.tma_partition(store, 0, cute.make_layout(1), flat, cute.group_modes(y, 0, 2))
+    source, target = partition(store, tile, y)
     if warp == 0:
         cute.copy(store, source, target)  # bug: race
         cute.arch.cp_async_bulk_commit_group()
@@ -39,9 +32,8 @@ def copy_kernel(x: cute.Tensor, store: cute.CopyAtom, y: cute.Tensor, layout: cu
 @cute.jit
 def store_before_barrier(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     """y = x."""
-    layout = cute.make_ordered_layout(TILE, order=(1, 0))
-    store, y_tma = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), y, layout, TILE)
-    copy_kernel(x, store, y_tma, layout, bug).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
+    store, y_tma = make_store(y)
+    copy_kernel(x, store, y_tma, bug).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
 
 
 def reference(x, y):

@@ -10,27 +10,20 @@
 # cutecc: tolerance = 0.0
 
 import cutlass
+from _tiles import THREADS, make_store, new_tile, own, partition, tiles_of
 from cutlass import cute
-from cutlass.cute.nvgpu import cpasync
 
-TILE = (16, 32)
 STAGES = 2
-THREADS = 64
 
 
 @cute.kernel
-def copy_kernel(x: cute.Tensor, store: cute.CopyAtom, y: cute.Tensor, layout: cute.Layout, bug: cutlass.Constexpr):
-    thread, _, _ = cute.arch.thread_idx()
+def copy_kernel(x: cute.Tensor, store: cute.CopyAtom, y: cute.Tensor, bug: cutlass.Constexpr):
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
-    staged = cute.append(layout, cute.make_layout(STAGES, stride=cute.cosize(layout)))
-    stages = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, staged, byte_alignment=128)
-    stages = cute.group_modes(stages, 0, 2)
-    tiles = cute.group_modes(cute.local_tile(y, TILE, (None, 0)), 0, 2)
-    source, target = cpasync.tma_partition(store, 0, cute.make_layout(1), stages, tiles)
-    for step in cutlass.range(cute.size(tiles, mode=[1]), unroll=1):
-        for i in cutlass.range_constexpr(TILE[0] * TILE[1] // THREADS):
-            row, column = (i * THREADS + thread) // TILE[1], thread % TILE[1]
-            stages[(row, column), step % STAGES] = x[step * TILE[0] + row, column]  # bug: race
+    stages = new_tile(cutlass.utils.SmemAllocator(), STAGES)
+    tiles = tiles_of(y)
+    source, target = partition(store, stages, tiles)
+    for step in cutlass.range(tiles.shape[2], unroll=1):
+        cute.basic_copy(own(tiles_of(x))[None, None, step], own(stages)[None, None, step % STAGES])  # bug: race
         cute.arch.fence_proxy("async.shared", space="cta")
         cute.arch.sync_threads()
         if warp == 0:
@@ -45,9 +38,8 @@ def copy_kernel(x: cute.Tensor, store: cute.CopyAtom, y: cute.Tensor, layout: cu
 @cute.jit
 def store_wait_off_by_one(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     """y = x."""
-    layout = cute.make_ordered_layout(TILE, order=(1, 0))
-    store, y_tma = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), y, layout, TILE)
-    copy_kernel(x, store, y_tma, layout, bug).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
+    store, y_tma = make_store(y)
+    copy_kernel(x, store, y_tma, bug).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
 
 
 def reference(x, y):

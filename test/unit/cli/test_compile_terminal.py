@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from conftest import CUTECC
+from terminals import on_a_terminal
 
 from cutecc.record import manifest
 
@@ -92,31 +92,6 @@ def test_timing_is_longest_first_and_adds_up(cutecc, arguments) -> None:
     times = [float(milliseconds) for _, milliseconds, _ in rows[:-1]]
     assert times == sorted(times, reverse=True)
     assert abs(sum(times) - float(rows[-1][1])) < 0.06 * len(rows), "rounding aside"
-
-
-def on_a_terminal(arguments: list[object], cwd: Path, **environment: str) -> tuple[int, str]:
-    """Run with standard output and error on a pseudo terminal, and give all that appears on it."""
-    master, slave = os.openpty()
-    settings = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    process = subprocess.Popen(
-        [CUTECC, *map(str, arguments)],
-        stdout=slave,
-        stderr=slave,
-        cwd=cwd,
-        env={**settings, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "50", **environment},
-    )
-    os.close(slave)
-    shown = b""
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(master)
-    return process.wait(), shown.decode(errors="replace")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="pseudo terminals as Linux has them")

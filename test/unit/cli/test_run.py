@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +19,7 @@ from cutecc.arguments.specs import parse_spec
 from cutecc.cli import run as run_command
 from cutecc.cli import subject as subjects
 from cutecc.cli.subject import Function, Subject
-from cutecc.errors import UsageError
+from cutecc.errors import TraceError, UsageError
 from cutecc.record import Workload
 from cutecc.runtime.workspace import Workspace
 
@@ -195,6 +197,12 @@ def test_a_wrong_verdict_names_the_command_that_looks_further(run: Any) -> None:
     assert "sanitize" not in run(double, *options).output
 
 
+def test_the_command_that_looks_further_loads_the_same_passes(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").touch()
+    wrong = run(lambda x, y: None, "--load", "mine.py")
+    assert wrong.output.splitlines()[-1].startswith("hint: cutecc sanitize double.py --load mine.py looks")
+
+
 def test_large_arguments_are_announced(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(double).stderr == ""
     monkeypatch.setattr("cutecc.cli.emulation._LARGE_BYTES", 1)
@@ -215,6 +223,27 @@ def test_what_is_saved_is_whole_or_not_there(run: Any, monkeypatch: pytest.Monke
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+def test_what_is_saved_goes_where_it_leads(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "link.npz").symlink_to("real.npz")
+    assert run(double, "--save", "link.npz").exit_code == 0
+    assert (tmp_path / "link.npz").is_symlink() and np.load(tmp_path / "real.npz")["y"].shape == (3, 40)
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    run(double, "--save", "pipe")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and os.read(reader, 2) == b"PK"
+    os.close(reader)
+    assert "cannot write .: Is a directory" in str(run(double, "--save", ".").exception)
+
+
+@pytest.mark.parametrize("name", ["empty.npz", "single.npy", "text.npz"])
+def test_inputs_that_are_no_arrays_by_name(run: Any, tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty.npz").touch()
+    np.save(tmp_path / "single.npy", np.zeros(3))
+    (tmp_path / "text.npz").write_text("numbers")
+    result = run(double, "--inputs", name)
+    assert isinstance(result.exception, UsageError) and f"{name} is no .npz file" in str(result.exception)
+
+
 def test_json_of_a_failure_is_json(run: Any) -> None:
     result = run(lambda x, y: None, "--json")
     assert result.exit_code == 1
@@ -225,6 +254,14 @@ def test_json_of_a_failure_is_json(run: Any) -> None:
 def test_another_reference(run: Any) -> None:
     assert run(double, "--reference", "check.py:thrice").exit_code == 1
     assert run(double, "--reference", "check.py:twice", reference=None).exit_code == 0
+
+
+def test_a_reference_that_leaves(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "leaves.py").write_text("def leave(x):\n    raise SystemExit(3)\n")
+    result = run(double, "--reference", "leaves.py:leave")
+    assert isinstance(result.exception, TraceError)
+    assert "leaves.py:2" in str(result.exception) and "the reference 'leave' fails: SystemExit" in str(result.exception)
+    assert "--reference takes FILE.py:NAME" in str(run(double, "--reference", "").exception)
 
 
 def test_without_a_reference_nothing_is_compared_and_it_says_so(run: Any) -> None:

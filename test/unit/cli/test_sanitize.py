@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -14,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import CUTECC
+from terminals import on_a_terminal
 
 from cutecc.cli import emulation
 from cutecc.cli.emulation import BlockProgress
 
-CUTECC = Path(sys.executable).with_name("cutecc")
 ADD = Path(__file__).parents[3] / "examples" / "elementwise_add.py"
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "COLUMNS": "80"}
 
@@ -108,7 +107,7 @@ def test_several_sizes(cutecc: Any, bundles: Path) -> None:
     assert head == "reverse for sm_80 on the CPU emulator: N=64; N=192"
     assert checked == "checked: barriers, bounds, races; 1 block, 3 blocks; 2 runs, round-robin, seed 0"
     (again,) = [line.partition("reproduce: ")[2] for line in rest if "reproduce: " in line]
-    assert again == f"cutecc sanitize {racy} --check=races --size N=64 --schedule round-robin --seed 0"
+    assert again == f"cutecc sanitize {racy} --check races --size N=64 --schedule round-robin --seed 0"
     found = json.loads(cutecc(*shlex.split(again)[1:], "--json", status=1).stdout)
     assert [run["sizes"] for run in found["runs"]] == [{"N": 64}]
     clean = bundles / "elementwise_add.cutecc"
@@ -126,17 +125,10 @@ def test_what_one_line_does_wrong_is_said_once(cutecc: Any, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("plain", [False, True])
 def test_colours_of_a_terminal(bundles: Path, plain: bool) -> None:
-    terminal, theirs = os.openpty()
-    environment = {**os.environ, **NO_GPU, "NO_COLOR": "1" if plain else ""}
-    command = [CUTECC, "sanitize", bundles / "racy.py", "--check", "races"]
-    process = subprocess.Popen(command, stdout=theirs, env=environment)
-    os.close(theirs)
-    text = b""
-    with contextlib.suppress(OSError), open(terminal, "rb", buffering=0) as output:  # the end of a terminal is an error
-        while part := output.read(4096):
-            text += part
-    assert process.wait() == 1
-    assert b"race: reads" in text and (b"\x1b[" in text) is not plain
+    arguments = ["sanitize", bundles / "racy.py", "--check", "races"]
+    status, text = on_a_terminal(arguments, errors=False, **NO_GPU, NO_COLOR="1" if plain else "")
+    assert status == 1
+    assert "race: reads" in text and ("\x1b[" in text) is not plain
 
 
 def test_wrong_requests(cutecc: Any, bundles: Path) -> None:
@@ -147,7 +139,9 @@ def test_wrong_requests(cutecc: Any, bundles: Path) -> None:
     assert "folder without a record" in cutecc("sanitize", ".", status=2).stderr
     assert "no schedule is called 'fast'" in cutecc("sanitize", clean, "--schedule", "fast", status=2).stderr
     assert "'x' names no blocks" in cutecc("run", clean, "--device", "cpu", "--blocks", "x", status=2).stderr
-    assert "--check names nothing" in cutecc("sanitize", clean, "--check", ",", status=2).stderr
+    assert "',' names no check" in cutecc("sanitize", clean, "--check", ",", status=2).stderr
+    assert "no schedule is called ''" in cutecc("sanitize", clean, "--schedule", "", status=2).stderr
+    assert "no device is called ''" in cutecc("run", clean, "--device", "", status=2).stderr
     on_gpu = cutecc("run", clean, "--device", "cuda:0", "--processes", "1", status=2).stderr
     assert "--processes is for the CPU emulator" in on_gpu
     on_gpu = cutecc("run", clean, "--device", "cuda:0", "--blocks", "1", status=2).stderr
@@ -155,6 +149,17 @@ def test_wrong_requests(cutecc: Any, bundles: Path) -> None:
     other = cutecc("run", ADD, "--device", "cpu", "--target", "sm_100a", status=2).stderr
     assert "the emulator runs code for sm_80 to sm_90a; sm_100a it does not model" in other
     assert "the CPU emulator has no times" in cutecc("bench", clean, "--device", "cpu", status=2).stderr
+
+
+def test_only_what_is_found_ends_with_status_1(cutecc: Any, bundles: Path) -> None:
+    clean = bundles / "clean.cutecc"
+    refused = cutecc("sanitize", clean, "--size", "N=63", status=2)
+    assert "which has no blocks" in refused.stderr and refused.stdout == ""
+    refused = cutecc("sanitize", clean, "--size", "N=64,63", status=2)
+    assert "note: with N=63" in refused.stderr
+    (bundles / "broken.py").write_text("1 / 0\n")
+    assert "ZeroDivisionError" in cutecc("sanitize", bundles / "broken.py", status=2).stderr
+    assert "which has no blocks" in cutecc("run", clean, "--device", "cpu", "--size", "N=63", status=1).stderr
 
 
 def test_where_there_is_no_gpu_a_run_is_on_the_cpu(cutecc: Any, tmp_path: Path) -> None:
@@ -168,20 +173,12 @@ def test_where_there_is_no_gpu_a_run_is_on_the_cpu(cutecc: Any, tmp_path: Path) 
 
 
 def test_a_right_verdict_on_a_terminal_says_what_was_not_checked(bundles: Path) -> None:
-    terminal, theirs = os.openpty()
-    command = [CUTECC, "run", bundles / "clean.cutecc", "--device", "cpu", "--size", "N=64"]
-    environment = {**os.environ, **NO_GPU, "COLUMNS": "200", "NO_COLOR": "1"}
-    process = subprocess.Popen(
-        [*command, "--reference", bundles / "clean.py:reference"], stdout=theirs, env=environment
-    )
-    os.close(theirs)
-    text = b""
-    with contextlib.suppress(OSError), open(terminal, "rb", buffering=0) as output:  # the end of a terminal is an error
-        while part := output.read(4096):
-            text += part
-    assert process.wait() == 0
+    arguments = ["run", bundles / "clean.cutecc", "--device", "cpu", "--size", "N=64"]
+    arguments += ["--reference", bundles / "clean.py:reference"]
+    status, text = on_a_terminal(arguments, errors=False, CUDA_VISIBLE_DEVICES="", COLUMNS="200", NO_COLOR="1")
+    assert status == 0
     last = f"not checked for races and bad accesses: cutecc sanitize {bundles / 'clean.cutecc'} --size N=64 does"
-    assert last in text.decode()
+    assert last in text
 
 
 def test_the_verdict_of_a_sample_and_counters(cutecc: Any, tmp_path: Path, bundles: Path) -> None:
@@ -220,17 +217,27 @@ def test_a_long_run_says_how_far_it_is(clock: list[float], capsys: pytest.Captur
     assert emulation._LINE_EVERY_SECONDS == 30
 
 
-@pytest.mark.parametrize(("first", "time"), [(0.05, None), (0.5, None), (4.0, "67 min"), (12.0, "3 h")])
+@pytest.mark.parametrize(
+    ("first", "blocks", "time"),
+    [
+        (0.05, 1000, None),
+        (0.5, 1000, None),
+        (4.0, 20, "80 s"),
+        (4.0, 1000, "67 min"),
+        (12.0, 1000, "3 h"),
+        (12.0, 100_000, "14 days"),
+    ],
+)
 def test_how_long_all_blocks_take(
-    clock: list[float], capsys: pytest.CaptureFixture[str], first: float, time: str | None
+    clock: list[float], capsys: pytest.CaptureFixture[str], first: float, blocks: int, time: str | None
 ) -> None:
     """Said once, by the first blocks that took long enough to tell."""
     with BlockProgress(lambda: clock[0]) as progress:
-        progress("gemm", 0, 1000)
+        progress("gemm", 0, blocks)
         for done in (1, 2):
             clock[0] = first * done
-            progress("gemm", done, 1000)
-    said = f"gemm: 1 of 1,000 blocks after {first:.0f} s; all take about {time} (--blocks 4 runs a sample)\n"
+            progress("gemm", done, blocks)
+    said = f"gemm: 1 of {blocks:,} blocks after {first:.0f} s; all take about {time} (--blocks 4 runs a sample)\n"
     assert capsys.readouterr().err == (said if time else "")
 
 

@@ -14,7 +14,7 @@ from following import BLOCK, ROOT
 
 sys.path.insert(0, str(ROOT / "test" / "unit" / "runtime"))
 
-from gpu_arrays import TorchLike
+from gpu_arrays import TorchOnGpu
 from recording import RecordingDriver
 
 import cutecc
@@ -24,15 +24,7 @@ from cutecc.record import Parameter, Signature
 SIDE, CAPTURE = 0x51DE, 0xCAB7
 
 
-class Tensor(TorchLike):
-    is_cuda = True
-
-    def get_device(self) -> int:
-        return 0
-
-    def is_contiguous(self) -> bool:
-        return True
-
+class Tensor(TorchOnGpu):
     def half(self) -> Tensor:
         return Tensor("float16", self.shape)
 

@@ -93,7 +93,7 @@ def load_families() -> None:
 
 
 def run_instruction(
-    text: str,
+    text: str | Sequence[str],
     inputs: Mapping[str, Any],
     types: Mapping[str, str] | None = None,
     *,
@@ -104,24 +104,12 @@ def run_instruction(
 ) -> dict[str, Any]:
     """The registers after the instruction, by name, each of shape `(warps, 32)` and of its type's dtype.
 
-    `inputs` are numbers, or arrays of 32 elements a warp. Registers have the types given in `types`; those that are not
-    there have the bits type of their input (`uint16` → `b16`, `bool` → `pred`), and without input `b32`. Of an
-    instruction that waits, the `Waiting` is under the name `waiting`.
+    Of several instructions each is executed after the one before it, without control flow, up to one that waits: its
+    `Waiting` is under the name `waiting`. `inputs` are numbers, or arrays of 32 elements a warp. Registers have the
+    types given in `types`; those that are not there have the bits type of their input (`uint16` → `b16`, `bool` →
+    `pred`), and without input `b32`.
     """
-    return run_instructions([text], inputs, types, mask=mask, machine=machine, target=target, symbols=symbols)
-
-
-def run_instructions(
-    texts: Sequence[str],
-    inputs: Mapping[str, Any],
-    types: Mapping[str, str] | None = None,
-    *,
-    mask: Any = None,
-    machine: Machine | None = None,
-    target: str = "sm_90a",
-    symbols: Mapping[str, tuple[str, int]] | None = None,
-) -> dict[str, Any]:
-    """`run_instruction` of several instructions one after the other, without control flow, up to one that waits."""
+    texts = [text] if isinstance(text, str) else text
     known = dict(types or {})
     for name, value in inputs.items():
         dtype = np.asarray(value).dtype
@@ -136,8 +124,8 @@ def run_instructions(
     gang.registers += [_register(inputs.get(name, 0), type_, gang.shape) for name, type_ in known.items()]
     lanes = Lanes(gang.alive.copy(), True) if mask is None else Lanes(np.broadcast_to(mask, gang.shape) & gang.alive)
     waiting = None
-    for text in texts:
-        step = make_step(make_operation(text, known, target, symbols))
+    for each in texts:
+        step = make_step(make_operation(each, known, target, symbols))
         with np.errstate(all="ignore"):
             waiting = step(gang, lanes)
         if waiting is not None:

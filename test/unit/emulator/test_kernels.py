@@ -62,7 +62,7 @@ def test_it_agrees_with_its_reference(file: Path, target: str, references: Worke
         if subject.reference:
             names = [tensor.name for tensor in arguments.outputs]
             expected = references.call(CALL_REFERENCE, str(file), subject.reference.name, arguments.values(), names)
-        run(subject, arguments, expected, EmulatorOptions.of(schedule=schedule, seed=1))
+        run(subject, arguments, expected, EmulatorOptions(schedule=schedule, seed=1))
 
 
 def elements(arguments: Arguments) -> int:

@@ -69,6 +69,23 @@ def test_what_is_no_operand(text: str) -> None:
         parse(text)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("%tid.w", "%cluster_nctaid.z", "%nwarpid", "%lanemask_gt", "%clock_hi", "%globaltimer_hi"),
+        *("%pm0", "%pm7", "%pm7_64", "%envreg31", "%reserved_smem_offset_1", "%dynamic_smem_size"),
+    ],
+)
+def test_special_registers(name: str) -> None:
+    assert parse(name) == Special(name)
+
+
+@pytest.mark.parametrize("name", ["%pm8", "%pm8_64", "%envreg32", "%tid.v", "%lanemask_ne"])
+def test_what_is_no_special_register(name: str) -> None:
+    with pytest.raises(OperandError, match="is no special register"):
+        parse(name)
+
+
 def test_splitting_at_commas_outside_of_brackets() -> None:
     assert split_operands("{%r1, %r2}, [%rd1, {%r1}], (a, (b)), 3") == [
         "{%r1, %r2}",

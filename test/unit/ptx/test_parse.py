@@ -20,6 +20,8 @@ from cutecc.ptx.syntax import (
     Symbol,
     Variable,
     Vector,
+    registers_of,
+    symbols_of,
 )
 
 HEAD = ".version 8.8\n.target sm_90a\n.address_size 64\n"
@@ -107,6 +109,20 @@ def test_an_instruction() -> None:
         "ld.global.v2.b32 {%r1, %r2}, [%rd1+-8];",
     )
     assert found.name == "ld.global.v2.b32"
+
+
+@pytest.mark.parametrize(
+    ("text", "registers", "symbols"),
+    [
+        ("@!%p1 ld.global.v2.b32 {%r1, _}, [%rd1+8];", ["%p1", "%r1", "%rd1"], []),
+        ("setp.lt.and.s32 %p1|%p2, %r1, 5, !%p3;", ["%p1", "%p2", "%r1", "%p3"], []),
+        ("tensor.2d [%rd1, {%r1, %r1}], [tile+4], %tid.x;", ["%rd1", "%r1", "%r1"], ["tile"]),
+        ("call (_), other, (%r1, 3);", ["%r1"], ["other"]),
+    ],
+)
+def test_names_in_an_instruction(text: str, registers: list[str], symbols: list[str]) -> None:
+    found = only(text)
+    assert (list(registers_of(found)), list(symbols_of(found))) == (registers, symbols)
 
 
 def test_modifiers_with_colons_are_one() -> None:
@@ -243,6 +259,7 @@ def test_a_label_at_the_end() -> None:
         (".global .u8 x[][2] = {{1}, {2, 3}, {4}};", 6, 1, bytes([1, 0, 2, 3, 4, 0])),
         (".global .s64 x = -1;", 1, 8, b"\xff" * 8),
         (".global .f64 x = 2;", 1, 8, bytes(7) + b"\x40"),
+        (".global .f64 x = 0f40000000;", 1, 8, bytes(7) + b"\x40"),
         (".global .v2 .u8 x = {1, 2};", 2, 2, b"\1\2"),
         (".global .v2 .u8 x[2] = {{1, 2}, {3, 4}};", 4, 2, b"\1\2\3\4"),
         (".global .attribute(.managed) .u8 x[3];", 3, 1, None),
@@ -333,6 +350,8 @@ def test_a_file_named_in_a_body() -> None:
         (HEAD + "\n.global .u64 x = y;", 5, "addresses as initial values"),
         (HEAD + ".global .u8 x[1] = {1, 2};", 4, "more initial values"),
         (HEAD + ".global .align 3 .u8 x;", 4, "no power of two"),
+        (HEAD + ".global .u8 x[2][];", 4, "only the first dimension"),
+        (HEAD + ".global .u8 x[2] = {1 {2}};", 4, "',' or '}'"),
         (".version 8.8\n.target sm_90\n.address_size 32", 3, "32 bits"),
         ("hello", 1, "expected a directive"),
     ],

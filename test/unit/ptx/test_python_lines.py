@@ -69,3 +69,9 @@ def test_columns_of_other_languages_count_from_1() -> None:
     ptx = '.file 1 "a.cu"\n.loc 1 7 3\nret;\n.loc 1 8 0\nret;'
     assert python_line(ptx, 3) == SourceLocation("a.cu", 7, 3)
     assert python_line(ptx, 5) == SourceLocation("a.cu", 8)
+
+
+def test_code_of_no_line_is_near_the_line_before() -> None:
+    ptx = '.file 1 "a.cu"\n.loc 1 1 3\nret;\n.loc 1 0 0\nret;'
+    first = SourceLocation("a.cu", 1, 3)
+    assert (python_line(ptx, 3), python_line(ptx, 5)) == (first, SourceLocation("a.cu", 1, near=True))

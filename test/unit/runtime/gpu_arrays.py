@@ -48,6 +48,21 @@ class TorchLike:
         return self._address
 
 
+class TorchOnGpu(TorchLike):
+    """One on `cuda:0`, with all that a call looks at."""
+
+    is_cuda = True
+
+    def get_device(self) -> int:
+        return 0
+
+    def is_contiguous(self) -> bool:
+        return True
+
+
+TorchOnGpu.__module__ = "torch"
+
+
 class InterfaceArray:
     """What has `__cuda_array_interface__`."""
 

@@ -135,7 +135,7 @@ def test_arrays_of_the_user() -> None:
     assert made.values()["y"].tolist() == [1, 1, 1, 1]
     with pytest.raises(UsageError, match="no tensor is called 'z'"):
         made.assign({"z": np.ones(4)})
-    with pytest.raises(UsageError, match=r"'x' is float64\[5\], but the kernel's has \(4,\)"):
+    with pytest.raises(UsageError, match=r"'x' has shape \(5,\), but the kernel's has \(4,\)"):
         made.assign({"x": np.ones(5)})
 
 

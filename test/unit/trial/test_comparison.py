@@ -117,7 +117,16 @@ def test_outputs_of_no_elements_and_of_no_modes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "tolerance"), [("f64[1]", 1e-9), ("f32[1]", 1e-4), ("f8E5M2[1]", 0.25), ("i32[1]", 0.0)]
+    ("spec", "tolerance"),
+    [
+        ("f64[1]", 1e-9),
+        ("f32[1]", 1e-4),
+        ("tf32[1]", 1e-3),
+        ("f16[1]", 2e-3),
+        ("bf16[1]", 2e-2),
+        ("f8E5M2[1]", 0.25),
+        ("i32[1]", 0.0),
+    ],
 )
 def test_tolerances_by_type(spec: str, tolerance: float) -> None:
     assert compared(spec, [1], [1], None).tolerance == tolerance

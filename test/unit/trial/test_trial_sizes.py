@@ -36,6 +36,7 @@ def test_sizes_on_the_command_line(texts: list[str], points: list[dict[str, int]
     ("text", "message"),
     [
         ("100", "--size takes NAME=NUMBER, not '100'"),
+        (f"N={'9' * 5000}", "--size takes NAME=NUMBER, not 'N=999"),
         ("M=", "not 'M='"),
         ("M=-1", "not 'M=-1'"),
         ("M=1,N", "not 'N'"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from hand import make_operation, make_step, run_instructions
+from hand import make_operation, make_step, run_instruction
 from numpy.typing import NDArray
 
 from cutecc.emulator.numbers.compiled import together
@@ -101,7 +101,7 @@ def test_as_the_h200() -> None:
                 make_step(make_operation(part, registers(types)))
     for text, operands, types, results in forms():
         inputs = {name: array(types[name], bits) for name, bits in operands.items()}
-        found = run_instructions(parts(text), inputs, registers(types))
+        found = run_instruction(parts(text), inputs, registers(types))
         for name, theirs in results.items():
             ours = found[name].reshape(-1)[:CASES].astype(np.uint64)
             for case in np.flatnonzero(wrong(text, types[name], ours, theirs)):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
-from hand import run_instruction, run_instructions
+from hand import run_instruction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -339,7 +339,7 @@ def test_long_sums(pairs: list[tuple[int, int]]) -> None:
 
     inputs = words([a for a, _ in pairs], "a") | words([b for _, b in pairs], "b")
     for opcode, function in (("add", lambda a, b: a + b), ("sub", lambda a, b: a - b)):
-        found = run_instructions(
+        found = run_instruction(
             [
                 f"{opcode}.cc.u32 %d0, %a0, %b0;",
                 f"{opcode}c.cc.u32 %d1, %a1, %b1;",
@@ -360,7 +360,7 @@ def test_long_products(type_: str) -> None:
     numbers = {name: [chosen.getrandbits(bits) for _ in range(32)] for name in ("a", "b", "c", "e")}
     inputs = {f"%{name}": np.array(each, dtype) for name, each in numbers.items()}
     texts = [f"mad.lo.cc.{type_} %d0, %a, %b, %c;", f"madc.hi.{type_} %d1, %a, %b, %e;"]
-    found = run_instructions(texts, inputs, {"%d0": f"b{bits}", "%d1": f"b{bits}"})
+    found = run_instruction(texts, inputs, {"%d0": f"b{bits}", "%d1": f"b{bits}"})
     for lane in range(32):
         a, b, c, e = (numbers[name][lane] for name in ("a", "b", "c", "e"))
         exact = wrap(a, type_) * wrap(b, type_) + (e << bits | c)
@@ -372,6 +372,6 @@ def test_the_carry_of_other_threads_stays() -> None:
     ones = np.full(32, 2**32 - 1, np.uint32)
     inputs = {"%a": ones, "%b": ones, "%z": np.zeros(32, np.uint32)}
     mask = np.arange(32)[None] < 16
-    found = run_instructions(["add.cc.u32 %d, %a, %b;", "addc.u32 %e, %z, %z;"], inputs, mask=mask)
+    found = run_instruction(["add.cc.u32 %d, %a, %b;", "addc.u32 %e, %z, %z;"], inputs, mask=mask)
     assert found["%e"][0].tolist() == [1] * 16 + [0] * 16
     assert found["%d"][0, 16:].tolist() == [0] * 16

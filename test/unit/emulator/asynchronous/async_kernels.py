@@ -61,6 +61,25 @@ def run(
     return run_text(text, launch, allocations_of(*arrays), options)
 
 
+STORE = """
+  ld.param.u64 %rd1, [a0];
+  mov.u32 %r17, %ctaid.x;
+  mov.u32 %r18, %ntid.x;
+  mad.lo.u32 %r17, %r17, %r18, %r0;
+  mul.wide.u32 %rd2, %r17, 4;
+  add.s64 %rd2, %rd1, %rd2;
+  st.global.u32 [%rd2], %r8;
+"""
+"""Each thread stores %r8 at its element of `a0`."""
+
+
+def stored(body: str, *, threads: int = 32, blocks: int = 1, **launch: Any) -> np.ndarray[Any, Any]:
+    """What all threads have in %r8 in the end."""
+    out = np.zeros(blocks * threads, np.int32)
+    run(body + STORE, out, threads=threads, blocks=blocks, **launch)
+    return out
+
+
 def aligned(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
     """Zeros at an address that is a multiple of 128."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize

@@ -6,23 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from async_kernels import run
+from async_kernels import STORE, run, stored
 
+from cutecc.emulator.machine.schedule import SCHEDULES
 from cutecc.errors import DeadlockError, EmulatorError
 
-SCHEDULES = ["round-robin", "random", "adversarial"]
 CHECKS = frozenset({"barriers"})
-
-STORE = """
-  ld.param.u64 %rd1, [a0];
-  mov.u32 %r17, %ctaid.x;
-  mov.u32 %r18, %ntid.x;
-  mad.lo.u32 %r17, %r17, %r18, %r0;
-  mul.wide.u32 %rd2, %r17, 4;
-  add.s64 %rd2, %rd1, %rd2;
-  st.global.u32 [%rd2], %r8;
-"""
-"""Each thread stores %r8 at its element of `a0`."""
 
 SHIFTED = """
   shl.b32 %r1, %r0, 2;
@@ -53,15 +42,13 @@ SHIFTED = """
     ],
 )
 def test_a_barrier_has_all_threads_wait(barrier: str, schedule: str) -> None:
-    out = np.zeros(256, np.int32)
-    run(SHIFTED.format(barrier=barrier) + STORE, out, threads=128, blocks=2, schedule=schedule, seed=4)
+    out = stored(SHIFTED.format(barrier=barrier), threads=128, blocks=2, schedule=schedule, seed=4)
     np.testing.assert_array_equal(out, np.tile(np.arange(127, -1, -1), 2))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_producer_arrives_without_waiting(schedule: str) -> None:
     """Warp 0 writes and arrives, goes on and exits; the others wait for it, three times."""
-    out = np.zeros(128, np.int32)
     body = """
   mov.u32 %r8, 0;
   mov.u32 %r6, 0;
@@ -86,7 +73,7 @@ CONSUMER:
   @%p2 bra CONSUMER;
 END:
 """
-    run(body + STORE, out, threads=128, schedule=schedule, seed=2)
+    out = stored(body, threads=128, schedule=schedule, seed=2)
     np.testing.assert_array_equal(out, np.repeat([0, 0x012], [32, 96]))
 
 
@@ -100,25 +87,26 @@ END:
         ("and.pred %p3, 0, 128, %p2", 1),
         ("or.pred %p3, 0, %p1", 1),
         ("or.pred %p3, 0, !%p2", 0),
+        ("or.pred %p3, 0, %p4", 1),
+        ("and.pred %p3, 0, !%p4", 0),
     ],
 )
 def test_a_reduction_is_over_all_threads(reduction: str, expected: int, schedule: str) -> None:
-    """%p1 holds for every third thread, %p2 for all."""
-    out = np.zeros(128, np.int32)
+    """%p1 holds for every third thread, %p2 for all, %p4 for one of the first warp."""
     body = f"""
   rem.u32 %r1, %r0, 3;
   setp.eq.u32 %p1, %r1, 0;
   setp.lt.u32 %p2, %r0, 1000;
+  setp.eq.u32 %p4, %r0, 5;
   bar.red.{reduction};
   {"selp.u32 %r8, 1, 0, %p3;" if "pred" in reduction else ""}
 """
-    run(body + STORE, out, threads=128, schedule=schedule, seed=1)
+    out = stored(body, threads=128, schedule=schedule, seed=1)
     np.testing.assert_array_equal(out, np.full(128, expected))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_reductions_of_many_phases_do_not_mix(schedule: str) -> None:
-    out = np.zeros(96, np.int32)
     body = """
   mov.u32 %r8, 0;
   mov.u32 %r6, 0;
@@ -130,7 +118,7 @@ AGAIN:
   setp.lt.u32 %p2, %r6, 9;
   @%p2 bra AGAIN;
 """
-    run(body + STORE, out, threads=96, schedule=schedule, seed=3)
+    out = stored(body, threads=96, schedule=schedule, seed=3)
     expected = 0
     for each in range(9):
         expected = expected * 3 + each
@@ -139,7 +127,6 @@ AGAIN:
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_exited_warps_are_not_waited_for(schedule: str) -> None:
-    out = np.zeros(128, np.int32)
     body = """
   mov.u32 %r8, 7;
   setp.ge.u32 %p1, %r0, 64;
@@ -148,19 +135,17 @@ def test_exited_warps_are_not_waited_for(schedule: str) -> None:
   barrier.cluster.arrive;
   barrier.cluster.wait;
 """
-    run(body + STORE, out, threads=128, schedule=schedule)
+    out = stored(body, threads=128, schedule=schedule)
     np.testing.assert_array_equal(out, np.repeat([7, 0], 64))
 
 
 def test_a_last_warp_that_is_not_full_counts() -> None:
-    out = np.zeros(70, np.int32)
-    run(SHIFTED.format(barrier="bar.sync 0;") + STORE, out, threads=70)
+    out = stored(SHIFTED.format(barrier="bar.sync 0;"), threads=70)
     np.testing.assert_array_equal(out, np.arange(69, -1, -1))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_halves_of_a_warp_synchronise_apart(schedule: str) -> None:
-    out = np.zeros(64, np.int32)
     body = """
   and.b32 %r1, %r0, 16;
   setp.ne.u32 %p1, %r1, 0;
@@ -174,7 +159,7 @@ HIGH:
 END:
   bar.warp.sync -1;
 """
-    run(body + STORE, out, threads=64, schedule=schedule)
+    out = stored(body, threads=64, schedule=schedule)
     np.testing.assert_array_equal(out, np.tile(np.repeat([2, 1], 16), 2))
 
 
@@ -254,9 +239,10 @@ END:
   @!%p1 barrier.cluster.wait;
   @%p1 bar.sync 3, 128;
 """
-    with pytest.raises(DeadlockError) as caught:
-        run(body, threads=64, blocks=2, cluster=2)
-    assert "the barrier of cluster (0, 0, 0): 2 of 4 warps have arrived" in str(caught.value)
+    for blocks in (2, 4):
+        with pytest.raises(DeadlockError) as caught:
+            run(body, threads=64, blocks=blocks, cluster=2)
+        assert "the barrier of cluster (0, 0, 0): 2 of 4 warps have arrived" in str(caught.value)
 
 
 def test_there_are_sixteen_barriers() -> None:
@@ -362,7 +348,6 @@ END:
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_warps_come_to_a_barrier_of_a_function_by_different_calls(schedule: str) -> None:
-    out = np.zeros(64, np.int32)
     module = ".func together() { bar.sync 4; ret; }"
     body = """
   mov.u32 %r8, 1;
@@ -376,7 +361,7 @@ LOW:
 END:
   call together, ();
 """
-    run(body + STORE, out, threads=64, module=module, schedule=schedule)
+    out = stored(body, threads=64, module=module, schedule=schedule)
     np.testing.assert_array_equal(out, np.repeat([1, 2], 32))
 
 

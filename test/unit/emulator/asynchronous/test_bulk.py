@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from async_kernels import aligned, run
 
+from cutecc.emulator.machine.schedule import SCHEDULES
 from cutecc.errors import EmulatorError
-
-SCHEDULES = ["round-robin", "random", "adversarial"]
 
 START = """
   ld.param.u64 %rd1, [a0];
@@ -230,6 +229,32 @@ def test_a_wrong_copy_is_a_fault(copy: str, message: str) -> None:
     body = START + "@%p1 exit;" + INIT.format(bytes=512)
     with pytest.raises(EmulatorError, match=message):
         run(body + f"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes {copy};", source(), source())
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "cta.global [%r9+1024], [%rd1+8], 512, [%r9]",
+        "cta.global [%r9+1024], [%rd1], 512, [%r9+4]",
+        "cta.global [%r9+1024], [%rd1], 512, [%r9+8]",
+        "cta.global [%r9+1024], [%rd1], 528, [%r9]",
+        "cluster.shared::cta [%r9+1024], [%r9+4000], 512, [%r9]",
+        "cluster.shared::cta [%r9+4000], [%r9+1024], 512, [%r9]",
+        "cluster.shared::cta [%r9+1024], [%r9+2048], 512, [%r9+8]",
+        "cluster.shared::cta [%r9+1024], [%r9+2048], 500, [%r9]",
+    ],
+)
+def test_a_wrong_copy_is_left_out_where_faults_are_findings(copy: str) -> None:
+    out = aligned((128,), np.int32)
+    direction, _, operands = copy.partition(" ")
+    body = START + "@%p1 exit;" + INIT.format(bytes=512) + "fence.mbarrier_init.release.cluster;"
+    body += "mov.u32 %r1, 5; st.shared.u32 [%r9+2048], %r1;"
+    body += f"cp.async.bulk.shared::{direction}.mbarrier::complete_tx::bytes {operands};"
+    body += "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r9+1024], 512;" + COMMIT.format(read="")
+    finding, *rest = run(body, source(), out, check=frozenset({"bounds"})).findings
+    assert finding.kind in ("misaligned", "mbarrier", "out-of-bounds")
+    assert {each.message for each in rest} <= {"an mbarrier is left behind with 512 bytes missing"}
+    assert not out.any(), "nothing was copied"
 
 
 def test_a_store_past_the_end_is_a_fault() -> None:

@@ -6,20 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from async_kernels import aligned, run
+from async_kernels import aligned, run, stored
+from hand import make_gang, make_machine, make_operation, make_step
 
+from cutecc.emulator.machine.lanes import Lanes
+from cutecc.emulator.machine.schedule import SCHEDULES
 from cutecc.errors import DeadlockError, EmulatorError
-
-SCHEDULES = ["round-robin", "random", "adversarial"]
-
-STORE = """
-  ld.param.u64 %rd1, [a0];
-  mov.u32 %r17, %ctaid.x;
-  mad.lo.u32 %r17, %r17, 32, %r0;
-  mul.wide.u32 %rd2, %r17, 4;
-  add.s64 %rd2, %rd1, %rd2;
-  st.global.u32 [%rd2], %r8;
-"""
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -38,7 +30,6 @@ STORE = """
     ],
 )  # fmt: skip
 def test_each_thread_sends_to_the_other_block(send: str, size: int, expected: Any, schedule: str) -> None:
-    out = np.zeros((2, 32), np.int32)
     body = f"""
   mov.u32 %r1, %cluster_ctarank;
   mad.lo.u32 %r3, %r1, 100, %r0;
@@ -64,13 +55,12 @@ WAIT:
   barrier.cluster.arrive;
   barrier.cluster.wait;
 """
-    run(body + STORE, out, blocks=2, cluster=2, schedule=schedule, seed=7)
+    out = stored(body, blocks=2, cluster=2, schedule=schedule, seed=7).reshape(2, 32)
     np.testing.assert_array_equal(out, expected(np.stack([np.arange(32) + 100, np.arange(32)])))
 
 
 def test_addresses_know_their_block() -> None:
     """getctarank of mapa gives the rank back; of a plain address, the own one; generic addresses likewise."""
-    out = np.zeros((4, 32), np.int32)
     body = """
   and.b32 %r1, %r0, 3;
   mapa.shared::cluster.u32 %r2, %r9, %r1;
@@ -88,13 +78,12 @@ def test_addresses_know_their_block() -> None:
   shl.b32 %r8, %r8, 4;
   or.b32 %r8, %r8, %r6;
 """
-    run(body + STORE, out, blocks=4, cluster=4)
+    out = stored(body, blocks=4, cluster=4).reshape(4, 32)
     rank, other = np.arange(4)[:, None], np.arange(32)[None, :] % 4
     np.testing.assert_array_equal(out, other << 12 | rank << 8 | other << 4 | rank)
 
 
 def test_a_generic_address_of_another_block_is_read() -> None:
-    out = np.zeros((2, 32), np.int32)
     body = """
   mov.u32 %r1, %cluster_ctarank;
   st.shared.u32 [%r9], %r1;
@@ -108,7 +97,7 @@ def test_a_generic_address_of_another_block_is_read() -> None:
   barrier.cluster.arrive;
   barrier.cluster.wait;
 """
-    run(body + STORE, out, blocks=2, cluster=2)
+    out = stored(body, blocks=2, cluster=2).reshape(2, 32)
     np.testing.assert_array_equal(out, np.repeat([[1], [0]], 32, axis=1))
 
 
@@ -139,8 +128,7 @@ def test_a_generic_address_of_another_block_is_read() -> None:
     ],
 )
 def test_what_only_orders_or_hints_changes_nothing(text: str) -> None:
-    out = np.zeros(32, np.int32)
-    run(f"mov.u32 %r8, %r0; {text};" + STORE, out)
+    out = stored(f"mov.u32 %r8, %r0; {text};")
     np.testing.assert_array_equal(out, np.arange(32))
 
 
@@ -153,20 +141,39 @@ def test_an_impossible_number_of_registers_is_an_error(count: int) -> None:
 @pytest.mark.parametrize("schedule", ["round-robin", "random", "adversarial"])
 def test_registers_are_waited_for_until_others_give_them_up(schedule: str) -> None:
     body = """
-  setp.lt.u32 %p1, %r0, 256;
-  @%p1 bra MORE;
+  st.shared.u32 [%r9], 0;
+  setp.ge.u32 %p1, %r0, 256;
+  @%p1 bra LESS;
+  bar.sync 0;
+  setmaxnreg.inc.sync.aligned.u32 240;
+  red.shared.add.u32 [%r9], 1;
+  bra OTHERS;
+LESS:
   setmaxnreg.dec.sync.aligned.u32 40;
   bar.sync 0;
   setmaxnreg.dec.sync.aligned.u32 {left};
-  bra END;
-MORE:
-  bar.sync 0;
-  setmaxnreg.inc.sync.aligned.u32 240;
-END:
+OTHERS:
+  ld.volatile.shared.u32 %r1, [%r9];
+  setp.lt.u32 %p2, %r1, 256;
+  @%p2 bra OTHERS;
 """
     run(body.format(left=24), threads=384, schedule=schedule)
     with pytest.raises(DeadlockError, match="for 240 registers a thread, which other warps of the block have"):
         run(body.format(left=40), threads=384, schedule=schedule)
+
+
+def test_warps_wait_for_registers_while_another_is_not_there_as_a_whole() -> None:
+    gang = make_gang(make_machine(384))
+    step = make_step(make_operation("setmaxnreg.inc.sync.aligned.u32 240;", {}))
+    mask = gang.alive.copy()
+    mask[0, :16] = False
+    waiting = step(gang, Lanes(mask))
+    assert waiting is not None
+    # Eight warps of 240 registers, and four of at least 24, are all that a block can have.
+    assert np.flatnonzero(waiting.mask.all(axis=1)).tolist() == [9, 10, 11]
+    assert np.flatnonzero(waiting.mask.any(axis=1)).tolist() == [0, 9, 10, 11]
+    assert waiting.what(0).startswith("all threads of the warp to execute setmaxnreg")
+    assert waiting.what(9) == "240 registers a thread, which other warps of the block have"
 
 
 def test_instructions_of_newer_gpus_are_not_modelled() -> None:

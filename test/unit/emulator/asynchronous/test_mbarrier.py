@@ -8,15 +8,15 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from async_kernels import run
+from async_kernels import STORE, run, stored
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutecc.emulator.instructions import mbarrier_object
 from cutecc.emulator.machine.machine import Machine
+from cutecc.emulator.machine.schedule import SCHEDULES
 from cutecc.errors import DeadlockError, EmulatorError
 
-SCHEDULES = ["round-robin", "random", "adversarial"]
 CHECKS = frozenset({"bounds"})
 """Any will do: misuse of an mbarrier is noticed whatever is asked for."""
 
@@ -112,6 +112,7 @@ def test_memory_is_free_after_invalidation() -> None:
     mbarrier_object.arrive(machine, 8)
     mbarrier_object.invalidate(machine, 8)
     assert mbarrier_object.find(machine, 8) is None
+    assert mbarrier_object.absence(machine, 8) == "an mbarrier that nobody has initialised"
     mbarrier_object.initialise(machine, 8, 3, wrong.append)
     assert wrong == []
 
@@ -146,18 +147,11 @@ INIT = """
 INITIALISED:
   bar.sync 0;
 """
-STORE = """
-  ld.param.u64 %rd1, [a0];
-  mul.wide.u32 %rd2, %r0, 4;
-  add.s64 %rd2, %rd1, %rd2;
-  st.global.u32 [%rd2], %r8;
-"""
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("form", ["shared", "shared::cta", "acquire.cta.shared::cta"])
 def test_consumers_wait_for_a_phase_by_its_parity(form: str, schedule: str) -> None:
-    out = np.zeros(96, np.int32)
     body = (
         INIT.format(count=32)
         + f"""
@@ -174,7 +168,7 @@ CONSUMER:
 END:
 """
     )
-    run(body + STORE, out, threads=96, schedule=schedule, seed=5)
+    out = stored(body, threads=96, schedule=schedule, seed=5)
     np.testing.assert_array_equal(out, np.repeat([0, 41], [32, 64]))
 
 
@@ -182,7 +176,6 @@ END:
 @pytest.mark.parametrize("test", ["test_wait", "try_wait"])
 def test_a_state_names_the_phase_of_its_arrival(test: str, schedule: str) -> None:
     """All threads arrive and wait ten times with one mbarrier, as `__syncthreads` does."""
-    out = np.zeros(64, np.int32)
     body = (
         INIT.format(count=64)
         + f"""
@@ -203,12 +196,11 @@ WAIT:
   @%p2 bra AGAIN;
 """
     )
-    run(body + STORE, out, threads=64, schedule=schedule, seed=6)
+    out = stored(body, threads=64, schedule=schedule, seed=6)
     np.testing.assert_array_equal(out, np.zeros(64))
 
 
 def test_the_pending_count_of_each_state_is_its_own() -> None:
-    out = np.zeros(32, np.int32)
     body = (
         INIT.format(count=100)
         + """
@@ -216,13 +208,12 @@ def test_the_pending_count_of_each_state_is_its_own() -> None:
   mbarrier.pending_count.b64 %r8, %rd9;
 """
     )
-    run(body + STORE, out)
+    out = stored(body)
     np.testing.assert_array_equal(out, 100 - 3 * np.arange(32))
 
 
 def test_arrivals_beyond_a_phase_go_into_the_next_ones() -> None:
     """32 threads arrive one by one at an mbarrier for 5: 6 phases are over, and 2 arrivals are of the next."""
-    out = np.zeros(32, np.int32)
     body = (
         INIT.format(count=5)
         + """
@@ -231,12 +222,11 @@ def test_arrivals_beyond_a_phase_go_into_the_next_ones() -> None:
   mbarrier.arrive.shared.b64 %rd9, [%r9], 1;
 """
     )
-    run(body + STORE, out)
+    out = stored(body)
     np.testing.assert_array_equal(out, 5 - np.arange(32) % 5)
 
 
 def test_a_drop_is_for_all_later_phases() -> None:
-    out = np.zeros(32, np.int32)
     body = (
         INIT.format(count=2)
         + """
@@ -249,14 +239,13 @@ def test_a_drop_is_for_all_later_phases() -> None:
 END:
 """
     )
-    run(body + STORE, out)
+    out = stored(body)
     assert out[0] == 1
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_try_wait_without_a_loop_gives_up(schedule: str) -> None:
     """It looks whether a phase is over before it does what the phase is waiting for."""
-    out = np.zeros(32, np.int32)
     body = (
         INIT.format(count=32)
         + """
@@ -268,7 +257,7 @@ WAIT:
   @!%p2 bra WAIT;
 """
     )
-    run(body + STORE, out, schedule=schedule)
+    out = stored(body, schedule=schedule)
     np.testing.assert_array_equal(out, np.full(32, 2))
 
 
@@ -376,9 +365,12 @@ def test_what_is_no_mbarrier_is_a_fault(body: str, message: str) -> None:
 )
 def test_misuse_is_reported(body: str, message: str) -> None:
     result = run(INIT.format(count=2) + "@%p1 exit;" + body, check=CHECKS)
-    assert [each.kind for each in result.findings] == ["mbarrier"]
-    assert message in result.findings[0].message
-    assert result.findings[0].address == "shared+0"
+    misuse, *left_over = result.findings
+    assert misuse.kind == "mbarrier" and message in misuse.message and misuse.address == "shared+0"
+    # Bytes that were announced and never come are left over.
+    assert [each.message.partition(" with ")[0] for each in left_over] == (
+        ["an mbarrier is left behind"] if "expect_tx" in body else []
+    )
 
 
 def test_a_run_goes_on_behind_a_finding() -> None:
@@ -416,6 +408,7 @@ def test_another_block_uses_an_mbarrier_that_nobody_announced(schedule: str) -> 
 
     text = "uses an mbarrier of another block that nobody has announced: behind mbarrier.init belongs a "
     assert found("", ".relaxed") == {text + "fence.mbarrier_init by the same thread"}
+    assert found("membar.cta;", ".relaxed") == found("", ".relaxed"), "a fence for the own block is none for another"
     assert not found("fence.mbarrier_init.release.cluster;", ".relaxed")
     assert not found("", "")
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from async_kernels import aligned, map_of, run
 
+from cutecc.emulator.machine.schedule import SCHEDULES
 from cutecc.emulator.tensor_map import pack
 from cutecc.errors import EmulatorError
 from cutecc.runtime.launch import TensorMap
-
-SCHEDULES = ["round-robin", "random", "adversarial"]
 
 START = """
   mov.b64 %rd3, m0;

@@ -9,6 +9,7 @@ import pytest
 from async_kernels import aligned, map_of, run
 
 import cutecc.emulator.launch
+from cutecc.emulator.machine.machine import Machine
 from cutecc.emulator.machine.watch import Watch
 
 
@@ -133,6 +134,55 @@ def test_a_tensor_copy_is_told_from_start_to_end(events: list[tuple[Any, ...]]) 
         ("finish", 1002, group),
         ("acquire", group, [5]),
     ]
+
+
+@pytest.mark.parametrize(("what", "op", "kind"), [("", "", "write"), ("reduce.", ".add.u32", "atomic")])
+def test_a_copy_within_a_cluster_reads_and_writes_shared_memory(
+    events: list[tuple[Any, ...]], what: str, op: str, kind: str
+) -> None:
+    body = f"""
+  setp.ne.u32 %p1, %r0, 3;
+  @%p1 exit;
+  mbarrier.init.shared.b64 [%r9], 1;
+  mbarrier.arrive.expect_tx.relaxed.cta.shared.b64 _, [%r9], 16;
+  cp.{what}async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{op} [%r9+1024], [%r9+2048], 16, [%r9];
+"""
+    run(body)
+    assert events == [
+        ("spawn", 1001, [3]),
+        ("async", 1001, "read", "shared", [3072], 16),
+        ("async", 1001, kind, "shared", [2048], 16),
+        ("finish", 1001, ("mbarrier", 1024, 0)),
+    ]
+
+
+LOOP = """
+  ld.param.u64 %rd1, [a0];
+  mov.u32 %r1, 0;
+  AGAIN:
+  cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r9], 16;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group{read} 1;
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %p1, %r1, 40;
+  @%p1 bra AGAIN;
+  cp.async.bulk.wait_group 0;
+  cp.async.bulk.wait_group{read} 0;
+"""
+
+
+@pytest.mark.parametrize(("read", "told"), [("", [*range(40)]), (".read", [*range(39), *range(40)])])
+@pytest.mark.parametrize("schedule", ["round-robin", "adversarial"])
+def test_each_group_is_waited_for_once(
+    events: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, schedule: str, read: str, told: list[int]
+) -> None:
+    """However many there have been before; after waits for reads alone, a full one tells of all."""
+    finished: list[int] = []
+    finish = Machine.finish
+    monkeypatch.setattr(Machine, "finish", lambda self, pending: [finished.append(id(pending)), finish(self, pending)])
+    run(LOOP.format(read=read), aligned((4,), np.int32), threads=1, schedule=schedule)
+    assert [key[-1] for what, key, *_ in events if what == "acquire"] == told
+    assert len(finished) == (40 if schedule == "adversarial" else 0)
 
 
 def test_fences_are_told_by_their_form(events: list[tuple[Any, ...]]) -> None:

@@ -44,13 +44,21 @@ BODY
 
 
 def findings(
-    body: str, *, blocks: int = 1, threads: int = 64, schedule: Any = "round-robin", cluster: int = 1
+    body: str,
+    *,
+    blocks: int = 1,
+    threads: int = 64,
+    schedule: Any = "round-robin",
+    cluster: int = 1,
+    allocations: int = 1,
 ) -> list[Finding]:
-    """Of all checks."""
+    """Of all checks; the elements of `a0` lie in so many allocations."""
     array = np.zeros(256, np.int32)
     options = EmulatorOptions(check=frozenset(CHECK_NAMES), schedule=schedule)
     launch = launch_of(addresses_of(array), blocks, threads, cluster=cluster, cooperative=True)
-    return run_text(_TEXT.replace("BODY", body), launch, allocations_of(array), options).findings
+    return run_text(
+        _TEXT.replace("BODY", body), launch, allocations_of(*np.split(array, allocations)), options
+    ).findings
 
 
 def kinds(body: str, **launch: Any) -> list[tuple[str, str, str]]:

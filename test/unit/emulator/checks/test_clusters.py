@@ -42,3 +42,21 @@ def test_arrival_before_the_block_exits(wait: str, found: list[tuple[str, str, s
     """A block that has waited for the arrivals of others may end, and its mbarrier with it."""
     start = "@%p1 mbarrier.init.shared.b64 [%r7], 64;" + BARRIER.format("")
     assert kernels.kinds(start + ARRIVE + wait, blocks=2, cluster=2) == found
+
+
+@pytest.mark.parametrize(("between", "blocks"), [(BARRIER.format(""), []), ("", [0, 1, 2, 3])])
+def test_everyone_reads_the_next_block(between: str, blocks: list[int]) -> None:
+    """And overwrites its own memory, which the block before may still be reading."""
+    body = f"""
+      st.shared.b32 [%r5], %r1; {BARRIER.format("")}
+      mov.u32 %r10, %cluster_ctarank; add.u32 %r10, %r10, 1; and.b32 %r10, %r10, 3;
+      mapa.shared::cluster.u32 %r11, %r5, %r10;
+      ld.shared::cluster.b32 %r8, [%r11]; {between} st.shared.b32 [%r5], %r8; {BARRIER.format("")}
+    """
+    (found,) = kernels.findings(body, blocks=4, cluster=4) or [None]
+    if not blocks:
+        assert found is None
+        return
+    assert found is not None and found.kind == "race" and found.other is not None
+    assert (found.count, found.place.text.split(".")[0]) == (256, "st")
+    assert found.other.block[0] == (found.place.block[0] - 1) % 4

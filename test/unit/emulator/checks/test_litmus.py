@@ -166,6 +166,53 @@ def test_waiting_for_reads_alone(wait: str, after: str, found: list[tuple[str, s
 
 
 @pytest.mark.parametrize(
+    ("wait", "found"),
+    [
+        ("cp.async.bulk.wait_group 0;", []),
+        ("cp.async.bulk.wait_group.read 0; cp.async.bulk.wait_group 0;", []),
+        ("cp.async.bulk.wait_group.read 0; cp.async.bulk.wait_group 1;", [("race", "ld", "cp")]),
+    ],
+)
+def test_a_full_wait_after_one_for_reads(wait: str, found: list[tuple[str, str, str]]) -> None:
+    """It shows what the groups wrote that it names, and no more."""
+    fences = "fence.proxy.async.shared::cta; bar.sync 0;"
+    after = f"{wait} ld.global.b32 %r9, [%rd1]; st.shared.b32 [%r3], %r9;"
+    assert kernels.kinds(bulk_store(fences, after)) == found
+
+
+PRODUCT = """
+  st.shared.b32 [%r5], 0;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  shr.u32 %r8, %r3, 4;
+  cvt.u64.u32 %rd5, %r8;
+  setp.ne.u32 %p3, %r1, %r1;
+  mov.b32 %r10, 0;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16
+    {%f0, %f1, %f2, %f3}, {%r10, %r10, %r10, %r10}, %rd5, %p3, 1, 1, 0;
+  wgmma.commit_group.sync.aligned;
+"""
+"""Its matrix B is 128 bytes of the tile."""
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "adversarial"])
+@pytest.mark.parametrize(
+    ("between", "found"),
+    [
+        ("wgmma.wait_group.sync.aligned 0; bar.sync 0;", []),
+        ("wgmma.wait_group.sync.aligned 0;", [("race", "st", "wgmma")]),
+    ],
+)
+def test_a_warp_waits_for_its_own_part_of_a_wgmma(
+    between: str, found: list[tuple[str, str, str]], schedule: str
+) -> None:
+    """The warpgroup's other warps may still read: a barrier has to come before their matrix B is overwritten."""
+    body = PRODUCT + between + "@%p1 st.shared.b32 [%r3], 7;"
+    assert kernels.kinds(body, threads=128, schedule=schedule) == found
+
+
+@pytest.mark.parametrize(
     ("before", "found"),
     [
         ("cp.async.wait_group 0; fence.proxy.async.shared::cta;", []),

@@ -60,6 +60,17 @@ def test_write_after_reads_of_everyone(late: int, writer: int, shared: bool) -> 
     assert checked.step(4, ("write", (writer,), 0))
 
 
+@pytest.mark.parametrize(("reader", "writer"), [(0, 64), (64, 0)])
+def test_a_barrier_of_one_block_says_nothing_of_another(reader: int, writer: int) -> None:
+    """The writer's whole block meets; the reader is of the other one."""
+    checked = traces.Checked()
+    checked.step(0, ("read", (reader,), 0))
+    block = tuple(range(writer, writer + traces.PER_BLOCK))
+    checked.step(1, ("release", block, 0))
+    checked.step(2, ("acquire", block, 0))
+    assert checked.step(3, ("write", (writer,), 0))
+
+
 def test_views_are_shared_and_reused() -> None:
     """Thousands of barriers leave no more views than threads know different things."""
     checked = traces.Checked()

@@ -23,6 +23,7 @@ STORE = "st.global.b32 [%rd3], %r9;"
         "mov.b32 {%rs1, %rs2}, %r8; mov.u16 %rs2, 5; mov.b32 %r9, {%rs2, %rs2};" + STORE,
         LOAD + "mov.b32 {%rs1, %rs2}, %r8; mov.u16 %rs1, 5; mov.b32 %r9, {%rs1, %rs2}; prmt.b32 %r9, %r9, 0, 0x1010;"
         "shl.b32 %r9, %r9, 16; mov.b32 {%rs3, %rs4}, %r9; cvt.u32.u16 %r9, %rs4;" + STORE,
+        LOAD + "mov.b32 {%rs1, %rs2}, %r8; cvt.u32.u16 %r9, %rs1; shr.u32 %r9, %r9, 16;" + STORE,
         LOAD + "bar.sync 0; st.shared.b32 [%r6], %r8; bar.sync 0; st.shared.b32 [%r6], 3; bar.sync 0;"
         "ld.shared.b32 %r9, [%r5];" + STORE,
         LOAD + "prmt.b32 %r9, %r8, 5, 0x5410; mov.b32 {%rs1, %rs2}, %r8; mov.b32 %r9, {%rs3, %rs1};"
@@ -56,6 +57,36 @@ def test_where_they_come_from(use: str) -> None:
     """However they get to where they are used."""
     (found,) = [each for each in kernels.findings(LOAD + use) if each.kind != "race"]
     assert (found.kind, found.place.text) == ("uninitialised-shared", LOAD)
+
+
+def test_some_threads_have_loaded_it_and_others_nothing() -> None:
+    """Each is told where it comes from: the load, and the first instruction that computes on nothing."""
+    add = "add.u32 %r9, %r8, 1;"
+    found = kernels.findings("setp.lt.u32 %p3, %r1, 32; @%p3 " + LOAD + add + STORE)
+    assert sorted((each.kind, each.place.text, each.count) for each in found) == [
+        ("uninitialised-register", add, 32),
+        ("uninitialised-shared", LOAD, 32),
+    ]
+
+
+@pytest.mark.parametrize("word", [0, 4])
+def test_one_of_two_words_that_are_loaded_at_once(word: int) -> None:
+    """The other is defined; the load that is to blame is the one before the store."""
+    body = f"""
+      shl.b32 %r10, %r1, 3; add.u32 %r10, %r10, %r3;
+      ld.shared.b32 %r8, [%r10+512];
+      st.shared.b32 [%r10+{word}], %r8; st.shared.b32 [%r10+{4 - word}], %r1;
+      ld.shared.v2.b32 {{%r11, %r12}}, [%r10]; add.u32 %r9, %r11, %r12;
+    """
+    (found,) = kernels.findings(body + STORE, threads=32)
+    assert (found.kind, found.place.text) == ("uninitialised-shared", "ld.shared.b32 %r8, [%r10+512];")
+
+
+@pytest.mark.parametrize("half", ["and.b32 %r9, %r9, 65535;", "shr.u32 %r9, %r9, 16;"])
+def test_both_elements_of_a_conversion(half: str) -> None:
+    """They come from one byte each, so neither is defined."""
+    body = "{ .reg .b16 %rs<3>; .shared .b8 pair[128]; ld.shared.b16 %rs1, [pair]; cvt.rn.f16x2.e4m3x2 %r9, %rs1;"
+    assert kernels.kinds(body + half + STORE + "}") == [("uninitialised-shared", "ld", "")]
 
 
 def test_local_memory() -> None:

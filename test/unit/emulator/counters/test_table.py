@@ -81,6 +81,27 @@ def test_columns_that_say_nothing_are_left_out() -> None:
     assert not any(word in "\n".join(text) for word in ("sectors", "wave-", "matrix", "global"))
 
 
+def test_every_column_is_there_where_there_is_room() -> None:
+    counts = Counts(
+        warps=10,
+        threads=160,
+        global_requests=10,
+        global_sectors=80,
+        global_ideal_sectors=40,
+        global_bytes_read=1 << 20,
+        shared_requests=10,
+        shared_wavefronts=30,
+        shared_ideal_wavefronts=10,
+        shared_bytes_written=2048,
+        matrix_operations=7,
+        matrix_flops=28672,
+    )
+    text = shown(Counters.of([InstructionCounts("k", 0, "mma", "mma;", 1, None, "matrix", counts)]), 200)
+    (row,) = [line for line in text if line.startswith("(no line)")]
+    words = row.split()[2:]
+    assert words[:1] + words[2:] == ["10", "50%", "8.0", "50%", "30", "20", "1.05M", "2.05k", "7", "28.7k"]
+
+
 def test_many_lines_are_cut(tmp_path: Path) -> None:
     counters = counters_of(tmp_path / "kernel.py", 30)
     assert sum("kernel.py:" in line for line in shown(counters, 100)) == 20

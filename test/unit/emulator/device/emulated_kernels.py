@@ -75,7 +75,7 @@ def host_program(
     *,
     entry: KernelEntry = ENTRY,
     launches: int = 1,
-    block: int = 32,
+    block: int | tuple[int, int, int] = 32,
     shared_bytes: int = 0,
     attributes: tuple[tuple[str, tuple[int, ...]], ...] = (),
     grid: tuple[int, int, int] | None = None,
@@ -97,7 +97,7 @@ def host_program(
     one, none = constant(1), constant(0)
     made = (blocks, one, one) if grid is None else tuple(constant(each) for each in grid)
     given = [LaunchAttribute(name, [constant(each) for each in values]) for name, values in attributes]  # pyright: ignore
-    shape = (constant(block), one, one)
+    shape = (constant(block), one, one) if isinstance(block, int) else tuple(constant(each) for each in block)
     dynamic = constant(shared_bytes)
     for _ in range(launches):
         types.append("i32")

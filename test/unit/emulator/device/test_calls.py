@@ -13,9 +13,11 @@ import pytest
 from emulated_kernels import COUNT, PAST_THE_END, PRINT, compilation, host_program, ptx
 
 import cutecc
+from cutecc.emulator.names import OPTION_NAMES
 from cutecc.emulator.options import BlockSample, EmulatorOptions
 from cutecc.errors import ArgumentError, EmulatorError, LaunchError, SanitizerError, UsageError
 from cutecc.kernel import Kernel, KernelSet
+from cutecc.runtime import calls
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +53,14 @@ def test_arguments_are_checked_as_on_a_gpu() -> None:
     )
     with pytest.raises(ArgumentError, match="'x' lives on cuda, and this call runs on the CPU"):
         kernel(gpu, 2.0, device="cpu")
-    with pytest.raises(ArgumentError, match="no device is called 'tpu'"):
-        kernel(numbers(), 2.0, device="tpu")
+    with pytest.raises(ArgumentError, match="'x' is a type, but the kernel takes"):
+        kernel(np.ndarray, 2.0, device="cpu")
+    for device in ("tpu", np.array(["cpu", "cuda"])):
+        with pytest.raises(ArgumentError, match="no device is called"):
+            kernel(numbers(), 2.0, device=device)
+    with pytest.raises(ArgumentError) as caught:
+        kernel.emulate(numbers(), 2.0, checks=True)
+    assert "did you mean 'check'?" in caught.value.hints
 
 
 def test_without_device_the_call_is_for_a_gpu() -> None:
@@ -165,6 +173,10 @@ def test_options_as_one_object() -> None:
         Kernel(compilation()).emulate(numbers(), 2.0, emulator=options, seed=3)
 
 
+def test_every_option_of_the_emulator_is_known_where_calls_are_read() -> None:
+    assert {*calls._ON_CPU} == {*OPTION_NAMES, "emulator"}
+
+
 def test_a_parameter_with_the_name_of_an_option_goes_first() -> None:
     kernel = Kernel(compilation(names=("device", "seed")))
     with pytest.raises(LaunchError, match="the driver was asked for"):
@@ -235,24 +247,14 @@ print(x.sum(), kernel.emulate(x, 1.0).target)
 def test_further_calls_on_a_gpu_are_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """`device=` is looked for where a call is not like the last one, and nowhere else."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "runtime"))
-    from gpu_arrays import TorchLike
+    from gpu_arrays import TorchOnGpu
     from recording import RecordingDriver
 
-    class Tensor(TorchLike):
-        is_cuda = True
-
-        def get_device(self) -> int:
-            return 0
-
-        def is_contiguous(self) -> bool:
-            return True
-
-    Tensor.__module__ = "torch"
     driver = RecordingDriver()
     monkeypatch.setattr("cutecc.runtime.cuda_bindings.cuda_driver", lambda: driver)
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=Tensor))  # pyright: ignore[reportArgumentType]
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=TorchOnGpu))  # pyright: ignore[reportArgumentType]
     monkeypatch.setenv("CUTECC_NATIVE", "0")
-    kernel, x = Kernel(compilation()), Tensor("float32", (64,))
+    kernel, x = Kernel(compilation()), TorchOnGpu("float32", (64,))
     for _ in range(3):
         kernel(x, 1.0)
     with monkeypatch.context() as changed:

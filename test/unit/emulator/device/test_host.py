@@ -24,6 +24,7 @@ def launch(target: str = "sm_90a", text: str | None = None, count: int = 64, blo
     [
         ({"block": 1025}, "the block's x is 1,025, and CUDA allows 1 to 1,024"),
         ({"block": 0}, "the block's x is 0, and CUDA allows 1 to 1,024"),
+        ({"block": (1024, 2, 1)}, "a block has 2,048 threads, and CUDA allows 1,024"),
         ({"grid": (1, 65536, 1)}, "the grid's y is 65,536, and CUDA allows 1 to 65,535"),
         (
             {"shared_bytes": 232449},

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +15,10 @@ from cutecc.emulator.grid import index_of, linear
 from cutecc.emulator.options import BlockSample, EmulatorOptions, read_checks
 from cutecc.errors import UsageError
 
+_NO_BLOCKS = [
+    *("", "0", "4:4", "8:2", "-3", "a", "1,2,3,4", "(0,0", "0,0)", "٣", "9" * 5000),
+    *(True, 1.0, b"1", (), (3,), (0, 0, 0, 0), (-1, 0), (0.0, 0), range(0, 8, 2), range(0), slice(0, 2)),
+]
 SIZES = st.tuples(*[st.integers(1, 6)] * 3)
 
 
@@ -28,13 +37,15 @@ SIZES = st.tuples(*[st.integers(1, 6)] * 3)
         (2, [0, 9]),
         (range(2, 4), [2, 3]),
         ((9, 0, 0), [9]),
+        ([8, 0], [8]),
+        ((np.int64(7), np.int64(0), np.int64(0)), [7]),
     ],
 )
 def test_samples_of_a_row_of_ten(text: object, blocks: list[int]) -> None:
     assert BlockSample.parse(text).select((10, 1, 1)) == blocks  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize("text", ["", "0", "4:4", "8:2", "-3", "a", "1,2,3,4", range(0, 8, 2)])
+@pytest.mark.parametrize("text", _NO_BLOCKS)
 def test_what_names_no_blocks(text: object) -> None:
     with pytest.raises(UsageError, match="names no blocks"):
         BlockSample.parse(text)  # pyright: ignore[reportArgumentType]
@@ -67,25 +78,74 @@ def test_numbers_of_blocks(shape: tuple[int, int, int], data: st.DataObject) -> 
     assert linear(index_of(number, shape), shape) == number
 
 
+@pytest.mark.parametrize("fields", [{"count": 0}, {"start": -5}, {"start": 3, "end": 3}, {"index": (0, -1, 0)}])
+def test_samples_of_nothing(fields: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="names no blocks"):
+        BlockSample(**fields)
+
+
 def test_samples_read_as_they_are_written() -> None:
     for text in ("16", "0:8", "4:", "(0, 1, 0)"):
         assert str(BlockSample.parse(text)) == text
 
 
 def test_options() -> None:
-    options = EmulatorOptions.of(check="races", schedule="random", seed=3, blocks=16, counters=True)
+    options = EmulatorOptions(check="races", schedule="random", seed=3, blocks=16, counters=True)
     assert "races" in options.check and options.blocks == BlockSample(count=16) and options.counters
-    assert EmulatorOptions.of() == EmulatorOptions()
+    assert EmulatorOptions() == EmulatorOptions()
     assert read_checks(False) == read_checks(None) == frozenset()
     assert read_checks(True) == read_checks("all") == read_checks(["all"]) > read_checks(["races", "bounds"])
     with pytest.raises(UsageError, match="no schedule is called 'fast'"):
-        EmulatorOptions.of(schedule="fast")
+        EmulatorOptions(schedule="fast")
     with pytest.raises(UsageError, match="no check 'race'"):
-        EmulatorOptions.of(check="race")
+        EmulatorOptions(check="race")
     with pytest.raises(UsageError, match="a seed is a number from 0 on"):
-        EmulatorOptions.of(seed=-1)
+        EmulatorOptions(seed=-1)
     with pytest.raises(UsageError, match="the number of processes is a number from 1 on, not 0"):
-        EmulatorOptions.of(processes=0)
-    for wrong in (3, [1], ["races", None]):
-        with pytest.raises(UsageError, match="check is True or names, not"):
-            EmulatorOptions.of(check=wrong)  # pyright: ignore[reportArgumentType]
+        EmulatorOptions(processes=0)
+
+
+@pytest.mark.parametrize("wrong", [3, 1.5, [1], ["races", None], b"races", np.array(3), np.True_, object(), type])
+def test_what_names_no_checks(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="check is True or names, not"):
+        EmulatorOptions(check=wrong)
+
+
+@pytest.mark.parametrize("text", ["", ",", " , "])
+def test_a_text_without_checks_is_a_mistake(text: str) -> None:
+    with pytest.raises(UsageError, match="names no check"):
+        EmulatorOptions(check=text)
+    assert EmulatorOptions(check=[]).check == frozenset()
+
+
+@pytest.mark.parametrize("text", ["all,speed", ["all", "speed"]])
+def test_all_does_not_hide_a_name_that_is_none(text: Any) -> None:
+    with pytest.raises(UsageError, match="there is no check 'speed'"):
+        EmulatorOptions(check=text)
+
+
+@pytest.mark.parametrize("wrong", ["", 0, 1, True, 1.5, b"random", ["random"], np.array([1, 2]), object()])
+def test_what_names_no_schedule(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="no schedule is called"):
+        EmulatorOptions(schedule=wrong)
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.0, "1", b"1", True, np.float32(1), np.array([3, 4]), [], object()])
+def test_what_is_no_number(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="a seed is a number from 0 on"):
+        EmulatorOptions(seed=wrong)
+    with pytest.raises(UsageError, match="the number of processes is a number from 1 on"):
+        EmulatorOptions(processes=wrong)
+    assert EmulatorOptions(seed=np.int64(3), processes=2**70) == EmulatorOptions(seed=3, processes=2**70)
+
+
+@pytest.mark.parametrize("wrong", ["no", 1, None, np.array([1, 2])])
+def test_what_does_not_say_whether_to_count(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="counters is True or False, not"):
+        EmulatorOptions(counters=wrong)
+
+
+def test_options_with_one_replaced_and_in_another_process() -> None:
+    options = EmulatorOptions(check="races", blocks=16)
+    assert replace(options, seed=7) == EmulatorOptions(check="races", blocks=16, seed=7)
+    assert pickle.loads(pickle.dumps(options)) == options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from emulated_kernels import COUNT, PAST_THE_END, PRINT, SCALE, compilation, host_program, ptx
 
 from cutecc.emulator import parallel
+from cutecc.emulator.grid import cluster_and_rank
 from cutecc.emulator.launch import load_program
 from cutecc.emulator.waves import waves
 from cutecc.errors import EmulatorError
@@ -109,6 +111,25 @@ def test_nothing_is_left_behind(processes: list[int], tmp_path: Path, monkeypatc
     assert not any(tmp_path.iterdir()) and processes == [3, 3]
 
 
+def test_shared_memory_is_where_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = [errno.ENOSPC]
+
+    def reserve(file: int, offset: int, size: int) -> None:
+        if failures:
+            raise OSError(failures.pop(), "no")
+
+    monkeypatch.setattr(parallel, "_SHARED_FOLDER", str(tmp_path))
+    monkeypatch.setattr("os.posix_fallocate", reserve)
+    file = parallel._reserve(100)
+    assert file is not None, "in the other folder"
+    file.close()
+    failures += [errno.ENOSPC, errno.EOPNOTSUPP]
+    assert parallel._reserve(100) is None
+    failures += [errno.EIO]
+    with pytest.raises(OSError, match="no"):
+        parallel._reserve(100)
+
+
 def test_where_there_is_no_room_for_shared_memory_one_process_does_it(
     processes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +181,13 @@ def test_blocks_that_count_together_stay_together(processes: list[int]) -> None:
         ("st.release.gpu.b32 [%rd1], %r4;", False),
         ("st.volatile.shared.u32 [%r1], %r4;", True),
         ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd1], [%r1], 16;", False),
+        ("cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%rd1, {%r4}], [%r1];", False),
         ("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 16;", True),
+        (
+            "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32"
+            " [%r1], [%r1], 16, [%r1];",
+            True,
+        ),
         ("membar.gl;", True),
     ],
 )
@@ -182,6 +209,15 @@ def test_waves_are_of_whole_clusters() -> None:
     assert parts[0] == [0, 1, 8, 9, 16, 17] and all(list(part) == sorted(part) for part in parts)
     assert [len(part) for part in waves(program, launch((1, 1, 1), grid), range(20))] == [8, 8, 4]
     assert waves(program, launch((1, 1, 1), grid, cooperative=True), range(48)) == [range(48)]
+
+
+def test_clusters_are_numbered_as_blocks_are() -> None:
+    grid, cluster = (4, 6, 6), (2, 3, 2)
+    clusters = list(np.ndindex((3, 2, 2)))
+    for number, (z, y, x) in enumerate(np.ndindex((6, 6, 4))):
+        which, rank = cluster_and_rank(number, grid, cluster)
+        assert clusters[which] == (z // 2, y // 3, x // 2)
+        assert list(np.ndindex((2, 3, 2)))[rank] == (z % 2, y % 3, x % 2)
 
 
 def test_tensors_that_share_memory_do_so_in_the_other_processes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -52,15 +53,25 @@ def test_what_the_emulator_finds_fails(cutecc_device):
 
 def test_a_fault_without_checks_fails(cutecc_device):
     cutecc_device.run(wrong, x, 2.0, check=False)
+
+def test_an_argument_that_does_not_fit_fails(cutecc_device):
+    cutecc_device.run(scale, x[:, None], 2.0)
+
+def test_no_such_result(cutecc_device):
+    try:
+        cutecc_device.run(scale, x, 2.0)["z"]
+    except KeyError as error:
+        assert "'z'; there are x, factor" in str(error)
 """
     )
-    done.assert_outcomes(passed=1, failed=2)
+    done.assert_outcomes(passed=2, failed=3)
     done.stdout.fnmatch_lines(
         ["*the emulator found 2 problems in scale*", "*out-of-bounds*", "*outside of all memory*"]
     )
     # Where CI is set pytest's summary, which repeats the messages, is not cut.
     said = done.stdout.str().partition("short test summary info")[0]
     assert said.count("the emulator found 2 problems in scale (") == 1
+    assert "\nout-of-bounds at PTX line 31: " in said  # the first line, which the summary repeats
     assert "During handling" not in said and "cutecc/" not in said.partition("FAILURES")[2]
 
 
@@ -84,6 +95,9 @@ def test_it(cutecc_device):
     [
         ("--cutecc-schedule=foo", "no schedule is called 'foo'; schedules: round-robin"),
         ("--cutecc-check=rases", "rases"),
+        ("--cutecc-check=", "'' names no check"),
+        ("--cutecc-seed=-1", "a seed is a number from 0 on, not '-1'"),
+        ("--cutecc-seed=x", "a seed is a number from 0 on, not 'x'"),
     ],
 )
 def test_options_that_are_none_are_refused_at_once(
@@ -92,6 +106,32 @@ def test_options_that_are_none_are_refused_at_once(
     done = run("def test_nothing():\n    pass\n", option)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert message in done.stderr.str()
+
+
+def test_an_array_that_no_kernel_reads_is_named() -> None:
+    device = CuteccDevice(on_cpu=True, on_gpu=False, check=None)
+    with pytest.raises(pytest.fail.Exception, match="argument 0: elements of type >f4"):
+        device.run(Kernel(compilation()), np.zeros(64, ">f4"), 2.0)
+    with pytest.raises(pytest.fail.Exception, match="'x': elements of type >f4"):
+        device.run(Kernel(compilation()), factor=2.0, x=np.zeros(64, ">f4"))
+
+
+def test_a_plain_host_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `cutecc.jit` takes it; what it does not take is said."""
+    (tmp_path / "fill.py").write_text(
+        "from cutlass import cute\n\n\n@cute.kernel\ndef fill_kernel(x: cute.Tensor):\n"
+        "    x[cute.arch.thread_idx()[0]] = 7.0\n\n\n@cute.jit\ndef fill(x: cute.Tensor):\n"
+        "    fill_kernel(x).launch(grid=[1, 1, 1], block=[32, 1, 1])\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    fill = importlib.import_module("fill").fill
+    device = CuteccDevice(on_cpu=True, on_gpu=False, check="bounds")
+    assert (device.run(fill, np.zeros(32, "f4"))["x"] == 7).all()
+    with pytest.raises(pytest.fail.Exception, match=r"^out-of-bounds at fill.py:6: writes 4 bytes") as caught:
+        device.run(fill, np.zeros(31, "f4"))
+    assert "the emulator found 1 problem in fill" in str(caught.value)
+    with pytest.raises(pytest.fail.Exception, match="takes a host function: '5' is of type int"):
+        device.run(5, np.zeros(32, "f4"))
 
 
 def test_results_of_a_set_of_kernels_by_name() -> None:
@@ -115,7 +155,7 @@ def test_the_emulator_and_a_gpu_are_compared(monkeypatch: pytest.MonkeyPatch) ->
     factor = 2.001
     with pytest.raises(pytest.fail.Exception) as caught:
         device.run(Kernel(compilation()), x, 2.0)
-    assert "54 of 64 elements of argument 0 differ" in str(caught.value)
+    assert "the emulator and the GPU differ:\n54 of 64 elements of argument 0 differ\n" in str(caught.value)
     device.run(Kernel(compilation()), x, 2.0, tolerance=1e-2)
 
 

@@ -39,6 +39,14 @@ def test_both_sides_of_a_branch_are_taken_and_threads_meet_behind_it(schedule: s
     assert np.array_equal(out, expected)
 
 
+def test_behind_a_branch_threads_go_on_together() -> None:
+    body = IF_ELSE.replace("  shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1;\n", "  xor.b32 %r7, %r6, 1;\n")
+    found = run(body, np.zeros(192, np.uint32), grid=(2, 1, 1), block=(96, 1, 1), counters=True)
+    assert found.counters is not None
+    warps = {each.form: each.counts.warps for each in found.counters.instructions}
+    assert (warps["xor.b32"], warps["st.global.u32"]) == (6, 6)
+
+
 LOOP = (
     PROLOGUE
     + """
@@ -181,6 +189,54 @@ END:
   st.global.u32 [%rd3], %r6;
 """
 )
+
+
+def test_a_fault_names_the_thread_of_a_block_with_three_dimensions() -> None:
+    body = (
+        PROLOGUE
+        + """
+  mov.u32 %r5, %tid.y;
+  mov.u32 %r6, %tid.z;
+  mad.lo.u32 %r5, %r6, 10, %r5;
+  mad.lo.u32 %r5, %r5, 10, %r1;
+  setp.eq.u32 %p1, %r5, 112;
+  @%p1 st.global.u32 [%rd1+1024], 1;
+"""
+    )
+    with pytest.raises(EmulatorError, match=r"block \(0, 0, 0\), thread \(2, 1, 1\): "):
+        run(body, np.zeros(32, np.uint32), block=(4, 3, 2))
+
+
+def test_a_function_of_the_runtime_returns_its_result() -> None:
+    module = """
+.extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 values);
+.global .align 1 .b8 text[6] = {37, 100, 37, 100, 10, 0};
+"""
+    body = (
+        PROLOGUE
+        + """
+  .local .align 4 .b8 numbers[8];
+  {
+  .param .b64 format;
+  .param .b64 values;
+  .param .b32 result;
+  mov.u64 %rd5, text;
+  cvta.global.u64 %rd5, %rd5;
+  mov.u64 %rd6, numbers;
+  st.local.u32 [%rd6], 4;
+  st.local.u32 [%rd6+4], 5;
+  cvta.local.u64 %rd6, %rd6;
+  st.param.b64 [format], %rd5;
+  st.param.b64 [values], %rd6;
+  call.uni (result), vprintf, (format, values);
+  ld.param.b32 %r9, [result];
+  }
+  st.global.u32 [%rd3], %r9;
+"""
+    )
+    out = np.zeros(32, np.uint32)
+    run(body, out, module=module)
+    assert (out == 2).all(), "arguments printed"
 
 
 def test_an_indexed_branch_goes_to_the_target_of_its_number() -> None:

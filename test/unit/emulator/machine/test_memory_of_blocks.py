@@ -41,3 +41,25 @@ def test_a_variable_of_the_module_is_one_for_all_blocks_of_a_launch() -> None:
     assert np.array_equal(np.sort(out), np.arange(out.size) + 5)
     run(body, out, module=".global .u32 counter = 5;\n", block=(64, 1, 1))
     assert out[:64].min() == 5, "another launch begins with the initial value"
+
+
+def test_variables_of_the_module_lie_at_their_alignment() -> None:
+    module = (
+        ".global .u8 first = 3;\n.global .u32 second = 5;\n.const .u8 third = 7;\n.const .u32 fourth[2] = {9, 11};\n"
+    )
+    body = (
+        PROLOGUE
+        + """
+  ld.global.u8 %r5, [first];
+  ld.global.u32 %r6, [second];
+  ld.const.u8 %r7, [third];
+  ld.const.u32 %r8, [fourth+4];
+  mad.lo.u32 %r5, %r5, 100, %r6;
+  mad.lo.u32 %r5, %r5, 100, %r7;
+  mad.lo.u32 %r5, %r5, 100, %r8;
+  st.global.u32 [%rd3], %r5;
+"""
+    )
+    out = np.zeros(32, np.uint32)
+    run(body, out, module=module)
+    assert (out == 3_05_07_11).all()

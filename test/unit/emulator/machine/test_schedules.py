@@ -140,6 +140,22 @@ def test_a_schedule_gives_every_gang_its_turns(name: ScheduleName) -> None:
     assert schedule.take() is None
 
 
+def test_the_adversary_seldom_takes_its_priority_from_a_warp() -> None:
+    schedule = make_schedule("adversarial", seed=4)
+    gangs: list[Any] = [object(), object()]
+    for gang in gangs:
+        schedule.add(gang)
+    last, changes = None, 0
+    for _ in range(1000):
+        gang = schedule.take()
+        assert gang is not None
+        schedule.stopped(Fragment(gang, 0, np.ones((1, 32), np.bool_)))
+        schedule.add(gang)
+        changes += gang is not last
+        last = gang
+    assert 100 < changes < 300
+
+
 GRID_BARRIER = (
     PROLOGUE
     + """

@@ -92,6 +92,23 @@ def test_additions_into_the_same_accumulators_happen_in_order() -> None:
     assert total(warps) == {16}
 
 
+def test_additions_into_other_accumulators_happen_in_any_order() -> None:
+    """Those of another multiplication, or of other warps."""
+    warps = ones(eager=False)
+    warps.do(START)
+    warps.do(OTHER)
+    first, last = warps.machine.pending
+    warps.machine.finish(last)
+    assert warps.machine.pending == [first]
+    warps = ones(eager=False, threads=256)
+    for half in (0, 1):
+        warps.do(START, mask=np.arange(8)[:, None] // 4 == half)
+    first, last = warps.machine.pending
+    warps.machine.finish(last)
+    assert warps.machine.pending == [first]
+    assert get_accumulators(warps, 8, "f32").reshape(2, -1).max(axis=1).tolist() == [0, 16]
+
+
 def test_sources_are_read_when_it_happens() -> None:
     warps = ones(eager=False)
     instruction = START.replace("%da", "{%a0, %a1, %a2, %a3}").replace("1, 1, 0, 0", "1, 1, 0")

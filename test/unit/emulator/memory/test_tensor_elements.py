@@ -94,6 +94,7 @@ def test_gaps_are_what_is_an_element_of_no_tensor() -> None:
 def test_allocations_are_the_memory_itself() -> None:
     array = np.zeros(8, np.int32)
     allocation(array).data[4:8] = 1
+    assert allocation(array[:0]).size == 0
     assert array.tolist() == [0, 0x01010101, 0, 0, 0, 0, 0, 0]
 
 
@@ -158,6 +159,7 @@ def test_pointer_is_everything_mapped_around_it() -> None:
     assert pointer.base <= array.ctypes.data and array.ctypes.data + array.nbytes <= pointer.end
     assert pointer.data[offset : offset + array.nbytes].view(np.int32).tolist() == array.tolist()
     assert pointer.describe(offset) == "p - 64 bytes"
+    assert pointer.describe(offset + 64) == "p + 0 bytes"
     with pytest.raises(EmulatorError, match="0x10, where this process has no memory"):
         pointer_allocation(16, "p")
 

@@ -1,0 +1,54 @@
+"""What hands on a release: a strong write ends what an earlier one began, an atomic goes on with it."""
+
+from __future__ import annotations
+
+import checked_kernels as kernels
+import pytest
+
+RELAY = """
+  setp.eq.u32 %p3, %r2, 1; @%p3 bra SECOND;
+  setp.eq.u32 %p4, %r2, 2; @%p4 bra THIRD;
+  st.global.b32 [%rd1+64], 7; st.release.gpu.global.b32 [%rd1], 1; bra END;
+  SECOND: ld.relaxed.gpu.global.b32 %r9, [%rd1]; setp.eq.u32 %p5, %r9, 0; @%p5 bra SECOND;
+  PASS bra END;
+  THIRD: ld.relaxed.gpu.global.b32 %r9, [%rd1]; setp.lt.u32 %p5, %r9, 2; @%p5 bra THIRD;
+  ld.acquire.gpu.global.b32 %r9, [%rd1];
+  ld.global.b32 %r8, [%rd1+64]; st.global.b32 [%rd1+128], %r8;
+  END:
+"""
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "random"])
+@pytest.mark.parametrize(
+    ("hand_on", "racy"),
+    [
+        ("atom.relaxed.gpu.global.add.u32 %r9, [%rd1], 1;", False),
+        ("st.relaxed.gpu.global.b32 [%rd1], 2;", True),
+        # Its own release is of what it knows: it has not acquired.
+        ("st.release.gpu.global.b32 [%rd1], 2;", True),
+        ("fence.acq_rel.gpu; st.relaxed.gpu.global.b32 [%rd1], 2;", False),
+    ],
+)
+def test_flag_that_goes_through_another_block(hand_on: str, racy: bool, schedule: str) -> None:
+    """Block 0 raises it, block 1 raises it further, block 2 acquires and reads what block 0 wrote."""
+    found = kernels.kinds(RELAY.replace("PASS", hand_on), blocks=3, threads=1, schedule=schedule)
+    assert found == ([("race", "ld", "st")] if racy else [])
+
+
+def test_mbarriers_among_atomics_of_the_block() -> None:
+    """Whatever scope atomics name: arrivals at an mbarrier do not race with each other."""
+    body = """
+      atom.relaxed.cta.global.add.u32 %r9, [%rd1], 1;
+      @%p1 mbarrier.init.shared.b64 [%r7], 128; bar.sync 0;
+      mbarrier.arrive.shared.b64 %rd9, [%r7]; mbarrier.arrive.shared.b64 %rd9, [%r7];
+      AGAIN: mbarrier.try_wait.parity.shared.b64 %p3, [%r7], 0; @!%p3 bra AGAIN;
+    """
+    assert kernels.kinds(body) == []
+
+
+def test_an_old_state_of_an_mbarrier_is_no_access() -> None:
+    body = """
+      @%p1 mbarrier.init.shared.b64 [%r7], 64; bar.sync 0;
+      mbarrier.arrive.shared.b64 %rd9, [%r7]; mbarrier.pending_count.b64 %r8, %rd9; st.global.b32 [%rd3], %r8;
+    """
+    assert kernels.kinds(body) == []
