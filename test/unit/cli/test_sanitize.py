@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -247,7 +249,46 @@ def test_blocks_none_of_which_ends(monkeypatch: pytest.MonkeyPatch, capsys: pyte
         progress("gemm", 0, 1024)
         assert progress._timer is not None
         progress._timer.join()
-    assert capsys.readouterr().err == "gemm: none of 1,024 blocks has ended after 0 s (--blocks 4 runs a sample)\n"
+    assert capsys.readouterr().err == "gemm: 0 of 1,024 blocks after 0 s (--blocks 4 runs a sample)\n"
     with BlockProgress(may_sample=False) as progress:
-        progress("gemm", 0, 1024)
-        assert progress._timer is None
+        progress("gemm", 0, 1)
+        assert progress._timer is not None
+        progress._timer.join()
+    assert capsys.readouterr().err == "gemm: 0 of 1 block after 0 s\n"
+
+
+ENDLESS = """\
+# cutecc: entry = "endless"
+# cutecc: args.x = "i32[4]"
+import cutlass
+from cutlass import cute
+@cute.kernel
+def endless_kernel(x: cute.Tensor):
+    i = cutlass.Int32(1)
+    while i != 0:
+        i = i + x[0] * 2
+        x[1] = i
+@cute.jit
+def endless(x: cute.Tensor):
+    endless_kernel(x).launch(grid=[1, 1, 1], block=[1, 1, 1])
+"""
+
+
+def test_a_loop_without_an_end_says_where_it_is(tmp_path: Path) -> None:
+    """Also when it is interrupted."""
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    script = "from cutecc.cli import emulation, main; emulation._SILENT_SECONDS = 0.5; main.main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "run", "endless.py", "--device", "cpu"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    told = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    line = r"\S+: 0 of 1 block after \d+ s; warp 0 of block \(0, 0, 0\) at endless\.py:(8|9|10)\n"
+    assert re.fullmatch(line, told), told
+    assert re.fullmatch(line + "interrupted; what was written stays\n", rest), rest
+    assert process.returncode == 130

@@ -59,6 +59,19 @@ def test_where_they_come_from(use: str) -> None:
     assert (found.kind, found.place.text) == ("uninitialised-shared", LOAD)
 
 
+def test_a_bulk_copy_uses_what_it_reads() -> None:
+    """Undefined values that were stored where it reads come from their load."""
+    body = f"""
+      {LOAD} st.shared.b32 [%r5+512], %r8; fence.proxy.async.shared::cta; bar.sync 0;
+      @!%p1 bra END;
+      cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3+512], 256; cp.async.bulk.commit_group;
+      cp.async.bulk.wait_group 0;
+      END:
+    """
+    (found,) = kernels.findings(body)
+    assert (found.kind, found.place.text) == ("uninitialised-shared", LOAD)
+
+
 def test_some_threads_have_loaded_it_and_others_nothing() -> None:
     """Each is told where it comes from: the load, and the first instruction that computes on nothing."""
     add = "add.u32 %r9, %r8, 1;"

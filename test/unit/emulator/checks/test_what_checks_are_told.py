@@ -55,6 +55,7 @@ def test_what_the_two_did(first: str, second: str, text: str) -> None:
 def test_hints() -> None:
     """By kind; not where the message itself says more."""
     (found,) = kernels.findings("ld.shared.b32 %r8, [%r5]; st.global.b32 [%rd3], %r8;")
+    assert found.message == "reads shared memory that nothing has written" and found.address == "shared+0"
     assert hint_of(found) == HINTS["uninitialised-shared"]
     assert hint_of(replace(found, message="reads\nas it does")) is None
     assert hint_of(replace(found, kind="race")) is None

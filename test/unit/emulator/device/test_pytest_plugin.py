@@ -71,7 +71,7 @@ def test_no_such_result(cutecc_device):
     # Where CI is set pytest's summary, which repeats the messages, is not cut.
     said = done.stdout.str().partition("short test summary info")[0]
     assert said.count("the emulator found 2 problems in scale (") == 1
-    assert "\nout-of-bounds at PTX line 31: " in said  # the first line, which the summary repeats
+    assert "\nout-of-bounds at kernel.py:7: " in said  # the first line, which the summary repeats
     assert "During handling" not in said and "cutecc/" not in said.partition("FAILURES")[2]
 
 
