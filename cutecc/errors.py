@@ -174,6 +174,10 @@ class EmulatorError(LaunchError):
     """A kernel did on the emulator what would be a fault on a GPU, or what the emulator cannot do."""
 
 
+class FaultError(EmulatorError):
+    """An emulated kernel did what hardware answers with a fault."""
+
+
 class DeadlockError(EmulatorError):
     """No thread of an emulated kernel can go on."""
 

@@ -14,7 +14,7 @@ import click
 from cutecc.cli.device import open_device
 from cutecc.cli.files import check_output
 from cutecc.cli.options import compile_options, compiler_options, subject_options
-from cutecc.cli.tables import fitting
+from cutecc.cli.tables import fitting, print_table
 from cutecc.errors import UsageError
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def show(result: Benchmark, console: Any) -> None:
         rates.append(f"multiplies f16 matrices at {result.rates.matrix:,.0f} TFLOP/s")
     console.print(f"{result.device} {' and '.join(rates)}", highlight=False, markup=False)
     table = fitting(lambda left_out: measurement_table(result.measurements, left_out), _DISPENSABLE, console)
-    console.print(table)
+    print_table(table, console)
     for note in result.notes:
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.options import apply_all
+from cutecc.cli.tables import print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
     from cutecc.emulator.checks.finding import Finding, Place
     from cutecc.emulator.device import Emulation
+    from cutecc.emulator.machine.run import Run
     from cutecc.emulator.options import EmulatorOptions
     from cutecc.kernel import Kernel
 
 _BAR_AFTER_SECONDS = 1.0
 _LINE_EVERY_SECONDS = 30.0
 _SILENT_SECONDS = 10.0
-"""Without a block that has ended: then it is said how many there are."""
+"""Without a block that has ended: then it is said how many there are, and where they are."""
 _LONG_SECONDS = 60.0
 """Left at the pace so far: then it is said how a run is made shorter."""
 _LONGEST_NAME = 40
@@ -83,8 +85,8 @@ def emulate(
         click.echo(text, nl=False, err=text_to_stderr)
 
     path, _ = split_path(source)
-    with BlockProgress(may_sample=options.blocks is None) as progress, errors_as_given(path):
-        found = kernel.emulator.emulate((), arguments, options, show=show, progress=progress)
+    with BlockProgress(may_sample=options.blocks is None, source=path) as progress, errors_as_given(path):
+        found = kernel.emulator.emulate((), arguments, options, show=show, progress=progress, started=progress.started)
     return replace(found, findings=[_as_given(finding, path) for finding in found.findings])
 
 
@@ -128,19 +130,22 @@ def show_emulation(emulation: Emulation, console: Console) -> None:
         ran = f"{describe_blocks(emulation.launches)} ran: what the others write was not compared"
         console.print(ran, highlight=False, markup=False)
     if emulation.counters is not None:
-        from cutecc.emulator.counters.table import print_counters
+        from cutecc.emulator.counters.table import counter_tables
 
-        print_counters(emulation.counters, console)
+        print_table(counter_tables(emulation.counters, width=console.width), console)
 
 
 class BlockProgress:
     """Says on standard error how many blocks have run, when that takes long: a bar, or a line now and then.
 
-    Once, how long it will take at the pace so far, and that a sample takes less.
+    Once, how long it will take at the pace so far, and that a sample takes less; while no block has ended, and at an
+    interrupt, where the run is.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, *, may_sample: bool = True) -> None:
-        """With `may_sample` all blocks run, and a sample would be shorter."""
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, may_sample: bool = True, source: str | None = None
+    ) -> None:
+        """With `may_sample` all blocks run, and a sample would be shorter; `source` is the file as it is given."""
         self._clock = clock
         self._start = clock()
         self._said = self._start
@@ -148,28 +153,39 @@ class BlockProgress:
         self._bar: ProgressBar | None = None
         self._task: Any = None
         self._kernel = ""
-        self._timer: threading.Timer | None = None
+        self._ended = threading.Event()
+        """Of the first block, or of everything."""
+        self._source = source
+        self._run: Run | None = None
+        self._state = ("", 0, 0)
+        """The kernel, how many of its blocks have run, and how many will."""
 
     def __enter__(self) -> BlockProgress:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._end_timer()
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        self._ended.set()
         if self._bar is not None:
             self._bar.stop()
+        if kind is KeyboardInterrupt and self._run is not None:
+            kernel, done, total = self._state
+            click.echo(f"{kernel}: {_blocks(done, total)} after {self._seconds()}{self._where()}", err=True)
+
+    def started(self, run: Run) -> None:
+        """Some blocks begin in this process."""
+        self._run = run
 
     def __call__(self, kernel: str, done: int, total: int) -> None:
         """`done` of the `total` blocks of a launch have run; none at its start."""
         if len(kernel) > _LONGEST_NAME:
             kernel = kernel[: _LONGEST_NAME - 1] + "…"
         now = self._clock()
-        self._end_timer()
+        self._ended.set()
+        self._state = (kernel, done, total)
         if done == 0:
             self._start = self._said = now
-            if self._hint and total > 1:
-                self._timer = threading.Timer(_SILENT_SECONDS, self._say_nothing_ended, (kernel, total))
-                self._timer.daemon = True
-                self._timer.start()
+            self._ended = threading.Event()
+            threading.Thread(target=self._say_where, args=(self._ended,), daemon=True).start()
             return
         self._say_how_long(kernel, done, total, now - self._start)
         if sys.stderr.isatty():
@@ -184,9 +200,24 @@ class BlockProgress:
             self._said = now
             click.echo(f"{kernel}: {done:,} of {total:,} blocks after {now - self._start:.0f} s", err=True)
 
-    def _say_nothing_ended(self, kernel: str, total: int) -> None:
-        what = f"none of {total:,} blocks has ended after {_SILENT_SECONDS:.0f} s"
-        click.echo(f"{kernel}: {what} ({_SAMPLE})", err=True)
+    def _say_where(self, ended: threading.Event) -> None:
+        """Until the first block has ended."""
+        seconds = _SILENT_SECONDS
+        while not ended.wait(seconds):
+            kernel, _, total = self._state
+            hint = f" ({_SAMPLE})" if self._hint and total > 1 else ""
+            click.echo(f"{kernel}: {_blocks(0, total)} after {self._seconds()}{self._where()}{hint}", err=True)
+            seconds = _LINE_EVERY_SECONDS
+
+    def _seconds(self) -> str:
+        return f"{self._clock() - self._start:.0f} s"
+
+    def _where(self) -> str:
+        """Where the run is, if it is in this process."""
+        from cutecc.frontend.files import as_given
+
+        where = self._run.where() if self._run is not None else ""
+        return f"; {as_given(where, self._source)}" if where else ""
 
     def _say_how_long(self, kernel: str, done: int, total: int, seconds: float) -> None:
         left = seconds / done * (total - done)
@@ -195,10 +226,9 @@ class BlockProgress:
             so_far = f"{done:,} of {total:,} blocks after {seconds:.0f} s"
             click.echo(f"{kernel}: {so_far}; all take about {_duration(seconds + left)} ({_SAMPLE})", err=True)
 
-    def _end_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+
+def _blocks(done: int, total: int) -> str:
+    return f"{done:,} of {total:,} block{'' if total == 1 else 's'}"
 
 
 def _duration(seconds: float) -> str:

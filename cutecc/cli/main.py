@@ -16,12 +16,12 @@ import click
 from cutecc import __version__
 from cutecc.cli.streams import discard_output, open_closed
 from cutecc.config import Settings
-from cutecc.errors import Error, UsageError, describe
+from cutecc.errors import Error, RecordError, UsageError, describe
 
 EXIT_FAILED = 1
 """The kernel does not trace, a pass or tool failed, or a comparison found a difference."""
 EXIT_USAGE = 2
-"""The request is wrong: an option, file, function, spec, pass, pipeline or target."""
+"""The request is wrong: an option, file (also one that is damaged), function, spec, pass, pipeline or target."""
 EXIT_UNCHECKED = 2
 """A command that looks for something could not: its status 1 says that it has found it."""
 EXIT_INTERRUPTED = 130
@@ -112,7 +112,7 @@ def main() -> None:
         if debug:
             traceback.print_exc()
         report(error)
-        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else failed)
+        sys.exit(EXIT_USAGE if isinstance(error, UsageError | RecordError) else failed)
     except MemoryError as failure:
         if debug:
             traceback.print_exc()

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cutecc.cli.diagnostics import show as show_diagnostic
+from cutecc.cli.tables import print_table
 from cutecc.errors import SourceLocation
 from cutecc.events import ArtifactsStarted, Event, PassFinished, PassStarted, Planned
 from cutecc.frontend.files import as_given
@@ -149,7 +150,7 @@ class Reporter:
                 print(self.bundle)
         if self._timing and not self._as_json:
             for outcome in self.outcomes:
-                self._console.print(timing_table(outcome.compilation))
+                print_table(timing_table(outcome.compilation), self._console)
 
     def _show_json(self) -> None:
         also = {"bundle": str(self.bundle)} if self.bundle else {}
@@ -171,9 +172,9 @@ class Reporter:
             highlight=False,
         )
         if self._verbose or not self._brief:
-            self._console.print(pass_table(compilation, verbose=self._verbose, wide=self._console.width >= 110))
+            print_table(pass_table(compilation, verbose=self._verbose, wide=self._console.width >= 110), self._console)
         if compilation.resources:
-            self._console.print(resource_table(compilation.resources))
+            print_table(resource_table(compilation.resources), self._console)
         files = [artifact.file for artifact in compilation.artifacts]
         dumps = sum(step.dump is not None for step in compilation.steps) + (compilation.traced is not None)
         what = ", ".join([*([f"{dumps} dumps"] if dumps else []), *files, "manifest.json"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.arrays import read_arrays, save_arrays
+from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.emulation import announce, emulate, emulator_options, read_options
+from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
 from cutecc.cli.options import compile_options, compiler_options, subject_options
-from cutecc.cli.sizes import at_sizes
+from cutecc.cli.sizes import at_sizes, with_arrays
 from cutecc.cli.verdict import Trial, Verdict, show
-from cutecc.errors import TraceError, UsageError
+from cutecc.errors import DeadlockError, FaultError, TraceError, UsageError
 from cutecc.isolation import ProcessDied, Worker
 from cutecc.runtime.workspace import Workspace
 
@@ -58,6 +61,18 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
 
     Outputs are poisoned before the launch. Ends with status 1 when an output is wrong.
     """
+    with failures_as_json(values["as_json"]):
+        verdict = _verdict(context, input_, values)
+    if values["as_json"]:
+        click.echo(json.dumps(verdict.to_dict(), indent=2))
+    else:
+        show(verdict, context, quiet=values["quiet"])
+    if not verdict.ok:
+        context.exit(1)
+
+
+def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Verdict:
+    """What came of all launches. Raises `Error`."""
     from cutecc.cli.subject import check_input, load_subject
     from cutecc.trial.arguments import check_memory
     from cutecc.trial.sizes import parse_sizes
@@ -82,6 +97,7 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
             options=options,
             cache=False if values["no_cache"] else None,
         )
+        points = with_arrays(points, subject.specs, given)
         reference = named or subject.reference
         compared = reference is not None and bool(subject.workload.outputs)
         on_emulator = on_cpu is not None
@@ -94,15 +110,19 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
             trials: list[Trial] = []
             for point, size in zip(points, needed, strict=True):
                 announce(f"making {size / 1e9:.1f} GB of arguments", size)
-                with at_sizes(point, is_sweep=len(points) > 1):
+                with at_sizes(point, is_sweep=len(points) > 1), _hint_at_sanitize(context):
                     trials += trier.trials(point)
-        verdict = Verdict(subject, device.name, reference, trials)
-        if values["as_json"]:
-            click.echo(json.dumps(verdict.to_dict(), indent=2))
-        else:
-            show(verdict, context, quiet=values["quiet"])
-    if not verdict.ok:
-        context.exit(1)
+        return Verdict(subject, device.name, reference, trials)
+
+
+@contextlib.contextmanager
+def _hint_at_sanitize(context: click.Context) -> Generator[None]:
+    """Has what a kernel does wrong on the emulator name the command that tells more of it."""
+    try:
+        yield
+    except (FaultError, DeadlockError) as error:
+        error.hints.append(f"{sanitize_command(context)} looks for all that is wrong, and for races")
+        raise
 
 
 def _refuse_on_gpu(values: dict[str, Any]) -> None:

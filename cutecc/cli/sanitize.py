@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +15,10 @@ import click
 from cutecc.cli.arrays import read_arrays
 from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import announce, emulate, emulation_dict, emulator_options, read_options
+from cutecc.cli.failures import failures_as_json
+from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.options import compile_options, compiler_options, subject_options
-from cutecc.cli.sizes import at_sizes, sizes_text
+from cutecc.cli.sizes import at_sizes, sizes_text, with_arrays
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
@@ -68,6 +69,18 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
     Needs no GPU. Inputs are made as `cutecc run` makes them; results are not compared. Ends with status 1 when
     something is found, and 2 when the kernel could not be checked.
     """
+    with failures_as_json(values["as_json"]):
+        subject, runs, found = _search(context, input_, values)
+    if values["as_json"]:
+        click.echo(json.dumps(_as_dict(subject, runs, found), indent=2))
+    else:
+        _show(subject, runs, found, quiet=values["quiet"])
+    if found:
+        context.exit(1)
+
+
+def _search(context: click.Context, input_: str, values: dict[str, Any]) -> tuple[Subject, list[_Run], list[_Found]]:
+    """The kernel, all runs, and what was found. Raises `Error` where the kernel cannot be checked."""
     from cutecc.cli.subject import check_input, load_subject
     from cutecc.trial.arguments import check_memory
     from cutecc.trial.sizes import parse_sizes
@@ -86,19 +99,14 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
         options=options,
         cache=False if values["no_cache"] else None,
     )
+    points = with_arrays(points, subject.specs, given)
     for point in points:
         check_memory(subject.specs, point, on_cpu=True, compared=False)
     runs: list[_Run] = []
     for point in points:
         with at_sizes(point, is_sweep=len(points) > 1):
             runs += _runs(subject, point, given, tries, input_, values["as_json"])
-    found = _distinct(runs, context, is_sweep=len(points) > 1)
-    if values["as_json"]:
-        click.echo(json.dumps(_as_dict(subject, runs, found), indent=2))
-    else:
-        _show(subject, runs, found, quiet=values["quiet"])
-    if found:
-        context.exit(1)
+    return subject, runs, _distinct(runs, context, is_sweep=len(points) > 1)
 
 
 def _tries(values: dict[str, Any]) -> Iterator[EmulatorOptions]:
@@ -171,7 +179,7 @@ def _show(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found], *, qu
     colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
     if not quiet:
         for line in _head(subject, runs):
-            click.echo(textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False))
+            click.echo(wrapped(line, width))
     for each in found:
         if not quiet or each is not found[0]:
             click.echo()
@@ -193,7 +201,7 @@ def _head(subject: Subject, runs: Sequence[_Run]) -> Iterator[str]:
     from cutecc.emulator.report import describe_blocks
 
     by_sizes = {sizes_text(run.sizes): run for run in runs}
-    sizes = "; ".join(by_sizes)
+    sizes = points_text(list(by_sizes))
     yield f"{subject.name} for {subject.target} on the CPU emulator{f': {sizes}' if sizes else ''}"
     blocks = ", ".join(dict.fromkeys(describe_blocks(run.emulation.launches) for run in by_sizes.values()))
     checked = ", ".join(sorted(runs[0].emulation.options.check))
@@ -202,6 +210,5 @@ def _head(subject: Subject, runs: Sequence[_Run]) -> Iterator[str]:
 
 def _orders(runs: Sequence[Emulation]) -> str:
     schedules = ", ".join(dict.fromkeys(run.options.schedule for run in runs))
-    first, last = runs[0].options.seed, runs[-1].options.seed
-    seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
+    seeds = seeds_text(runs[0].options.seed, runs[-1].options.seed)
     return f"; {f'{len(runs)} runs, ' if len(runs) > 1 else ''}{schedules}, {seeds}"

@@ -78,6 +78,10 @@ def check_input(text: str) -> None:
     path, _ = split_path(text)
     if not Path(path).is_dir():
         check_file(path)
+        if not path.endswith((".py", ".cutecc")):
+            folder = Path(path).parent
+            hints = [f"name its folder: {folder}"] if Path(path).name == MANIFEST else []
+            raise UsageError(f"'{text}' is neither a Python file nor a bundle (.cutecc)", hints=hints)
     elif not any([*Path(path).glob(MANIFEST), *Path(path).glob(f"*/{MANIFEST}")]):
         raise UsageError(
             f"{path} is a folder without a record: it has no {MANIFEST}",

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import emulation_dict, show_emulation
+from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.sizes import sizes_text
-from cutecc.cli.tables import fitting
+from cutecc.cli.tables import fitting, print_table
 
 if TYPE_CHECKING:
     import click
@@ -117,12 +118,11 @@ def show(verdict: Verdict, context: click.Context, *, quiet: bool) -> None:
 def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None:
     """What ran, the table, and what the emulator says of the last launch."""
     subject, trials = verdict.subject, verdict.trials
-    first, last = trials[0].seed, trials[-1].seed
-    what = [*(text for text in points if text), f"seed {first}" if first == last else f"seeds {first} to {last}"]
+    what = [text for text in (points_text(points), seeds_text(trials[0].seed, trials[-1].seed)) if text]
     head = f"{subject.name} for {subject.target} on {verdict.device}: {'; '.join(what)}"
-    console.print(head, highlight=False, markup=False)
+    console.print(wrapped(head, console.width), highlight=False, markup=False, soft_wrap=True)
     if verdict.reference and subject.workload.outputs:
-        console.print(fitting(lambda left_out: verdict_table(trials, left_out), _DISPENSABLE, console))
+        print_table(fitting(lambda left_out: verdict_table(trials, left_out), _DISPENSABLE, console), console)
     else:
         reason = (
             "it has no reference (--reference FILE.py:NAME)"

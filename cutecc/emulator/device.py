@@ -25,12 +25,13 @@ from cutecc.runtime.program.verification import verify
 
 if TYPE_CHECKING:
     from cutecc.emulator.counters.counters import Counters
+    from cutecc.emulator.machine.run import Run
     from cutecc.emulator.memory.allocations import Allocation
 
 _LINE = re.compile(r"^\s*\.loc\s", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Emulation:
     """What came of a call on the emulator. What the kernel computed is in the arrays of the call."""
 
@@ -41,7 +42,7 @@ class Emulation:
     options: EmulatorOptions
     findings: list[Finding]
     """What the checks found, in the order of launches and blocks; the same of one line of Python once."""
-    counters: Counters | None = field(repr=False)
+    counters: Counters | None
     """Of all launches together; `None` unless asked for."""
     printed: str
     """What the kernel and the host function printed."""
@@ -70,6 +71,10 @@ class Emulation:
         order = self.options.schedule
         seed = f" (seed {self.options.seed})" if order != "round-robin" else ""
         return f"{self.kernel} for {self.target}: {describe_blocks(self.launches)}, {order}{seed}"
+
+    def __repr__(self) -> str:
+        count = len(self.findings)
+        return f"<Emulation {self.summary()}, {count or 'no'} finding{'' if count == 1 else 's'}>"
 
     def raise_findings(self) -> None:
         """Raise `SanitizerError` when something was found."""
@@ -117,18 +122,20 @@ class Emulator:
         *,
         show: Callable[[str], None] | None = None,
         progress: Progress | None = None,
+        started: Callable[[Run], None] | None = None,
     ) -> Emulation:
         """A call `kernel(*args, **kwargs)`, on arrays of the CPU, in place; it has ended when this returns.
 
-        `show` takes printed text as it comes. Raises `ArgumentError` and `LaunchError` as calls on a GPU do;
-        `EmulatorError` for a fault inside of the kernel, unless something is checked: faults are findings then.
+        `show` takes printed text as it comes, `progress` how many blocks have run, `started` what says where they are.
+        Raises `ArgumentError` and `LaunchError` as calls on a GPU do; `EmulatorError` for a fault inside of the kernel,
+        unless something is checked: faults are findings then.
         """
         named = dict(kwargs)
         checked = not named.pop("unchecked", False)
         bound = self.binder.bind(args, named, checked=checked, place="cpu")
         shapes = tensor_shapes(self.binder, bound)
         host = EmulatorHost(
-            self._ptx, self.compilation.target, list(self._allocations(bound)), options, shapes, show, progress
+            self._ptx, self.compilation.target, list(self._allocations(bound)), options, shapes, show, progress, started
         )
         start = time.monotonic()
         try:

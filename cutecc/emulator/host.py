@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.launch import BlocksRun
     from cutecc.emulator.machine.lanes import Array
     from cutecc.emulator.machine.program import Program
+    from cutecc.emulator.machine.run import Run
     from cutecc.emulator.memory.allocations import Allocation
     from cutecc.errors import LaunchError
     from cutecc.runtime.program.evaluation import StatusError
@@ -81,6 +82,8 @@ class EmulatorHost:
     show: Callable[[str], None] | None = None
     """Takes printed text as it comes."""
     progress: Progress | None = None
+    started: Callable[[Run], None] | None = None
+    """Told what runs in this process, which says where it is."""
     launches: list[LaunchSummary] = field(default_factory=list[LaunchSummary])
     runs: list[BlocksRun] = field(default_factory=list["BlocksRun"])
     """What came of each launch."""
@@ -108,7 +111,9 @@ class EmulatorHost:
         chosen = range(total) if blocks is None else blocks
         tell = functools.partial(self.progress, launch.kernel.name) if self.progress else None
         module = self._module(program)
-        run = run_launch(self.ptx, program, launch, self.allocations, module, chosen, self.options, self._print, tell)
+        run = run_launch(
+            self.ptx, program, launch, self.allocations, module, chosen, self.options, self._print, tell, self.started
+        )
         self.runs.append(run)
         cluster = cluster_of(launch)
         ran = None if blocks is None or len(blocks) == total else tuple(blocks)

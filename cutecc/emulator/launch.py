@@ -60,12 +60,13 @@ def run_wave(
     options: EmulatorOptions,
     history: History,
     print: Callable[[str], None],
+    started: Callable[[Run], None] | None = None,
 ) -> BlocksRun:
     """Run blocks that are resident together, whole clusters by their numbers, to their end.
 
     `module` are the module's variables; the checks compare the blocks with those before, whose `history` it is;
-    `print` takes what the kernel prints. Raises `EmulatorError` for the first fault unless something is checked: then
-    faults are findings.
+    `print` takes what the kernel prints, `started` what says where the run is. Raises `EmulatorError` for the first
+    fault unless something is checked: then faults are findings.
     """
     found = BlocksRun(blocks=len(wave))
     schedule = make_schedule(options.schedule, options.seed)
@@ -91,7 +92,10 @@ def run_wave(
     with np.errstate(all="ignore"):
         _populate(machine, program, wave, schedule)
         steps = _watched(program, machine, options, counting, history)
-        Run(program, machine, schedule, steps)()
+        run = Run(program, machine, schedule, steps)
+        if started is not None:
+            started(run)
+        run()
         machine.watch.end()
     found.counters = counting.counters if counting else None
     return found

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.lanes import Array
     from cutecc.emulator.machine.program import Program
+    from cutecc.emulator.machine.run import Run
 
 _LOOK_AFTER_SECONDS = 0.5
 _WORTH_SECONDS = 4.0
@@ -54,10 +55,12 @@ def run_launch(
     options: EmulatorOptions,
     show: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
+    started: Callable[[Run], None] | None = None,
 ) -> BlocksRun:
     """Run blocks of a launch; `program` is the one of `ptx`, `module` its variables, which the blocks change.
 
-    `show` takes what the kernel prints, block by block, and `progress` how many blocks have run and how many will.
+    `show` takes what the kernel prints, block by block, `progress` how many blocks have run and how many will, and
+    `started` each part that begins in this process.
     Raises `EmulatorError` for the first fault in the order of blocks, unless something is checked.
     """
     parts = waves(program, launch, blocks)
@@ -72,7 +75,7 @@ def run_launch(
                     _run_in_processes(ptx, launch, memory, parts, options, show, whole)
                     break
             may_share = False
-        whole.add(run_wave(program, launch, allocations, module, parts[whole.parts], options, history, show))
+        whole.add(run_wave(program, launch, allocations, module, parts[whole.parts], options, history, show, started))
     return whole.result
 
 

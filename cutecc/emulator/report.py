@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.checks.hints import hint_of
+from cutecc.emulator.machine.stuck import places_in
 from cutecc.errors import SanitizerError, SourceLocation
 
 if TYPE_CHECKING:
@@ -26,7 +27,12 @@ def one_a_line(findings: Iterable[Finding]) -> list[Finding]:
     kept: list[Finding] = []
     found: dict[Hashable, list[Finding]] = {}
     for finding in findings:
-        key = (finding.kind, finding.message, _line(finding.place), finding.other and _line(finding.other))
+        key: Hashable = (finding.kind, finding.message, _line(finding.place), finding.other and _line(finding.other))
+        if finding.kind == "deadlock":
+            # Which threads it is headed by is the schedule's choice.
+            key = finding.kind, places_in(finding.message.splitlines())
+            if key in found:
+                continue
         alike = found.setdefault(key, [])
         if not any(_same_columns(finding, each) for each in alike):
             alike.append(finding)

@@ -59,6 +59,18 @@ def host_functions(module: ModuleType) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
+def imported_host_functions(module: ModuleType) -> dict[str, str]:
+    """The `@cute.jit` functions that the file has from elsewhere, and the files that define them."""
+    return {
+        name: file
+        for name, value in vars(module).items()
+        if inspect.isfunction(getattr(value, WRAPPED, value))
+        and value.__module__ != module.__name__
+        and decorator_kind(value) == "jit"
+        and (file := Callee.of(value).source_file) is not None
+    }
+
+
 def _call_kind(kind: type) -> str | None:
     call: Any = inspect.getattr_static(kind, "__call__", None)
     return decorator_kind(call) if inspect.isfunction(call) else None

@@ -20,7 +20,7 @@ from cutecc.errors import SourceLocation, UsageError
 from cutecc.frontend.dsl import keep_excepthook
 from cutecc.frontend.failures import trace_error
 from cutecc.frontend.files import check_file
-from cutecc.frontend.host_functions import check_host_function, host_functions
+from cutecc.frontend.host_functions import check_host_function, host_functions, imported_host_functions
 
 
 def split_path(text: str) -> tuple[str, str | None]:
@@ -46,8 +46,15 @@ def find_callee(
         return check_host_function(_named(function, module, path), function)
     found = host_functions(module)
     if not found:
+        folder = os.path.dirname(path)
+        imported = [
+            f"it imports {name}: name its file, {os.path.join(folder, os.path.basename(file))}"
+            for name, file in imported_host_functions(module).items()
+            if os.path.dirname(file) == os.path.abspath(folder)
+        ]
         raise UsageError(
-            f"{path} has no @cute.jit function", hints=["a method of a configured object: --entry 'Gemm(tile=128)'"]
+            f"{path} has no @cute.jit function",
+            hints=[*imported, "a method of a configured object: --entry 'Gemm(tile=128)'"],
         )
     if len(found) > 1:
         places = ", ".join(f"{name} (line {line})" for name, line in found.items())

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from cutecc.arguments.sizes import named_values, size_names, unify_sizes
 from cutecc.arguments.specs import Dynamic, Mode, PointerSpec, Spec, TensorSpec, TupleSpec
 from cutecc.errors import UsageError
 
 _NUMBER = re.compile("[0-9]{1,18}")
+_NEGATIVE = re.compile("-[0-9]{1,18}")
 _EXAMPLES = "for example --size M=1000,N=2048; M=N=512 sets both; N=256,512,1024 is a sweep"
 
 
@@ -35,6 +36,8 @@ def parse_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
                             f"--size gives '{name}' twice", hints=["several values of one size: --size N=256,512,1024"]
                         )
                     values[name] = []
+            if current and _NEGATIVE.fullmatch(last):
+                raise UsageError(f"size '{current[0]}' is {last}; sizes are 0 or more", hints=[_EXAMPLES])
             if not current or not _NUMBER.fullmatch(last) or not all(n.isidentifier() for n in names):
                 raise UsageError(f"--size takes NAME=NUMBER, not '{part.strip()}'", hints=[_EXAMPLES])
             for name in current:
@@ -71,9 +74,45 @@ def with_sizes(specs: Mapping[str, Spec], sizes: Mapping[str, int]) -> dict[str,
     return unify_sizes(placed)
 
 
+def sizes_of_arrays(
+    specs: Mapping[str, Spec], shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """`sizes`, and the named sizes that tensors of these shapes have, by name; of a tuple as `pair[0]`.
+
+    Raises `UsageError` for shapes that contradict `sizes` or each other. A shape that fits no tensor is left out.
+    """
+    found: dict[str, tuple[int, str]] = {name: (value, "--size") for name, value in sizes.items()}
+    for argument, spec in _tensors(specs):
+        shape = shapes.get(argument, ())
+        if len(shape) != len(spec.shape):
+            continue
+        named = [
+            (mode.name, each)
+            for mode, each in zip(spec.shape, shape, strict=True)
+            if isinstance(mode, Dynamic) and mode.name is not None
+        ]
+        for name, value in named:
+            known, source = found.setdefault(name, (value, f"'{argument}'"))
+            if known != value:
+                raise UsageError(
+                    f"'{argument}' has shape {tuple(shape)}, in which size '{name}' is {value}; {source} has {known}",
+                    hints=["without --size, sizes are those of the arrays"] if source == "--size" else [],
+                )
+    return {name: value for name, (value, _) in found.items()}
+
+
 def values_of(specs: Mapping[str, Spec]) -> dict[str, int]:
     """The value of every named size in specs that `with_sizes` returned."""
     return named_values(specs)
+
+
+def _tensors(specs: Mapping[str, Spec]) -> Iterator[tuple[str, TensorSpec]]:
+    """Every tensor with its name, those in tuples too."""
+    for name, spec in specs.items():
+        if isinstance(spec, TensorSpec):
+            yield name, spec
+        elif isinstance(spec, TupleSpec):
+            yield from _tensors({f"{name}[{index}]": item for index, item in enumerate(spec.items)})
 
 
 def _named(size: Dynamic, known: Mapping[str, int]) -> Dynamic:

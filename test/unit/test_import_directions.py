@@ -76,7 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sweep": {"cache", "driver", "contained", "frontend", "kernel", "pool", "record", "request"},
     "opt": {"ir", "passes", "backend", "record", "request", "planning", "isolation"},
     "lit": set(),
-    "pytest_plugin": {"emulator", "trial"},
+    "pytest_plugin": {"kernel", "jit_function", "emulator", "trial"},
     "operations": {"driver", "runtime", "kernel", "request", "record"},
     "workbench": {"driver", "isolation", "request", "versions", "planning", "ir", "passes", "record", "contained"},
 }

@@ -18,6 +18,7 @@ reported is one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,14 +199,28 @@ class Races:
     def _report(self, access: Access, parts: Numbers, agents: Numbers, events: Numbers, did: AccessKind) -> None:
         by = access.operation if access.asynchronous or access.owners is not None else None
         for other, chosen in self._by_operation(events):
+            updates = by is None and _is_update(access.operation, other)
+            if updates:
+                # Its writes collide with each other, too.
+                for index in (access.operation.index, other.index):
+                    self._reports.leave_out("race", index, index)
 
-            def make(other: Operation = other, first: int = int(chosen[0])) -> Finding:
+            def make(other: Operation = other, first: int = int(chosen[0]), updates: bool = updates) -> Finding:
                 agent = int(agents[first])
                 others = None if self._clocks.is_thread(agent) else other
                 near = self._relation(int(access.agents[parts[first]]), agent)
                 place = self._place(agent, other, wording.done(did, others))
                 text = wording.race(access.space, access.kind, by, did, others, near)
-                return access.finding(text, int(parts[first]), place, "race")
+                if updates:
+                    text = wording.update(access.space)
+                found = access.finding(text, int(parts[first]), place, "race")
+                if (
+                    by is not None
+                    and others is None
+                    and (found.place.block, found.place.thread) == (place.block, place.thread)
+                ):
+                    text = wording.own_copy(access.space, access.kind, by, did)
+                return replace(found, message=text)
 
             self._reports.add("race", access.operation.index, other.index, len(np.unique(parts[chosen])), make)
 
@@ -277,3 +292,11 @@ class Races:
             return access.finding(text, int(parts[0]), None, "uninitialised-shared")
 
         self._reports.add("uninitialised-shared", access.operation.index, -1, len(parts), make)
+
+
+def _is_update(one: Operation, two: Operation) -> bool:
+    """Whether one is a load and the other a store by the same address, as in `h[i] = h[i] + 1`."""
+    load, store = (one, two) if one.form.opcode == "ld" else (two, one)
+    if (load.form.opcode, store.form.opcode) != ("ld", "st") or one.scope is not two.scope:
+        return False
+    return load.operands[1] == store.operands[0]

@@ -17,6 +17,7 @@ class Reports:
 
     def __init__(self) -> None:
         self._found: dict[_Key, Finding] = {}
+        self._told: set[_Key] = set()
 
     def add(self, kind: FindingKind, operation: int, other: int, threads: int, make: Callable[[], Finding]) -> None:
         """So many threads at an operation, and in view of another one (-1 for none). `make` is called for the first."""
@@ -30,9 +31,13 @@ class Reports:
         elif len(self._found) < MOST:
             self._found[key] = replace(make(), count=threads)
 
+    def leave_out(self, kind: FindingKind, operation: int, other: int) -> None:
+        """What another finding says already."""
+        self._told.add((kind, operation, other))
+
     def take(self) -> list[Finding]:
         """All of them, in the order in which they were found; forgets them."""
-        found, self._found = list(self._found.values()), {}
+        found, self._found = [finding for key, finding in self._found.items() if key not in self._told], {}
         return found
 
 

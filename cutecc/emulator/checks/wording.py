@@ -50,6 +50,23 @@ def race(space: str, does: Did, by: Operation | None, did: Did, others: Operatio
     return f"{what}: nothing orders the two\n{_order(by, did, others, near)}"
 
 
+def own_copy(space: str, does: Did, by: Operation, did: Did) -> str:
+    """A copy that is not over when the thread that started it goes on to the same memory."""
+    return (
+        f"{copy_name(by)} {_DOES[does]} {space} memory that the same thread has {_DONE[did]} since starting it: "
+        f"nothing orders the two\nthe thread does not wait for the copy: {_wait(by, does)}"
+        + ("" if _is_copy_of_threads(by) or by.form.has("bulk_group") else "; look at the parity that the wait takes")
+    )
+
+
+def update(space: str) -> str:
+    """Threads that each read an element and write it back, as in `h[i] = h[i] + 1`."""
+    return (
+        f"reads {space} memory and writes it back, as another thread does: nothing orders the two\n"
+        "several threads that update one element need cute.arch.atomic_add, or the like, or an element each"
+    )
+
+
 def _order(by: Operation | None, did: Did, others: Operation | None, near: Relation) -> str:
     """What orders an access behind an earlier one."""
     if others is not None:

@@ -65,7 +65,7 @@ def _place(location: SourceLocation | None) -> dict[str, Any]:
     return {} if location is None else {"file": location.file, "line": location.line}
 
 
-@dataclass
+@dataclass(repr=False)
 class Counters:
     """Everything that was counted of one or several launches."""
 
@@ -82,6 +82,9 @@ class Counters:
                 known.counts.add(each.counts)
             else:
                 self._by_key[key] = each
+
+    def __repr__(self) -> str:
+        return f"<Counters of {', '.join(self.kernels) or 'nothing'}: {self.total().warps:,} warp instructions>"
 
     @property
     def instructions(self) -> list[InstructionCounts]:

@@ -25,6 +25,11 @@ COUNT_MASK: Final = np.uint32((1 << 20) - 1)
 _BYTES_MASK: Final = (1 << 21) - 1
 _MARK: Final = 0b10 << 62
 
+_EARLY: Final = (
+    "the phase still misses bytes of copies: a wait before this may have passed at once, because it takes the wrong "
+    "parity; or mbarrier_init names too few arrivals"
+)
+
 Wrong = Callable[[str], None]
 """Is told of misuse: a sentence without its subject, `arrives more often than …`."""
 
@@ -70,13 +75,16 @@ class Mbarrier:
         return ("mbarrier", self.index, self.phase - 1)
 
     def missing(self) -> str:
-        """What the phase waits for, in words: `16384 bytes and 2 arrivals missing`."""
+        """What the phase waits for, in words: `16384 bytes and 1 arrival missing (3 of 4 have arrived)`."""
         parts: list[str] = []
         if self.missing_bytes > 0:
             parts.append(f"{self.missing_bytes} bytes")
         if self.pending:
             parts.append(f"{self.pending} {'arrival' if self.pending == 1 else 'arrivals'}")
         text = f"{' and '.join(parts)} missing" if parts else ""
+        arrived = self.expected - self.pending
+        if self.pending and arrived > 0:
+            text += f" ({arrived} of {self.expected} {'has' if arrived == 1 else 'have'} arrived)"
         if self.missing_bytes < 0:
             text = f"{-self.missing_bytes} bytes more than announced{', ' if text else ''}{text}"
         return text
@@ -119,7 +127,9 @@ def arrive(machine: Machine, index: int, count: int = 1, wrong: Wrong = unheard,
     barrier = _found(machine, index, wrong)
     if barrier is None:
         return
-    if count > barrier.pending:
+    if not barrier.pending:
+        wrong(f"arrives {_times(count)} at an mbarrier, although all arrivals of its phase are there already\n{_EARLY}")
+    elif count > barrier.pending:
         wrong(f"arrives {_times(count)} at an mbarrier whose phase misses {barrier.pending}")
     barrier.pending = max(barrier.pending - count, 0)
     if drop:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.machine.lanes import Mask
 from cutecc.emulator.machine.watch import Watch
-from cutecc.errors import EmulatorError
+from cutecc.errors import FaultError
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -173,13 +173,14 @@ class Machine:
         if self.collect is not None:
             self.collect(replace(finding, schedule=self.schedule_name, seed=self.seed))
 
-    def error(self, finding: Finding, operation: Operation) -> EmulatorError:
+    def error(self, finding: Finding, operation: Operation) -> FaultError:
         """A fault as an error."""
         where = f"block {finding.place.block}, thread {finding.place.thread}"
-        if finding.count > 1:
-            where += f" and {finding.count - 1} more threads"
+        if others := finding.count - 1:
+            where += f" and {others:,} more thread{'' if others == 1 else 's'}"
         at = f" at {finding.address}" if finding.address else ""
-        return operation.error(f"{where}: {finding.message}{at}")
+        error = operation.error(f"{where}: {finding.message}{at}")
+        return FaultError(error.message, error.location, error.notes)
 
     def unmodelled(self, operation: Operation) -> NoReturn:
         """The program has come to an instruction that the emulator does not know."""

@@ -54,6 +54,8 @@ class Run:
         """Of each gang, when that last was for long."""
         self._counts = 0
         """How often in a row they had changed by then."""
+        self._last: Fragment | None = None
+        """Who went last."""
 
     def __call__(self) -> None:
         """Until all threads have exited. Raises `EmulatorError` and `DeadlockError`."""
@@ -83,6 +85,21 @@ class Run:
                     self._deadlock()
                     return
             self._rounds = 0
+
+    def where(self) -> str:
+        """Where the threads that went last are, as `warp 0 of block (0, 0, 0) at stencil.py:13`; nothing before.
+
+        Other threads than the one that runs may ask.
+        """
+        fragment = self._last
+        if fragment is None:
+            return ""
+        row = int(fragment.mask.argmax()) // WARP
+        block, warp = fragment.gang.blocks[row].name, int(fragment.gang.warp_numbers[row, 0])
+        instruction = self._program.operations[fragment.place].instruction
+        location = instruction.location
+        place = f"{location.file}:{location.line}" if location else f"PTX line {instruction.line}"
+        return f"warp {warp} of {block} at {place}"
 
     def _next(self) -> Fragment | None:
         """Who goes next. Those that only poll come last, in rounds."""
@@ -164,6 +181,7 @@ class Run:
     def _turn(self, fragment: Fragment, operations: int) -> None:
         """Execute threads until they wait, part, go back, or have had their number of operations."""
         program, gang = self._program, fragment.gang
+        self._last = fragment
         while True:
             place = fragment.place
             stop = program.stops[place]
@@ -267,8 +285,9 @@ class Run:
         operation = self._program.operations[first.place]
         finding = machine.finding("deadlock", "no thread can go on", operation, first.gang, first.mask)
         if machine.collect is not None:
+            count = sum(int(fragment.mask.sum()) for fragment in stuck)
             told = [*notes, *(f"hint: {hint}" for hint in hints)]
-            machine.collect(replace(finding, message="\n".join(["no thread can go on", *told])))
+            machine.collect(replace(finding, message="\n".join(["no thread can go on", *told]), count=count))
             return
         raise DeadlockError(
             "deadlock: no thread of the resident blocks can go on",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+_WHERE = re.compile(r" waits? at (.+?) for ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,17 @@ def deadlock_hints(lines: Sequence[str]) -> list[str]:
         return []
     if any("more than announced" in line for line in of_mbarriers):
         return ["announce as many bytes, with mbarrier_arrive_and_expect_tx, as the copies bring"]
-    return ["a consumer's first wait takes parity 0; after each round of all stages the parity flips"]
+    if any("arrived)" in line for line in of_mbarriers):
+        return ["mbarrier_init names as many arrivals as come in each phase: some came, the others never do"]
+    hints = ["a consumer's first wait takes parity 0; after each round of all stages the parity flips"]
+    if any("for parity 0 " in line and "no phase is complete" in line for line in of_mbarriers):
+        hints.append("a producer's first wait for an empty stage takes parity 1: it passes at once")
+    return hints
+
+
+def places_in(lines: Iterable[str]) -> frozenset[str]:
+    """Where threads wait, of such lines; they are in another order, and more or fewer, under other schedules."""
+    return frozenset(match[1] for line in lines if (match := _WHERE.search(line)))
 
 
 def _line(warps: tuple[int, ...], blocks: Sequence[Stuck]) -> str:

@@ -57,9 +57,14 @@ class SharedWindows:
         return table
 
     def describe(self, address: int) -> str:
-        """An address in words: `shared+1040`."""
+        """An address in words: `shared+1040`, `shared+4220, just past the end of 4220 bytes`."""
         rank, offset = divmod(address & SHARED_ADDRESS_MASK, 1 << CLUSTER_SHIFT)
         # The kernel's own memory begins behind what is reserved for the system.
         own = offset - self.reserved
         text = f"shared+{own}" if own >= 0 else f"byte {offset} of the system's shared memory"
-        return f"{text} of the cluster's block {rank - 1}" if rank else text
+        if rank:
+            text += f" of the cluster's block {rank - 1}"
+        past = offset - self.size
+        if past >= 0:
+            text += f", {f'{past} bytes' if past else 'just'} past the end of {self.size - self.reserved} bytes"
+        return text

@@ -279,6 +279,31 @@ def test_arrays_in_and_out(run: Any, tmp_path: Path) -> None:
         np.testing.assert_array_equal(saved["y"], 2 * x)
 
 
+def test_sizes_are_those_of_the_arrays(run: Any, tmp_path: Path) -> None:
+    x = np.arange(88, dtype="i8").reshape(8, 11)
+    np.savez(tmp_path / "in.npz", x=x)
+    shapes: list[Any] = []
+
+    def keep(x: Any, y: Any) -> None:
+        shapes.append((x.shape, x.dtype))
+        double(x, y)
+
+    assert run(keep, "--inputs", "in.npz", "--size", "LD=20").exit_code == 0
+    assert shapes == [((8, 11), np.dtype("f4"))]
+    assert "in which size 'M' is 8; --size has 9" in str(run(keep, "--inputs", "in.npz", "--size", "M=9").exception)
+
+
+def test_many_sizes_are_told_in_short(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing of it parts a seed from its number, or ends in blanks."""
+    for width in range(60, 90, 3):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = run(double, "--size", "M=1,2,3,4,5,6,7", "--seed", "123").output.splitlines()
+        head = " ".join(" ".join(lines[:2]).split())
+        assert "Imaginary GPU: M=1, N=40, LD=50; …; M=7, N=40, LD=50 (7 in turn); seed 123" in head
+        assert any("seed 123" in line for line in lines[:2])
+        assert all(line == line.rstrip() for line in lines)
+
+
 def test_a_real_kernel_goes_to_the_driver(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -313,6 +338,15 @@ def test_a_file_without_outputs_is_not_called_right(run: Any) -> None:
     result = run(double, "--json", outputs=[])
     assert json.loads(result.output)["ok"] is None
     assert "nothing was compared: the file names no outputs\n" in run(double, outputs=[]).output
+
+
+def test_what_is_no_kernel_is_told_from_what_is_near(cutecc: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("from cutlass import cute\n\n\n@cute.jit\ndef mine(x):\n    pass\n")
+    (tmp_path / "two.py").write_text("from mine import mine\n")
+    (tmp_path / "manifest.json").touch()
+    assert "it imports mine: name its file, mine.py" in cutecc("run", "two.py", "--device=cpu", status=2).stderr
+    refused = cutecc("run", tmp_path / "manifest.json", status=2).stderr
+    assert f"is neither a Python file nor a bundle (.cutecc)\nhint: name its folder: {tmp_path}\n" in refused
 
 
 def test_wrong_requests(cutecc: Any, tmp_path: Path) -> None:

@@ -183,6 +183,27 @@ def test_a_right_verdict_on_a_terminal_says_what_was_not_checked(bundles: Path) 
     assert last in text
 
 
+def test_a_fault_of_a_run_names_the_command_that_tells_more(cutecc: Any, bundles: Path, tmp_path: Path) -> None:
+    """In JSON too, with the status of the error."""
+    (tmp_path / "far.py").write_text((bundles / "clean.py").read_text().replace("y[block", "y[3 + block"))
+    result = cutecc("run", "far.py", "--seed", "3", "--json", status=1, env=NO_GPU)
+    hint = "cutecc sanitize far.py --seed 3 looks for"
+    assert hint in result.stderr
+    found = json.loads(result.stdout)
+    error = found["error"]
+    assert found["ok"] is False and (error["type"], error["file"], error["line"]) == ("FaultError", "far.py", 21)
+    assert error["message"].startswith("block (1, 0, 0), thread (61, 0, 0) and 2 more threads: writes 4 bytes")
+    assert error["hints"][0].startswith(hint)
+    refused = json.loads(cutecc("sanitize", "far.py", "--size", "K=3", "--json", status=2).stdout)
+    assert refused["ok"] is False and refused["error"]["message"] == "no size is called 'K'"
+
+
+def test_a_damaged_bundle_is_a_wrong_request(cutecc: Any, tmp_path: Path) -> None:
+    (tmp_path / "junk.cutecc").write_text("junk")
+    for command in ("run", "sanitize"):
+        assert "is not a bundle" in cutecc(command, "junk.cutecc", status=2, env=NO_GPU).stderr
+
+
 def test_the_verdict_of_a_sample_and_counters(cutecc: Any, tmp_path: Path, bundles: Path) -> None:
     (tmp_path / "sums.py").write_text("def plus(a, b):\n    return a + b\n\ndef minus(a, b):\n    return a - b\n")
     command = ("run", bundles / "elementwise_add.cutecc", "--device", "cpu", "--size", "M=33,N=132", "--blocks", "2")
@@ -245,16 +266,17 @@ def test_how_long_all_blocks_take(
 
 def test_blocks_none_of_which_ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(emulation, "_SILENT_SECONDS", 0.0)
-    with BlockProgress() as progress:
-        progress("gemm", 0, 1024)
-        assert progress._timer is not None
-        progress._timer.join()
-    assert capsys.readouterr().err == "gemm: 0 of 1,024 blocks after 0 s (--blocks 4 runs a sample)\n"
-    with BlockProgress(may_sample=False) as progress:
-        progress("gemm", 0, 1)
-        assert progress._timer is not None
-        progress._timer.join()
-    assert capsys.readouterr().err == "gemm: 0 of 1 block after 0 s\n"
+    for may_sample, blocks, line in (
+        (True, 1024, "0 of 1,024 blocks after 0 s (--blocks 4 runs a sample)"),
+        (True, 1, "0 of 1 block after 0 s"),
+        (False, 1024, "0 of 1,024 blocks after 0 s"),
+    ):
+        with BlockProgress(may_sample=may_sample) as progress:
+            progress("gemm", 0, blocks)
+            said = ""
+            while "\n" not in said:
+                said += capsys.readouterr().err
+        assert said == f"gemm: {line}\n"
 
 
 ENDLESS = """\
@@ -290,5 +312,6 @@ def test_a_loop_without_an_end_says_where_it_is(tmp_path: Path) -> None:
     _, rest = process.communicate(timeout=60)
     line = r"\S+: 0 of 1 block after \d+ s; warp 0 of block \(0, 0, 0\) at endless\.py:(8|9|10)\n"
     assert re.fullmatch(line, told), told
-    assert re.fullmatch(line + "interrupted; what was written stays\n", rest), rest
+    where, _, interrupted = rest.rstrip().rpartition("\n")
+    assert re.fullmatch(line, where.rstrip() + "\n") and interrupted == "interrupted; what was written stays", rest
     assert process.returncode == 130

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cutecc.arguments.specs import parse_spec
 from cutecc.errors import UsageError
-from cutecc.trial.sizes import parse_sizes, values_of, with_sizes
+from cutecc.trial.sizes import parse_sizes, sizes_of_arrays, values_of, with_sizes
 from cutecc.trial.tensors import place
 
 
@@ -38,7 +38,7 @@ def test_sizes_on_the_command_line(texts: list[str], points: list[dict[str, int]
         ("100", "--size takes NAME=NUMBER, not '100'"),
         (f"N={'9' * 5000}", "--size takes NAME=NUMBER, not 'N=999"),
         ("M=", "not 'M='"),
-        ("M=-1", "not 'M=-1'"),
+        ("M=-1", "size 'M' is -1; sizes are 0 or more"),
         ("M=1,N", "not 'N'"),
         ("M=1,M=2", "'M' twice"),
         ("M=1,2,N=3,4,5", "2 for M, 3 for N"),
@@ -48,6 +48,18 @@ def test_sizes_on_the_command_line(texts: list[str], points: list[dict[str, int]
 def test_sizes_that_are_none(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_sizes([text])
+
+
+def test_sizes_of_arrays() -> None:
+    """Those of the user stay; what fits no tensor is for `Arguments.assign` to tell."""
+    given = specs(a="f32[?M=1000, ?N{div=4}=2044]", b="(f32[?N, ?=3], f32[4])")
+    assert sizes_of_arrays(given, {"a": (5, 8), "b[0]": (8, 3), "b[1]": (5,), "c": (1,)}, {}) == {"M": 5, "N": 8}
+    assert sizes_of_arrays(given, {"a": (5, 8, 1)}, {"M": 7}) == {"M": 7}
+    with pytest.raises(UsageError, match=r"'a' has shape \(5, 8\), in which size 'N' is 8; --size has 12") as caught:
+        sizes_of_arrays(given, {"a": (5, 8)}, {"N": 12})
+    assert caught.value.hints == ["without --size, sizes are those of the arrays"]
+    with pytest.raises(UsageError, match=r"'b\[0\]' has shape \(4, 3\), in which size 'N' is 4; 'a' has 8"):
+        sizes_of_arrays(given, {"a": (5, 8), "b[0]": (4, 3)}, {})
 
 
 def test_a_size_of_the_user_wins_over_that_of_the_spec() -> None:

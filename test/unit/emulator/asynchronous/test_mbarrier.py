@@ -323,9 +323,22 @@ def test_a_deadlock_says_what_the_phase_misses() -> None:
     body = INIT.format(count=3) + "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 16384;" + LOOP
     with pytest.raises(DeadlockError) as caught:
         run(body)
-    text = "parity 0 of the mbarrier at shared+0: 16384 bytes and 2 arrivals missing; no phase is complete so far"
-    assert text in str(caught.value)
-    assert caught.value.hints[0].startswith("a consumer's first wait takes parity 0")
+    text = "mbarrier at shared+0: 16384 bytes and 2 arrivals missing (1 of 3 has arrived); no phase is complete so far"
+    assert f"parity 0 of the {text}" in str(caught.value)
+    (hint,) = caught.value.hints
+    assert hint.startswith("mbarrier_init names as many arrivals as come in each phase")
+
+
+def test_a_deadlock_where_nothing_came_tells_the_parities_of_first_waits() -> None:
+    with pytest.raises(DeadlockError, match=r": 3 arrivals missing; no phase is complete so far") as caught:
+        run(INIT.format(count=3) + LOOP)
+    assert [hint.partition(" takes ")[0] for hint in caught.value.hints] == [
+        "a consumer's first wait",
+        "a producer's first wait for an empty stage",
+    ]
+    with pytest.raises(DeadlockError, match=r"; 1 phase is complete so far") as caught:
+        run(INIT.format(count=32) + "mbarrier.arrive.shared.b64 _, [%r9];" + LOOP.replace("[%r9], 0", "[%r9], 1"))
+    assert [hint.partition(" takes ")[0] for hint in caught.value.hints] == ["a consumer's first wait"]
 
 
 def test_a_deadlock_says_that_more_came_than_was_announced() -> None:
@@ -360,6 +373,11 @@ def test_what_is_no_mbarrier_is_a_fault(body: str, message: str) -> None:
             "initialises an mbarrier that is in",
         ),
         ("mbarrier.arrive.shared.b64 _, [%r9], 3;", "arrives 3 times at an mbarrier whose phase misses 2"),
+        (
+            "mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 8; mbarrier.arrive.shared.b64 _, [%r9];"
+            "mbarrier.arrive.shared.b64 _, [%r9];",
+            "arrives once at an mbarrier, although all arrivals of its phase are there already\nthe phase still misses",
+        ),
         ("mbarrier.expect_tx.relaxed.cta.shared.b64 [%r9], 1048576;", "announces 1048576 bytes"),
     ],
 )

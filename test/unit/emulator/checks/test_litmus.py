@@ -313,6 +313,43 @@ def test_a_deadlock_leaves_nothing_over() -> None:
     assert [each.kind for each in kernels.findings(body)] == ["deadlock"]
 
 
+BULK_LOAD = """
+  @!%p1 bra END;
+  mbarrier.init.shared.b64 [%r7], 1;
+  fence.proxy.async.shared::cta;
+  mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r7], 256;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd1], 256, [%r7];
+  { .reg .pred q; AGAIN: mbarrier.try_wait.parity.shared.b64 q, [%r7], PARITY; @!q bra AGAIN; }
+  ACCESS
+  END:
+"""
+
+
+@pytest.mark.parametrize(
+    ("access", "has"), [("ld.shared.b32 %r8, [%r3];", "read"), ("st.shared.b32 [%r3], 1;", "written")]
+)
+def test_a_thread_that_does_not_wait_for_its_own_copy(access: str, has: str) -> None:
+    """The wait for the wrong parity passes at once. Nobody else is blamed for it."""
+    body = BULK_LOAD.replace("ACCESS", access)
+    assert [each for each in kernels.kinds(body.replace("PARITY", "0")) if each[0] == "race"] == []
+    found = kernels.findings(body.replace("PARITY", "1"), schedule="adversarial")
+    (race,) = [each for each in found if each.kind == "race" and each.other is not None]
+    what, _, cure = race.message.partition(": nothing orders the two\n")
+    assert what == f"a bulk copy writes shared memory that the same thread has {has} since starting it"
+    assert cure.endswith("look at the parity that the wait takes")
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+@pytest.mark.parametrize("value", ["add.u32 %r8, %r8, 1;", "add.u32 %r8, %r8, %r1;"])
+def test_an_update_of_an_element_that_others_update(value: str, blocks: int) -> None:
+    """Is one finding: that the stores collide with each other, with the same values or others, goes without saying."""
+    body = f"ld.global.b32 %r8, [%rd1]; {value} st.global.b32 [%rd1], %r8;"
+    (found,) = kernels.findings(body, blocks=blocks)
+    assert found.kind == "race" and "atomic_add" in found.message
+    elsewhere = kernels.findings(body.replace("ld.global.b32 %r8, [%rd1]", "ld.global.b32 %r8, [%rd3]"))
+    assert elsewhere and not any("atomic_add" in each.message for each in elsewhere)
+
+
 def test_what_orders_two_accesses_is_said() -> None:
     (near,) = kernels.findings(STORE + LOAD, threads=32)
     assert "sync_warp()" in near.message

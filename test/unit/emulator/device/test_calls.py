@@ -159,6 +159,15 @@ def test_an_emulation_says_what_ran() -> None:
     assert found.counters is not None and found.counters.total().global_requests == 6
 
 
+def test_what_is_printed_of_an_emulation_is_short() -> None:
+    x = np.arange(64, dtype="f4")
+    found = Kernel(compilation()).emulate(x, 2.0, counters=True)
+    assert repr(found) == "<Emulation scale for sm_90a: 2 blocks, round-robin, no findings>"
+    assert repr(found.counters) == f"<Counters of scale: {found.counters.total().warps:,} warp instructions>"
+    wrong = Kernel(compilation(PAST_THE_END)).emulate(x, 2.0, check="bounds")
+    assert repr(wrong) == "<Emulation scale for sm_90a: 2 blocks, round-robin, 1 finding>"
+
+
 def test_counters_of_several_launches_are_added() -> None:
     kernel = Kernel(compilation(host=host_program(launches=3)))
     found = kernel.emulate(numbers(), 1.0, counters=True)

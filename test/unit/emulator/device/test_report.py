@@ -50,6 +50,20 @@ def test_further_lines_of_a_message_follow_the_source_line(race: Finding) -> Non
     assert head.endswith("race: no thread can go on") and "tile[0]" in source and detail == "  warp 1 waits"
 
 
+def test_one_deadlock_under_several_schedules_is_one_finding(race: Finding) -> None:
+    """It is headed by other threads, lists them in another order, and of the barriers says other numbers."""
+    lines = [
+        "warp 4 of block (0, 0, 0) waits at k.py:2:5 for parity 0 of the mbarrier at shared+16: 4 arrivals missing",
+        "warps 0–3 of block (0, 0, 0) wait at k.py:1:1 for parity 0 of the mbarrier at shared+0: 1 arrival missing",
+    ]
+    assert race.other is not None
+    first = replace(race, kind="deadlock", message="\n".join(["no thread can go on", *lines]), other=None)
+    again = replace(first, message=first.message.replace("shared+16", "shared+24"), place=race.other, seed=8)
+    turned = replace(first, message="\n".join(["no thread can go on", *reversed(lines)]), place=race.other)
+    another = replace(first, message="\n".join(["no thread can go on", lines[0]]))
+    assert one_a_line([first, again, turned, another]) == [first, another]
+
+
 def test_the_same_of_one_line_is_one_finding(race: Finding) -> None:
     unrolled = replace(race, place=replace(race.place, ptx_line=56), count=64)
     assert one_a_line([race, unrolled]) == [race]

@@ -34,6 +34,14 @@ def test_what_a_program_uses_of_a_load_may_not() -> None:
         run(body, np.zeros(32, np.uint32), module=DYNAMIC, shared=8)
 
 
+@pytest.mark.parametrize(("offset", "past"), [(8, "just"), (12, "4 bytes")])
+def test_an_address_behind_shared_memory_says_how_much_there_is(offset: int, past: str) -> None:
+    body = f"  st.shared.u32 [dynamic+{offset}], 1;\n"
+    message = rf"outside of the block's shared memory at shared\+{offset}, {past} past the end of 8 bytes"
+    with pytest.raises(EmulatorError, match=message):
+        run(body, np.zeros(32, np.uint32), module=DYNAMIC, shared=8)
+
+
 def test_a_variable_of_the_module_is_one_for_all_blocks_of_a_launch() -> None:
     body = PROLOGUE + "  atom.global.add.u32 %r5, [counter], 1;\n  st.global.u32 [%rd3], %r5;\n"
     out = np.zeros(64 * 512, np.uint32)
