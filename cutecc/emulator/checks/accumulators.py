@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -35,6 +36,42 @@ class _Write:
     copies: Array | None
     """Of a `mov`: what it reads of them. `None` of others."""
     results: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is known of a program before it runs. By index of operation, registers by their place among the followed."""
+
+    registers: int
+    """How many are followed: those of multiplications, and what `mov` brings there."""
+    own: dict[int, Array]
+    """Of each `wgmma.mma_async`."""
+    uses: dict[int, Use]
+    """What others do to registers of multiplications, by slot: those only that touch them."""
+    writes: dict[int, _Write]
+
+
+@lru_cache(maxsize=16)
+def _plan_of(program: Program) -> _Plan:
+    own = {each.index: _own(each) for each in program.operations if accumulators_of(each)}
+    slots = frozenset(slot for each in own.values() for slot in each)
+    others = [each for each in program.operations if slots and each.form.opcode != "wgmma"]
+    used = uses_of(program)
+    places = {slot: place for place, slot in enumerate(_with_copied(others, used, slots))}
+
+    def among(chosen: Iterable[int]) -> Array:
+        return np.array([places[slot] for slot in chosen if slot in places], np.intp)
+
+    uses: dict[int, Use] = {}
+    writes: dict[int, _Write] = {}
+    for operation in others:
+        use, copies = used[operation.index], operation.form.opcode == "mov"
+        reads = frozenset[int]() if copies else use.reads & slots
+        if reads or use.writes & slots:
+            uses[operation.index] = Use(reads, use.writes & slots)
+        if len(results := among(use.writes)):
+            writes[operation.index] = _Write(among(use.reads) if copies else None, results)
+    return _Plan(len(places), {index: among(each) for index, each in own.items()}, uses, writes)
 
 
 class _Followed:
@@ -89,44 +126,26 @@ class Accumulators:
         self._operations = program.operations
         self._machine = machine
         self._reports = reports
-        self._uses: dict[int, Use] = {}
-        """Of the operations that touch registers of multiplications: those only."""
-        self._writes: dict[int, _Write] = {}
+        self._plan = _plan_of(program)
         self._followed: WeakKeyDictionary[Gang, _Followed] = WeakKeyDictionary()
-        own = {each.index: _own(each) for each in program.operations if accumulators_of(each)}
-        slots = frozenset(slot for each in own.values() for slot in each)
-        others = [each for each in program.operations if slots and each.form.opcode != "wgmma"]
-        uses = uses_of(program)
-        self._places = {slot: place for place, slot in enumerate(_with_copied(others, uses, slots))}
-        """Of the registers that are followed: these, and what is copied to them."""
-        self._own = {index: self._among(each) for index, each in own.items()}
-        for operation in others:
-            use, copies = uses[operation.index], operation.form.opcode == "mov"
-            reads = frozenset[int]() if copies else use.reads & slots
-            if reads or use.writes & slots:
-                self._uses[operation.index] = Use(reads, use.writes & slots)
-            if len(results := self._among(use.writes)):
-                self._writes[operation.index] = _Write(self._among(use.reads) if copies else None, results)
-
-    def _among(self, slots: Iterable[int]) -> Array:
-        return np.array([self._places[slot] for slot in slots if slot in self._places], np.intp)
 
     def concerns(self, operation: Operation) -> bool:
-        return operation.index in self._uses or operation.index in self._writes or operation.form.opcode == "wgmma"
+        plan = self._plan
+        return operation.index in plan.uses or operation.index in plan.writes or operation.form.opcode == "wgmma"
 
     def before(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         """Threads are about to execute an operation that `concerns` this."""
-        index = operation.index
-        use = self._uses.get(index)
+        index, plan = operation.index, self._plan
+        use = plan.uses.get(index)
         if use is not None and gang.in_flight:
             self._touch(gang, lanes, operation, use)
         followed = self._followed.get(gang)
         if followed is None:
-            followed = self._followed[gang] = _Followed(len(self._places), gang.warps)
-        if index in self._own:
+            followed = self._followed[gang] = _Followed(plan.registers, gang.warps)
+        if index in plan.own:
             self._start(gang, lanes, operation, followed)
-        elif index in self._writes:
-            followed.write(self._writes[index], np.flatnonzero(lanes.warps), index)
+        elif index in plan.writes:
+            followed.write(plan.writes[index], np.flatnonzero(lanes.warps), index)
         elif operation.form.opcode == "wgmma" and operation.form.has("fence"):
             followed.fence(lanes.warps)
 
@@ -144,7 +163,7 @@ class Accumulators:
                 return
 
     def _start(self, gang: Gang, lanes: Lanes, operation: Operation, followed: _Followed) -> None:
-        registers = self._own[operation.index]
+        registers = self._plan.own[operation.index]
         writers = followed.writers[registers]
         unfenced, late = followed.start(registers, lanes.warps)
         if not unfenced.any() and not late.any():

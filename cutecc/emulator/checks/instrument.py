@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from cutecc.emulator.checks.registers import uses_of
 from cutecc.emulator.checks.spreading import Hook, guard_hook, hooks, undefined_registers
 from cutecc.emulator.machine.lanes import Lanes
 
@@ -24,6 +25,7 @@ def instrument(program: Program, checker: Checker) -> list[Step | None]:
     steps = list(program.steps)
     undefined = checker.undefined
     maybe = frozenset[int]() if undefined is None else undefined_registers(program)[1]
+    uses = uses_of(program)
     mbarriers = "races" in checker.which
     for operation in program.operations:
         step = steps[operation.index]
@@ -33,7 +35,7 @@ def instrument(program: Program, checker: Checker) -> list[Step | None]:
         after: list[Hook] = []
         guard: Hook | None = None
         if undefined is not None:
-            before, after = hooks(operation, step, undefined, maybe)
+            before, after = hooks(operation, step, uses[operation.index], undefined, maybe)
             guard = guard_hook(operation, undefined, maybe)
         accumulators = checker.accumulators
         if accumulators is not None and accumulators.concerns(operation):

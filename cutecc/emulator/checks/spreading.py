@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutecc.emulator.checks.registers import accumulators_of, slots_of, unproven_reads, use_of, uses_of
+from cutecc.emulator.checks.registers import accumulators_of, slots_of, unproven_reads, uses_of
 from cutecc.emulator.checks.undefined import Undefined, ones
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.ptx.syntax import Immediate, Operand, Register, Vector
 
 if TYPE_CHECKING:
+    from cutecc.emulator.checks.registers import Use
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.instructions.table import Step
     from cutecc.emulator.machine.gang import Gang
@@ -62,12 +63,12 @@ def undefined_registers(program: Program) -> tuple[frozenset[int], frozenset[int
     return unwritten, frozenset(found)
 
 
-def hooks(operation: Operation, step: Step, undefined: Undefined, maybe: frozenset[int]) -> Hooks:
+def hooks(operation: Operation, step: Step, use: Use, undefined: Undefined, maybe: frozenset[int]) -> Hooks:
     """What to do around a step for undefined values; `maybe` are the registers that may have undefined bits."""
-    form, use = operation.form, use_of(operation)
+    form = operation.form
     opcode = form.opcode
     if opcode in LOADS:
-        return _load(operation, undefined, maybe)
+        return _load(operation, use, undefined, maybe)
     if opcode in STORES:
         return _store(operation, step, undefined, maybe)
     reads = sorted(use.reads & maybe)
@@ -93,8 +94,7 @@ def guard_hook(operation: Operation, undefined: Undefined, maybe: frozenset[int]
 # Memory.
 
 
-def _load(operation: Operation, undefined: Undefined, maybe: frozenset[int]) -> Hooks:
-    use = use_of(operation)
+def _load(operation: Operation, use: Use, undefined: Undefined, maybe: frozenset[int]) -> Hooks:
     addresses = sorted(use.reads & maybe)
     before = [_using(operation, undefined, addresses)] if addresses else []
     results = sorted(use.writes)
