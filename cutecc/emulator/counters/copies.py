@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutecc.emulator.counters.transfers import Found, count_past_l1, count_through_l1
+from cutecc.memory_rules.transfers import Found, count_past_l1, count_through_l1
 from cutecc.ptx.syntax import Immediate, Register
 
 if TYPE_CHECKING:

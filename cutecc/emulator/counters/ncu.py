@@ -8,9 +8,9 @@ has a comparison, and says what the assembler changes.
 - `l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{ld,st,atom,red}.sum`: `global_requests` and `global_sectors`. An
   `atom` whose result nothing reads is a `red`. `cp.async` is among those of `ld`, but not the sectors of `cp.async.cg`,
   which goes past L1 and which hardware counts here in another way.
-- `smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum`: `global_sectors` of `cp.async`. `transfers.py` has the
-  measured rules for its sectors and wavefronts; for wavefronts of `cp.async.cg` at irregular addresses it is an
-  approximation.
+- `smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum`: `global_sectors` of `cp.async`.
+  `cutecc.memory_rules.transfers` has the measured rules for its sectors and wavefronts; for wavefronts of `cp.async.cg`
+  at irregular addresses it is an approximation.
 - `memory_l2_theoretical_sectors_global` and `…_ideal`: `global_sectors` and `global_ideal_sectors`.
 - `smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{ld,st,atom,ldsm,ldgsts}.sum`,
   `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st,atom}.sum` (`ldmatrix` is a `ld` here),

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutecc.emulator.counters.banks import count_wavefronts
 from cutecc.emulator.counters.classes import class_of, matrix_work
 from cutecc.emulator.counters.copies import CopyRequest, is_thread_copy
 from cutecc.emulator.counters.counters import Counters, InstructionCounts
 from cutecc.emulator.counters.counts import Counts
-from cutecc.emulator.counters.sectors import count_sectors
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
+from cutecc.memory_rules.banks import count_wavefronts
+from cutecc.memory_rules.sectors import count_sectors
 from cutecc.ptx.syntax import Immediate, Not
 
 if TYPE_CHECKING:

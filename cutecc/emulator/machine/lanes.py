@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-"""Of shape `(warps, 32)`, one element a thread, unless said otherwise."""
-Mask = NDArray[np.bool_]
+from cutecc.memory_rules.warps import WARP, Array, Mask
 
-WARP = 32
+__all__ = ["WARP", "Array", "Lanes", "Mask", "rows_of"]
 
 
 class Lanes:

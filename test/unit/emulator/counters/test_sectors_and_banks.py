@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutecc.emulator.counters.banks import count_wavefronts
-from cutecc.emulator.counters.sectors import count_sectors
+from cutecc.memory_rules.banks import count_wavefronts
+from cutecc.memory_rules.sectors import count_sectors
 
 LANES = np.arange(32, dtype=np.uint64)
 ALL = np.ones((1, 32), np.bool_)

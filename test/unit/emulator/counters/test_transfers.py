@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutecc.emulator.counters.transfers import Found, count_past_l1, count_through_l1
+from cutecc.memory_rules.transfers import Found, count_past_l1, count_through_l1
 
 LANES = np.arange(32, dtype=np.uint64)
 ALL = np.ones((1, 32), np.bool_)

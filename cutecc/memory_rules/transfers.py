@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cutecc.emulator.counters.banks import BANKS
-from cutecc.emulator.counters.sectors import SECTOR, count_sectors
-from cutecc.emulator.machine.lanes import WARP, Array, Mask
+from cutecc.memory_rules.banks import BANKS
+from cutecc.memory_rules.sectors import SECTOR, count_sectors
+from cutecc.memory_rules.warps import WARP, Array, Mask
 
 Found = tuple[int, int, int]
 """Requests, sectors or wavefronts, and the fewest of those."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cutecc.emulator.machine.lanes import Array, Mask
+from cutecc.memory_rules.warps import Array, Mask
 
 SECTOR = 32
 """Bytes."""

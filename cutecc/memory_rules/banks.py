@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cutecc.emulator.machine.lanes import WARP, Array, Mask
+from cutecc.memory_rules.warps import WARP, Array, Mask
 
 BANKS = 32
 _WORD = 4

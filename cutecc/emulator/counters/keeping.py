@@ -1,0 +1,20 @@
+"""Counters in the form in which a record keeps them."""
+
+from __future__ import annotations
+
+from cutecc.emulator.device import Emulation
+from cutecc.record.counters import KeptCounters, LineCounts
+
+
+def kept_counters(emulation: Emulation, sizes: str) -> KeptCounters:
+    """What was counted of a launch at these sizes, by line of the user's. It has to have counted."""
+    counters = emulation.counters
+    assert counters is not None
+    lines = [
+        LineCounts(kernel, each.location.file, each.location.line, each.counts.to_dict())
+        for kernel in counters.kernels
+        for each in counters.by_line(kernel)
+        if each.location is not None and each.location.line is not None
+    ]
+    title = f"{emulation.summary()} on the CPU emulator"
+    return KeptCounters(f"{title}, {sizes}" if sizes else title, lines)
