@@ -22,9 +22,11 @@ ENTRY_FRAME = "__cutecc_entry__"
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _PICTURES = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\uFE0F]+")
-_MLIR_LOCATION = re.compile(r'"(?P<file>[^"]+\.py)":(?P<line>\d+):(?P<column>\d+)')
-_MLIR_PLACE = re.compile(r'^\s*(?:"[^\n]*"\()?"[^"\n]+":\d+:\d+\)?: ')
-_MLIR_ERROR = re.compile(r'\s*\berror: (?:"[^\n]*"\()?"[^"\n]+":\d+:\d+\)?: ')
+# Of a call site, `callsite("library.py":1:2 at "kernel.py":3:4)`, the outer place is the user's.
+_MLIR_LOCATION = re.compile(r'"(?P<file>[^"]+\.py)":(?P<line>\d+):(?P<column>\d+)(?!\d|\)? at )')
+_PLACE = r'(?:callsite\([^\n]* at )?(?:"[^\n]*"\()?"[^"\n]+":\d+:\d+\)*: '
+_MLIR_PLACE = re.compile(rf"^\s*{_PLACE}")
+_MLIR_ERROR = re.compile(rf"\s*\berror: {_PLACE}")
 _MLIR_NOTE = re.compile(r"\n\s*note: ")
 _ARCH_ADVICE = re.compile(r"Ensure env CUTE_DSL_ARCH matches your GPU architecture|Set env CUTE_DSL_ARCH.*")
 _RENAMED = {"make_fragment": "make_rmem_tensor", "range_dynamic": "range"}

@@ -22,8 +22,10 @@ from cutecc.frontend.imports import own_imports
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.positions import fast_positions
 from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.frontend.user_lines import user_lines
 from cutecc.frontend.watch import Watch
 from cutecc.record.compilation import Remark
+from cutecc.record.stages import UserLines
 from cutecc.target import Target
 
 _lock = threading.RLock()
@@ -82,11 +84,15 @@ def _trace(
 ) -> TracedModule:
     if locations:
         options = f"--generate-line-info {options}".strip()
-    with fast_positions(), own_decorators(callee.function.__globals__):
+    with (
+        fast_positions(),
+        user_lines() if locations else contextlib.nullcontext(UserLines()) as lines,
+        own_decorators(callee.function.__globals__),
+    ):
         bytecode = _bytecode(callee, arguments, options)
     remarks = dict.fromkeys(_remark(each, callee) for each in caught)
     return TracedModule(
-        bytecode, arguments.signature, callee.name, callee.source_file, callee.source_line, tuple(remarks)
+        bytecode, arguments.signature, callee.name, callee.source_file, callee.source_line, tuple(remarks), lines=lines
     )
 
 

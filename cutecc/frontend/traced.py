@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from cutecc.arguments.specs import Spec
 from cutecc.errors import SourceLocation
 from cutecc.record.compilation import Remark, Signature
+from cutecc.record.stages import UserLines
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,5 @@ class TracedModule:
     """What the DSL warned of while tracing."""
     inputs: Inputs | None = None
     """What was read, when it was watched and can be told."""
+    lines: UserLines = field(default_factory=UserLines)
+    """What the trace knows of the user's program; empty when it was made without locations."""
