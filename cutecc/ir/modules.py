@@ -79,8 +79,13 @@ def to_text(module: ir.Module, *, locations: bool = False, generic: bool = False
     """The module as MLIR prints it, ending in a newline; `parse` reads it back."""
     text = module.operation.get_asm(enable_debug_info=locations, print_generic_op_form=generic)
     if locations:
-        text = _BARRIER.sub(_generic_barrier, text)
+        text = parsable(text)
     return text if text.endswith("\n") else text + "\n"
+
+
+def parsable(located: str) -> str:
+    """What MLIR prints with locations, such that MLIR can read it."""
+    return _BARRIER.sub(_generic_barrier, located)
 
 
 # MLIR's parser takes a location right behind `nvvm.barrier` for the attribute that may stand there, and fails.

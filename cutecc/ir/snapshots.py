@@ -13,9 +13,14 @@ import sys
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from cutecc import isolation
 from cutecc.errors import Error
+from cutecc.record.stages import Place, StageWriter
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,13 @@ class Request:
     header: str = ""
     """Comment lines to put on top."""
     locations: bool = False
+    """Print locations into `text`."""
+    stages: str | None = None
+    """The record's file of stages (`cutecc.record.stages`), to add the module to when it changed."""
+    stage: int = 0
+    """The number of the stage there."""
+    own_file: str | None = None
+    """What places call the text that the module was parsed from; `None` when it has no name."""
 
 
 @dataclass(frozen=True)
@@ -107,14 +119,14 @@ def serve() -> None:
     receiver, sender = (int(argument) for argument in sys.argv[2:4])
     requests = Connection(receiver, writable=False)
     readings = Connection(sender, readable=False)
-    previous = None
+    snapshots = Snapshots()
     while True:
         try:
             request: Request = requests.recv()
         except (EOFError, OSError):
             break
         try:
-            reading, previous = _read(request, previous)
+            reading = snapshots.read(request)
         except Exception as failure:
             message = failure.message if isinstance(failure, Error) else f"{type(failure).__name__}: {failure}"
             reading = Reading(request.key, {}, changed=True, text=None, error=message)
@@ -126,26 +138,57 @@ def serve() -> None:
     os._exit(0)
 
 
-def _read(request: Request, previous: str | None) -> tuple[Reading, str]:
-    from cutecc.ir.modules import content_hash, count_operations, fresh_context, parse, to_text
+class Snapshots:
+    """Reads one snapshot after the other, and writes what is asked for of each."""
 
-    bytecode = Path(request.bytecode)
-    # A fresh context each time: types and attributes are never freed within one.
-    with fresh_context(multithreading=False):
-        module = parse(bytecode.read_bytes())
-        bytecode.unlink()
-        operations = count_operations(module)
-        text = to_text(module)
-        digest = content_hash(text.encode())
-        changed = digest != previous
+    def __init__(self) -> None:
+        self._previous: str | None = None
+        """The hash of the last module's text."""
+        self._writers: dict[str, StageWriter] = {}
+
+    def read(self, request: Request) -> Reading:
+        from cutecc.ir.modules import content_hash, count_operations, fresh_context, parse
+
+        bytecode = Path(request.bytecode)
+        # A fresh context each time: types and attributes are never freed within one.
+        with fresh_context(multithreading=False):
+            module = parse(bytecode.read_bytes())
+            bytecode.unlink()
+            operations = count_operations(module)
+            printed = _print(module, request)
+        digest = content_hash(printed.text.encode())
+        changed = digest != self._previous
+        self._previous = digest
+        if request.stages and changed:
+            writer = self._writers.setdefault(request.stages, StageWriter(Path(request.stages)))
+            writer.add_stage(request.stage, printed.text, printed.places)
         written = None
         if request.text and (changed or not request.only_if_changed):
-            if request.locations:
-                text = to_text(module, locations=True)
             # Named as `RecordFolder.write` does, so that the next run takes away what a killed one left.
             target = Path(request.text)
             partial = target.with_name(f".{target.name}.partial")
+            text = printed.located if request.locations else printed.text
             partial.write_text(request.header + text, encoding="utf-8")
             os.replace(partial, target)
             written = request.text
-    return Reading(request.key, operations, changed, written), digest
+        return Reading(request.key, operations, changed, written)
+
+
+class _Printed(NamedTuple):
+    text: str
+    places: list[Place | None]
+    located: str
+    """With locations, as MLIR can read it; without, when nobody wants them."""
+
+
+def _print(module: ir.Module, request: Request) -> _Printed:
+    """Print a module once: printing is what takes the time, and with locations it says all."""
+    from cutecc.ir.modules import parsable, to_text
+    from cutecc.ir.placed_text import separate_locations
+
+    if not request.stages and not (request.text and request.locations):
+        text = to_text(module)
+        return _Printed(text, [], text)
+    located = module.operation.get_asm(enable_debug_info=True)
+    text, places = separate_locations(located, lambda: to_text(module), request.own_file)
+    return _Printed(text, places, parsable(located) if request.locations else text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cutecc.errors import PassError
+from cutecc.errors import PassError, RecordError
 from cutecc.events import PassFinished, PassStarted
 from cutecc.ir.modules import content_hash, to_bytecode
 from cutecc.ir.snapshots import Reading, Request, SnapshotReader
@@ -18,8 +19,9 @@ from cutecc.passes.dumps import DumpChoice, Stage, input_name, stage_line
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.verifying import verify_after
-from cutecc.record import Compilation, Remark, Step
+from cutecc.record import Artifact, Compilation, Remark, Step
 from cutecc.record.folder import RecordFolder, file_name
+from cutecc.record.stages import SUFFIX, UserLines, create
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
@@ -88,9 +90,15 @@ class SnapshotRecorder(Observer):
         selectors: Sequence[str] = (),
         offset: int = 0,
         stage: Stage | None = None,
+        keep_stages: bool = False,
+        lines: UserLines | None = None,
     ) -> None:
         """`selectors` name the passes in the whole pipeline, `offset` of which come before them; `stage` is what the
-        header of a dump says beside the position, so that a run can go on from it."""
+        header of a dump says beside the position, so that a run can go on from it. With `keep_stages` the record gets
+        the module after each pass that changed it (`cutecc.record.stages`), and `lines`, what the trace knows.
+
+        Raises `RecordError` when the file of the stages cannot be written.
+        """
         self._compilation = compilation
         self._dumps = dumps
         self._folder = folder
@@ -105,6 +113,18 @@ class SnapshotRecorder(Observer):
         self._after: set[int] = set()
         self._before: set[int] = set()
         self._digits = 2
+        self._stages = self._create_stages(lines) if keep_stages else None
+
+    def _create_stages(self, lines: UserLines | None) -> Path:
+        name = f"{file_name(self._compilation.name)}{SUFFIX}"
+        path = self._folder.reserve(name) if self._folder else Path(self._scratch.name) / name
+        try:
+            create(path, lines)
+        except OSError as failure:
+            raise RecordError(f"cannot write {path}: {failure.strerror}") from None
+        # In the record from the start: what a run that dies has written is there to be read.
+        self._compilation.artifacts.append(Artifact("stages", name))
+        return path
 
     def started(self, pipeline: Pipeline, module: ir.Module) -> None:
         self._digits = max(2, len(str(self._offset + len(pipeline))))
@@ -138,6 +158,9 @@ class SnapshotRecorder(Observer):
     def finish(self) -> None:
         """Wait for the readings that are still out, and complete the record's steps."""
         self._take(self._reader.finish())
+        if self._stages:
+            with contextlib.suppress(OSError):  # somebody else removed it
+                self._compilation.files[self._stages.name] = self._stages.read_bytes()
         self._scratch.cleanup()
         operations = self._compilation.traced_operations
         for step in self._compilation.steps:
@@ -152,7 +175,12 @@ class SnapshotRecorder(Observer):
         path.write_bytes(bytecode)
         text = str(self._folder.reserve(name)) if name and self._folder else None
         header = stage_line(replace(self._stage, after=after)) if self._stage else ""
-        self._reader.submit(Request(key, str(path), text, only_if_changed, header, self._dumps.locations))
+        request = Request(key, str(path), text, only_if_changed, header, self._dumps.locations)
+        if self._stages and key >= 0:
+            source = self._compilation.source
+            own_file = None if source == "-" else source
+            request = replace(request, stages=str(self._stages), stage=key or self._offset, own_file=own_file)
+        self._reader.submit(request)
 
     def _take(self, readings: list[Reading]) -> None:
         steps = {step.index: step for step in self._compilation.steps}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecc.record.compilation import (
+    Analysis,
     Artifact,
     ArtifactKind,
     Compilation,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from cutecc.record.host_program import HostProgram
 
 __all__ = [
+    "Analysis",
     "Artifact",
     "ArtifactKind",
     "Compilation",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from cutecc.errors import Error
+
 if TYPE_CHECKING:
     from cutecc.record.host_program import HostProgram
 
@@ -17,7 +19,7 @@ Provider = Literal["wheel", "stand-in", "composite", "cutecc", "plugin"]
 """Who runs a pass: the installed wheel, our Python version of a pass it hides, a stretch of its pipeline that only
 runs as a whole, a pass of cutecc's own, or one from a file or another package."""
 
-ArtifactKind = Literal["llvm-ir", "ptx", "cubin", "sass", "host-program", "reproducer"]
+ArtifactKind = Literal["llvm-ir", "ptx", "cubin", "sass", "host-program", "reproducer", "stages", "counters"]
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -58,6 +60,26 @@ class Remark(msgspec.Struct, frozen=True):
     message: str
     location: str | None = None
     """`file:line:column` of the user's frame."""
+    analysis: str | None = None
+    """The name of the analysis that found it; `None` for what a pass of the pipeline said."""
+    numbers: dict[str, int | float | str] = {}
+    """What an analysis bases it on, by what it is, units in the names: `sectors`, `ideal sectors`, `bits`."""
+
+    def __hash__(self) -> int:
+        # Not of the numbers, which no hash takes; equal remarks have equal ones.
+        return hash((self.severity, self.message, self.location, self.analysis))
+
+
+class Analysis(msgspec.Struct):
+    """A read-only check that looked at the module, beside the pipeline."""
+
+    name: str
+    after: int
+    """The position of the pass whose result it looked at, 0 for the traced module."""
+    seconds: float = 0.0
+    remarks: list[Remark] = []
+    failure: str | None = None
+    """Why it came to no end."""
 
 
 class Step(msgspec.Struct):
@@ -144,6 +166,16 @@ class Failure(msgspec.Struct, frozen=True):
     message: str
     reproducer: str | None = None
     """The file in the record that reproduces the failure."""
+    location: str | None = None
+    """`file:line:column` of the user's frame."""
+    notes: list[str] = []
+    """Facts that belong to the failure, such as the output of a tool."""
+
+    @classmethod
+    def of(cls, stage: str, error: Error) -> "Failure":
+        """What `error`, raised in `stage`, says."""
+        location = str(error.location) if error.location else None
+        return cls(stage, error.message, location=location, notes=[*error.notes])
 
 
 @dataclass
@@ -174,6 +206,8 @@ class Compilation:
     """The file that holds the module before the first pass, as text."""
     traced_operations: dict[str, int] | None = None
     steps: list[Step] = field(default_factory=list[Step])
+    analyses: list[Analysis] = field(default_factory=list[Analysis])
+    """What `cutecc check` and reports ask for, in the order they ran."""
     artifacts: list[Artifact] = field(default_factory=list[Artifact])
     resources: list[KernelResources] = field(default_factory=list[KernelResources])
     failure: Failure | None = None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import msgspec
 
 from cutecc.errors import RecordError
-from cutecc.record.compilation import Compilation
+from cutecc.record.compilation import ArtifactKind, Compilation
 
 SCHEMA = "cutecc/compilation"
-MAJOR, MINOR = 1, 1
+MAJOR, MINOR = 1, 2
 """A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
 
 _converting = threading.Lock()
@@ -44,11 +44,22 @@ def decode(data: bytes, *, where: str = "manifest.json") -> Compilation:
             f"{where} has version '{version}'; this cutecc reads versions up to {MAJOR}.x",
             hints=["upgrade cutecc to read this record"],
         )
+    _leave_out_unknown_artifacts(manifest)
     try:
         with _converting:
             return msgspec.convert(manifest, Compilation)
     except msgspec.ValidationError as failure:
         raise RecordError(f"{where} is damaged: {failure}") from None
+
+
+def _leave_out_unknown_artifacts(manifest: dict[str, Any]) -> None:
+    """A later minor version may have kinds of artifacts that are unknown here, as it may have keys."""
+    minor = str(manifest["version"]).partition(".")[2]
+    if not (minor.isdecimal() and int(minor[:9]) > MINOR) or not isinstance(manifest.get("artifacts"), list):
+        return
+    known: tuple[str, ...] = get_args(ArtifactKind)
+    artifacts = cast(list[dict[str, Any] | None], manifest["artifacts"])
+    manifest["artifacts"] = [each for each in artifacts if not isinstance(each, dict) or each.get("kind") in known]
 
 
 def json_schema() -> dict[str, Any]:

@@ -20,7 +20,14 @@ def compilations() -> st.SearchStrategy[Compilation]:
 
 
 def _with_every_field(kind: type) -> st.SearchStrategy:
-    return st.builds(kind, **{name: st.from_type(hint) for name, hint in typing.get_type_hints(kind).items()})
+    return st.builds(kind, **{name: _of(hint) for name, hint in typing.get_type_hints(kind).items()})
+
+
+def _of(hint: object) -> st.SearchStrategy:
+    """Any value of a type; lists are short, since what they hold has lists too."""
+    if typing.get_origin(hint) is list:
+        return st.lists(_of(typing.get_args(hint)[0]), max_size=3)
+    return st.from_type(hint)  # pyright: ignore[reportArgumentType]
 
 
 def small() -> Compilation:

@@ -44,7 +44,7 @@ def test_it_begins_with_schema_and_version() -> None:
     body = json.loads(manifest.encode(small()))
     assert list(body)[:2] == ["schema", "version"]
     assert body["schema"] == "cutecc/compilation"
-    assert body["version"] == "1.1"
+    assert body["version"] == "1.2"
 
 
 @pytest.mark.parametrize("version", ["2.0", "2", "10.0", "", "one", "-1.0", "x.1"])
@@ -67,6 +67,22 @@ def test_newer_minor_versions_are_read_and_unknown_keys_ignored(version: str) ->
     body["steps"][0]["novelty"] = 3
     body["versions"]["novelty"] = "x"
     assert manifest.decode(json.dumps(body).encode()) == compilation
+
+
+def test_unknown_kinds_of_artifacts_of_a_newer_minor_version_are_ignored() -> None:
+    compilation = small()
+    compilation.artifacts.append(Artifact("ptx", "k.ptx"))
+    body = json.loads(manifest.encode(compilation))
+    body["artifacts"].insert(0, {"kind": "novelty", "file": "k.new"})
+    with pytest.raises(RecordError, match="damaged"):
+        manifest.decode(json.dumps(body).encode())
+    assert manifest.decode(json.dumps(body | {"version": "1.99"}).encode()) == compilation
+
+
+def test_a_manifest_of_version_1_1_is_read() -> None:
+    body = json.loads(manifest.encode(small()))
+    del body["analyses"]
+    assert manifest.decode(json.dumps(body | {"version": "1.1"}).encode()) == small()
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"schema": "cutecc/compilation", '])

@@ -1,0 +1,159 @@
+"""`cutecc explain`: what became of a line of Python."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from cutecc.cli.headings import wrapped
+from cutecc.cli.paging import When, in_colour, paging_options, show, width
+from cutecc.cli.stage_choice import read_record, record_argument, target_option
+from cutecc.errors import UsageError
+from cutecc.record import Compilation
+from cutecc.record.naming import short_kernel_name
+from cutecc.record.stages import CallFrame, stages_of
+from cutecc.report.explaining import CODE_GENERATION, Explanation, Instruction
+from cutecc.report.explaining import explain as explain_line
+from cutecc.report.listings import Kind
+from cutecc.report.paths import short_names
+from cutecc.report.stage_text import TRACED, positions
+
+_MOST = 12
+"""Instructions of a kind that are shown without being asked for more; call chains too."""
+_LABELS: dict[Kind, str] = {"ptx": "PTX", "sass": "SASS"}
+_EPILOG = """\b
+Examples:
+  cutecc explain cutecc-out/gemm-sm_90a gemm.py:128
+  cutecc explain gemm.cutecc gemm.py:128 --target sm_90a --all
+
+Instructions have lines when the kernel was compiled with --line-info or --report.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@record_argument
+@click.argument("place", metavar="FILE:LINE")
+@click.option("--all", "everything", is_flag=True, help="Print every instruction of the line.")
+@target_option
+@paging_options
+def explain(record: Path, place: str, everything: bool, target: str | None, colour: When, no_pager: bool) -> None:
+    """Say what became of a line of Python: what each pass did to its operations, and its instructions.
+
+    FILE may be the end of a path. A line of a function that kernels call, and the lines that call it, have the
+    operations that were made in it.
+    """
+    file, colon, number = place.rpartition(":")
+    if not colon or not (number.isascii() and number.isdecimal()) or int(number[:9]) == 0:
+        raise UsageError(f"expected FILE:LINE, as gemm.py:128, not '{place}'")
+    compilation = read_record(record, target)
+    found = explain_line(compilation, stages_of(compilation), file, int(number[:9]))
+    crop = width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+    lines = (_cropped(line, crop) for line in _lines(compilation, found, None if everything else _MOST, crop))
+    show(lines, colour=in_colour(colour), pager=not no_pager)
+
+
+def _lines(compilation: Compilation, found: Explanation, most: int | None, columns: int | None) -> Iterator[str]:
+    names = short_names({found.file} | {frame.file for chain in found.chains for frame in chain})
+    yield click.style(f"{names[found.file]}:{found.line}", bold=True) + f"  {compilation.name} for {compilation.target}"
+    if found.source:
+        yield f"    {found.source.strip()}"
+    yield from _calls(found, names, most)
+    yield ""
+    yield from _history(compilation, found)
+    yield ""
+    for line in _outcome(compilation, found):
+        yield from wrapped(line, columns).split("\n") if columns else [line]
+    for kind, label in _LABELS.items():
+        if instructions := found.instructions.get(kind):
+            yield ""
+            yield from _instructions(label, instructions, most)
+    if found.remarks:
+        yield ""
+    for remark in found.remarks:
+        by = f" [{remark.analysis}]" if remark.analysis else ""
+        first, *rest = wrapped(f"{remark.severity}: {remark.message}{by}", columns or 1 << 16).split("\n")
+        label, _, message = first.partition(" ")
+        yield f"{click.style(label, fg='yellow', bold=True)} {message}"
+        yield from rest
+
+
+def _calls(found: Explanation, names: dict[str, str], most: int | None) -> Iterator[str]:
+    def named(frame: CallFrame) -> str:
+        return f"{names[frame.file]}:{frame.line} {frame.function}"
+
+    for chain in found.chains[:most]:
+        yield click.style(f"    in {' ← '.join(map(named, chain))}", dim=True)
+    if most and len(found.chains) > most:
+        yield f"    … and {len(found.chains) - most} more call chains"
+
+
+def _history(compilation: Compilation, found: Explanation) -> Iterator[str]:
+    names = {each.index: each.name for each in positions(compilation, stages_of(compilation))}
+    history = found.history
+    longest = max([len(names.get(event.step, "")) for event in history.events] + [len(TRACED)])
+    yield f"{min(names):>4}  {names[min(names)]:<{longest}}  {_count(history.traced, 'operation')}"
+    for event in history.events:
+        name = names.get(event.step, "")
+        is_code = name == CODE_GENERATION and event.kind in ("removed", "merged")
+        what = "code generated" if is_code else event.kind
+        count = f"{event.before} → {event.after}" if event.before != event.after else f"{event.before}"
+        yield f"{event.step:>4}  {name:<{longest}}  {count:<13} {what}".rstrip()
+
+
+def _outcome(compilation: Compilation, found: Explanation) -> Iterator[str]:
+    names = {each.index: each.name for each in positions(compilation, stages_of(compilation))}
+    history = found.history
+    firsts: dict[str, str] = {}
+    for event in history.events:
+        firsts.setdefault(event.kind, f"first {event.kind} by {names.get(event.step, event.step)}")
+    firsts.pop("removed", None)
+    if firsts:
+        yield "; ".join(firsts.values())
+    left = history.events[-1].after if history.events else history.traced
+    made = [
+        _count(len(found.instructions[kind]), f"{label} instruction")
+        for kind, label in _LABELS.items()
+        if found.instructions.get(kind)
+    ]
+    last = names.get(history.events[-1].step) if history.events else None
+    if made:
+        yield f"became {' and '.join(made)}"
+    elif left:
+        yield f"{_count(left, 'operation')} left after the last pass, in the host function"
+    elif last == CODE_GENERATION and not _has_lines(compilation, found):
+        yield "went into the code, which has no lines: compile with --line-info"
+    elif last == CODE_GENERATION:
+        yield "nothing left: folded away while code was generated"
+    else:
+        yield f"nothing left: folded away by {last}"
+
+
+def _has_lines(compilation: Compilation, found: Explanation) -> bool:
+    return bool(found.instructions) and bool(compilation.options.get("preserve-line-info"))
+
+
+def _instructions(label: str, instructions: list[Instruction], most: int | None) -> Iterator[str]:
+    kernels = Counter(short_kernel_name(each.function) for each in instructions)
+    yield click.style(f"{label}", bold=True) + f" of {', '.join(kernels)}"
+    for each in instructions[:most]:
+        yield f"{each.number:>6}  {' '.join(each.text.split())}"
+    if most and len(instructions) > most:
+        yield f"        … and {len(instructions) - most} more: --all shows them"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _cropped(line: str, columns: int | None) -> str:
+    plain = click.unstyle(line)
+    if columns is None or len(plain) <= columns:
+        return line
+    if plain == line:
+        return f"{line[: columns - 1]}…"
+    return f"{plain[: columns - 1]}…"

@@ -1,0 +1,84 @@
+"""`cutecc report`: the page of a record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from cutecc.cli.records import read_records
+from cutecc.cli.reporter import report_line
+from cutecc.errors import UsageError
+from cutecc.record import Compilation
+from cutecc.record.naming import file_name
+from cutecc.report.destination import check_destination, numbered
+from cutecc.report.writing import Report, write_report
+
+_EPILOG = """\b
+Examples:
+  cutecc report cutecc-out/gemm-sm_90a
+  cutecc report gemm.cutecc --target sm_90a -o gemm.html
+
+The record has every stage when it was compiled with --report or --dump-after=all, into a bundle with --bundle-dumps.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("source", metavar="DIR|BUNDLE", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="Default: KERNEL-TARGET.html, here."
+)
+@click.option("--target", metavar="NAME", help="Of several targets, this one.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON, a list.")
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+def report(source: Path, output: Path | None, target: str | None, as_json: bool, quiet: bool) -> None:
+    """Write the report of a record: one HTML file that shows every stage, without a network.
+
+    Of several records, such as those of a bundle for several targets, each has a page of its own.
+    """
+    records = read_records(source, target)
+    paths = _paths(records, output)
+    for path in paths:
+        check_destination(path)
+    reports: list[Report] = []
+    for record, path in zip(records, paths, strict=True):
+        reports.append(write_report(record, path))
+        if not quiet and not as_json:
+            _show(reports[-1])
+    if as_json:
+        found = [
+            {"kernel": record.name, "target": record.target, "report": str(each.path), "bytes": each.bytes}
+            for record, each in zip(records, reports, strict=True)
+        ]
+        click.echo(json.dumps(found, indent=2))
+
+
+def _paths(records: list[Compilation], output: Path | None) -> list[Path]:
+    """Where each report goes. Raises `UsageError` when two would go to one file."""
+    kernels = {record.name for record in records}
+    paths: list[Path] = []
+    for record in records:
+        names = [file_name(record.name), file_name(record.target)]
+        if output is None:
+            path = Path(f"{'-'.join(names)}.html")
+        elif len(records) > 1:
+            path = numbered(output, names if len(kernels) > 1 else names[1:])
+        else:
+            path = output
+        if path in paths:
+            raise UsageError(
+                f"two records are of {record.name} for {record.target}, and both would be written to {path}",
+                hints=["name the folder of one of them"],
+            )
+        paths.append(path)
+    return paths
+
+
+def _show(written: Report) -> None:
+    console = Console()
+    if console.is_terminal:
+        console.print(report_line(written), soft_wrap=True)
+    else:
+        click.echo(str(written.path))

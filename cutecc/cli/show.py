@@ -1,0 +1,142 @@
+"""`cutecc show`: a stage of a record, or its code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from cutecc.cli.paging import When, in_colour, paging_options
+from cutecc.cli.paging import show as show_lines
+from cutecc.cli.stage_choice import (
+    StageText,
+    fold_option,
+    function_option,
+    read_record,
+    record_argument,
+    target_option,
+)
+from cutecc.errors import RecordError, UsageError
+from cutecc.record import ArtifactKind, Compilation
+from cutecc.record.stages import Place, Stages, stages_of
+from cutecc.report.listings import Listing, listings_of
+from cutecc.report.paths import short_names
+from cutecc.report.stage_text import Position, choose, find_named, fold_types, has_function, positions
+
+_EPILOG = """\b
+Examples:
+  cutecc show cutecc-out/gemm-sm_90a
+  cutecc show cutecc-out/gemm-sm_90a --after cse#1 --function kernel --locations
+  cutecc show gemm.cutecc --target sm_90a --sass
+
+The record has stages when it was compiled with --dump-after=all or --report, into a bundle with --bundle-dumps.
+"""
+_NAMES: dict[ArtifactKind, str] = {"ptx": "PTX", "sass": "SASS", "llvm-ir": "LLVM IR"}
+
+
+@click.command(epilog=_EPILOG)
+@record_argument
+@click.option("--after", metavar="PASS", help="The module after PASS: a name, cse#2, a number, traced or last.")
+@function_option
+@click.option("--locations", is_flag=True, help="Say beside each operation or instruction where it comes from.")
+@click.option("--ptx", "kind", flag_value="ptx", help="The PTX.")
+@click.option("--sass", "kind", flag_value="sass", help="The machine code.")
+@click.option("--llvm", "kind", flag_value="llvm-ir", help="The LLVM IR.")
+@fold_option
+@target_option
+@paging_options
+def show(
+    record: Path,
+    after: str | None,
+    function: str | None,
+    locations: bool,
+    kind: ArtifactKind | None,
+    no_fold: bool,
+    target: str | None,
+    colour: When,
+    no_pager: bool,
+) -> None:
+    """Print the module after a pass, or the code; without an option, the stages that there are.
+
+    Long types are folded as <…>, and lines have their full length.
+    """
+    if kind and after:
+        raise UsageError(
+            f"--after chooses a stage, and --{'llvm' if kind == 'llvm-ir' else kind} what came of the last"
+        )
+    compilation = read_record(record, target)
+    if kind:
+        lines = _code(compilation, kind, function, locations)
+    else:
+        stages = stages_of(compilation)
+        if after is None and function is None and not locations:
+            lines = _list(compilation, stages)
+        else:
+            text = StageText(stages, _position(compilation, stages, after, function), function)
+            lines = _stage(text, stages, locations=locations, fold=not no_fold)
+    show_lines(lines, colour=in_colour(colour), pager=not no_pager)
+
+
+def _position(compilation: Compilation, stages: Stages, after: str | None, function: str | None) -> Position:
+    """What the user chose; else the last module, of those that have the function."""
+    if after is None and function is not None:
+        known = positions(compilation, stages)
+        for index in reversed(stages.indices):
+            if has_function(stages.after(index).text.split("\n"), function):
+                return next(each for each in known if each.index == index)
+        return known[0]
+    return choose(compilation, stages, after or "last")
+
+
+def _list(compilation: Compilation, stages: Stages) -> Iterator[str]:
+    """The stages, one a line."""
+    changed = {*stages.indices}
+    for position in positions(compilation, stages):
+        count = ""
+        if position.index in changed:
+            count = f"{stages.after(position.index).text.count(chr(10)):>7} lines"
+        line = f"{position.index:>3}  {position.name:<40} {count or '      –'}".rstrip()
+        yield line if count else click.style(line, dim=True)
+    if compilation.failure:
+        yield click.style(f"failed in {compilation.failure.stage}", fg="red")
+
+
+def _stage(text: StageText, stages: Stages, *, locations: bool, fold: bool) -> Iterator[str]:
+    names = _names(stages.places)
+    for line, number in zip(text.lines, text.places, strict=True):
+        shown = fold_types(line) if fold else line
+        place = stages.places[number] if number >= 0 else None
+        yield f"{shown}  {_beside(place, names)}" if locations and place else shown
+
+
+def _names(places: Iterable[Place]) -> dict[str, str]:
+    return short_names({frame.file for place in places for frame in place})
+
+
+def _beside(place: Place, names: dict[str, str]) -> str:
+    frames = (f"{names[frame.file]}:{frame.line}" + (f":{frame.column}" if frame.column else "") for frame in place)
+    return click.style(f"// {' ← '.join(frames)}", dim=True)
+
+
+def _code(compilation: Compilation, kind: ArtifactKind, function: str | None, locations: bool) -> Iterator[str]:
+    found = [listing for listing in listings_of(compilation) if listing.kind == kind]
+    if not found:
+        raise RecordError(
+            f"the record of {compilation.name} has no {_NAMES[kind]}",
+            hints=["compile without --emit, which chooses, and into a bundle with --bundle-dumps"],
+        )
+    for listing in found:
+        yield from _listing(listing, function, locations)
+
+
+def _listing(listing: Listing, function: str | None, locations: bool) -> Iterator[str]:
+    lines = listing.text.split("\n")
+    first, last = 0, len(lines) - 1 - (not lines[-1])
+    if function is not None:
+        chosen = find_named(listing.functions, function, f"in {listing.file}")
+        first, last = chosen.first, chosen.last
+    names = _names(listing.table)
+    for number in range(first, last + 1):
+        place = listing.table[listing.places[number]] if listing.places[number] >= 0 else None
+        yield f"{lines[number]}  {_beside(place, names)}" if locations and place else lines[number]

@@ -1,0 +1,239 @@
+"""The stages of a compilation in one file: the module after each pass that changed it, with its places in the source.
+
+A file of blocks, each a header (kind, stage index, length) and JSON compressed with zlib. Blocks are only ever
+appended, so that a file that was cut off in the middle of one still holds all earlier ones. Kinds:
+
+- `U`: `UserLines`, what the trace knows of the user's program; at most one.
+- `P`: places that the blocks after it number, from 0 on over all `P` blocks.
+- `S`: a `Stage`.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from cutecc.errors import RecordError
+from cutecc.record.compilation import Compilation
+
+Content = TypeVar("Content")
+
+SUFFIX = ".stages"
+_MAGIC = b"cutecc stages 1\n"
+_HEADER = struct.Struct("<cII")
+_MOST_BYTES = 1 << 30
+"""Of one block, expanded: a damaged or hostile file shall not fill the memory."""
+
+
+class Frame(NamedTuple):
+    """A place in a source file: line and column count from 1, column 0 is none."""
+
+    file: str
+    line: int
+    column: int
+
+
+Place = tuple[Frame, ...]
+"""Where an operation comes from, as its MLIR location says: first the innermost frame outside of the DSL, last the
+user's line. They differ where a library built the operation; then there are two."""
+
+
+def place_of(frames: Sequence[Frame]) -> Place:
+    """The place of a location with these frames, innermost first.
+
+    What becomes inline assembly has a call site at its own line, from that line without a column: code generation
+    adds the number of the assembly's line to it.
+    """
+    if len(frames) > 1 and frames[0].file == frames[1].file and (frames[0].column == 0 or frames[0] == frames[1]):
+        frames = frames[1:]
+    return tuple(frames)
+
+
+class CallFrame(NamedTuple):
+    """A frame of a call chain."""
+
+    file: str
+    line: int
+    column: int
+    function: str
+
+
+class UserLines(msgspec.Struct):
+    """What only the trace knows of the user's program."""
+
+    chains: list[list[CallFrame]] = []
+    """Each way, innermost frame first, from a place in a library or in a function of the user's to the kernel. Only of
+    operations that were not built in the kernel's own body."""
+    sources: dict[str, str] = {}
+    """By file, as places name it, the text of every Python file that the trace went through."""
+
+
+class Stage(msgspec.Struct):
+    """A module as text."""
+
+    index: int
+    """The position of the pass that left it, 0 for the traced module."""
+    text: str
+    """As MLIR prints it, without locations."""
+    places: list[int]
+    """For each line of `text`, all of which end in a newline, the number of the place of the operation that begins
+    there, -1 for none: also of a line that only goes on with an operation or closes its region."""
+
+
+def create(path: Path, lines: UserLines | None = None) -> None:
+    """Begin the file of a run, with what the trace knows. Raises `OSError`."""
+    path.write_bytes(_MAGIC)
+    if lines is not None:
+        _append(path, b"U", 0, lines)
+
+
+class StageWriter:
+    """Appends stages to a file that `create` made; each call leaves a file that can be read."""
+
+    def __init__(self, path: Path) -> None:
+        """Go on with the file `path`. Raises `OSError` and `RecordError`."""
+        self._path = path
+        self._numbers: dict[Place, int] = {
+            place: number for number, place in enumerate(Stages(path.read_bytes()).places)
+        }
+
+    def add_stage(self, index: int, text: str, places: Sequence[Place | None]) -> None:
+        """Keep the module after pass `index`; `places` are one for each line. Raises `OSError`."""
+        known = len(self._numbers)
+        numbers = [-1 if place is None else self._numbers.setdefault(place, len(self._numbers)) for place in places]
+        if new := list(self._numbers)[known:]:
+            try:
+                _append(self._path, b"P", index, new)
+            except OSError:
+                for place in new:
+                    del self._numbers[place]
+                raise
+        _append(self._path, b"S", index, Stage(index, text, numbers))
+
+
+def _append(path: Path, kind: bytes, index: int, content: object) -> None:
+    data = zlib.compress(msgspec.json.encode(content), 6)
+    end = path.stat().st_size
+    try:
+        with path.open("ab") as file:
+            file.write(_HEADER.pack(kind, index, len(data)) + data)
+    except OSError:
+        # What comes after half a block would be lost too.
+        os.truncate(path, end)
+        raise
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block as it is in the file; `data` is JSON compressed with zlib."""
+
+    kind: str
+    index: int
+    data: bytes
+
+
+def changed_by(index: int, stages: Collection[int]) -> bool | None:
+    """Whether pass `index` changed the module, by what stages there are so far; `None` when the last may be to come."""
+    return index in stages if index <= max(stages, default=-1) else None
+
+
+class BlockReader:
+    """The blocks of a file that is being written."""
+
+    def __init__(self, path: Path) -> None:
+        """`path` need not be there yet."""
+        self._path = path
+        self._position = len(_MAGIC)
+
+    def read(self) -> list[Block]:
+        """The blocks that have become whole since the last call."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._position)
+                blocks = list(_blocks(file.read()))
+        except OSError:
+            return []
+        self._position += sum(_HEADER.size + len(block.data) for block in blocks)
+        return blocks
+
+
+class Stages:
+    """The stages of a record, each expanded when it is asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        """Read the file's blocks; one that is cut off at the end is left out. Raises `RecordError`."""
+        if not data.startswith(_MAGIC):
+            raise RecordError("the record's stages are of another version of cutecc", hints=["compile again"])
+        self.blocks = list(_blocks(data[len(_MAGIC) :]))
+        self._stages = {block.index: block for block in self.blocks if block.kind == "S"}
+        self.places: list[Place] = []
+        self.user_lines = UserLines()
+        for block in self.blocks:
+            if block.kind == "P":
+                self.places += _decode(block, list[Place])
+            elif block.kind == "U":
+                self.user_lines = _decode(block, UserLines)
+
+    @property
+    def indices(self) -> list[int]:
+        """The positions of the passes that changed the module, 0 for the traced one first, in order.
+
+        Of a run that went on from a dump, the first is the position of the pass that the dump was made after.
+        """
+        return sorted(self._stages)
+
+    def after(self, index: int) -> Stage:
+        """The module after pass `index`, which an earlier pass may have left as it is. Raises `RecordError`."""
+        known = [each for each in self._stages if each <= index]
+        if not known:
+            raise RecordError("the record holds no module from before that pass")
+        stage = _decode(self._stages[max(known)], Stage)
+        numbers = stage.places
+        if len(numbers) != stage.text.count("\n") or (
+            numbers and not -1 <= min(numbers) <= max(numbers) < len(self.places)
+        ):
+            raise RecordError(f"the record's stages are damaged: the places of stage {stage.index} are not its own")
+        return stage
+
+
+def stages_of(compilation: Compilation) -> Stages:
+    """The stages of a record. Raises `RecordError` for one that was made without, and says how to make them."""
+    try:
+        data = compilation.artifact("stages")
+    except KeyError:
+        raise RecordError(f"the record of {compilation.name} lacks the file of its stages") from None
+    if data is None:
+        raise RecordError(
+            f"the record of {compilation.name} holds no stages: nobody asked for them when it was compiled",
+            hints=["compile with --dump-after=all, and for a bundle with --bundle-dumps"],
+        )
+    return Stages(data)
+
+
+def _blocks(data: bytes) -> Iterator[Block]:
+    position = 0
+    while position + _HEADER.size <= len(data):
+        kind, index, length = _HEADER.unpack_from(data, position)
+        position += _HEADER.size
+        if position + length > len(data):
+            return
+        yield Block(kind.decode("latin-1"), index, data[position : position + length])
+        position += length
+
+
+def _decode(block: Block, kind: type[Content]) -> Content:
+    expander = zlib.decompressobj()
+    try:
+        expanded = expander.decompress(block.data, _MOST_BYTES)
+        if not expander.eof:
+            raise RecordError("the record's stages are damaged: a block does not end where it should")
+        return msgspec.json.decode(expanded, type=kind)
+    except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as failure:
+        raise RecordError(f"the record's stages are damaged: {failure}") from None

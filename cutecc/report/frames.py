@@ -1,0 +1,36 @@
+"""From places to every line of Python that they belong to: the user's, a library's, and those of the calls between."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from cutecc.record.stages import Place, UserLines
+
+Line = tuple[str, int]
+"""A file, as places name it, and a line from 1."""
+
+
+class Frames:
+    """Knows the call chains of a trace."""
+
+    def __init__(self, user_lines: UserLines) -> None:
+        self._chains: defaultdict[tuple[str, int, int], list[frozenset[Line]]] = defaultdict(list)
+        """By innermost frame."""
+        for chain in user_lines.chains:
+            innermost = chain[0]
+            self._chains[innermost.file, innermost.line, innermost.column].append(
+                frozenset((frame.file, frame.line) for frame in chain)
+            )
+        self._known: dict[Place, frozenset[Line]] = {}
+
+    def lines(self, place: Place) -> frozenset[Line]:
+        """The lines of all frames that lead to `place`, by chains that go through its user's line.
+
+        A place in a function of the user's that is called from several lines belongs to each of them.
+        """
+        if place not in self._known:
+            first, user = place[0], (place[-1].file, place[-1].line)
+            chains = self._chains.get((first.file, first.line, first.column), [])
+            own = frozenset((frame.file, frame.line) for frame in place)
+            self._known[place] = own.union(*(chain for chain in chains if user in chain))
+        return self._known[place]

@@ -1,0 +1,192 @@
+"""The code of a record as listings: PTX, SASS or LLVM IR with the place of each line in the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import msgspec
+
+from cutecc.errors import SourceLocation
+from cutecc.ptx.locations import FILE, LOC, InlineAssembly
+from cutecc.record import Compilation
+from cutecc.record.stages import Frame, Place, place_of
+from cutecc.report.instruction_mix import classify
+from cutecc.report.sass import read_sass
+
+Kind = Literal["ptx", "sass", "llvm-ir"]
+
+
+class ListedFunction(msgspec.Struct, frozen=True):
+    """A kernel or device function of a listing. Lines count from 0, the last one included."""
+
+    name: str
+    first: int
+    last: int
+
+
+class Listing(msgspec.Struct):
+    """A text of code, and for each of its lines where it comes from."""
+
+    kind: Kind
+    file: str
+    text: str
+    table: list[Place] = []
+    """The places that lines name. Those of SASS have no columns."""
+    places: list[int] = []
+    """For each line an index into `table`, -1 for none. Only lines with an instruction have a place."""
+    classes: list[int] = []
+    """Of SASS, for each line an index into `class_names`, -1 where there is no instruction that can be executed."""
+    class_names: list[str] = []
+    functions: list[ListedFunction] = []
+
+
+def listings_of(compilation: Compilation) -> Iterator[Listing]:
+    """The listings of all code that the record holds."""
+    makers: dict[str, Callable[[str, str], Listing]] = {
+        "llvm-ir": llvm_ir_listing,
+        "ptx": ptx_listing,
+        "sass": sass_listing,
+    }
+    for artifact in compilation.artifacts:
+        make, data = makers.get(artifact.kind), compilation.files.get(artifact.file)
+        if make is not None and data is not None:
+            yield make(data.decode(errors="replace"), artifact.file)
+
+
+class _Table:
+    """Numbers for places, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Place, int] = {}
+
+    def number(self, place: Place | None) -> int:
+        return -1 if place is None else self.numbers.setdefault(place, len(self.numbers))
+
+    @property
+    def places(self) -> list[Place]:
+        return [*self.numbers]
+
+
+def sass_listing(text: str, file: str) -> Listing:
+    """A listing of what nvdisasm prints."""
+    table, names = _Table(), dict[str, int]()
+    count = text.count("\n") + 1
+    places, classes = [-1] * count, [-1] * count
+    functions: list[ListedFunction] = []
+    for function in read_sass(text):
+        functions.append(ListedFunction(function.name, function.first, function.last))
+        for each in function.instructions:
+            places[each.line] = table.number(each.place)
+            classes[each.line] = names.setdefault(classify(each.text), len(names))
+    return Listing("sass", file, text, table.places, places, classes, [*names], functions)
+
+
+_PTX_FUNCTION = re.compile(r"(?:\.visible\s+|\.weak\s+|\.extern\s+)*\.(?:entry|func)\b(?:\s*\([^)]*\))?\s*([\w$]+)?")
+_PTX_NO_INSTRUCTION = re.compile(r"\s*(?://|\.|[(){}]|[\w$%]+\s*:(?!:)|$)")
+
+
+def ptx_listing(text: str, file: str) -> Listing:
+    """A listing of PTX."""
+    lines, files, assembly = text.split("\n"), dict[str, str](), InlineAssembly(text)
+    for line in lines:
+        if match := FILE.match(line):
+            files[match[1]] = match[2]
+    table, places = _Table(), [-1] * len(lines)
+    functions: list[ListedFunction] = []
+    name, first, current, position = "", 0, -1, 0
+    for number, line in enumerate(lines):
+        if match := _PTX_FUNCTION.match(line):
+            # The name stands on a line of its own behind a result.
+            name, first, current = match[1] or "", number, -1
+        elif line.startswith("}") and name and not assembly.holds(position):
+            functions.append(ListedFunction(name, first, number))
+            name = ""
+        elif (match := LOC.match(line)) and not assembly.holds(position):
+            current = table.number(_ptx_place(match, files))
+        elif name and not _PTX_NO_INSTRUCTION.match(line):
+            places[number] = current
+        position += len(line) + 1
+    return Listing("ptx", file, text, table.places, places, functions=functions)
+
+
+def _ptx_place(match: re.Match[str], files: dict[str, str]) -> Place | None:
+    inner = _frame(files.get(match[1]), match[2], match[3])
+    user = _frame(files.get(match[4]), match[5], match[6]) if match[4] else inner
+    if user is None:
+        return None
+    return place_of((user,) if inner is None or inner == user else (inner, user))
+
+
+def _frame(file: str | None, line: str, column: str | None) -> Frame | None:
+    if file is None or line == "0":
+        return None
+    location = SourceLocation.of_debug_information(file, int(line), int(column or 0))
+    return Frame(file, int(line), location.column or 0)
+
+
+_DEFINE = re.compile(r'define\s[^@]*@("[^"]*"|[\w.$-]+)\(')
+_DEBUG = re.compile(r", !dbg !(\d+)")
+_NODE = re.compile(r"!(\d+) = (?:distinct )?!DI(\w+)\((.*)\)$")
+_FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|[^,]+)')
+_HEXADECIMAL = re.compile(r"\\([0-9A-Fa-f]{2})")
+
+
+def llvm_ir_listing(text: str, file: str) -> Listing:
+    """A listing of LLVM IR."""
+    lines = text.split("\n")
+    debug = _DebugInformation(lines)
+    table, places = _Table(), [-1] * len(lines)
+    functions: list[ListedFunction] = []
+    name, first = "", 0
+    for number, line in enumerate(lines):
+        if match := _DEFINE.match(line):
+            name, first = match[1].strip('"'), number
+        elif line == "}" and name:
+            functions.append(ListedFunction(name, first, number))
+            name = ""
+        elif name and (match := _DEBUG.search(line)):
+            places[number] = table.number(debug.place(match[1]))
+    return Listing("llvm-ir", file, text, table.places, places, functions=functions)
+
+
+class _DebugInformation:
+    """The metadata of a module that says where instructions come from."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._nodes: dict[str, tuple[str, dict[str, str]]] = {}
+        for line in lines:
+            if line.startswith("!") and (match := _NODE.match(line)):
+                self._nodes[match[1]] = (match[2], dict(_FIELD.findall(match[3])))
+        self._places: dict[str, Place | None] = {}
+
+    def place(self, number: str) -> Place | None:
+        if number not in self._places:
+            self._places[number] = self._place(number)
+        return self._places[number]
+
+    def _place(self, number: str) -> Place | None:
+        frames: list[Frame] = []
+        seen: set[str] = set()
+        while number not in seen and number in self._nodes:
+            seen.add(number)
+            fields = self._nodes[number][1]
+            frame = _frame(self._file(fields.get("scope", "")), fields.get("line", "0"), fields.get("column"))
+            frames += [frame] if frame else []
+            number = fields.get("inlinedAt", "").lstrip("!")
+        return place_of((frames[0], frames[-1])) if frames else None
+
+    def _file(self, scope: str) -> str | None:
+        kind, fields = self._nodes.get(scope.lstrip("!"), ("", {}))
+        if "file" in fields and kind != "File":
+            kind, fields = self._nodes.get(fields["file"].lstrip("!"), ("", {}))
+        if kind != "File":
+            return None
+        directory, name = (_text(fields.get(key, '""')) for key in ("directory", "filename"))
+        return f"{directory}/{name}" if directory and not name.startswith("/") else name
+
+
+def _text(quoted: str) -> str:
+    data = _HEXADECIMAL.sub(lambda match: chr(int(match[1], 16)), quoted[1:-1])
+    return data.encode("latin-1", "replace").decode(errors="replace") if not data.isascii() else data

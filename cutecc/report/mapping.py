@@ -1,0 +1,146 @@
+"""Which line of the user's each instruction of a record belongs to, and how many belong to one."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import msgspec
+
+from cutecc.record import Compilation
+from cutecc.record.compilation import KernelResources
+from cutecc.record.stages import Frame, UserLines
+from cutecc.report.instruction_mix import classify
+from cutecc.report.sass import SassFunction, read_sass
+
+
+class LineMix(msgspec.Struct):
+    """The instructions of one line."""
+
+    file: str
+    line: int
+    classes: dict[str, int]
+
+
+class KernelMix(msgspec.Struct):
+    """The instructions of one kernel."""
+
+    kernel: str
+    instructions: int
+    """SASS instructions, without the padding behind the last one."""
+    mapped: int
+    """Of these, those whose line is a statement in a kernel or a function it calls: no `def`, decorator or launch."""
+    classes: dict[str, int]
+    lines: list[LineMix]
+    """By line of the user's, as places name it; in the order of the source."""
+
+
+class Mix(msgspec.Struct):
+    """What kinds of instructions a record's kernels have, and where they come from."""
+
+    line_info: bool
+    """Whether the code was compiled with line information."""
+    kernels: list[KernelMix]
+
+
+def mix_of_record(compilation: Compilation, user_lines: UserLines) -> Mix | None:
+    """The instructions of a record by class and line; `None` when it has no SASS."""
+    texts = [
+        compilation.files[artifact.file].decode(errors="replace")
+        for artifact in compilation.artifacts
+        if artifact.kind == "sass" and artifact.file in compilation.files
+    ]
+    if not texts:
+        return None
+    statements = Statements(user_lines)
+    resources = {each.kernel: each for each in compilation.resources}
+    functions = [function for text in texts for function in read_sass(text)]
+    kernels = [_kernel_mix(each, statements, resources.get(each.name)) for each in functions]
+    return Mix(any(kernel.lines for kernel in kernels), kernels)
+
+
+def _kernel_mix(function: SassFunction, statements: Statements, resources: KernelResources | None) -> KernelMix:
+    spills = resources is not None and bool(resources.spill_load_bytes or resources.spill_store_bytes)
+    classes: Counter[str] = Counter()
+    lines: dict[tuple[str, int], Counter[str]] = {}
+    mapped = 0
+    for each in function.instructions:
+        kind = classify(each.text, spills=spills)
+        classes[kind] += 1
+        if each.place is not None:
+            user = each.place[-1]
+            lines.setdefault((user.file, user.line), Counter())[kind] += 1
+            mapped += statements.holds(user)
+    return KernelMix(
+        function.name,
+        len(function.instructions),
+        mapped,
+        dict(classes.most_common()),
+        [LineMix(file, line, dict(lines[file, line].most_common())) for file, line in sorted(lines)],
+    )
+
+
+class Statements:
+    """The lines that are statements of kernels and of functions that they may call."""
+
+    def __init__(self, lines: UserLines) -> None:
+        self._sources = lines.sources
+        self._lines: dict[str, frozenset[int]] = {}
+
+    def holds(self, place: Frame) -> bool:
+        """Whether the line of `place` is one of them; that of a file whose source is not known is none."""
+        if place.file not in self._lines:
+            self._lines[place.file] = statement_lines(self._sources.get(place.file, ""))
+        return place.line in self._lines[place.file]
+
+
+def statement_lines(source: str) -> frozenset[int]:
+    """The lines, from 1, of the statements inside of functions of a Python source; none of what does not parse.
+
+    Not those of a `def` with its decorators and its docstring, nor of a function that launches a kernel.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            found.update(_span(node.body))
+    # Outer functions come first, so that what is inside of them has the last word.
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.difference_update(_span(node))
+            if not _launches(node):
+                found.update(_body(node))
+        elif isinstance(node, ast.ClassDef):
+            found.difference_update(_span(node))
+    return frozenset(found)
+
+
+def _span(node: ast.stmt | ast.expr) -> range:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(each.lineno for each in decorators)])
+    return range(first, (node.end_lineno or node.lineno) + 1)
+
+
+def _body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
+    first, *rest = node.body
+    if ast.get_docstring(node, clean=False) is None:
+        start = first.lineno
+    else:
+        start = rest[0].lineno if rest else (node.end_lineno or node.lineno) + 1
+    # A body on the line of its `def` is not told from it.
+    return range(max(start, node.lineno + 1), (node.end_lineno or node.lineno) + 1)
+
+
+def _launches(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the function itself, not one inside of it, launches a kernel."""
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "launch":
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    return False

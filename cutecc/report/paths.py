@@ -1,0 +1,43 @@
+"""Names of files that people can read and type: no longer than it takes to tell them apart."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from cutecc.errors import UsageError
+
+
+def short_names(files: Iterable[str]) -> dict[str, str]:
+    """For each path its shortest end, in whole parts, that no other path has."""
+    parts = {file: file.split("/") for file in files}
+    names: dict[str, str] = {}
+    depth = 1
+    while len(names) < len(parts):
+        ends = {file: "/".join(each[-depth:]) for file, each in parts.items() if file not in names}
+        count = Counter("/".join(each[-depth:]) for each in parts.values())
+        for file, end in ends.items():
+            if count[end] == 1 or depth >= len(parts[file]):
+                names[file] = end
+        depth += 1
+    return names
+
+
+def find_file(files: Collection[str], wanted: str) -> str:
+    """The one of `files` that ends in the path `wanted`, or is it. Raises `UsageError`."""
+    for path in (wanted, os.path.abspath(wanted)):
+        if path in files:
+            return path
+    end = os.path.normpath(wanted)
+    found = [file for file in files if file.endswith(f"/{end}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = short_names(found)
+        raise UsageError(f"{wanted} is {len(found)} files: {', '.join(sorted(names.values()))}")
+    known = sorted(short_names(files).values())
+    close = difflib.get_close_matches(end, known, n=1)
+    hints = [f"did you mean {close[0]}?"] if close else [f"it names {', '.join(known[:5])}"] if known else []
+    raise UsageError(f"the record names no file {wanted}", hints=hints)

@@ -1,0 +1,120 @@
+"""The SASS of a record: its functions and instructions, and the places that nvdisasm prints above them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cutecc.record.stages import Frame, Place, place_of
+
+_SECTION = re.compile(r"\t\.section\t\.text\.([^,\s]+)")
+_RULE = re.compile(r"//-{5,} \.")
+_FILE = re.compile(r'\s*//## File "((?:[^"\\]|\\.)*)", line (\d+)')
+_INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(\S[^;]*?)\s*;")
+_SUBROUTINE = re.compile(r"(\$[^\s:]+):")
+_LABEL = re.compile(r"(\.L_\w+):")
+_CALL = re.compile(r"CALL\.\S+ .*`\((\$[^)\s]+)\)")
+
+
+@dataclass
+class SassInstruction:
+    """An instruction that can be executed."""
+
+    line: int
+    """Of the text, from 0."""
+    offset: int
+    """In its function, in bytes."""
+    text: str
+    """With its guard, as nvdisasm prints it: `@!P0 LDG.E.128 R4, desc[UR4][R2.64]`."""
+    place: Place | None
+    """Without columns, which nvdisasm does not know. A subroutine of the compiler's, such as a division, has the place
+    of its calls when that is one."""
+
+
+@dataclass
+class SassFunction:
+    """A kernel or a device function, with the compiler's subroutines that it calls."""
+
+    name: str
+    first: int
+    """The line of its section's head, from 0."""
+    last: int
+    instructions: list[SassInstruction] = field(default_factory=list[SassInstruction])
+    """Without the padding behind the last one, a branch to itself and `NOP`s that nothing reaches."""
+
+
+def read_sass(text: str) -> list[SassFunction]:
+    """The functions in what nvdisasm prints with `--print-line-info-inline`, or without lines."""
+    lines = text.split("\n")
+    return [_function(name, lines, first, last) for name, first, last in _sections(lines)]
+
+
+def _sections(lines: list[str]) -> Iterator[tuple[str, int, int]]:
+    name, first = None, 0
+    for number, line in enumerate([*lines, "//----- ."]):
+        if _RULE.match(line) and name is not None:
+            last = number - 1
+            while last > first and not lines[last].strip():
+                last -= 1
+            yield name, first, last
+            name = None
+        elif match := _SECTION.match(line):
+            name, first = match[1], number
+
+
+def _function(name: str, lines: list[str], first: int, last: int) -> SassFunction:
+    found: list[SassInstruction] = []
+    subroutines: list[tuple[str, int]] = []
+    group: list[Frame] = []
+    place: Place | None = None
+    labels: dict[int, str] = {}
+    for number in range(first, last + 1):
+        line = lines[number]
+        if match := _FILE.match(line):
+            # Innermost first. Of what was inlined, lines follow for where it was, and where that was.
+            group.append(Frame(match[1], int(match[2]), 0))
+            continue
+        if match := _INSTRUCTION.match(line):
+            if group:
+                place = _place(group)
+                group = []
+            found.append(SassInstruction(number, int(match[1], 16), match[2], place))
+        elif match := _SUBROUTINE.match(line):
+            subroutines.append((match[1], len(found)))
+            place, group = None, []
+        elif match := _LABEL.match(line):
+            labels[len(found)] = match[1]
+    _place_subroutines(found, subroutines)
+    return SassFunction(name, first, last, found[: _end(found, labels)])
+
+
+def _place(group: list[Frame]) -> Place | None:
+    inner, user = group[0], group[-1]
+    if user.line == 0:
+        return None
+    return place_of((inner, user) if inner.line else (user,))
+
+
+def _place_subroutines(instructions: list[SassInstruction], subroutines: list[tuple[str, int]]) -> None:
+    """Give each subroutine, which has no lines of its own, the place of its calls when they have one in common."""
+    ends = [start for _, start in subroutines[1:]] + [len(instructions)]
+    # A subroutine may be called by one that stands behind it.
+    for _ in subroutines:
+        for (name, start), end in zip(subroutines, ends, strict=True):
+            calls = {each.place for each in instructions if (match := _CALL.search(each.text)) and match[1] == name}
+            if len(calls) == 1:
+                (place,) = calls
+                for each in instructions[start:end]:
+                    each.place = each.place or place
+
+
+def _end(instructions: list[SassInstruction], labels: dict[int, str]) -> int:
+    end = len(instructions)
+    while end and instructions[end - 1].text == "NOP":
+        end -= 1
+    if end and (text := instructions[end - 1].text).startswith("BRA"):
+        here = labels.get(end - 1)
+        if (here and f"({here})" in text) or text.endswith(f"0x{instructions[end - 1].offset:x}"):
+            end -= 1
+    return end

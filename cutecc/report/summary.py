@@ -1,0 +1,110 @@
+"""What a report says to readers without JavaScript: the passes, failure, resources and remarks, as plain HTML."""
+
+from __future__ import annotations
+
+import html
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+
+from cutecc.errors import RecordError
+from cutecc.record import Compilation, KernelResources, Remark, Step
+from cutecc.record.naming import short_kernel_name
+from cutecc.record.reproducer import read_reproducer
+
+_CHANGED = {True: "changed", False: "unchanged", None: ""}
+
+
+def title(compilation: Compilation) -> str:
+    """The page's title, plain text: kernel and target."""
+    return f"{compilation.name} for {compilation.target} – cutecc report"
+
+
+def summary(compilation: Compilation, mapping: str | None = None) -> str:
+    """The record in short, as HTML; `mapping` says how much of the code has a line."""
+    return "\n".join(_parts(compilation, mapping)) + "\n"
+
+
+def reproducer(compilation: Compilation) -> tuple[str, str] | None:
+    """The file that reproduces the failure as text, and the command that runs it; `None` where the record has none."""
+    name = compilation.failure and compilation.failure.reproducer
+    if not name:
+        return None
+    try:
+        text = compilation.files[name].decode(errors="replace")
+    except (KeyError, OSError, RecordError):
+        return None
+    try:
+        return text, shlex.join(read_reproducer(text).command(name))
+    except RecordError:
+        return text, ""
+
+
+def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
+    yield f"<h1>{_escape(compilation.name)} for {_escape(compilation.target)}</h1>"
+    yield "<p>This report needs JavaScript to show the IR; here is what it holds, in short.</p>"
+    yield from _list(
+        f"status: {compilation.status}",
+        compilation.source and f"source: {compilation.source}",
+        compilation.command and f"command: {shlex.join(compilation.command)}",
+        f"cutecc {compilation.versions.cutecc}, nvidia-cutlass-dsl {compilation.versions.nvidia_cutlass_dsl}",
+        mapping,
+    )
+    if failure := compilation.failure:
+        yield "<h2>Failure</h2>"
+        yield f"<p>{_escape(failure.stage)}</p><pre>{_escape(failure.message)}</pre>"
+        if (found := reproducer(compilation)) and found[1]:
+            yield f"<p>It happens again with</p><pre>{_escape(found[1])}</pre>"
+    if compilation.steps:
+        yield "<h2>Passes</h2>"
+        yield from _table(("#", "pass", "", "ms"), map(_pass_row, compilation.steps))
+    if compilation.resources:
+        yield "<h2>Resources</h2>"
+        headings = ("kernel", "registers", "spilled bytes", "stack bytes", "shared bytes", "occupancy")
+        yield from _table(headings, map(_resource_row, compilation.resources))
+    remarks = [
+        *compilation.warnings,
+        *(remark for step in compilation.steps for remark in step.remarks),
+        *(remark for analysis in compilation.analyses for remark in analysis.remarks),
+    ]
+    if remarks:
+        yield "<h2>Remarks</h2>"
+        yield from _list(*map(_remark_line, remarks))
+
+
+def _pass_row(step: Step) -> tuple[str, ...]:
+    state = "failed" if step.status == "failed" else _CHANGED[step.changed]
+    return str(step.index), step.name, state, f"{step.seconds * 1e3:.1f}"
+
+
+def _resource_row(entry: KernelResources) -> tuple[str, ...]:
+    spilled = [each for each in (entry.spill_store_bytes, entry.spill_load_bytes) if each is not None]
+    dynamic = "?" if entry.shared_dynamic_bytes is None else entry.shared_dynamic_bytes
+    return (
+        short_kernel_name(entry.kernel),
+        str(entry.registers),
+        str(sum(spilled)) if spilled else "?",
+        str(entry.stack_bytes),
+        f"{entry.shared_static_bytes}+{dynamic}",
+        f"{entry.occupancy.fraction:.0%}" if entry.occupancy else "?",
+    )
+
+
+def _remark_line(remark: Remark) -> str:
+    place = f"{remark.location}: " if remark.location else ""
+    return f"{place}{remark.severity}: {remark.message}"
+
+
+def _list(*lines: str | list[str] | None) -> Iterator[str]:
+    items = "".join(f"<li>{_escape(str(line))}</li>" for line in lines if line)
+    yield f"<ul>{items}</ul>"
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"<table><tr>{''.join(f'<th>{each}</th>' for each in headings)}</tr>"
+    for row in rows:
+        yield f"<tr>{''.join(f'<td>{_escape(each)}</td>' for each in row)}</tr>"
+    yield "</table>"
+
+
+def _escape(text: str) -> str:
+    return html.escape(text)

@@ -1,0 +1,89 @@
+"""Writing the report of a record: one HTML file, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from cutecc.errors import RecordError
+from cutecc.record import Compilation
+from cutecc.report import page
+from cutecc.report.content import Content, content_of
+from cutecc.report.destination import check_destination
+from cutecc.report.summary import summary, title
+
+
+class Compiled(Protocol):
+    """What has a record: a `cutecc.Kernel`."""
+
+    @property
+    def compilation(self) -> Compilation:
+        """The record."""
+        ...
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report that was written."""
+
+    path: Path
+    bytes: int
+    mapping: str | None
+    """How much of the code belongs to a line of the user's, in words; `None` without code."""
+
+    def __str__(self) -> str:
+        size = f"{self.bytes / 1e6:.1f} MB" if self.bytes >= 1e6 else f"{self.bytes / 1e3:.0f} kB"
+        return f"{self.path}: a report, {size}{f'; {self.mapping}' if self.mapping else ''}"
+
+
+def write_report(kernel: Compiled | Compilation, path: str | Path) -> Report:
+    """Write the report of a compiled kernel, or of a record, to the HTML file `path`.
+
+    It shows what the record holds: for all of it, compile with `CompileOptions(report=True)`, or with `--report` or
+    `--dump-after=all` on the command line. The same record gives the same bytes. An earlier report at `path` is
+    replaced. Raises `UsageError` when something else is there, and `RecordError` when the file cannot be written.
+    """
+    compilation = kernel if isinstance(kernel, Compilation) else kernel.compilation
+    path = Path(path)
+    check_destination(path)
+    content = content_of(compilation)
+    size = replace_file(path, _pieces(compilation, content))
+    return Report(path, size, content.mapping)
+
+
+def encode_report(kernel: Compiled | Compilation) -> bytes:
+    """The page that `write_report` writes."""
+    compilation = kernel if isinstance(kernel, Compilation) else kernel.compilation
+    return b"".join(_pieces(compilation, content_of(compilation)))
+
+
+def replace_file(path: Path, pieces: Iterator[bytes]) -> int:
+    """Have `pieces` be the content of the file `path`, whole or not at all; returns its size in bytes.
+
+    Raises `RecordError`.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial")
+    try:
+        try:
+            with partial.open("xb") as file:
+                file.writelines(pieces)
+                size = file.tell()
+            os.replace(partial, path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+    except OSError as failure:
+        raise RecordError(
+            f"cannot write the report {path}: {failure.strerror}", hints=["free some space, or name another file"]
+        ) from None
+    return size
+
+
+def _pieces(compilation: Compilation, content: Content) -> Iterator[bytes]:
+    yield page.head(title(compilation), summary(compilation, content.mapping))
+    for chunk in content.chunks:
+        yield chunk.element()
+    yield b"</body>\n</html>\n"
