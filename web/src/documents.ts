@@ -1,0 +1,69 @@
+/** The texts of stops, parsed; the last few that were looked at are kept. */
+
+import { chunkNames, load } from "./chunks";
+import type { Listing, Place, Stage } from "./data";
+import type { Stop } from "./store";
+
+/** A stop's text with the place of every line. */
+export interface Document {
+  stop: string;
+  kind: "mlir" | "ptx" | "sass" | "llvm-ir";
+  lines: string[];
+  /** For each line an index into `table`, -1 for none. Lines count from 0. */
+  places: ArrayLike<number>;
+  table: Place[];
+  /** The listing that it comes from, with instruction classes and functions; null of a stage. */
+  listing: Listing | null;
+}
+
+const MOST_KEPT = 6;
+const kept = new Map<string, Promise<Document | null>>();
+
+/** The document of a stop; null where the page does not hold it. */
+export function documentOf(stop: Stop): Promise<Document | null> {
+  if (stop.chunk === null) return Promise.resolve(null);
+  const name = stop.chunk;
+  const found = kept.get(name) ?? open(stop, name);
+  kept.delete(name);
+  kept.set(name, found);
+  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string);
+  return found;
+}
+
+async function open(stop: Stop, chunk: string): Promise<Document | null> {
+  if (stop.kind === "listing") {
+    const listing = await load<Listing>(chunk);
+    if (listing === null) return null;
+    const { kind, text, places, table } = listing;
+    return { stop: stop.id, kind, lines: text.split("\n"), places, table, listing };
+  }
+  const [stage, table] = await Promise.all([load<Stage>(chunk), allPlaces()]);
+  if (stage === null) return null;
+  return { stop: stop.id, kind: "mlir", lines: stage.text.split("\n"), places: stage.places, table, listing: null };
+}
+
+let places: Promise<Place[]> | null = null;
+
+/** The places that stages number, over all `places:N` chunks in order. */
+function allPlaces(): Promise<Place[]> {
+  places ??= gather();
+  return places;
+}
+
+async function gather(): Promise<Place[]> {
+  const numbers = chunkNames()
+    .filter((name) => name.startsWith("places:"))
+    .map((name) => Number(name.slice("places:".length)))
+    .sort((a, b) => a - b);
+  const parts = await Promise.all(numbers.map((number) => load<Place[]>(`places:${number}`)));
+  return parts.flatMap((part) => part ?? []);
+}
+
+/** Open what a reader is likely to look at next, while the page is idle. */
+export function prefetch(stops: readonly Stop[], shown: Stop): void {
+  const index = stops.indexOf(shown);
+  const near = [stops[index + 1], stops[index - 1]].find((stop) => stop?.chunk != null && !kept.has(stop.chunk));
+  if (near === undefined) return;
+  const later = window.requestIdleCallback ?? ((run: () => void) => setTimeout(run, 300));
+  later(() => void documentOf(near));
+}

@@ -1,0 +1,46 @@
+/** What every editor of a text has: read only, with a caret for the keyboard, virtualised by the component. */
+
+import { standardKeymap } from "@codemirror/commands";
+import { EditorState, type Extension, Prec } from "@codemirror/state";
+import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap } from "@codemirror/view";
+import type { Document } from "../documents";
+import { linkingExtensions } from "../linking";
+import { place } from "../store";
+import { colours } from "./colours";
+import { folds, toggleFoldAtCaret } from "./folds";
+import { type LineMap, documentLine, lineMap } from "./lines";
+import { matches } from "./matches";
+
+export function baseExtensions(document: Document, map: LineMap, label: string): Extension {
+  const pick = (view: EditorView): boolean => {
+    const line = documentLine(view.state, view.state.doc.lineAt(view.state.selection.main.head).number);
+    if (line >= 0) place.value = { stop: document.stop, line };
+    return line >= 0;
+  };
+  return [
+    EditorState.readOnly.of(true),
+    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", translate: "no" }),
+    lineMap.of(map),
+    folds,
+    colours(document.kind),
+    matches,
+    highlightActiveLine(),
+    highlightActiveLineGutter(),
+    Prec.high(
+      keymap.of([
+        { key: "Enter", run: (view) => toggleFoldAtCaret(view) || pick(view) },
+        { key: "Space", run: pick },
+      ]),
+    ),
+    keymap.of(standardKeymap),
+    EditorView.domEventHandlers({
+      click: (_event, view) => {
+        // A drag selects text to copy.
+        if (view.state.selection.main.empty) pick(view);
+        return false;
+      },
+      drop: () => true,
+    }),
+    linkingExtensions(document),
+  ];
+}

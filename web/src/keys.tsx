@@ -1,0 +1,138 @@
+/** Keys that work anywhere on the page, and the dialog that lists them. */
+
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { move } from "./passes";
+import { closeSearch, openSearch, searchOpen } from "./search";
+import { foldTypes, hideUnchanged, mode, theme } from "./store";
+import { effectiveTheme } from "./theme";
+import { currentComparison, focusText } from "./viewer";
+
+export const leftOpen = signal(true);
+/** Where there is no room for three columns, as at 200 %, there are two. */
+const narrow = () => window.innerWidth < 900;
+export const rightOpen = signal(!narrow());
+
+export function openLeft(open: boolean): void {
+  leftOpen.value = open;
+  if (open && narrow()) rightOpen.value = false;
+}
+
+export function openRight(open: boolean): void {
+  rightOpen.value = open;
+  if (open && narrow()) leftOpen.value = false;
+}
+
+export const keysOpen = signal(false);
+
+const KEYS: [keys: string, what: string][] = [
+  ["j  k", "next pass, pass before"],
+  ["1  2  3", "text, side by side, unified"],
+  ["n  p", "next change, change before; in a text: lines of the selected source line"],
+  ["/", "search all stages and listings"],
+  ["f", "filter the passes"],
+  ["u", "hide or show passes that changed nothing"],
+  ["t", "fold or show long types"],
+  ["e", "go to the text"],
+  ["s", "go to the source"],
+  ["l", "go to the list; in a stage: draw the layout at the caret"],
+  ["Enter", "in the text: open what is folded, or follow the line"],
+  ["Space", "in the text: follow the line"],
+  ["[  ]", "hide or show the left, the right column"],
+  ["d", "dark or light"],
+  ["Escape", "close, go back to the text"],
+  ["?", "these keys"],
+];
+
+const ACTIONS: Record<string, () => void> = {
+  j: () => move(1),
+  k: () => move(-1),
+  "1": () => (mode.value = "text"),
+  "2": () => (mode.value = "split"),
+  "3": () => (mode.value = "unified"),
+  n: () => currentComparison()?.step(1),
+  p: () => currentComparison()?.step(-1),
+  "/": () => {
+    openLeft(true);
+    openSearch();
+  },
+  f: () => {
+    openLeft(true);
+    document.getElementById("filter")?.focus();
+  },
+  u: () => (hideUnchanged.value = !hideUnchanged.value),
+  t: () => (foldTypes.value = !foldTypes.value),
+  e: focusText,
+  l: () => {
+    openLeft(true);
+    document.getElementById("pass-list")?.focus();
+  },
+  "[": () => openLeft(!leftOpen.value),
+  "]": () => openRight(!rightOpen.value),
+  d: () => (theme.value = effectiveTheme.value === "dark" ? "light" : "dark"),
+  "?": () => (keysOpen.value = !keysOpen.value),
+};
+
+function typing(target: EventTarget | null): boolean {
+  return (
+    (target instanceof HTMLInputElement && target.type !== "checkbox" && target.type !== "radio") ||
+    target instanceof HTMLTextAreaElement ||
+    target instanceof HTMLSelectElement
+  );
+}
+
+function onKeyDown(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.altKey) return;
+  if ((event.ctrlKey || event.metaKey) && event.key === "f") {
+    // The browser would search the few lines that are on the screen.
+    event.preventDefault();
+    openLeft(true);
+    openSearch();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey) return;
+  if (event.key === "Escape") {
+    if (searchOpen.value) closeSearch();
+    else if (typing(event.target)) focusText();
+    return;
+  }
+  if (typing(event.target) || document.querySelector("dialog[open]") !== null) return;
+  const action = ACTIONS[event.key];
+  if (action === undefined) return;
+  event.preventDefault();
+  action();
+}
+
+export function listenToKeys(): void {
+  // Before the editors, which take letters for text.
+  window.addEventListener("keydown", onKeyDown, { capture: true });
+}
+
+export function KeysDialog() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const open = keysOpen.value;
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [open]);
+  return (
+    <dialog ref={dialog} class="keys" aria-labelledby="keys-title" onClose={() => (keysOpen.value = false)}>
+      <h2 id="keys-title">Keys</h2>
+      <dl>
+        {KEYS.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split("  ").map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button>Close</button>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,6 @@
+import { render } from "preact";
+import "./theme.css";
+import { Shell } from "./shell";
+import { start } from "./start";
+
+void start().then(() => render(<Shell />, document.getElementById("app") ?? document.body));

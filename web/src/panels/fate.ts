@@ -1,0 +1,29 @@
+/** What became of a line that has nothing in the text that is shown. */
+
+import type { HistoryEvent, LineHistory } from "../data";
+
+/**
+ * In words why a line has no operation after pass `step` (null: in PTX and SASS); empty where nothing is known of it.
+ * `name` gives a pass's name by its number.
+ */
+export function fateOf(history: LineHistory | null, step: number | null, name: (step: number) => string): string {
+  if (history === null) return "";
+  const events = history.events.filter((event) => step === null || event.step <= step);
+  const last = events.findLast((event) => event.after === 0 && event.before > 0);
+  if (last !== undefined && events.every((event) => event.step <= last.step || event.after === 0)) {
+    const by = name(last.step);
+    if (becomesCode(history, last)) return `turned into code by ${by}`;
+    if (last.kind === "merged") return `merged into other operations by ${by}`;
+    return `folded away by ${by}`;
+  }
+  const first = history.events[0];
+  if (history.traced === 0 && first?.kind === "appeared" && step !== null && step < first.step)
+    return `comes with ${name(first.step)}`;
+  if (step === null && history.traced > 0) return "its operations became no instructions of their own";
+  return "";
+}
+
+/** Whether a line's operations leave the module in an event because they are code from there on. */
+export function becomesCode(history: LineHistory, event: HistoryEvent): boolean {
+  return event.after === 0 && event === history.events.at(-1) && history.ptx + history.sass > 0;
+}

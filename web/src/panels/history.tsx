@@ -1,0 +1,134 @@
+/** What became of the selected line: traced operations, the passes that changed them, PTX and SASS. */
+
+import type { EventKind, HistoryEvent } from "../data";
+import { type Document, documentOf } from "../documents";
+import { history, manifest, notice, stops, userLine } from "../store";
+import { becomesCode, fateOf } from "./fate";
+import { counterpart } from "./counterpart";
+import { files, historyOf, indexOf, passName, ptx, reveal, sass, shortName, userLines } from "./state";
+
+const SIGNS: Record<EventKind, string> = { appeared: "+", changed: "~", split: "<", merged: ">", removed: "−" };
+
+function said({ kind, before, after }: HistoryEvent, becameCode: boolean): string {
+  const count = (number: number) => `${number.toLocaleString("en")} operation${number === 1 ? "" : "s"}`;
+  if (kind === "appeared") return `appeared: ${count(after)}`;
+  if (becameCode) return `turned ${count(before)} into code`;
+  if (kind === "removed" && after === 0) return before === 1 ? "removed its operation" : `removed all ${count(before)}`;
+  if (kind === "removed") return `removed some: ${before} → ${after}`;
+  if (kind === "changed") return before === after ? `changed ${count(after)}` : `changed: ${before} → ${after}`;
+  return `${kind}: ${before} → ${after}`;
+}
+
+/** Show a stop at the line's first operation. */
+async function open(id: string, file: string, line: number): Promise<void> {
+  const document = await documentAt(id);
+  const first = document === null ? undefined : indexOf(document).lines(file, line)[0];
+  if (document === null || first === undefined) notice.value = "the page does not hold this text";
+  else reveal(id, first);
+}
+
+async function documentAt(id: string): Promise<Document | null> {
+  const found = stops.peek().find((each) => each.id === id);
+  return found === undefined ? null : await documentOf(found);
+}
+
+/** Show what a pass did to the line: its diff, at the line's first operation, or where that was. */
+async function openDiff(step: number, file: string, line: number): Promise<void> {
+  const all = stops.peek();
+  const at = all.findIndex((each) => each.id === String(step));
+  const [after, before] = await Promise.all([documentAt(String(step)), documentAt(all[at - 1]?.id ?? "")]);
+  if (after === null) {
+    notice.value = "the page does not hold this text";
+    return;
+  }
+  const first = indexOf(after).lines(file, line)[0];
+  if (first !== undefined) {
+    reveal(String(step), first, "unified");
+    return;
+  }
+  const gone = before === null ? undefined : indexOf(before).lines(file, line)[0];
+  reveal(String(step), before !== null && gone !== undefined ? counterpart(before.lines, gone, after.lines) : 0, "unified");
+}
+
+export function HistoryPanel() {
+  const line = userLine.value;
+  if (line === null) {
+    return (
+      <p class="empty muted">
+        Select a line of the source, an operation or an instruction: here stands what each pass made of it.
+      </p>
+    );
+  }
+  const found = historyOf(line.file, line.line);
+  const text = userLines.value?.sources[line.file]?.split("\n")[line.line - 1]?.trim() ?? "";
+  const final = found && found.ptx + found.sass === 0 ? fateOf(found, null, passName) : "";
+  return (
+    <section class="panel history" aria-label="History">
+      <h2>
+        {shortName(line.file, files.value)}:{line.line}
+      </h2>
+      {text !== "" && <pre class="quoted">{text}</pre>}
+      {found === null ? (
+        <p class="muted">
+          {history.value === null ? "This page holds no history." : "Nothing was traced from this line: no pass saw an operation of it."}
+        </p>
+      ) : (
+        <ol class="events">
+          <li>
+            <span class="sign">●</span>
+            {found.traced > 0 ? (
+              <button type="button" class="link" onClick={() => void open("0", line.file, line.line)}>
+                traced: {found.traced.toLocaleString("en")} operation{found.traced === 1 ? "" : "s"}
+              </button>
+            ) : (
+              <span class="muted">no operation was traced from it</span>
+            )}
+          </li>
+          {found.events.map((event, at) => (
+            <li key={at}>
+              <span class={`sign ${event.kind}`}>{SIGNS[event.kind] ?? "~"}</span>
+              <button
+                type="button"
+                class="link"
+                title={`What pass ${event.step} did here`}
+                onClick={() => void openDiff(event.step, line.file, line.line)}
+              >
+                <span class="muted">{event.step}</span> {passName(event.step)}
+              </button>
+              <span>{said(event, becomesCode(found, event))}</span>
+            </li>
+          ))}
+          <Reached what="PTX" count={found.ptx} documents={ptx.value} file={line.file} line={line.line} />
+          <Reached what="SASS" count={found.sass} documents={sass.value} file={line.file} line={line.line} />
+        </ol>
+      )}
+      {final !== "" && <p class="fate">Nothing is left: {final}.</p>}
+      {manifest.value?.status === "failed" && <p class="muted">The compilation failed; later passes saw nothing of it.</p>}
+    </section>
+  );
+}
+
+interface ReachedProps {
+  what: string;
+  count: number;
+  documents: Document[];
+  file: string;
+  line: number;
+}
+
+function Reached({ what, count, documents, file, line }: ReachedProps) {
+  if (documents.length === 0) return null;
+  const target = documents.find((each) => indexOf(each).count(file, line) > 0);
+  return (
+    <li>
+      <span class="sign">{count > 0 ? "▸" : "∅"}</span>
+      {target === undefined ? (
+        <span class="muted">no instruction in {what}</span>
+      ) : (
+        <button type="button" class="link" onClick={() => void open(target.stop, file, line)}>
+          {what}: {count.toLocaleString("en")} instruction{count === 1 ? "" : "s"}
+        </button>
+      )}
+    </li>
+  );
+}

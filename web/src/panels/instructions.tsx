@@ -1,0 +1,56 @@
+/** The PTX and SASS of the selected line. */
+
+import type { Document } from "../documents";
+import { userLine } from "../store";
+import { files, indexOf, ptx, reveal, sass, shortName } from "./state";
+
+const MOST = 400;
+
+export function InstructionsPanel() {
+  const line = userLine.value;
+  const documents = [...ptx.value, ...sass.value];
+  if (documents.length === 0) return <p class="empty muted">This page holds neither PTX nor SASS.</p>;
+  if (line === null) return <p class="empty muted">Select a line of the source to see its instructions.</p>;
+  return (
+    <section class="panel instructions" aria-label="Instructions">
+      <h2>
+        {shortName(line.file, files.value)}:{line.line}
+      </h2>
+      {documents.map((document) => (
+        <Instructions key={document.stop} document={document} lines={indexOf(document).lines(line.file, line.line)} />
+      ))}
+    </section>
+  );
+}
+
+function Instructions({ document, lines }: { document: Document; lines: Int32Array }) {
+  const { listing } = document;
+  const name = document.kind === "ptx" ? "PTX" : "SASS";
+  return (
+    <>
+      <h3>
+        {name} <span class="muted">{lines.length.toLocaleString("en")} instruction{lines.length === 1 ? "" : "s"}</span>
+      </h3>
+      {lines.length === 0 && <p class="muted">Nothing of this line is in {name}.</p>}
+      <ul>
+        {[...lines.subarray(0, MOST)].map((line) => {
+          const number = listing?.classes[line] ?? -1;
+          return (
+            <li key={line}>
+              <button type="button" class="instruction" title={`Show line ${line + 1} of ${name}`} onClick={() => reveal(document.stop, line)}>
+                <span class="number">{line + 1}</span>
+                <code>{document.lines[line]?.trim()}</code>
+                {number >= 0 && <span class="muted class">{listing?.class_names[number]}</span>}
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+      {lines.length > MOST && (
+        <p class="muted">
+          and {(lines.length - MOST).toLocaleString("en")} more; n and p go through all of them in the listing
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,177 @@
+/** What a kernel takes of the hardware, and what its instructions are. */
+
+import type { KernelMix, KernelResources } from "../data";
+import { manifest, userLine } from "../store";
+import { files, kernels, mix, shortName } from "./state";
+
+export function ResourcesPanel() {
+  const resources = manifest.value?.resources ?? [];
+  const names = [...new Set([...resources.map((each) => each.kernel), ...kernels.value.map((each) => each.kernel)])];
+  if (names.length === 0) return <p class="empty muted">This record holds no machine code, and so no resources.</p>;
+  return (
+    <section class="panel resources" aria-label="Resources">
+      {mix.value !== null && !mix.value.line_info && (
+        <p class="note">
+          <strong>▲ Compiled without line information.</strong> Instructions cannot be told apart by line. Compile again with
+          --report or --line-info.
+        </p>
+      )}
+      {names.map((name) => (
+        <Kernel
+          key={name}
+          name={name}
+          several={names.length > 1}
+          resources={resources.find((each) => each.kernel === name) ?? null}
+          mix={kernels.value.find((each) => each.kernel === name) ?? null}
+        />
+      ))}
+    </section>
+  );
+}
+
+interface KernelProps {
+  name: string;
+  several: boolean;
+  resources: KernelResources | null;
+  mix: KernelMix | null;
+}
+
+function Kernel({ name, several, resources, mix }: KernelProps) {
+  return (
+    <section aria-label={name}>
+      {several && <h2 class="kernel-name" title={name}>{name}</h2>}
+      {resources !== null && <Taken resources={resources} />}
+      {mix !== null && <Mapped mix={mix} />}
+      {mix !== null && <Classes mix={mix} />}
+    </section>
+  );
+}
+
+function bytes(value: number): string {
+  return `${value.toLocaleString("en")} B`;
+}
+
+function Taken({ resources }: { resources: KernelResources }) {
+  const { spill_store_bytes: stores, spill_load_bytes: loads, occupancy } = resources;
+  const spills = (stores ?? 0) + (loads ?? 0);
+  const shared =
+    resources.shared_dynamic_bytes === null
+      ? `${bytes(resources.shared_static_bytes)} static, dynamic not known`
+      : `${bytes(resources.shared_static_bytes + resources.shared_dynamic_bytes)} (${bytes(resources.shared_dynamic_bytes)} dynamic)`;
+  return (
+    <>
+      <dl class="facts-list">
+        <dt>registers</dt>
+        <dd>{resources.registers} per thread</dd>
+        <dt>spills</dt>
+        <dd class={spills > 0 ? "bad" : ""}>
+          {stores === null ? "not known" : spills === 0 ? "none" : `▲ ${bytes(stores)} stored, ${bytes(loads ?? 0)} loaded`}
+        </dd>
+        <dt>stack</dt>
+        <dd>{bytes(resources.stack_bytes)}</dd>
+        <dt>shared memory</dt>
+        <dd>{shared}</dd>
+        <dt>constants</dt>
+        <dd>{bytes(resources.constant_bytes)}</dd>
+        {resources.barriers !== null && (
+          <>
+            <dt>barriers</dt>
+            <dd>{resources.barriers}</dd>
+          </>
+        )}
+        <dt>occupancy</dt>
+        <dd>
+          {occupancy === null ? (
+            "not known: the block's size is only known when it runs"
+          ) : (
+            <>
+              {Math.round(occupancy.fraction * 100)} %: {occupancy.blocks_per_sm} block{occupancy.blocks_per_sm === 1 ? "" : "s"} of{" "}
+              {occupancy.block_threads} threads on a multiprocessor, {occupancy.warps_per_sm} warps
+              <Bar share={occupancy.fraction} />
+              {occupancy.limited_by.length > 0 && <>limited by {occupancy.limited_by.join(" and ")}</>}
+            </>
+          )}
+        </dd>
+      </dl>
+    </>
+  );
+}
+
+function Bar({ share, part = 0 }: { share: number; part?: number }) {
+  return (
+    <span class="bar" aria-hidden="true">
+      <span class="whole" style={{ width: `${Math.min(100, share * 100)}%` }} />
+      {part > 0 && <span class="part" style={{ width: `${Math.min(100, part * 100)}%` }} />}
+    </span>
+  );
+}
+
+function Mapped({ mix }: { mix: KernelMix }) {
+  if (mix.instructions === 0) return null;
+  return (
+    <details class="mapped">
+      <summary>
+        {((100 * mix.mapped) / mix.instructions).toFixed(1)} % of {mix.instructions.toLocaleString("en")} SASS instructions belong to
+        a line of yours
+      </summary>
+      <p>
+        {mix.mapped.toLocaleString("en")} instructions count: their line is a statement inside the kernel or a function that it
+        calls. Those whose line is a def, a decorator or the launch do not, and neither do those without a line. The padding
+        behind the last instruction, which never runs, is in neither number.
+      </p>
+    </details>
+  );
+}
+
+function Classes({ mix }: { mix: KernelMix }) {
+  const line = userLine.value;
+  const own = line === null ? undefined : mix.lines.find((each) => each.file === line.file && each.line === line.line);
+  const classes = Object.entries(mix.classes).sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  const most = classes[0]?.[1] ?? 1;
+  const total = Math.max(1, mix.instructions);
+  return (
+    <table class="classes">
+      <caption>
+        SASS instructions by class
+        {line !== null && (
+          <span class="muted">
+            {" "}
+            · line: {shortName(line.file, files.value)}:{line.line}
+          </span>
+        )}
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">class</th>
+          <th scope="col" class="number">
+            kernel
+          </th>
+          <th scope="col" class="number">
+            %
+          </th>
+          {line !== null && (
+            <th scope="col" class="number">
+              line
+            </th>
+          )}
+          <th>
+            <span class="hidden">share</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {classes.map(([name, count]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td class="number">{count.toLocaleString("en")}</td>
+            <td class="number">{((100 * count) / total).toFixed(1)}</td>
+            {line !== null && <td class="number">{own?.classes[name]?.toLocaleString("en") ?? "·"}</td>}
+            <td class="bar-cell">
+              <Bar share={count / most} part={(own?.classes[name] ?? 0) / most} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,280 @@
+/** One file of the user's in an editor: counts beside each line, remarks below, the selected line and its chain lit. */
+
+import { standardKeymap } from "@codemirror/commands";
+import { EditorState, type Extension, Prec, RangeSetBuilder, StateEffect, StateField, type Text } from "@codemirror/state";
+import {
+  Decoration,
+  type DecorationSet,
+  EditorView,
+  GutterMarker,
+  WidgetType,
+  gutter,
+  highlightActiveLine,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import type { Remark } from "../data";
+import { python } from "./python";
+
+/** What is known of one line. */
+export interface LineFacts {
+  /** Operations or instructions in the text that is shown; null where nothing is shown. */
+  here: number | null;
+  ptx: number;
+  sass: number;
+  /** Why there is nothing, in words. */
+  fate: string;
+  remarks: { severity: Remark["severity"]; sign: string; text: string }[];
+  /** What the emulator counted. */
+  counted: { short: string; all: string } | null;
+  lit: "own" | "chain" | null;
+}
+
+const changed = StateEffect.define<null>();
+
+export interface SourceEditor {
+  view: EditorView;
+  destroy(): void;
+  /** Ask for the facts of all lines again. */
+  refresh(): void;
+  /** Scroll to a line, from 1, unless it is on the screen. */
+  reveal(line: number): void;
+  /** Scroll so that a line is near the top. */
+  show(line: number): void;
+}
+
+export function sourceEditor(
+  parent: HTMLElement,
+  file: string,
+  text: string,
+  facts: (line: number) => LineFacts,
+  select: (line: number | null) => void,
+): SourceEditor {
+  const pick = (view: EditorView) => {
+    select(view.state.doc.lineAt(view.state.selection.main.head).number);
+    return true;
+  };
+  const view = new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        EditorState.readOnly.of(true),
+        EditorView.contentAttributes.of({ "aria-label": `Source ${file}`, spellcheck: "false", translate: "no" }),
+        count("here", (each) => each.here ?? 0, facts),
+        count("ptx", (each) => each.ptx, facts),
+        count("sass", (each) => each.sass, facts),
+        signs(facts),
+        lineNumbers(),
+        decorations(facts),
+        highlightActiveLine(),
+        python(),
+        Prec.high(
+          keymap.of([
+            { key: "Enter", run: pick },
+            { key: "Space", run: pick },
+            { key: "Escape", run: () => (select(null), true) },
+          ]),
+        ),
+        keymap.of(standardKeymap),
+        EditorView.domEventHandlers({
+          // Not `click`: the line may be drawn anew between pressing and letting go, and then there is none.
+          mouseup: (event, at) => {
+            if (event.button === 0 && at.state.selection.main.empty) pick(at);
+          },
+          drop: () => true,
+        }),
+      ],
+    }),
+  });
+  // Remarks below lines are as wide as what is seen, not as the longest line.
+  const measured = new ResizeObserver(() => {
+    const gutters = view.scrollDOM.querySelector(".cm-gutters")?.clientWidth ?? 0;
+    view.dom.style.setProperty("--gutters", `${gutters}px`);
+    view.dom.style.setProperty("--room", `${Math.max(160, view.scrollDOM.clientWidth - gutters - 4)}px`);
+    view.requestMeasure();
+  });
+  measured.observe(view.scrollDOM);
+  return {
+    view,
+    show(line) {
+      const { from } = view.state.doc.line(line);
+      view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "start", yMargin: 54, x: "start" }) });
+    },
+    destroy() {
+      measured.disconnect();
+      view.destroy();
+    },
+    refresh: () => view.dispatch({ effects: changed.of(null) }),
+    reveal(line) {
+      if (line < 1 || line > view.state.doc.lines) return;
+      const { from } = view.state.doc.line(line);
+      const block = view.lineBlockAt(from);
+      const top = view.scrollDOM.scrollTop;
+      const seen = block.top >= top && block.bottom <= top + view.scrollDOM.clientHeight;
+      view.dispatch({
+        selection: { anchor: from },
+        effects: seen ? [] : EditorView.scrollIntoView(from, { y: "center", x: "start" }),
+      });
+    },
+  };
+}
+
+const NAMES = { here: "here", ptx: "in PTX", sass: "in SASS" };
+
+class Count extends GutterMarker {
+  constructor(
+    private readonly number: number,
+    private readonly what: keyof typeof NAMES,
+    private readonly fate: string,
+  ) {
+    super();
+  }
+
+  override eq(other: Count): boolean {
+    return other.number === this.number && other.fate === this.fate;
+  }
+
+  override toDOM(): HTMLElement {
+    const box = document.createElement("span");
+    const none = this.number === 0;
+    box.textContent = none ? "–" : this.number > 9999 ? `${Math.round(this.number / 1000)}k` : String(this.number);
+    box.title = none ? this.fate : `${this.number.toLocaleString("en")} ${NAMES[this.what]}`;
+    if (none) box.className = "none";
+    return box;
+  }
+}
+
+function count(what: keyof typeof NAMES, of: (facts: LineFacts) => number, facts: (line: number) => LineFacts): Extension {
+  return gutter({
+    class: `cm-count cm-count-${what}`,
+    renderEmptyElements: true,
+    lineMarker(view, block) {
+      const found = facts(view.state.doc.lineAt(block.from).number);
+      const number = of(found);
+      if (number > 0) return new Count(number, what, "");
+      return what === "here" && found.fate !== "" ? new Count(0, what, found.fate) : null;
+    },
+    lineMarkerChange: (update) => update.transactions.some((each) => each.effects.some((one) => one.is(changed))),
+  });
+}
+
+class Sign extends GutterMarker {
+  constructor(
+    private readonly sign: string,
+    private readonly severity: string,
+    private readonly text: string,
+  ) {
+    super();
+  }
+
+  override eq(other: Sign): boolean {
+    return other.sign === this.sign && other.text === this.text;
+  }
+
+  override toDOM(): HTMLElement {
+    const box = document.createElement("span");
+    box.textContent = this.sign;
+    box.className = `severity ${this.severity}`;
+    box.title = this.text;
+    return box;
+  }
+}
+
+function signs(facts: (line: number) => LineFacts): Extension {
+  return gutter({
+    class: "cm-signs",
+    lineMarker(view, block) {
+      const { remarks } = facts(view.state.doc.lineAt(block.from).number);
+      const first = remarks[0];
+      return first === undefined ? null : new Sign(first.sign, first.severity, remarks.map((each) => each.text).join("\n"));
+    },
+    lineMarkerChange: (update) => update.transactions.some((each) => each.effects.some((one) => one.is(changed))),
+  });
+}
+
+class Below extends WidgetType {
+  constructor(
+    private readonly remarks: LineFacts["remarks"],
+    private readonly indent: number,
+  ) {
+    super();
+  }
+
+  override eq(other: Below): boolean {
+    return JSON.stringify(other.remarks) === JSON.stringify(this.remarks);
+  }
+
+  override toDOM(): HTMLElement {
+    const box = document.createElement("div");
+    box.className = "cm-remarks";
+    box.style.paddingLeft = `min(${this.indent}ch, 15%)`;
+    for (const { severity, sign, text } of this.remarks) {
+      const row = box.appendChild(document.createElement("div"));
+      const mark = row.appendChild(document.createElement("span"));
+      mark.className = `severity ${severity}`;
+      mark.textContent = `${sign} ${severity}`;
+      row.append(` ${text}`);
+    }
+    return box;
+  }
+
+  override ignoreEvent(): boolean {
+    return false;
+  }
+}
+
+class Behind extends WidgetType {
+  constructor(
+    private readonly text: string,
+    private readonly kind: string,
+    private readonly title = "",
+  ) {
+    super();
+  }
+
+  override eq(other: Behind): boolean {
+    return other.text === this.text && other.kind === this.kind && other.title === this.title;
+  }
+
+  override toDOM(): HTMLElement {
+    const box = document.createElement("span");
+    box.className = `cm-behind ${this.kind}`;
+    box.textContent = this.text;
+    if (this.title !== "") box.title = this.title;
+    return box;
+  }
+}
+
+const LIT = {
+  own: Decoration.line({ class: "cm-lit" }),
+  chain: Decoration.line({ class: "cm-lit cm-lit-through" }),
+};
+
+function decorations(facts: (line: number) => LineFacts): Extension {
+  const build = (doc: Text): DecorationSet => {
+    const builder = new RangeSetBuilder<Decoration>();
+    for (let number = 1; number <= doc.lines; number++) {
+      const found = facts(number);
+      const line = doc.line(number);
+      if (found.lit !== null) builder.add(line.from, line.from, LIT[found.lit]);
+      if (found.counted !== null) {
+        const widget = new Behind(found.counted.short, "counted", found.counted.all);
+        builder.add(line.to, line.to, Decoration.widget({ widget, side: 1 }));
+      }
+      if (found.lit === "own" && found.fate !== "")
+        builder.add(line.to, line.to, Decoration.widget({ widget: new Behind(found.fate, "fate"), side: 2 }));
+      if (found.remarks.length > 0) {
+        const indent = /^\s*/.exec(line.text)?.[0].length ?? 0;
+        builder.add(line.to, line.to, Decoration.widget({ widget: new Below(found.remarks, indent), side: 3, block: true }));
+      }
+    }
+    return builder.finish();
+  };
+  return StateField.define<DecorationSet>({
+    create: (state) => build(state.doc),
+    update: (value, transaction) =>
+      transaction.effects.some((each) => each.is(changed)) ? build(transaction.newDoc) : value,
+    provide: (field) => EditorView.decorations.from(field),
+  });
+}

@@ -1,0 +1,267 @@
+/** The user's Python beside the module. */
+
+import { computed, effect, signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { notice, stop, userLine } from "../store";
+import { lineKey } from "./chains";
+import { fateOf } from "./fate";
+import { SIGNS, SEVERITIES, numbersOf, remarksByLine } from "./remarks-of";
+import { type LineFacts, type SourceEditor, sourceEditor } from "./source-editor";
+import {
+  chains,
+  counters,
+  files,
+  historyOf,
+  indexOf,
+  instructionsOf,
+  passName,
+  picked,
+  ptx,
+  sass,
+  select,
+  shortName,
+  shown,
+  userLines,
+} from "./state";
+import "./panels.css";
+
+/** The file that is open; null: the first. */
+const openFile = signal<string | null>(null);
+const showRemarks = signal(true);
+const file = computed(() => openFile.value ?? files.value[0] ?? null);
+
+/** Counts shown behind a line; all of them are in its title. */
+const MOST_COUNTS = 4;
+
+/** What the emulator counted by line, over all kernels. */
+const countedByLine = computed(() => {
+  const sums = new Map<string, Map<string, number>>();
+  for (const { file, line, counts } of counters.value?.lines ?? []) {
+    const sum = sums.get(lineKey(file, line)) ?? new Map<string, number>();
+    for (const [name, value] of Object.entries(counts)) if (value !== 0) sum.set(name, (sum.get(name) ?? 0) + value);
+    sums.set(lineKey(file, line), sum);
+  }
+  const said = (pairs: [string, number][]) =>
+    pairs.map(([name, value]) => `${name.replaceAll("_", " ")} ${value.toLocaleString("en")}`).join(", ");
+  return new Map(
+    [...sums].map(([key, sum]) => {
+      const pairs = [...sum];
+      const more = pairs.length > MOST_COUNTS ? ", …" : "";
+      return [key, { short: said(pairs.slice(0, MOST_COUNTS)) + more, all: said(pairs) }];
+    }),
+  );
+});
+
+/** Lines of the selected operation's or instruction's chains besides the user's line. */
+const chainLines = computed(() => {
+  const found = new Set<string>();
+  for (const chain of picked.value?.chains ?? []) for (const frame of chain) found.add(lineKey(frame[0], frame[1]));
+  for (const frame of picked.value?.place ?? []) found.add(lineKey(frame[0], frame[1]));
+  return found;
+});
+
+/** Why a line has nothing in the text that is shown. */
+function fate(name: string, line: number): string {
+  const current = stop.value;
+  if (current === null) return "";
+  const step = current.kind === "listing" ? null : Number(current.id);
+  return fateOf(historyOf(name, line), step, passName);
+}
+
+function factsOf(name: string, line: number): LineFacts {
+  const here = shown.value === null ? null : indexOf(shown.value).count(name, line);
+  const selected = userLine.value;
+  const own = selected !== null && selected.file === name && selected.line === line;
+  const remarks = showRemarks.value ? (remarksByLine.value.get(lineKey(name, line)) ?? []) : [];
+  return {
+    here,
+    ptx: instructionsOf(name, line, ptx.value),
+    sass: instructionsOf(name, line, sass.value),
+    fate: here === 0 ? fate(name, line) : "",
+    remarks: [...remarks]
+      .sort((a, b) => SEVERITIES.indexOf(a.remark.severity) - SEVERITIES.indexOf(b.remark.severity))
+      .map(({ remark, from }) => {
+        const numbers = numbersOf(remark);
+        return {
+          severity: remark.severity,
+          sign: SIGNS[remark.severity],
+          text: `${remark.message}${numbers === "" ? "" : ` (${numbers})`} [${from}]`,
+        };
+      }),
+    counted: countedByLine.value.get(lineKey(name, line)) ?? null,
+    lit: own ? "own" : chainLines.value.has(lineKey(name, line)) ? "chain" : null,
+  };
+}
+
+/** `1 operation here`, of a listing `3 instructions here`. */
+function countHere(count: number): string {
+  const what = shown.value !== null && shown.value.kind !== "mlir" ? "instruction" : "operation";
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"} here`;
+}
+
+function choose(name: string, line: number | null): void {
+  if (line === null) {
+    select(null);
+    return;
+  }
+  select({ file: name, line });
+  const found = factsOf(name, line);
+  notice.value =
+    found.here !== null && found.here > 0
+      ? `line ${line}: ${countHere(found.here)}, ${found.ptx} in PTX, ${found.sass} in SASS`
+      : `line ${line}: nothing here${found.fate === "" ? "" : `, ${found.fate}`}`;
+}
+
+/** The first line of a file that has anything in the text that is shown, 0 for none. */
+function firstLine(name: string, lines: number): number {
+  const document = shown.peek();
+  if (document === null) return 0;
+  const index = indexOf(document);
+  for (let line = 1; line <= lines; line++) if (index.ownLines(name, line).length > 0) return line;
+  return 0;
+}
+
+export function SourcePanel() {
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    let editor: SourceEditor | null = null;
+    let showing: string | null = null;
+    let scrolled = false;
+    const stopShowing = effect(() => {
+      const name = file.value;
+      const text = name === null ? undefined : userLines.value?.sources[name];
+      if (name === showing && editor !== null) return;
+      editor?.destroy();
+      editor = null;
+      showing = name;
+      if (name === null || text === undefined || host.current === null) return;
+      editor = sourceEditor(host.current, name, text, (line) => factsOf(name, line), (line) => choose(name, line));
+      scrolled = false;
+    });
+    const stopRefreshing = effect(() => {
+      // Read here, so that a change of any of them counts anew.
+      void [shown.value, stop.value, ptx.value, sass.value, userLine.value, picked.value, chains.value];
+      void [remarksByLine.value, countedByLine.value, showRemarks.value, file.value];
+      editor?.refresh();
+      // A file begins with much that is no kernel.
+      if (editor !== null && !scrolled && shown.value !== null && showing !== null) {
+        scrolled = true;
+        const line = firstLine(showing, editor.view.state.doc.lines);
+        if (line > 0 && userLine.peek() === null) editor.show(line);
+      }
+    });
+    const stopFollowing = effect(() => {
+      const line = userLine.value;
+      if (line === null || userLines.value?.sources[line.file] === undefined) return;
+      openFile.value = line.file;
+      if (editor?.view.hasFocus !== true) editor?.reveal(line.line);
+    });
+    return () => {
+      stopShowing();
+      stopRefreshing();
+      stopFollowing();
+      editor?.destroy();
+    };
+  }, []);
+  const names = files.value;
+  return (
+    <section class="source-pane" aria-label="Source">
+      {names.length === 0 ? (
+        <p class="empty muted">
+          {userLines.value === null ? "" : "This page holds no Python source. Compile a kernel with --report to see it here."}
+        </p>
+      ) : (
+        <>
+          <Files names={names} />
+          <div class="count-heads" aria-hidden="true">
+            <span title="Operations or instructions in the text in the middle">here</span>
+            <span title="Instructions in PTX">PTX</span>
+            <span title="Instructions in SASS">SASS</span>
+            {remarksByLine.value.size > 0 && (
+              <label class="check">
+                <input type="checkbox" checked={showRemarks.value} onChange={() => (showRemarks.value = !showRemarks.value)} />
+                remarks
+              </label>
+            )}
+          </div>
+        </>
+      )}
+      <div class="source-editor" ref={host} />
+      <Selected />
+    </section>
+  );
+}
+
+function Files({ names }: { names: string[] }) {
+  const open = file.value;
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    const at = (names.indexOf(open ?? "") + by + names.length) % names.length;
+    openFile.value = names[at] ?? null;
+    (event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("[role=tab]")[at]?.focus();
+  };
+  return (
+    <div role="tablist" aria-label="Source files" onKeyDown={onKeyDown}>
+      {names.map((name) => (
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          title={name}
+          aria-selected={name === open}
+          tabIndex={name === open ? 0 : -1}
+          onClick={() => (openFile.value = name)}
+        >
+          {shortName(name, names)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** The selected line: its fate here, and how the picked operation or instruction came about. */
+function Selected() {
+  const line = userLine.value;
+  if (line === null) return null;
+  const found = factsOf(line.file, line.line);
+  const ways = (picked.value?.chains ?? []).filter((chain) => chain.length > 1);
+  return (
+    <div class="selected-line">
+      <div class="row">
+        <strong>
+          {shortName(line.file, files.value)}:{line.line}
+        </strong>
+        <span class="muted facts">
+          {found.here !== null && found.here > 0
+            ? countHere(found.here)
+            : `nothing here${found.fate === "" ? "" : `: ${found.fate}`}`}
+        </span>
+        <button type="button" class="quiet" title="Select no line (Escape)" onClick={() => select(null)}>
+          Clear
+        </button>
+      </div>
+      {ways.slice(0, 3).map((chain, way) => (
+        <ol class="chain" key={way} aria-label="Call chain, innermost first">
+          {chain.map(([name, number, , func], at) => (
+            <li key={at} aria-current={name === line.file && number === line.line ? "true" : undefined}>
+              <button
+                type="button"
+                class="link"
+                title={`${name}:${number}`}
+                onClick={() => {
+                  userLine.value = { file: name, line: number };
+                }}
+              >
+                {shortName(name, files.value)}:{number}
+              </button>
+              {func !== "" && <span class="muted"> in {func}</span>}
+            </li>
+          ))}
+        </ol>
+      ))}
+      {ways.length > 3 && <p class="muted">and {ways.length - 3} more ways</p>}
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+/** Searching all texts of the page, one after the other, so that the page answers meanwhile. */
+
+import { effect, signal } from "@preact/signals";
+import { load } from "./chunks";
+import type { Listing, Stage } from "./data";
+import { stops, type Stop } from "./store";
+
+export const query = signal("");
+export const asRegex = signal(false);
+export const caseSensitive = signal(false);
+
+/** A line with a match. */
+export interface Hit {
+  /** From 0. */
+  line: number;
+  before: string;
+  match: string;
+  after: string;
+}
+
+/** The matches in one text. */
+export interface Found {
+  stop: Stop;
+  /** All matching lines; `hits` are the first of them. */
+  count: number;
+  hits: Hit[];
+}
+
+export interface Search {
+  found: Found[];
+  /** Texts searched, of how many. */
+  done: number;
+  total: number;
+  error: string;
+}
+
+const NOTHING: Search = { found: [], done: 0, total: 0, error: "" };
+export const results = signal<Search>(NOTHING);
+
+/** What is searched for, with flag g; null for nothing. */
+export const pattern = signal<RegExp | null>(null);
+
+export const MOST_HITS = 200;
+const CONTEXT = 60;
+const LONGEST_MATCH = 120;
+
+/** Texts stay expanded for the next search, up to this many characters. */
+const MOST_KEPT = 120e6;
+let keptCharacters = 0;
+const texts = new Map<string, string>();
+
+/** The pattern for what was typed; throws `SyntaxError` where it is no regular expression. */
+export function patternOf(typed: string, regex: boolean, sensitive: boolean): RegExp | null {
+  if (typed === "") return null;
+  const source = regex ? typed : typed.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(source, sensitive ? "gm" : "gim");
+}
+
+/** Matching lines of a text. */
+export function linesMatching(text: string, wanted: RegExp): { count: number; hits: Hit[] } {
+  const hits: Hit[] = [];
+  let count = 0;
+  let line = 0;
+  let counted = 0;
+  // One of its own: the position is a part of it, and the editors use `wanted`, too.
+  const searched = new RegExp(wanted);
+  for (let match = searched.exec(text); match !== null; match = searched.exec(text)) {
+    const start = text.lastIndexOf("\n", match.index - 1) + 1;
+    let end = text.indexOf("\n", match.index);
+    if (end < 0) end = text.length;
+    count++;
+    if (hits.length < MOST_HITS) {
+      for (let i = text.indexOf("\n", counted); i >= 0 && i < start; i = text.indexOf("\n", i + 1)) line++;
+      counted = start;
+      const from = Math.max(start, match.index - CONTEXT);
+      const lead = text.slice(from, match.index);
+      const to = Math.min(match.index + match[0].length, end);
+      hits.push({
+        line,
+        before: from > start ? `…${lead}` : lead.trimStart(),
+        match: text.slice(match.index, Math.min(to, match.index + LONGEST_MATCH)),
+        after: text.slice(to, Math.min(end, to + 2 * CONTEXT)),
+      });
+    }
+    // A line counts once.
+    if (end >= text.length) break;
+    searched.lastIndex = end + 1;
+  }
+  return { count, hits };
+}
+
+async function textOf(chunk: string): Promise<string> {
+  const known = texts.get(chunk);
+  if (known !== undefined) return known;
+  const text = (await load<Stage | Listing>(chunk))?.text ?? "";
+  if (keptCharacters + text.length <= MOST_KEPT) {
+    keptCharacters += text.length;
+    texts.set(chunk, text);
+  }
+  return text;
+}
+
+let current = 0;
+
+async function search(wanted: RegExp, searched: readonly Stop[]): Promise<void> {
+  const own = ++current;
+  const found: Found[] = [];
+  let done = 0;
+  let shown = 0;
+  for (const stop of searched) {
+    const text = await textOf(stop.chunk as string);
+    if (own !== current) return;
+    const { count, hits } = linesMatching(text, wanted);
+    done++;
+    if (count > 0) found.push({ stop, count, hits });
+    const now = performance.now();
+    if (now - shown > 60 || done === searched.length) {
+      results.value = { found: [...found], done, total: searched.length, error: "" };
+      shown = now;
+      await new Promise((resolve) => setTimeout(resolve));
+      if (own !== current) return;
+    }
+  }
+}
+
+/** Search whenever what is searched for changes, a moment after the last key. */
+export function followQuery(): void {
+  let timer = 0;
+  effect(() => {
+    const typed = query.value;
+    const regex = asRegex.value;
+    const sensitive = caseSensitive.value;
+    // One stop for each text: a pass that changed nothing shows an earlier one's.
+    const searched = [...new Map(stops.value.map((stop) => [stop.chunk, stop] as const).reverse()).values()]
+      .filter((stop) => stop.chunk !== null)
+      .reverse();
+    window.clearTimeout(timer);
+    current++;
+    timer = window.setTimeout(() => {
+      let wanted: RegExp | null = null;
+      try {
+        wanted = patternOf(typed, regex, sensitive);
+      } catch (failure) {
+        results.value = { ...NOTHING, error: (failure as Error).message };
+        pattern.value = null;
+        return;
+      }
+      pattern.value = wanted;
+      if (wanted === null) results.value = NOTHING;
+      else void search(wanted, searched);
+    }, 120);
+  });
+}

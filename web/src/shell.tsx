@@ -1,0 +1,172 @@
+/** The page: head, list, text, side column. */
+
+import { useEffect } from "preact/hooks";
+import { KeysDialog, keysOpen, leftOpen, listenToKeys, openLeft, openRight, rightOpen } from "./keys";
+import { HistoryPanel } from "./panels/history";
+import { InstructionsPanel } from "./panels/instructions";
+import { RemarksPanel } from "./panels/remarks";
+import { ResourcesPanel } from "./panels/resources";
+import { SourcePanel } from "./panels/source";
+import { PassList } from "./passes";
+import { PictureDialog } from "./pictures/dialog";
+import { SearchPanel, openSearch, searchOpen } from "./search";
+import { followQuery } from "./searching";
+import { Splitter, leftWidth, rightWidth, sourceShare } from "./splitter";
+import { type SideTab, manifest, notice, sideTab, theme } from "./store";
+import { effectiveTheme } from "./theme";
+import { Viewer } from "./viewer";
+
+export function Shell() {
+  useEffect(() => {
+    listenToKeys();
+    followQuery();
+  }, []);
+  const columns = [
+    leftOpen.value ? `${leftWidth.value}px 5px` : "",
+    "minmax(0, 1fr)",
+    rightOpen.value ? `5px min(${rightWidth.value}px, 45vw)` : "",
+  ].join(" ");
+  return (
+    <>
+      <nav class="skip" aria-label="Skip">
+        <a href="#text" onClick={skipTo("#text .cm-content", "#text")}>
+          Skip to the text
+        </a>
+        <a href="#pass-list" onClick={skipTo("#pass-list")}>
+          Skip to the passes
+        </a>
+        <a href="#side" onClick={skipTo("#side [role=tab][aria-selected=true]")}>
+          Skip to the side column
+        </a>
+      </nav>
+      <Head />
+      <div class="columns" style={{ gridTemplateColumns: columns }}>
+        {leftOpen.value && (
+          <>
+            <div class="column left">{searchOpen.value ? <SearchPanel /> : <PassList />}</div>
+            <Splitter label="Width of the list" width={leftWidth} grows={1} />
+          </>
+        )}
+        <Viewer />
+        {rightOpen.value && (
+          <>
+            <Splitter label="Width of the side column" width={rightWidth} grows={-1} />
+            <Side />
+          </>
+        )}
+      </div>
+      <div class="hidden" role="status" aria-live="polite">
+        {notice.value}
+      </div>
+      <KeysDialog />
+      <PictureDialog />
+    </>
+  );
+}
+
+/** The address keeps the view, so a link to an element must not change it. */
+function skipTo(...selectors: string[]) {
+  return (event: MouseEvent) => {
+    event.preventDefault();
+    const found = selectors.map((selector) => document.querySelector<HTMLElement>(selector));
+    const target = found.find((element) => element !== null);
+    if (target && target.tabIndex < 0 && !target.isContentEditable) target.tabIndex = -1;
+    target?.focus();
+  };
+}
+
+const STATUS: Record<string, string> = {
+  running: "… not finished",
+  ok: "✓ compiled",
+  stopped: "■ stopped as asked",
+  failed: "✗ failed",
+  interrupted: "! interrupted",
+};
+
+function Head() {
+  const { value: found } = manifest;
+  const next = effectiveTheme.value === "dark" ? "light" : "dark";
+  return (
+    <header>
+      <h1 title={found?.name}>{found?.name ?? "No manifest in this page"}</h1>
+      {found !== null && (
+        <>
+          <span>{found.target}</span>
+          <span class={`status ${found.status}`}>{STATUS[found.status] ?? found.status}</span>
+          <span class="muted source" title={[found.source ?? "", found.command.join(" ")].join("\n")}>
+            {found.source ?? ""}
+          </span>
+          <span class="muted versions">
+            cutecc {found.versions["cutecc"]} · nvidia-cutlass-dsl {found.versions["nvidia_cutlass_dsl"]}
+          </span>
+        </>
+      )}
+      <span class="buttons">
+        <button type="button" class="quiet" title="Search (/)" onClick={() => { openLeft(true); openSearch(); }}>
+          Search
+        </button>
+        <button type="button" class="quiet" aria-pressed={leftOpen.value} title="List ([)" onClick={() => openLeft(!leftOpen.value)}>
+          List
+        </button>
+        <button type="button" class="quiet" aria-pressed={rightOpen.value} title="Side column (])" onClick={() => openRight(!rightOpen.value)}>
+          Side
+        </button>
+        <button type="button" class="quiet" title={`Colours: ${next} (d)`} onClick={() => (theme.value = next)}>
+          {next === "dark" ? "Dark" : "Light"}
+        </button>
+        <button type="button" class="quiet" title="Keys (?)" onClick={() => (keysOpen.value = true)}>
+          Keys
+        </button>
+      </span>
+    </header>
+  );
+}
+
+const TABS: { id: SideTab; label: string; Panel: () => preact.ComponentChild }[] = [
+  { id: "history", label: "History", Panel: HistoryPanel },
+  { id: "instructions", label: "Instructions", Panel: InstructionsPanel },
+  { id: "resources", label: "Resources", Panel: ResourcesPanel },
+  { id: "remarks", label: "Remarks", Panel: RemarksPanel },
+];
+
+function Side() {
+  const open = TABS.find((tab) => tab.id === sideTab.value) ?? (TABS[0] as (typeof TABS)[number]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    const next = TABS[(TABS.indexOf(open) + by + TABS.length) % TABS.length];
+    if (next === undefined) return;
+    sideTab.value = next.id;
+    document.getElementById(`tab-${next.id}`)?.focus();
+  };
+  return (
+    <aside class="column side" id="side" aria-label="Source and details" style={{ gridTemplateRows: `${sourceShare.value}fr 5px ${100 - sourceShare.value}fr` }}>
+      <div class="side-source">
+        <SourcePanel />
+      </div>
+      <Splitter label="Height of the source" width={sourceShare} grows={1} across />
+      <div class="side-details">
+        <div role="tablist" aria-label="Details" onKeyDown={onKeyDown}>
+          {TABS.map(({ id, label }) => (
+            <button
+              key={id}
+              id={`tab-${id}`}
+              type="button"
+              role="tab"
+              aria-selected={id === open.id}
+              aria-controls="side-panel"
+              tabIndex={id === open.id ? 0 : -1}
+              onClick={() => (sideTab.value = id)}
+            >
+              {label}
+            </button>
+          ))}
+        </div>
+        <div id="side-panel" role="tabpanel" aria-labelledby={`tab-${open.id}`} tabIndex={0}>
+          <open.Panel />
+        </div>
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,26 @@
+/** Reads what the page holds, and sets up what is shown first. */
+
+import { readAddress, writeAddress } from "./address";
+import { chunkNames, load } from "./chunks";
+import type { History, Manifest } from "./data";
+import { startLinking } from "./linking";
+import { history, manifest, selected, stops } from "./store";
+import { stopsOf } from "./stops";
+import { followTheme } from "./theme";
+
+export async function start(): Promise<void> {
+  followTheme();
+  manifest.value = await load<Manifest>("manifest");
+  stops.value = stopsOf(manifest.value, chunkNames());
+  if (manifest.value?.status === "failed") {
+    const last = stops.value.findLast((stop) => stop.chunk !== null && stop.kind !== "listing");
+    if (last) selected.value = last.id;
+  } else if (stops.value[0]) {
+    selected.value = stops.value[0].id;
+  }
+  readAddress();
+  writeAddress();
+  startLinking();
+  const later = window.requestIdleCallback ?? ((run: () => void) => setTimeout(run, 200));
+  later(() => void load<History>("history").then((found) => (history.value = found)));
+}

@@ -1,0 +1,57 @@
+/** What of a record can be shown: the traced module, the passes, the listings. */
+
+import type { Manifest, Step } from "./data";
+import type { Stop } from "./store";
+
+const LISTINGS: Record<string, { title: string; rank: number }> = {
+  "llvm-ir": { title: "LLVM IR", rank: 0 },
+  ptx: { title: "PTX", rank: 1 },
+  sass: { title: "SASS", rank: 2 },
+};
+const SUFFIXES: Record<string, string> = { ll: "llvm-ir", ptx: "ptx", sass: "sass" };
+
+/** `chunks` are the names of what the page holds; it may hold less than the manifest speaks of, or no manifest. */
+export function stopsOf(manifest: Manifest | null, chunks: readonly string[]): Stop[] {
+  const stages = new Set<number>();
+  for (const name of chunks) if (name.startsWith("stage:")) stages.add(Number(name.slice("stage:".length)));
+  const steps = new Map<number, Step>((manifest?.steps ?? []).map((step) => [step.index, step]));
+  const indices = [...new Set([...stages, ...steps.keys()])].sort((a, b) => a - b);
+  const found: Stop[] = [];
+  let chunk: string | null = null;
+  if (indices[0] !== 0) indices.unshift(0);
+  for (const index of indices) {
+    const step = steps.get(index) ?? null;
+    if (stages.has(index)) chunk = `stage:${index}`;
+    // Changed, but the page was cut off before it: an earlier module is not what this pass left.
+    else if (step?.changed === true && step.status === "ok") chunk = null;
+    found.push({
+      id: String(index),
+      kind: index === 0 ? "traced" : "pass",
+      title: index === 0 ? "traced module" : (step?.name ?? `pass ${index}`),
+      step,
+      chunk: step?.status === "failed" && !stages.has(index) ? null : chunk,
+    });
+  }
+  const listings = chunks
+    .filter((name) => name.startsWith("listing:"))
+    .map((name) => {
+      const file = name.slice("listing:".length);
+      const kind = manifest?.artifacts.find((each) => each.file === file)?.kind;
+      const known = LISTINGS[kind ?? SUFFIXES[file.slice(file.lastIndexOf(".") + 1)] ?? ""];
+      return { file, name, title: known?.title ?? file, rank: known?.rank ?? 3 };
+    })
+    .sort((a, b) => a.rank - b.rank);
+  for (const { name, title, file } of listings) {
+    const several = listings.filter((each) => each.title === title).length > 1;
+    found.push({ id: name, kind: "listing", title: several ? `${title} ${file}` : title, step: null, chunk: name });
+  }
+  return found;
+}
+
+/** What a stop is compared with when nothing else was chosen: the module before the pass; nothing for a listing. */
+export function defaultBase(stops: readonly Stop[], id: string): Stop | null {
+  const index = stops.findIndex((stop) => stop.id === id);
+  const own = stops[index];
+  if (own === undefined || own.kind === "listing") return null;
+  return index > 0 ? (stops[index - 1] as Stop) : null;
+}

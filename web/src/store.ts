@@ -1,0 +1,66 @@
+/** What is shown: signals that the components read, and the few actions that change several of them at once. */
+
+import { computed, signal } from "@preact/signals";
+import type { History, Manifest, Step } from "./data";
+
+/**
+ * Something with lines that the middle of the page can show: a module after a pass, or a listing.
+ * `id` is `"0"` for the traced module, `"12"` for the module after pass 12, `"listing:FILE"` for a listing.
+ */
+export interface Stop {
+  id: string;
+  kind: "traced" | "pass" | "listing";
+  title: string;
+  /** Of a pass. */
+  step: Step | null;
+  /** The chunk that holds the text, null where the page has none: of a pass that changed nothing, an earlier one's. */
+  chunk: string | null;
+}
+
+export const manifest = signal<Manifest | null>(null);
+
+/** The traced module, the passes, the listings, in order. */
+export const stops = signal<Stop[]>([]);
+
+/** Id of the stop that is shown. */
+export const selected = signal("0");
+
+export const stop = computed(() => stops.value.find((each) => each.id === selected.value) ?? null);
+
+/** How the middle shows it: alone, or against another one. */
+export const mode = signal<"text" | "split" | "unified">("text");
+
+/** Id of the stop to compare with; null: the one before. */
+export const base = signal<string | null>(null);
+
+/** Name of the function (kernel) that is shown, null for the whole module. */
+export const shownFunction = signal<string | null>(null);
+
+/** A line that someone clicked on or went to: `line` counts from 0 in the text of `stop`. Scrolled to when it changes. */
+export const place = signal<{ stop: string; line: number } | null>(null);
+
+/** The user's line that everything else follows, `line` from 1. */
+export const userLine = signal<{ file: string; line: number } | null>(null);
+
+/** Which tab of the side column is open. */
+export const sideTab = signal<SideTab>("history");
+export type SideTab = "history" | "instructions" | "resources" | "remarks";
+
+export const filter = signal("");
+export const hideUnchanged = signal(false);
+/** CuTe types folded. */
+export const foldTypes = signal(true);
+export const theme = signal<"system" | "light" | "dark">("system");
+
+/** What the history panel and the pass list share; loaded behind the first paint. */
+export const history = signal<History | null>(null);
+
+/** A short message in the status line, for people and screen readers. */
+export const notice = signal("");
+
+/** Show `line` (from 0) of the stop `id`. */
+export function goTo(id: string, line: number): void {
+  selected.value = id;
+  mode.value = "text";
+  place.value = { stop: id, line };
+}

@@ -1,0 +1,2 @@
+/** Styles that a component brings along. */
+declare module "*.css";

@@ -1,0 +1,152 @@
+/** Above the text: what it is, what it is compared with, and how it is shown. */
+
+import { dialectChanges, formatSeconds, stateOf } from "./passes";
+import { defaultBase } from "./stops";
+import { base, foldTypes, mode, selected, shownFunction, stop, stops, type Stop } from "./store";
+import { baseStop, currentComparison, differences, functions } from "./viewer";
+
+const MODES = [
+  { id: "text", label: "Text", key: "1" },
+  { id: "split", label: "Side by side", key: "2" },
+  { id: "unified", label: "Unified", key: "3" },
+] as const;
+
+const optionLabel = (each: Stop) => (each.kind === "listing" ? each.title : `${each.id} ${each.title}`);
+
+export function Toolbar() {
+  const shown = stop.value;
+  const listing = shown?.kind === "listing";
+  const compared = mode.value !== "text";
+  return (
+    <div class="toolbar">
+      <div class="row">
+        <div class="modes" role="radiogroup" aria-label="View">
+          {MODES.map(({ id, label, key }) => (
+            <button
+              key={id}
+              type="button"
+              role="radio"
+              aria-checked={mode.value === id}
+              title={`${label} (${key})`}
+              onClick={() => (mode.value = id)}
+            >
+              {label}
+            </button>
+          ))}
+        </div>
+        {compared && (
+          <label class="against">
+            against
+            <select
+              value={base.value ?? ""}
+              aria-label="Compare with"
+              onChange={(event) => (base.value = event.currentTarget.value === "" ? null : event.currentTarget.value)}
+            >
+              <option value="">{listing ? "nothing" : defaultName()}</option>
+              {stops.value
+                .filter((each) => each.id !== selected.value && each.chunk !== null)
+                .map((each) => (
+                  <option key={each.id} value={each.id}>
+                    {optionLabel(each)}
+                  </option>
+                ))}
+            </select>
+          </label>
+        )}
+        {functions.value.length > 1 && (
+          <select
+            class="functions"
+            aria-label="Function"
+            value={functions.value.some((each) => each.name === shownFunction.value) ? (shownFunction.value ?? "") : ""}
+            onChange={(event) =>
+              (shownFunction.value = event.currentTarget.value === "" ? null : event.currentTarget.value)
+            }
+          >
+            <option value="">all functions</option>
+            {functions.value.map((each) => (
+              <option key={each.name} value={each.name}>
+                {shortened(each.name)}
+              </option>
+            ))}
+          </select>
+        )}
+        <label class="check" title="Fold long types, strings and names (t)">
+          <input
+            type="checkbox"
+            checked={foldTypes.value}
+            onChange={(event) => (foldTypes.value = event.currentTarget.checked)}
+          />
+          Fold types
+        </label>
+        {compared && differences.value !== null && (
+          <span class="differences">
+            {differences.value === 0
+              ? "no differences"
+              : `${differences.value.toLocaleString("en")} ${differences.value === 1 ? "line differs" : "lines differ"}`}
+            {differences.value > 0 && (
+              <>
+                <button type="button" class="quiet" title="Change before (p)" aria-label="Change before" onClick={() => currentComparison()?.step(-1)}>
+                  ↑
+                </button>
+                <button type="button" class="quiet" title="Next change (n)" aria-label="Next change" onClick={() => currentComparison()?.step(1)}>
+                  ↓
+                </button>
+                <button type="button" class="quiet" onClick={() => currentComparison()?.showUnchanged(true)}>
+                  Show unchanged
+                </button>
+              </>
+            )}
+          </span>
+        )}
+      </div>
+      {shown !== null && <About shown={shown} />}
+    </div>
+  );
+}
+
+function defaultName(): string {
+  const found = defaultBase(stops.value, selected.value);
+  return found ? `${optionLabel(found)} (before it)` : "nothing";
+}
+
+function shortened(name: string): string {
+  return name.length > 60 ? `${name.slice(0, 44)}…${name.slice(-14)}` : name;
+}
+
+function About({ shown }: { shown: Stop }) {
+  const { step } = shown;
+  const state = stateOf(shown);
+  const against = mode.value === "text" ? null : baseStop();
+  const changes = step === null ? [] : dialectChanges(step);
+  return (
+    <div class="row about">
+      <h2>
+        {against !== null && <span class="muted">{optionLabel(against)} → </span>}
+        {shown.kind === "pass" ? `${shown.id} ${shown.title}` : shown.title}
+      </h2>
+      {step !== null && (
+        <span class="facts">
+          <span class={`state ${state.name}`}>
+            {state.sign} {state.words}
+          </span>
+          <span>{formatSeconds(step.seconds)}</span>
+          <span title="Who runs the pass">{step.provider}</span>
+        </span>
+      )}
+      {changes.length > 0 && (
+        <ul class="dialects" aria-label="Operations by dialect, before and after">
+          {changes.map(({ dialect, before, after }) => (
+            <li key={dialect} class={before === after ? "muted" : ""}>
+              {dialect} {before === after ? after : `${before}→${after}`}
+            </li>
+          ))}
+        </ul>
+      )}
+      {(step?.remarks ?? []).map((remark, i) => (
+        <p key={i} class="step-remark">
+          {remark.severity}: {remark.message}
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,417 @@
+import { type Page, expect, test } from "@playwright/test";
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Layouts } from "../src/data";
+import { gutterShown, linesShown, listing, madeUp, manifest, open, page, stage, watch } from "./pages";
+
+let wrong: string[];
+test.beforeEach(({ page: tab }) => {
+  wrong = watch(tab);
+});
+test.afterEach(() => {
+  expect(wrong).toEqual([]);
+});
+
+const selectedStop = (tab: Page) => tab.locator('#pass-list [aria-selected="true"]');
+
+test("a report shows its passes, the traced module and the listings", async ({ page: tab }) => {
+  await open(tab, page("gemm"));
+  await expect(tab.locator("h1")).toHaveText("Gemm");
+  await expect(tab.locator("header")).toContainText("✓ compiled");
+  await expect(selectedStop(tab)).toContainText("traced module");
+  await expect(tab.locator(".cm-line").first()).toBeVisible();
+  expect((await linesShown(tab)).join("\n")).toContain("cuda.kernel @kernel_cutlass_");
+  const changed = tab.locator(".stop.changed", { hasText: "cute-desugar" });
+  await expect(changed).toContainText("±");
+  await expect(changed).toContainText(", changed");
+  await expect(changed).toContainText(/cute \d+→\d+/);
+  await expect(tab.locator(".stop.unchanged").first()).toContainText("=");
+  await expect(tab.locator(".stop", { hasText: "int-range-optimizations" })).toContainText("stand-in");
+  for (const name of ["LLVM IR", "PTX", "SASS"]) {
+    await tab.locator(".stop", { hasText: new RegExp(`${name}$`) }).click();
+    await expect(tab.locator(".about h2")).toHaveText(name);
+    await expect(tab.locator(".cm-line").first()).toBeVisible();
+  }
+  // The last one is SASS.
+  await expect(tab.locator(".cm-content").first()).toContainText(".headerflags");
+});
+
+test("passes are filtered by name, and those that changed nothing hidden", async ({ page: tab }) => {
+  await open(tab, page("gemm"));
+  const rows = tab.locator("#pass-list .stop");
+  const all = await rows.count();
+  await tab.keyboard.press("f");
+  await tab.keyboard.type("canon");
+  await expect(rows).toHaveCount(2);
+  await expect(rows.first()).toContainText("canonicalize");
+  await tab.locator("#filter").fill("no such pass");
+  await expect(rows).toHaveCount(0);
+  await expect(tab.locator("#pass-list")).toContainText("No pass has this name.");
+  await tab.locator("#filter").fill("");
+  await expect(rows).toHaveCount(all);
+  await tab.getByLabel("Hide unchanged").check();
+  await expect(tab.locator(".stop.unchanged")).toHaveCount(0);
+  expect(await rows.count()).toBeLessThan(all);
+});
+
+test("j and k move through what the list shows, and the text follows", async ({ page: tab }) => {
+  await open(tab, page("gemm"));
+  await tab.keyboard.press("j");
+  await expect(selectedStop(tab)).toContainText("cute-remove-static-args");
+  await expect(tab.locator(".about h2")).toHaveText("1 cute-remove-static-args");
+  await tab.keyboard.press("u");
+  await tab.keyboard.press("j");
+  await expect(selectedStop(tab)).toContainText("cute-desugar");
+  await tab.keyboard.press("k");
+  await tab.keyboard.press("k");
+  await tab.keyboard.press("k");
+  await expect(selectedStop(tab)).toContainText("traced module");
+});
+
+const BEFORE = [
+  "module {",
+  "  func.func @first(%arg0: i32) -> i32 {",
+  ...Array.from({ length: 20 }, (_, i) => `    %${i} = test.same_${i} %arg0 : i32`),
+  "    %20 = arith.addi %3, %4 : i32",
+  "    return %20 : i32",
+  "  }",
+  "  func.func @second(%arg0: i32) -> i32 {",
+  "    return %arg0 : i32",
+  "  }",
+  "}",
+];
+const AFTER = [
+  "module {",
+  "  func.func @first(%arg0: i32) -> i32 {",
+  "    %c1 = arith.constant 1 : i32",
+  ...Array.from({ length: 20 }, (_, i) => `    %${i + 7} = test.same_${i} %arg0 : i32`),
+  "    %99 = arith.addi %10, %12 : i32",
+  "    return %99 : i32",
+  "  }",
+  "  func.func @second(%other: i32) -> i32 {",
+  "    return %other : i32",
+  "  }",
+  "}",
+];
+
+function renumbered(): string {
+  return madeUp("renumbered", {
+    manifest: manifest([{ name: "rewrite" }, { name: "nothing", changed: false }, { name: "back" }]),
+    "stage:0": stage(0, BEFORE),
+    "stage:1": stage(1, AFTER),
+    "stage:3": stage(3, BEFORE.map((line) => line.replaceAll("%", "%v"))),
+  });
+}
+
+test("side by side: what changed stands beside what it was, renumbering is no change", async ({ page: tab }) => {
+  await open(tab, renumbered(), "#stage=1&view=split");
+  await expect(tab.locator(".differences")).toContainText("2 lines differ");
+  const [left, right] = [tab.locator(".cm-editor").first(), tab.locator(".editors .cm-editor").nth(1)];
+  await expect(left.locator(".cm-removed")).toHaveCount(1);
+  await expect(right.locator(".cm-added")).toHaveCount(2);
+  await expect(left.locator(".cm-filler")).toHaveCount(1);
+  // Of the operands only the second one is another value; its name alone would not count.
+  await expect(left.locator(".cm-word")).toHaveText(["%4"]);
+  await expect(right.locator(".cm-word")).toHaveText(["%12"]);
+  expect(await gutterShown(tab, 0)).toContain("23 ~");
+  expect(await gutterShown(tab, 1)).toContain(" 3 +");
+  const bar = left.getByRole("button", { name: /unchanged lines/ }).first();
+  await expect(bar).toHaveText("⋯ 14 unchanged lines");
+  await bar.click();
+  await expect(left.getByRole("button", { name: /14 unchanged lines/ })).toHaveCount(0);
+  await expect(right.getByRole("button", { name: /14 unchanged lines/ })).toHaveCount(0);
+});
+
+test("unified: what went before what came, with both numbers", async ({ page: tab }) => {
+  await open(tab, renumbered(), "#stage=1&view=unified");
+  const texts = await gutterShown(tab);
+  expect(texts).toContain("    3 +");
+  expect(texts).toContain("23    −");
+  expect(texts).toContain("   24 +");
+  await expect(tab.locator(".editors .cm-removed")).toHaveCount(1);
+});
+
+test("any two stages can be compared, also those that differ in names only", async ({ page: tab }) => {
+  await open(tab, renumbered(), "#stage=3&view=split");
+  await expect(tab.locator(".differences")).toContainText("2 lines differ");
+  await tab.getByLabel("Compare with").selectOption({ label: "0 traced module" });
+  await expect(tab.locator(".differences")).toHaveText("no differences");
+  await expect(tab.locator(".cm-removed, .cm-added")).toHaveCount(0);
+  await expect(tab).toHaveURL(/base=0/);
+});
+
+test("a pass that changed nothing says so", async ({ page: tab }) => {
+  await open(tab, renumbered(), "#stage=2&view=split");
+  await expect(tab.locator(".message")).toHaveText("After pass 1, rewrite and After pass 2, nothing: the same text.");
+});
+
+test("of several functions one is shown, and compared", async ({ page: tab }) => {
+  await open(tab, renumbered(), "#stage=1");
+  await tab.getByLabel("Function").selectOption("second");
+  await expect(tab.locator(".editors .cm-line")).toHaveCount(3);
+  expect(await gutterShown(tab)).toEqual(["27", "28", "29"]);
+  await tab.keyboard.press("Escape");
+  await tab.keyboard.press("2");
+  await expect(tab.locator(".differences")).toHaveText("no differences");
+});
+
+const TYPE = '!cute.memref<f16, gmem, align<16>, "(?,?{div=8}):(?{i64 div=8},1)">';
+
+function typed(): string {
+  return madeUp("typed", {
+    manifest: manifest([]),
+    "stage:0": stage(0, ["module {", `  %0 = cute.f(%a) : (${TYPE}) -> i32`, `  %1 = cute.g(%b) : ${TYPE}`, "}"]),
+  });
+}
+
+test("types are folded; a click, Enter or the switch shows them", async ({ page: tab }) => {
+  await open(tab, typed());
+  const second = tab.locator(".cm-line").nth(1);
+  await expect(second).toHaveText("  %0 = cute.f(%a) : (!cute.memref<…>) -> i32");
+  await second.locator(".cm-short").click();
+  await expect(second).toHaveText(`  %0 = cute.f(%a) : (${TYPE}) -> i32`);
+  await tab.keyboard.press("e");
+  await tab.keyboard.press("ArrowDown");
+  await tab.keyboard.press("ArrowDown");
+  await tab.keyboard.press("End");
+  await tab.keyboard.press("Enter");
+  await expect(tab.locator(".cm-line").nth(2)).toHaveText(`  %1 = cute.g(%b) : ${TYPE}`);
+  await tab.keyboard.press("t");
+  await tab.keyboard.press("t");
+  await expect(tab.getByLabel("Fold types")).toBeChecked();
+  await tab.getByLabel("Fold types").uncheck();
+  await expect(tab.locator(".cm-short")).toHaveCount(0);
+});
+
+test("a search goes over all texts, says how often and where, and goes there", async ({ page: tab }) => {
+  await open(
+    tab,
+    madeUp("searched", {
+      manifest: manifest([{ name: "first" }, { changed: false }, { name: "third" }]),
+      "stage:0": stage(0, ["module {", "  test.needle", "}"]),
+      "stage:1": stage(1, [...Array.from({ length: 300 }, (_, i) => `  test.line_${i}`), "  test.NEEDLE twice needle"]),
+      "stage:3": stage(3, ["nothing"]),
+      "listing:k.ptx": listing("ptx", "k.ptx", ["ret;", "// needle"]),
+    }),
+  );
+  await tab.keyboard.press("/");
+  await tab.keyboard.type("needle");
+  const status = tab.locator(".search [role=status]");
+  await expect(status).toHaveText("3 lines in 3 of 4 texts");
+  await expect(tab.locator(".hits h3")).toHaveText(["0 traced module1", "1 first1", "PTX1"]);
+  await tab.keyboard.press("ArrowDown");
+  await tab.keyboard.press("Enter");
+  await expect(tab.locator(".about h2")).toHaveText("1 first");
+  await expect(tab.locator(".cm-found")).toHaveText(["NEEDLE", "needle"]);
+  await tab.getByLabel("Match case").check();
+  await tab.locator("#search").fill("NEEDLE");
+  await expect(status).toHaveText("1 line in 1 of 4 texts");
+  await tab.getByLabel("Regex").check();
+  await tab.locator("#search").fill("line_(1|2)$");
+  await expect(status).toHaveText("2 lines in 1 of 4 texts");
+  await tab.locator("#search").fill("(");
+  await expect(status).toContainText("Invalid regular expression");
+  await tab.keyboard.press("Escape");
+  await expect(tab.locator("#pass-list")).toBeVisible();
+  await expect(tab.locator(".cm-found")).toHaveCount(0);
+});
+
+test("everything is reached by the keyboard alone, and its place is seen", async ({ page: tab }) => {
+  await open(tab, page("gemm"));
+  await tab.keyboard.press("Tab");
+  await expect(tab.locator(":focus")).toHaveText("Skip to the text");
+  await tab.keyboard.press("Enter");
+  await expect(tab.locator(".editors .cm-content")).toBeFocused();
+  const reached = new Set<string>();
+  await tab.locator("#pass-list").focus();
+  for (let i = 0; i < 60; i++) {
+    const { name, outline } = await tab.evaluate(() => {
+      const element = document.activeElement as HTMLElement;
+      const seen = element.classList.contains("cm-content") ? (element.closest(".cm-editor") as HTMLElement) : element;
+      const { outlineStyle, outlineWidth } = getComputedStyle(seen);
+      const label = element.getAttribute("aria-label") ?? (element.id || element.textContent?.slice(0, 40));
+      return { name: `${element.tagName} ${label}`, outline: `${outlineStyle} ${outlineWidth}` };
+    });
+    if (!name.startsWith("BODY")) expect(outline, name).not.toMatch(/^none| 0px/);
+    reached.add(name);
+    await tab.keyboard.press("Tab");
+  }
+  const names = [...reached].join("\n");
+  for (const wanted of ["Passes and listings", "Width of the list", "traced module", "Width of the side column", "tab-history", "Search", "Keys"])
+    expect(names).toContain(wanted);
+  await tab.keyboard.press("?");
+  await expect(tab.getByRole("dialog", { name: "Keys" })).toBeVisible();
+  await tab.keyboard.press("Escape");
+  await expect(tab.getByRole("dialog", { name: "Keys" })).toBeHidden();
+  await tab.locator("#pass-list").focus();
+  await tab.keyboard.press("End");
+  await expect(selectedStop(tab)).toContainText("SASS");
+  await tab.keyboard.press("[");
+  await expect(tab.locator("#pass-list")).toBeHidden();
+  await tab.keyboard.press("]");
+  await expect(tab.locator("#side")).toBeHidden();
+});
+
+test("columns are as wide as their bars are moved, by keys too", async ({ page: tab }) => {
+  await open(tab, page("elementwise_add"));
+  const width = async () => (await tab.locator(".column.left").boundingBox())?.width ?? 0;
+  const before = await width();
+  const bar = tab.getByRole("separator", { name: "Width of the list" });
+  await bar.focus();
+  await tab.keyboard.press("ArrowRight");
+  expect(await width()).toBe(before + 24);
+  const box = await bar.boundingBox();
+  await tab.mouse.move(box!.x + 2, 300);
+  await tab.mouse.down();
+  await tab.mouse.move(box!.x - 48, 300);
+  await tab.mouse.up();
+  expect(await width()).toBeCloseTo(before + 24 - 50, 0);
+});
+
+test("dark where the system is dark, and where it is asked for", async ({ page: tab }) => {
+  const ground = () => tab.evaluate(() => getComputedStyle(document.querySelector(".cm-editor")!).backgroundColor);
+  await tab.emulateMedia({ colorScheme: "dark" });
+  await open(tab, page("elementwise_add"));
+  await expect(tab.locator("html")).toHaveAttribute("data-theme", "dark");
+  expect(await ground()).toBe("rgb(21, 24, 29)");
+  await tab.emulateMedia({ colorScheme: "light" });
+  await expect(tab.locator("html")).toHaveAttribute("data-theme", "light");
+  expect(await ground()).toBe("rgb(255, 255, 255)");
+  await tab.keyboard.press("d");
+  await expect(tab.locator("html")).toHaveAttribute("data-theme", "dark");
+  await expect(tab).toHaveURL(/theme=dark/);
+});
+
+test("the address keeps the view", async ({ page: tab }) => {
+  await open(tab, page("gemm"), "#stage=8&view=unified&base=4&tab=resources&theme=dark&hide=unchanged");
+  await expect(selectedStop(tab)).toContainText("cute-expand-ops");
+  await expect(tab.getByRole("radio", { name: "Unified" })).toBeChecked();
+  await expect(tab.getByLabel("Compare with")).toHaveValue("4");
+  await expect(tab.getByRole("tab", { name: "Resources" })).toHaveAttribute("aria-selected", "true");
+  await tab.keyboard.press("1");
+  await expect(tab).not.toHaveURL(/view=/);
+  await tab.locator(".editors .cm-line").nth(3).locator("span").first().click();
+  await expect(tab).toHaveURL(/line=4/);
+  await open(tab, page("gemm"), "#stage=8&line=2000");
+  await expect.poll(async () => await gutterShown(tab)).toContain("2000");
+});
+
+test("an address that makes no sense shows the page as it is", async ({ page: tab }) => {
+  await open(tab, page("elementwise_add"), "#stage=777&view=round&base=x&line=-1&function=none&theme=pink");
+  await expect(selectedStop(tab)).toContainText("traced module");
+  await expect(tab.locator(".cm-line").first()).toBeVisible();
+});
+
+test("a failed compilation shows the error, the reproducer and all before it", async ({ page: tab }) => {
+  await open(tab, page("failed"));
+  await expect(tab.locator("header")).toContainText("✗ failed");
+  const failure = tab.getByRole("region", { name: "Failure" });
+  await expect(failure).toContainText("always-fails failed");
+  await expect(failure).toContainText("a <b>bold</b> failure");
+  await expect(failure.locator("b")).toHaveCount(0);
+  const row = tab.locator(".stop.failed");
+  await expect(row).toContainText("✗");
+  await expect(row).toContainText("failed");
+  await failure.getByText(/^Reproducer/).click();
+  await expect(failure).toContainText("cutecc opt ");
+  await expect(failure.locator("pre").last()).toContainText("module");
+  await tab.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await failure.getByRole("button", { name: "Copy" }).first().click();
+  await expect(tab.locator("body > #app > .hidden[role=status]")).toHaveText(/Command copied|select the text/);
+  await expect(tab.locator(".cm-line").first()).toBeVisible();
+  await row.click();
+  await expect(tab.locator(".message")).toHaveText("This pass failed: there is no module after it.");
+});
+
+test("a page that was cut off shows what it holds", async ({ page: tab }) => {
+  wrong = [];
+  await open(tab, page("cut-off"));
+  await expect(tab.locator(".cm-line").first()).toBeVisible();
+  await open(tab, page("cut-off-early"));
+  await expect(tab.locator("h1")).toHaveText("No manifest in this page");
+  await expect(tab.locator(".message")).toBeVisible();
+});
+
+test("of a chunk that is there twice the later one counts, unless it is damaged", async ({ page: tab }) => {
+  const file = madeUp("grown", { manifest: manifest([], { name: "early" }), "stage:0": stage(0, ["early"]) });
+  const html = readFileSync(file, "utf8");
+  const again = (text: string) => /<script type="application.*<\/script>/s.exec(readFileSync(text, "utf8"))![0];
+  const later = again(
+    madeUp("grown-later", { manifest: manifest([{ name: "new" }], { name: "late" }), "stage:0": stage(0, ["late"]) }),
+  );
+  writeFileSync(file, html + later.slice(0, later.lastIndexOf('data-chunk="stage:0"') + 40));
+  await open(tab, file);
+  await expect(tab.locator("h1")).toHaveText("late");
+  await expect(tab.locator(".cm-line").first()).toHaveText("early");
+});
+
+test("a compilation that had not ended says so", async ({ page: tab }) => {
+  await open(tab, madeUp("running", { manifest: manifest([{}], { status: "running" }), "stage:0": stage(0, ["module"]) }));
+  await expect(tab.locator("header")).toContainText("… not finished");
+  await tab.keyboard.press("j");
+  await expect(tab.locator(".message")).toContainText("does not hold this text");
+});
+
+const HOSTILE = `"><img src=x onerror="alert(1)"><script>alert(2)</script></script><svg onload=alert(3)>{{7*7}}javascript:alert(4)`;
+
+test("hostile names and texts are text: nothing runs, nothing is asked for", async ({ page: tab }) => {
+  const line = `  %0 = "${HOSTILE}"(%a) : !cute.memref<f16, "${HOSTILE.replaceAll('"', "'")}", gmem, align<16>> // ${HOSTILE}`;
+  const file = madeUp("hostile", {
+    manifest: manifest(
+      [{ name: HOSTILE, pass_text: HOSTILE, provider: HOSTILE as "wheel", operations_before: { [HOSTILE]: 1 }, operations_after: { [HOSTILE]: 2 }, remarks: [{ severity: "error", message: HOSTILE, location: HOSTILE }] }],
+      {
+        name: HOSTILE,
+        target: HOSTILE,
+        source: HOSTILE,
+        command: [HOSTILE],
+        versions: { cutecc: HOSTILE, nvidia_cutlass_dsl: HOSTILE },
+        status: "failed",
+        failure: { stage: HOSTILE, message: HOSTILE, reproducer: HOSTILE },
+        resources: [],
+      },
+    ),
+    reproducer: { file: HOSTILE, text: HOSTILE, command: HOSTILE },
+    "places:0": [[[HOSTILE, 1, 1]]],
+    "user-lines": { chains: [[[HOSTILE, 1, 1, HOSTILE]]], sources: { [HOSTILE]: `${HOSTILE}\n${HOSTILE}` } },
+    "stage:0": stage(0, ["module {", `  func.func @"${HOSTILE}"() {`, line, "  }", `  func.func @"__proto__"() {`, "  }", "}"], [-1, 0, 0, -1, -1, -1, -1]),
+    "stage:1": stage(1, [line, line], [0, 0]),
+    [`listing:${HOSTILE}.ptx`]: listing("ptx", `${HOSTILE}.ptx`, [HOSTILE], { functions: [{ name: HOSTILE, first: 0, last: 0 }] }),
+    layouts: {
+      colours: { scale: [HOSTILE], banks: [HOSTILE], groups: [HOSTILE] },
+      bank_count: 32,
+      bank_bits: 32,
+      pictures: { [HOSTILE]: { reason: HOSTILE } },
+    } satisfies Layouts,
+    history: { lines: [{ file: HOSTILE, line: 1, traced: 1, events: [{ step: 1, kind: "changed", before: 1, after: 1 }], ptx: 1, sass: 1 }] },
+  });
+  await open(tab, file, `#stage=0&source=${encodeURIComponent(HOSTILE)}:1&function=${encodeURIComponent(HOSTILE)}`);
+  await expect(tab.locator("h1")).toHaveText(HOSTILE);
+  await expect(tab.locator(".cm-content").first()).toContainText("onerror");
+  for (const key of ["j", "2", "3", "1", "t", "j"]) {
+    await tab.keyboard.press(key);
+    await tab.waitForTimeout(100);
+  }
+  for (const name of ["History", "Instructions", "Resources", "Remarks"]) await tab.getByRole("tab", { name }).click();
+  await tab.keyboard.press("/");
+  await tab.keyboard.type("<script>");
+  await expect(tab.locator(".hit").first()).toContainText("<script>");
+  await tab.locator(".hit").first().click();
+  await tab.locator(".failure summary").click();
+  await tab.waitForTimeout(200);
+  await expect(tab.locator("#app img, #app script, #app svg[onload]")).toHaveCount(0);
+});
+
+test("a page of its own data, too, is read at 200 % and 1000 pixels", async ({ page: tab }) => {
+  for (const [width, height] of [
+    [1000, 700],
+    [640, 450],
+  ] as const) {
+    await tab.setViewportSize({ width, height });
+    await open(tab, page("gemm"), "#stage=8&view=split");
+    await expect(tab.locator(".cm-line").first()).toBeVisible();
+    const sideways = await tab.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect(sideways).toBeLessThanOrEqual(0);
+    for (const name of ["Text", "Unified"]) await expect(tab.getByRole("radio", { name })).toBeInViewport();
+    for (const editor of await tab.locator(".editors .cm-editor").all())
+      expect((await editor.boundingBox())!.height).toBeGreaterThan(100);
+  }
+});

@@ -1,0 +1,409 @@
+import { type Page, expect, test } from "@playwright/test";
+import { execFileSync } from "node:child_process";
+import path from "node:path";
+import type { Frame, Place } from "../src/data";
+import { REPOSITORY, listing, madeUp, manifest, open, page, stage, watch } from "./pages";
+
+let wrong: string[];
+test.beforeEach(({ page: tab }) => {
+  wrong = watch(tab);
+});
+test.afterEach(() => {
+  expect(wrong).toEqual([]);
+});
+
+const CUTECC = process.env["CUTECC"] ?? path.join(REPOSITORY, ".venv", "bin", "cutecc");
+
+function python(code: string, ...args: string[]): string {
+  return execFileSync(path.join(path.dirname(CUTECC), "python"), ["-c", code, ...args], { encoding: "utf8", cwd: REPOSITORY });
+}
+
+const MEMREF = '!cute.memref<f16, smem, align<128>, S<3,4,3>, "(16,64):(64,1)">';
+const COPY =
+  '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<f32, 128 b>, layout_copy_tv = <"((8,4),(4,2)):((64,2),(16,1))">, tiler_mn = <"[16:1;32:1]">>';
+const HOSTILE = "<img src=x onerror=alert(1)>";
+
+const SOURCE = [
+  "import cutlass.cute as cute",
+  "",
+  "@cute.kernel",
+  "def kernel(a, b):",
+  "    n = 4 * 8",
+  "    x = load(a)",
+  "    y = x + 1  # " + HOSTILE,
+  "    store(b, y)",
+  "",
+  "def load(a):",
+  "    return a[0]",
+].join("\n");
+const FILE = "/home/me/made_up.py";
+const LIBRARY = "/usr/lib/python3/tools.py";
+const at = (line: number, file = FILE): Frame => [file, line, 5];
+
+/** Places: 0 the folded line, 1 a load in a function, 2 the sum, 3 a store in a library. */
+const PLACES: Place[] = [[at(5)], [at(11)], [at(7)], [at(3, LIBRARY), at(8)]];
+
+function build(name: string): string {
+  const traced = [
+    `!memref_smem_f16 = ${MEMREF}`,
+    "module {",
+    "  func.func @kernel() {",
+    '    %c = arith.constant 32 : i32',
+    "    %0 = test.load : !memref_smem_f16",
+    `    %1 = test.copy : ${COPY}`,
+    '    %2 = test.view : !cute.layout<"((2,4),8):((1,16),2)">',
+    "    test.store %2 : () -> ()",
+    "  }",
+    "}",
+  ];
+  const lowered = [...traced.slice(0, 3), ...traced.slice(4)];
+  const sass = [".text.kernel:", "  /*0000*/ LDG.E R2, [R4.64] ;", "  /*0010*/ IADD3 R2, R2, 0x1, RZ ;", "  /*0020*/ STG.E [R6.64], R2 ;", "  /*0030*/ EXIT ;"];
+  const ptx = [".visible .entry kernel()", "{", "  ld.global.u32 %r1, [%rd1];", "  add.s32 %r2, %r1, 1;", "  st.global.u32 [%rd2], %r2;", "}"];
+  const layouts = python(
+    "import sys, msgspec; from cutecc.report.pictures import layout_pictures; print(msgspec.json.encode(layout_pictures(sys.argv[1:])).decode())",
+    traced.join("\n"),
+  );
+  const line = (number: number, traced: number, events: object[], ptx: number, sass: number) => ({ file: FILE, line: number, traced, events, ptx, sass });
+  return madeUp(name, {
+    manifest: manifest([{ name: "cute-desugar", changed: false }, { name: "cute-fold-static" }], {
+      source: FILE,
+      artifacts: [{ kind: "ptx", file: "k.ptx" }, { kind: "sass", file: "k.sass" }],
+      analyses: [
+        {
+          name: "check-access-width",
+          after: 0,
+          seconds: 0,
+          failure: null,
+          remarks: [
+            { severity: "remark", message: `loads 32 bits at a time ${HOSTILE}`, location: `${FILE}:11:5`, analysis: "check-access-width", numbers: { bits: 32, possible_bits: 128 } },
+          ],
+        },
+        {
+          name: "check-divergent-barriers",
+          after: 0,
+          seconds: 0,
+          failure: null,
+          remarks: [{ severity: "warning", message: "a barrier in a divergent branch", location: `${FILE}:8:5`, analysis: "check-divergent-barriers" }],
+        },
+      ],
+      resources: [
+        {
+          kernel: "kernel",
+          registers: 40,
+          stack_bytes: 0,
+          spill_store_bytes: 8,
+          spill_load_bytes: 16,
+          shared_static_bytes: 2048,
+          shared_dynamic_bytes: 0,
+          constant_bytes: 352,
+          barriers: 1,
+          occupancy: { block_threads: 128, blocks_per_sm: 12, warps_per_sm: 48, fraction: 0.75, limited_by: ["registers"] },
+        },
+      ],
+    }),
+    "user-lines": {
+      sources: { [FILE]: SOURCE, "/home/me/other.py": "pass\n" },
+      chains: [[[...at(11), "load"], [...at(6), "kernel"]], [[...at(3, LIBRARY), "save"], [...at(8), "kernel"]]],
+    },
+    "places:0": PLACES,
+    "stage:0": stage(0, traced, [-1, -1, -1, 0, 1, 2, 2, 3, -1, -1]),
+    "stage:2": stage(2, lowered, [-1, -1, -1, 1, 2, 2, 3, -1, -1]),
+    "listing:k.ptx": listing("ptx", "k.ptx", ptx, { table: PLACES, places: [-1, -1, 1, 2, 3, -1] }),
+    "listing:k.sass": listing("sass", "k.sass", sass, { table: PLACES, places: [-1, 1, 2, 3, -1], classes: [-1, 0, 1, 0, 2], class_names: ["global 32", "integer", "control"] }),
+    history: {
+      lines: [
+        line(5, 1, [{ step: 2, kind: "removed", before: 1, after: 0 }], 0, 0),
+        line(11, 1, [{ step: 2, kind: "changed", before: 1, after: 1 }], 1, 1),
+        line(7, 2, [], 1, 1),
+        line(8, 1, [], 1, 1),
+      ],
+    },
+    mix: {
+      line_info: false,
+      kernels: [
+        {
+          kernel: "kernel",
+          instructions: 4,
+          mapped: 3,
+          classes: { "global 32": 2, integer: 1, control: 1 },
+          lines: [{ file: FILE, line: 7, classes: { integer: 1 } }],
+        },
+      ],
+    },
+    layouts: JSON.parse(layouts) as unknown,
+    counters: { title: "emulator", lines: [{ file: FILE, line: 7, counts: { bank_conflicts: 5, sectors: 0 } }, { file: FILE, line: 7, counts: { bank_conflicts: 7 } }] },
+  });
+}
+
+let file: string;
+test.beforeAll(({}, info) => {
+  file = build(`panels-${info.workerIndex}`);
+});
+
+/** Line `number` of the source that is open. */
+const sourceLine = (tab: Page, number: number) =>
+  tab.locator(".source-editor .cm-line").nth(number - 1);
+const lit = (tab: Page) => tab.locator(".editors .cm-line.cm-lit");
+const stop = (tab: Page, name: string) => tab.locator("#pass-list .stop", { hasText: name });
+const shownFile = async (tab: Page) => await tab.locator('.source-pane [role="tab"][aria-selected="true"]').textContent();
+
+test("a line of the source lights up its operations, its PTX and its SASS, and each leads back", async ({ page: tab }) => {
+  await open(tab, file);
+  expect(await shownFile(tab)).toBe("made_up.py");
+  await sourceLine(tab, 7).click();
+  await expect(lit(tab)).toHaveCount(2);
+  await expect(lit(tab).first()).toContainText("test.copy");
+  await expect(tab.locator(".overview-ruler")).toBeVisible();
+  await stop(tab, "SASS").click();
+  await expect(lit(tab)).toHaveText(/IADD3/);
+  await stop(tab, "PTX").click();
+  await expect(lit(tab)).toHaveText(/add\.s32/);
+  await tab.locator(".editors .cm-line", { hasText: "st.global" }).click();
+  await expect(tab.locator(".source-editor .cm-line.cm-lit")).toHaveText(/store\(b, y\)/);
+  await expect(tab.locator(".selected-line")).toContainText("made_up.py:8");
+  await tab.locator("#tab-instructions").click();
+  await expect(tab.locator(".instruction")).toHaveText([/5.*st\.global/, /4.*STG\.E.*global 32/]);
+  await tab.locator(".instruction").last().click();
+  await expect(stop(tab, "SASS")).toHaveAttribute("aria-selected", "true");
+});
+
+test("counts beside the source, and marks where nothing is left", async ({ page: tab }) => {
+  await open(tab, file);
+  const row = async (number: number) =>
+    await Promise.all(["here", "ptx", "sass"].map(async (what) => await tab.locator(`.source-editor .cm-count-${what} .cm-gutterElement`).nth(number - 1).innerText()));
+  await expect.poll(() => row(7)).toEqual(["2", "1", "1"]);
+  // Through the call in line 6 the load is there.
+  expect(await row(6)).toEqual(["1", "1", "1"]);
+  expect(await row(5)).toEqual(["1", "", ""]);
+  await stop(tab, "cute-fold-static").click();
+  await expect.poll(() => row(5)).toEqual(["–", "", ""]);
+});
+
+test("a line that is folded away says by which pass", async ({ page: tab }) => {
+  await open(tab, file, "#stage=2");
+  await sourceLine(tab, 5).click();
+  await expect(tab.locator(".cm-behind.fate")).toHaveText("folded away by cute-fold-static");
+  await expect(tab.locator(".selected-line")).toContainText("nothing here: folded away by cute-fold-static");
+  await expect(lit(tab)).toHaveCount(0);
+  await expect(tab.locator(".panel.history")).toContainText("Nothing is left: folded away by cute-fold-static.");
+});
+
+test("the history of a line opens a pass's diff where the line was", async ({ page: tab }) => {
+  await open(tab, file);
+  await sourceLine(tab, 5).click();
+  const events = tab.locator(".events li");
+  await expect(events.first()).toContainText("traced: 1 operation");
+  await expect(events.nth(1)).toContainText("removed its operation");
+  await events.nth(1).locator("button").click();
+  await expect(tab.locator(".about h2")).toContainText("cute-fold-static");
+  await expect(tab.locator(".cm-removed")).toContainText("arith.constant 32");
+  // The source stays at its line.
+  await expect(tab.locator(".selected-line")).toContainText("made_up.py:5");
+  await events.first().locator("button").click();
+  await expect(lit(tab)).toHaveText(/arith\.constant/);
+  await tab.locator(".source-editor .cm-line", { hasText: "return a[0]" }).click();
+  await tab.locator(".events button", { hasText: "SASS: 1 instruction" }).click();
+  await expect(lit(tab)).toHaveText(/LDG/);
+});
+
+test("an operation in a called function lights its whole chain, shown on hover and to click", async ({ page: tab }) => {
+  await open(tab, file);
+  const load = tab.locator(".editors .cm-line", { hasText: "test.load" });
+  await load.click();
+  const source = tab.locator(".source-editor");
+  await expect(source.locator(".cm-lit:not(.cm-lit-through)")).toHaveText(/return a\[0\]/);
+  await expect(source.locator(".cm-lit-through")).toHaveText(/x = load\(a\)/);
+  await load.locator("span").last().hover();
+  await expect(tab.locator(".chain-tooltip")).toContainText("made_up.py:11 in load");
+  await expect(tab.locator(".chain-tooltip")).toContainText("called from made_up.py:6 in kernel");
+  await tab.locator(".chain button", { hasText: "made_up.py:6" }).click();
+  await expect(source.locator(".cm-lit:not(.cm-lit-through)")).toHaveText(/x = load\(a\)/);
+  await expect(lit(tab)).toHaveText(/test\.load/);
+  await expect(lit(tab)).toHaveClass(/cm-lit-through/);
+});
+
+test("remarks stand below their lines and in a list with a filter, as plain text", async ({ page: tab }) => {
+  await open(tab, file);
+  const below = tab.locator(".cm-remarks");
+  await expect(below).toHaveCount(2);
+  await expect(below.first()).toContainText("▲ warning a barrier in a divergent branch [check-divergent-barriers]");
+  await expect(below.last()).toContainText(`● remark loads 32 bits at a time ${HOSTILE} (bits 32, possible bits 128) [check-access-width]`);
+  await expect(tab.locator(".source-editor .cm-signs .severity")).toHaveText(["▲", "●"]);
+  await expect(tab.locator(".cm-behind.counted")).toHaveText("bank conflicts 12");
+  await tab.locator("#tab-remarks").click();
+  const list = tab.locator("li.remark");
+  await expect(list).toHaveCount(2);
+  await tab.getByLabel("From").selectOption("check-access-width");
+  await expect(list).toHaveCount(1);
+  await expect(list).toContainText("possible bits");
+  await tab.getByLabel("At least").selectOption("warning");
+  await expect(list).toHaveCount(0);
+  await tab.getByLabel("From").selectOption("");
+  await list.getByRole("button").click();
+  await expect(tab.locator(".selected-line")).toContainText("made_up.py:8");
+  await expect(tab.locator("img:not(.cm-widgetBuffer)")).toHaveCount(0);
+});
+
+test("resources, and instructions by class for the kernel and for the selected line", async ({ page: tab }) => {
+  await open(tab, file);
+  await sourceLine(tab, 7).click();
+  await tab.locator("#tab-resources").click();
+  const panel = tab.locator(".panel.resources");
+  await expect(panel).toContainText("Compiled without line information");
+  await expect(panel).toContainText("40 per thread");
+  await expect(panel).toContainText("▲ 8 B stored, 16 B loaded");
+  await expect(panel).toContainText("75 %: 12 blocks of 128 threads on a multiprocessor, 48 warps");
+  await expect(panel).toContainText("limited by registers");
+  await expect(panel.locator("summary")).toHaveText("75.0 % of 4 SASS instructions belong to a line of yours");
+  const rows = panel.locator("tbody tr");
+  await expect(rows.nth(0)).toHaveText(/global 32\s*2\s*50\.0\s*·/);
+  await expect(rows.filter({ hasText: "integer" })).toHaveText(/integer\s*1\s*25\.0\s*1/);
+});
+
+/** The labels of the drawn cells, row by row. */
+async function cells(tab: Page, columns: number): Promise<string[][]> {
+  const texts = await tab.locator(".picture-field svg > g:nth-of-type(2) text").allTextContents();
+  return Array.from({ length: texts.length / columns }, (_, row) => texts.slice(row * columns, (row + 1) * columns));
+}
+
+async function drawLine(tab: Page, text: string): Promise<void> {
+  await tab.locator(".editors .cm-line", { hasText: text }).click();
+  await tab.keyboard.press("l");
+  await expect(tab.locator("dialog.picture")).toBeVisible();
+}
+
+test("a layout is drawn with the numbers that Python computes", async ({ page: tab }) => {
+  await open(tab, file);
+  await drawLine(tab, "test.view");
+  const expected = python(
+    "from cutecc.layout import Layout\nl = Layout.parse('((2,4),8):((1,16),2)')\nfor i in range(8): print(*(l((i, j)) for j in range(8)))",
+  );
+  await expect(tab.locator("#picture-title")).toHaveText("((2,4),8):((1,16),2)");
+  expect((await cells(tab, 8)).map((row) => row.join(" ")).join("\n")).toBe(expected.trim());
+  await tab.keyboard.press("ArrowDown");
+  await tab.keyboard.press("ArrowDown");
+  await tab.keyboard.press("ArrowDown");
+  await tab.keyboard.press("ArrowRight");
+  await expect(tab.locator(".about-cell")).toHaveText("coordinate ((0,1),1) · index 10 · offset 18");
+  await tab.keyboard.press("Escape");
+  await expect(tab.locator("dialog.picture")).toBeHidden();
+});
+
+test("shared memory shows the bank of each element, in its colour", async ({ page: tab }) => {
+  await open(tab, file);
+  await drawLine(tab, "test.load");
+  await tab.getByLabel("Label").selectOption("bank");
+  await tab.setViewportSize({ width: 2200, height: 1100 });
+  const expected = python(
+    [
+      "from cutecc.layout import Layout, Swizzle",
+      "from cutecc.layout.pictures import Banks",
+      "from cutecc.layout.pictures.colours import bank_colour",
+      "l, s, b = Layout.parse('(16,64):(64,1)'), Swizzle(3, 4, 3), Banks(16)",
+      "banks = [[b.first(s(l((i, j)) * 2) // 2) for j in range(24)] for i in range(16)]",
+      "for row in banks: print(*row)",
+      "print(*(bank_colour(bank) for bank in banks[3]))",
+    ].join("\n"),
+  ).trim().split("\n");
+  const field = tab.locator(".picture-field svg");
+  await expect.poll(async () => await field.locator("g:nth-of-type(1) rect").count()).toBeGreaterThanOrEqual(16 * 24);
+  const columns = (await field.locator("g:nth-of-type(1) rect").count()) / 16;
+  const drawn = await cells(tab, columns);
+  expect(drawn.map((row) => row.slice(0, 24).join(" "))).toEqual(expected.slice(0, 16));
+  const fills = await field.locator("g:nth-of-type(1) rect").evaluateAll((rects) => rects.map((rect) => rect.getAttribute("fill")));
+  expect(fills.slice(3 * columns, 3 * columns + 24).join(" ")).toBe(expected[16]);
+  await expect(tab.locator(".legend .swatch")).toHaveCount(32);
+});
+
+test("a tiled copy shows threads and values", async ({ page: tab }) => {
+  await open(tab, file);
+  await drawLine(tab, "test.copy");
+  const expected = python(
+    [
+      "from cutecc.layout import Layout",
+      "l, held = Layout.parse('((8,4),(4,2)):((64,2),(16,1))'), {}",
+      "for t in range(32):",
+      "    for v in range(8): held.setdefault(l((t, v)), f'T{t} V{v}')",
+      "print(*(held.get(i + 16 * 2, '-') for i in range(4)), sep='\\n')",
+    ].join("\n"),
+  ).trim().split("\n");
+  for (const [row, want] of expected.entries()) {
+    const found = await tab.locator("dialog.picture").evaluate((dialog, at) => {
+      const texts = [...dialog.querySelectorAll<SVGTextElement>(".picture-field svg > g:nth-of-type(2) text")];
+      const rects = [...dialog.querySelectorAll<SVGRectElement>(".picture-field svg > g:nth-of-type(1) rect")];
+      const lefts = [...new Set(rects.map((rect) => rect.x.baseVal.value))].sort((a, b) => a - b);
+      const tops = [...new Set(rects.map((rect) => rect.y.baseVal.value))].sort((a, b) => a - b);
+      const [x, y] = [lefts[2]!, tops[at]!];
+      const [width, height] = [lefts[1]! - lefts[0]!, tops[1]! - tops[0]!];
+      const inside = texts.filter((text) => {
+        const [tx, ty] = [text.x.baseVal[0]!.value, text.y.baseVal[0]!.value];
+        return tx > x && tx < x + width && ty > y && ty <= y + height;
+      });
+      return inside.map((text) => text.textContent).join(" ") || "-";
+    }, row);
+    expect(found).toBe(want);
+  }
+});
+
+test("a picture is copied as SVG", async ({ page: tab, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => {});
+  await open(tab, file);
+  await drawLine(tab, "test.view");
+  await tab.evaluate(() => {
+    const kept = window as unknown as { copied: string };
+    Object.defineProperty(navigator, "clipboard", {
+      value: { writeText: (text: string) => ((kept.copied = text), Promise.resolve()) },
+    });
+  });
+  await tab.getByRole("button", { name: "Copy as SVG" }).click();
+  await expect(tab.getByText("Copied")).toBeVisible();
+  const text = await tab.evaluate(() => (window as unknown as { copied: string }).copied);
+  const parsed = await tab.evaluate((svg) => {
+    const found = new DOMParser().parseFromString(svg, "image/svg+xml");
+    return [found.documentElement.tagName, found.querySelectorAll("parsererror").length, found.querySelectorAll("rect[fill]").length];
+  }, text);
+  expect(parsed.slice(0, 2)).toEqual(["svg", 0]);
+  expect(parsed[2]).toBeGreaterThan(64);
+});
+
+test("with the keyboard alone: a line of the source, its operations, a picture, and back", async ({ page: tab }) => {
+  await open(tab, file, "#theme=dark");
+  await expect(tab.locator(":root")).toHaveAttribute("data-theme", "dark");
+  await expect(tab.locator(".source-editor .cm-content")).toBeVisible();
+  await tab.keyboard.press("s");
+  await expect(tab.locator(".source-editor .cm-content")).toBeFocused();
+  for (let i = 0; i < 6; i++) await tab.keyboard.press("ArrowDown");
+  await tab.keyboard.press("Enter");
+  await expect(tab.locator(".selected-line")).toContainText("made_up.py:7");
+  await tab.keyboard.press("e");
+  await tab.keyboard.press("n");
+  await expect(tab.locator(".editors .cm-activeLine")).toContainText("test.copy");
+  await tab.keyboard.press("n");
+  await expect(tab.locator(".editors .cm-activeLine")).toContainText("test.view");
+  await tab.keyboard.press("p");
+  await expect(tab.locator(".editors .cm-activeLine")).toContainText("test.copy");
+  await tab.keyboard.press("l");
+  await expect(tab.locator("dialog.picture")).toBeVisible();
+  await expect(tab.locator(".picture-field")).toBeFocused();
+  await tab.keyboard.press("Escape");
+  await expect(tab.locator("dialog.picture")).toBeHidden();
+  await expect(tab.locator(".editors .cm-content")).toBeFocused();
+  await tab.keyboard.press("Escape");
+  await expect(lit(tab)).toHaveCount(0);
+});
+
+test("a real kernel: from a line to its instructions and back, with remarks of the page's own numbers", async ({ page: tab }) => {
+  await open(tab, page("gemm"));
+  const line = tab.locator(".source-editor .cm-line", { hasText: "block_m, block_n = self.tile_of_block(c)" });
+  await tab.locator(".source-editor .cm-scroller").evaluate((scroller) => (scroller.scrollTop = 100 * 18 - 100));
+  await line.click();
+  await expect(lit(tab).first()).toBeVisible();
+  await stop(tab, "SASS").click();
+  const instructions = lit(tab).filter({ hasText: "/*0" });
+  await expect(instructions.first()).toBeVisible();
+  await instructions.first().click();
+  await expect(tab.locator(".selected-line .chain").first()).toContainText("in kernel");
+  await tab.locator("#tab-resources").click();
+  const share = Number(/([\d.]+) %/.exec(await tab.locator(".mapped summary").innerText())![1]);
+  expect(share).toBeGreaterThanOrEqual(95);
+});
