@@ -7,7 +7,7 @@ command line and whoever follows a worker. So do the warnings and remarks of the
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal
 
@@ -21,17 +21,20 @@ if TYPE_CHECKING:
     Place = ir.Operation | ir.OpView | ir.Value | ir.Location | None
     """What a message is about; an operation or value stands for its location."""
 
+    Numbers = Mapping[str, int | float | str]
+    """What a message is based on, by what it is, with units in the names: `sectors`, `ideal sectors`, `bits`."""
+
 _listener: ContextVar[Callable[[Remark], None] | None] = ContextVar("listener", default=None)
 
 
-def remark(at: Place, message: str) -> None:
+def remark(at: Place, message: str, numbers: Numbers | None = None) -> None:
     """Say something about `at` that the user may want to know, such as what was optimised or why not."""
-    _say("remark", at, message)
+    _say("remark", at, message, numbers)
 
 
-def warning(at: Place, message: str) -> None:
+def warning(at: Place, message: str, numbers: Numbers | None = None) -> None:
     """Say that something at `at` is probably not what the user wants."""
-    _say("warning", at, message)
+    _say("warning", at, message, numbers)
 
 
 def note(at: Place, message: str) -> None:
@@ -77,10 +80,12 @@ def hearing_remarks(listener: Callable[[Remark], None], context: ir.Context) -> 
             tell(each)
 
 
-def _say(severity: Literal["remark", "warning", "note"], at: Place, message: str) -> None:
+def _say(
+    severity: Literal["remark", "warning", "note"], at: Place, message: str, numbers: Numbers | None = None
+) -> None:
     if listener := _listener.get():
         place = _location(at)
-        listener(Remark(severity, message, str(place) if place else None))
+        listener(Remark(severity, message, str(place) if place else None, numbers=dict(numbers or {})))
 
 
 def _remarks(diagnostic: ir.DiagnosticInfo) -> list[Remark]:

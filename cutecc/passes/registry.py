@@ -48,8 +48,8 @@ class NamedPipeline:
 _registry: dict[str, type[ModulePass]] = {}
 _pipelines: dict[str, NamedPipeline] = {}
 
-# Packages whose modules register passes, each in the module of its name.
-_BUILTIN_PACKAGES = ("cutecc.passes.nvidia.standins",)
+# Packages whose modules register passes, each in the module of its name, less what all names of a package begin with.
+_BUILTIN_PACKAGES = {"cutecc.passes.nvidia.standins": "", "cutecc.passes.analysis": "check-"}
 
 
 def register(pass_class: PassClass) -> PassClass:
@@ -237,8 +237,10 @@ def _load_chosen(name: str) -> None:
     """Load what may define `name` without a look at installed packages: its own module here, and the user's files."""
     from cutecc.passes.plugins import load_files
 
-    for package in _BUILTIN_PACKAGES:
-        module = f"{package}.{name.replace('-', '_')}"
+    for package, prefix in _BUILTIN_PACKAGES.items():
+        if not name.startswith(prefix):
+            continue
+        module = f"{package}.{name.removeprefix(prefix).replace('-', '_')}"
         if name not in _registry and name.replace("-", "").isalnum() and importlib.util.find_spec(module):
             importlib.import_module(module)
     if ":" in name:

@@ -4,9 +4,10 @@ For a machine with a GPU and `ncu`, profiling permitted (as root, or with NVreg_
 
 python against_ncu.py FOLDER RESULTS.json [NAME…]    # NAMEs of kernel files, without .py; those below by default
 
-FOLDER has bundles, as make_bundles.py writes them. The results are {kernel: {"sizes": {…}, "ncu": {metric: value},
+FOLDER has bundles, as make_bundles.py writes them; those of test/unit/passes/analysis/kernels when it was given these
+files. The results are {kernel: {"sizes": {…}, "ncu": {metric: value},
 "emulator": {metric: value}}}, metrics of all launches of the kernel file's default sizes together.
-tools/counters_table.py makes a table of them.
+tools/counters_table.py and tools/memory_table.py make tables of them.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kernels import FILES
-
 import cutecc
 from cutecc.emulator.counters.ncu import METRICS, ncu_metrics
 from cutecc.kernel import Kernel
@@ -34,7 +33,8 @@ NAMES = [
     *("async_copy_pipeline", "bit_tricks", "block_scan", "elementwise_add", "fast_division", "gemm_sm80"),
     *("histogram", "many_tensors", "mma_int8", "mma_tf32", "naive_gemm_f64", "pointer_args"),
     *("predicated_copy", "rmsnorm", "row_argmax", "scalar_args", "softmax", "stencil"),
-    *("transpose", "vector_copy", "warp_ops"),
+    *("strided_rows", "swizzled_vectors", "transpose", "transpose_naive", "transpose_swizzled"),
+    *("vector_copy", "warp_ops"),
 ]
 
 
@@ -42,20 +42,19 @@ def main(folder: Path, results: Path, names: list[str]) -> None:
     metrics, found = list(METRICS), {}
     with Workspace() as device:
         capability = device.compute_capability
-    for file in FILES:
-        bundle = folder / f"{file.stem}.cutecc"
-        if file.stem not in names or not bundle.exists():
+    for bundle in sorted(folder.glob("*.cutecc")):
+        if bundle.stem not in names:
             continue
         kernel = cutecc.load(bundle)
         if not isinstance(kernel, Kernel) or not runs_on(kernel.compilation.target, capability):
-            print(f"{file.stem}: not for this GPU", flush=True)
+            print(f"{bundle.stem}: not for this GPU", flush=True)
             continue
-        row = found[file.stem] = {"sizes": arguments_of(kernel).sizes}
+        row = found[bundle.stem] = {"sizes": arguments_of(kernel).sizes}
         row["ncu"] = profile(bundle, metrics)
         row["emulator"] = emulate(kernel)
         results.write_text(json.dumps(found, indent=1) + "\n")
         differ = [name for name, value in row["ncu"].items() if value != row["emulator"][name]]
-        print(f"{file.stem}: {', '.join(differ) or 'all equal'}", flush=True)
+        print(f"{bundle.stem}: {', '.join(differ) or 'all equal'}", flush=True)
 
 
 def arguments_of(kernel: Kernel) -> Arguments:

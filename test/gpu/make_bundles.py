@@ -1,6 +1,6 @@
 """Compile every kernel of the repository for sm_90a into FOLDER/NAME.cutecc, those that are for no other GPU.
 
-python make_bundles.py FOLDER
+python make_bundles.py FOLDER [FILE.py…]    # FILEs are compiled too
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from cutecc.target import Target
 TARGET = Target.parse("sm_90a")
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, others: list[Path]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    own = [Target.parse(read_header(file).target or "sm_80") for file in FILES]
-    files = [file for file, target in zip(FILES, own, strict=True) if not target.suffix or target == TARGET]
+    every = [*FILES, *others]
+    own = [Target.parse(read_header(file).target or "sm_80") for file in every]
+    files = [file for file, target in zip(every, own, strict=True) if not target.suffix or target == TARGET]
     jobs = [cutecc.Job(str(file), target=TARGET.name) for file in files]
     for file, result in zip(files, cutecc.compile_many(jobs, progress=True), strict=True):
         if isinstance(result, cutecc.Error):
@@ -29,4 +30,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]])

@@ -1,0 +1,198 @@
+"""`cutecc check`: what read-only analyses find in kernels, by file and line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from cutecc.cli.failures import error_dict
+from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
+from cutecc.cli.inputs import KernelFile, ModuleFile, choose
+from cutecc.cli.main import EXIT_UNCHECKED, report
+from cutecc.cli.options import edit_options, edits, load_option, make_wheel_options, split_names, wheel_options
+from cutecc.config import Settings
+from cutecc.contained import lower_in_worker
+from cutecc.errors import Error, UsageError
+from cutecc.frontend.traced import TracedModule
+from cutecc.record import Compilation
+from cutecc.request import CompileOptions, CompileRequest
+from cutecc.target import Target
+
+_EPILOG = """\b
+Examples:
+  cutecc check examples/elementwise_add.py
+  cutecc check kernels/*.py --target sm_90a --error-on=warning
+  cutecc check kernel.py --only check-access-width,check-spills
+  cutecc check kernel.mlir --target sm_80 --json
+
+Status 0: checked; 1: something that --error-on names was found; 2: a file could not be checked.
+"""
+_SEVERITIES = ("warning", "remark")
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("inputs", metavar="FILE.py[:FUNCTION]|FILE.mlir …", nargs=-1)
+@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: a='f16[?,?{div=8}]'.")
+@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
+@click.option("--target", metavar="NAME,…", help="GPU targets, such as sm_90a; 'native' for this machine's GPUs.")
+@click.option("--only", multiple=True, metavar="NAME,…", help="Run these analyses; all by default.")
+@click.option(
+    "--error-on",
+    multiple=True,
+    metavar="warning|remark|NAME,…",
+    help="End with status 1 when there is a warning, anything at all, or a finding of this analysis.",
+)
+@click.option("--list", "as_list", is_flag=True, help="List the analyses.")
+@edit_options
+@load_option
+@wheel_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "github")),
+    help="'github' writes annotations of GitHub Actions, as is the default there.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print findings only.")
+@click.pass_context
+def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> None:
+    """Look for what usually costs speed, or hangs, without running kernels.
+
+    Compiles for one or several targets and prints what the analyses found, in the order of the source: narrow and
+    uncoalesced accesses of memory, bank conflicts, divisions in loops, divergent barriers, spills. Needs no GPU.
+    """
+    from cutecc.passes.analysis.selection import ALL, check_names, select, summaries
+
+    if values["as_list"]:
+        known = summaries()
+        width = max(map(len, known))
+        for name, text in known.items():
+            click.echo(f"{name:{width}}  {text}")
+        return
+    if not inputs:
+        raise UsageError("name the files to check", hints=["cutecc check kernel.py"])
+    wanted = split_names(values["error_on"])
+    check_names((name for name in wanted if name not in _SEVERITIES), summaries())
+    texts = split_names(values["only"]) or (ALL,)
+    selection = select(texts)
+    options = _options(values, texts, selection.spills, {each.looks_after for each in selection.passes})
+    results = [result for text in inputs for result in _check(text, values, options)]
+    _show(results, values, wanted)
+    if any(isinstance(each, Error) or each.crashed for each in results):
+        context.exit(EXIT_UNCHECKED)
+    if any(_is_wanted(each, wanted) for each in results):
+        context.exit(1)
+
+
+def _options(values: dict[str, Any], texts: Sequence[str], whole: bool, looks_after: set[str | None]) -> CompileOptions:
+    """How to compile for these analyses: no further than they look."""
+    wheel = make_wheel_options(values)
+    changes = edits(values["insert_after"], values["insert_before"], values["replace"], values["without"])
+    stop = None
+    if not whole and not values["pipeline"] and not changes:
+        stop = _last(looks_after)
+    return CompileOptions(
+        pipeline=values["pipeline"] or "nvidia",
+        edits=changes,
+        stop_after=stop,
+        wheel=replace(wheel, preserve_line_info=True) if whole else wheel,
+        artifacts=("ptx", "cubin", "sass") if whole else (),
+        analyses=tuple(texts),
+        locations=True,
+    )
+
+
+def _last(looks_after: set[str | None]) -> str:
+    """The last pass of the `nvidia` pipeline that is needed."""
+    from cutecc.passes.nvidia.unfold import nvidia_pipeline
+
+    pipeline = nvidia_pipeline("sm_90a")
+    names = pipeline.selectors()
+    wanted = {each.removesuffix("#1") for each in looks_after if each} | {each for each in looks_after if each}
+    return names[max((index for index, name in enumerate(names) if name in wanted), default=0)]
+
+
+def _check(text: str, values: dict[str, Any], options: CompileOptions) -> list[Checked | Error]:
+    """What came of one input, for each target."""
+    try:
+        chosen = choose(text, values["args"], values["entry"], values["target"], Settings.from_environment())
+    except Error as error:
+        return [error]
+    found: list[Checked | Error] = []
+    for target in chosen.targets:
+        try:
+            found.append(checked(text, _compiled(chosen, target, options)))
+        except Error as error:
+            found.append(error)
+    return found
+
+
+def _compiled(chosen: KernelFile | ModuleFile, target: Target, options: CompileOptions) -> Compilation:
+    from cutecc.from_file import lower_file
+
+    def request(traced: TracedModule | ModuleFile, seconds: float = 0.0) -> CompileRequest:
+        is_file = isinstance(traced, ModuleFile)
+        return CompileRequest(
+            traced.data if is_file else traced.bytecode,
+            target.name,
+            traced.name,
+            source=chosen.source,
+            entry=chosen.entry,
+            signature=None if is_file else traced.signature,
+            options=options,
+            command=["cutecc", *sys.argv[1:]],
+            trace_seconds=seconds,
+            warnings=() if is_file else traced.warnings,
+        )
+
+    if isinstance(chosen, ModuleFile):
+        if chosen.stage and chosen.stage.after:
+            options = replace(options, start_after=chosen.stage.after)
+        return lower_in_worker(request(chosen))
+    return lower_file(replace(chosen.request, target=target.name), options, request, cache=False)
+
+
+def _is_wanted(result: Checked | Error, wanted: Sequence[str]) -> bool:
+    """Whether there is a finding that `--error-on` asks for."""
+    if isinstance(result, Error):
+        return False
+    names = {*wanted, "warning"} if "remark" in wanted else {*wanted}
+    return any({each.analysis, each.severity} & names for each in result.findings)
+
+
+def _show(results: Sequence[Checked | Error], values: dict[str, Any], wanted: Sequence[str]) -> None:
+    if values["as_json"]:
+        ok = not any(isinstance(each, Error) or each.crashed or _is_wanted(each, wanted) for each in results)
+        click.echo(json.dumps({"ok": ok, "results": [_as_dict(each) for each in results]}, indent=2))
+    form = values["form"] or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
+    colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
+    for each in results:
+        if isinstance(each, Error):
+            report(each)
+        elif not values["as_json"]:
+            for finding in each.findings:
+                for line in [annotation(finding)] if form == "github" else finding_lines(finding):
+                    click.echo(line, color=colour)
+            for run in each.runs:
+                if run.failure:
+                    click.echo(f"note: {run.name}: {run.failure}", err=True)
+            if not values["quiet"]:
+                click.echo(summary_line(each))
+
+
+def _as_dict(result: Checked | Error) -> dict[str, Any]:
+    if isinstance(result, Error):
+        return {"ok": False, "error": error_dict(result)}
+    return {
+        "file": result.source,
+        "kernel": result.kernel,
+        "target": result.target,
+        "analyses": [{"name": each.name, "seconds": each.seconds, "failure": each.failure} for each in result.runs],
+        "findings": [finding_dict(each) for each in result.findings],
+    }

@@ -1,0 +1,207 @@
+"""How far a value can differ between the threads of a block or cluster: backwards, over what it depends on."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import AddressSpace, MemRef, Pointer, view
+from cutecc.passes.analysis.loops import is_loop
+
+
+class Divergence(enum.IntEnum):
+    """Between whom a value can differ."""
+
+    NONE = 0
+    """All threads of the cluster have the same."""
+    BLOCKS = 1
+    """Blocks of a cluster may have different ones, the threads of a block have the same."""
+    WARPS = 2
+    """Warps may have different ones, the threads of a warp have the same."""
+    LANES = 3
+    """Any two threads may have different ones."""
+
+
+_REGISTERS = {
+    **dict.fromkeys(("tid.x", "tid.y", "tid.z", "laneid"), Divergence.LANES),
+    "warpid": Divergence.WARPS,
+    **dict.fromkeys(("cluster.ctarank", "cluster.ctaid.x", "cluster.ctaid.y", "cluster.ctaid.z"), Divergence.BLOCKS),
+}
+_SOURCES = {f"nvvm.read.ptx.sreg.{name}": found for name, found in _REGISTERS.items()}
+_PER_THREAD = ("nvvm.elect.sync", "nvvm.atomicrmw", "nvvm.match.sync", "llvm.atomicrmw", "llvm.inline_asm")
+_PER_WARP = ("cute_nvgpu.arch.make_warp_uniform", "nvvm.vote.sync", "nvvm.redux.sync")
+_DIVISIONS = ("arith.floordivsi", "arith.divsi", "arith.divui")
+_SHIFTS = ("arith.shrui", "arith.shrsi")
+_OF_LAYOUTS = ("!cute.layout", "!cute.composed_layout", "!cute.shape", "!cute.stride", "!cute.int_tuple")
+_WARP = 32
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A value, or of a tensor its layout alone: what a slice of it has for a shape no coordinate decides."""
+
+    value: ir.Value
+    layout: bool = False
+
+
+def divergence_of(value: ir.Value) -> Divergence:
+    """How far `value` can differ between threads that compute it.
+
+    Kernel arguments and block indices are the same for a block, and so is what all its threads load from one address;
+    threads wait alike for what other threads write. Thread and lane indices, atomics, and what an inline assembly makes
+    of such, are not.
+    """
+    whole = _Part(value)
+    depends: dict[_Part, list[_Part]] = {}
+    waiting = [whole]
+    while waiting:
+        each = waiting.pop()
+        if each not in depends:
+            depends[each] = list(_dependencies(each))
+            waiting += depends[each]
+    found = dict.fromkeys(depends, Divergence.NONE)
+    order = list(reversed(found))
+    changed = True
+    while changed:
+        changed = False
+        for each in order:
+            joined = max((found[other] for other in depends[each]), default=Divergence.NONE)
+            new = joined if each.layout else _transferred(each.value, joined)
+            if new > found[each]:
+                found[each] = new
+                changed = True
+    return found[whole]
+
+
+def _transferred(value: ir.Value, operands: Divergence) -> Divergence:
+    """What an operation makes of its operands' divergence."""
+    if isinstance(value.owner, ir.Block):
+        return operands
+    operation = value.owner.operation
+    name = operation.name
+    if name in _SOURCES:
+        return _SOURCES[name]
+    if name in _PER_WARP:
+        return min(operands, Divergence.WARPS)
+    if name == "nvvm.shfl.sync":
+        _, _, lane, clamp = operation.operands
+        # Every lane of a warp reads the lane of one number.
+        is_broadcast = "shfl_kind idx" in str(operation.attributes["kind"]) and constant_of(clamp) == _WARP - 1
+        uniform = is_broadcast and divergence_of(lane) <= Divergence.WARPS
+        return min(operands, Divergence.WARPS) if uniform else operands
+    if name == "llvm.inline_asm":
+        # It may read the registers of the thread's place itself.
+        return Divergence.LANES if "%tid" in str(operation) or "%laneid" in str(operation) else operands
+    if name in _PER_THREAD:
+        return Divergence.LANES
+    if operands == Divergence.LANES and (
+        (name in _DIVISIONS and constant_of(operation.operands[1]) % _WARP == 0)
+        or (name in _SHIFTS and constant_of(operation.operands[1]) >= _WARP.bit_length() - 1)
+    ):
+        return Divergence.WARPS
+    return operands
+
+
+def constant_of(value: ir.Value) -> int:
+    """The integer that `value` is; 1 when it is no constant."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+        return 1
+    attribute = value.owner.operation.attributes["value"]
+    return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else 1
+
+
+def _dependencies(part: _Part) -> Iterator[_Part]:
+    """What decides what `part` is."""
+    value = part.value
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        yield from (_Part(each, part.layout) for each in _of_argument(ir.BlockArgument(value)))
+        return
+    operation = owner.operation
+    number = ir.OpResult(value).result_number
+    operands = list(operation.operands)
+    if operation.name == "scf.if":
+        yield from (_Part(each, part.layout) for each in _yielded(operation, number))
+        yield _Part(operands[0])
+    elif operation.name == "scf.for":
+        yield from (_Part(each, part.layout) for each in (operands[3 + number], *_yielded(operation, number)))
+        yield from map(_Part, operands[:3])
+    elif operation.name == "scf.while":
+        condition = _end(operation.regions[0])
+        yield _Part(condition.operands[1 + number], part.layout)
+        yield _Part(condition.operands[0])
+    elif part.layout:
+        # A tensor's place is its pointer's and coordinates' alone.
+        for operand in operands:
+            text = str(operand.type)
+            if text.startswith("!cute.") and not text.startswith(("!cute.ptr", "!cute.coord<")):
+                yield _Part(operand, _is_tensor(text))
+    elif "load" in operation.name and operands and (stored := _stored_in_registers(operands[0])) is not None:
+        yield from map(_Part, (*operands[1:], *stored))
+    else:
+        of_layout = str(value.type).startswith(_OF_LAYOUTS)
+        yield from (_Part(each, of_layout and _is_tensor(str(each.type))) for each in operands)
+
+
+def _is_tensor(type_text: str) -> bool:
+    return type_text.startswith(("!cute.memref", "!cute.coord_tensor"))
+
+
+def _of_argument(argument: ir.BlockArgument) -> list[ir.Value]:
+    around = argument.owner.owner.operation
+    number = argument.arg_number
+    if around.name == "scf.for":
+        if number == 0:
+            return [around.operands[0], around.operands[2]]
+        return [around.operands[2 + number], *_yielded(around, number - 1)]
+    if around.name == "scf.while":
+        if argument.owner == around.regions[0].blocks[0]:
+            return [around.operands[number], _end(around.regions[1]).operands[number]]
+        return [_end(around.regions[0]).operands[1 + number]]
+    return []
+
+
+def _yielded(operation: ir.Operation, number: int) -> Iterator[ir.Value]:
+    for region in operation.regions:
+        if len(region.blocks):
+            yield _end(region).operands[number]
+
+
+def _end(region: ir.Region) -> ir.Operation:
+    operations = region.blocks[0].operations
+    return operations[len(operations) - 1].operation
+
+
+def _stored_in_registers(tensor: ir.Value) -> list[ir.Value] | None:
+    """What is stored into a tensor of the thread's own, through whatever view of it; `None` for other memory."""
+    if not _is_in_registers(tensor):
+        return None
+    root = tensor
+    while not isinstance(root.owner, ir.Block):
+        source = next((each for each in root.owner.operation.operands if _is_in_registers(each)), None)
+        if source is None or is_loop(root.owner.operation):
+            break
+        root = source
+    stored: list[ir.Value] = []
+    seen = {root}
+    waiting = [root]
+    while waiting:
+        each = waiting.pop()
+        for use in each.uses:
+            user = use.owner.operation
+            stored += [operand for operand in user.operands if operand not in seen and not _is_in_registers(operand)]
+            for result in user.results:
+                if _is_in_registers(result) and result not in seen:
+                    seen.add(result)
+                    waiting.append(result)
+    return stored
+
+
+def _is_in_registers(value: ir.Value) -> bool:
+    text = str(value.type)
+    if not text.startswith(("!cute.memref", "!cute.ptr")):
+        return False
+    found = view(value.type)
+    return isinstance(found, MemRef | Pointer) and found.space == AddressSpace.RMEM

@@ -1,0 +1,34 @@
+"""Loops around an operation, and what is inside of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cutecc.ir.mlir import ir
+
+LOOPS = ("scf.for", "scf.while", "scf.forall", "scf.parallel")
+_ENDS = ("gpu.module", "builtin.module", "cuda.kernel", "func.func", "gpu.func", "llvm.func")
+
+
+def enclosing(operation: ir.Operation) -> Iterator[ir.Operation]:
+    """The operations around `operation` inside of its function, innermost first."""
+    around = operation.parent
+    while around is not None and around.operation.name not in _ENDS:
+        yield around.operation
+        around = around.operation.parent
+
+
+def is_loop(operation: ir.Operation) -> bool:
+    """Whether the body of `operation` may run more than once."""
+    return operation.name in LOOPS
+
+
+def is_inside(value: ir.Value, operation: ir.Operation) -> bool:
+    """Whether `value` is made, by an operation or as a block's argument, in a region of `operation`."""
+    owner = value.owner
+    around = owner.owner if isinstance(owner, ir.Block) else owner.operation.parent
+    while around is not None:
+        if around.operation == operation:
+            return True
+        around = around.operation.parent
+    return False

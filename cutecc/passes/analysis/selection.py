@@ -1,0 +1,84 @@
+"""Which analyses there are, and which of them are asked for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from cutecc.errors import UsageError
+from cutecc.passes import registry
+from cutecc.passes.analysis import spills
+from cutecc.passes.analysis.base import AnalysisPass
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Analyses to run."""
+
+    passes: tuple[AnalysisPass, ...] = ()
+    """Those that look at the module."""
+    spills: bool = False
+    """Whether to look for spills in the finished code."""
+
+    def __bool__(self) -> bool:
+        return bool(self.passes) or self.spills
+
+    @property
+    def names(self) -> list[str]:
+        """The names, in the order of the analyses' runs."""
+        return [*(each.name for each in self.passes), *([spills.NAME] if self.spills else [])]
+
+
+def select(texts: Sequence[str]) -> Selection:
+    """The analyses that `texts` spell, each once: names, with options in braces as in a pipeline, or `all`.
+
+    Raises `UsageError` for a name that no analysis has.
+    """
+    passes: dict[str, AnalysisPass] = {}
+    with_spills = False
+    for text in texts:
+        if text == ALL:
+            for kind in analysis_passes().values():
+                passes.setdefault(kind.name, kind())
+            with_spills = True
+        elif text == spills.NAME:
+            with_spills = True
+        else:
+            parsed = _parse(text)
+            passes[parsed.name] = parsed
+    return Selection(tuple(passes.values()), with_spills)
+
+
+def analysis_passes() -> dict[str, type[AnalysisPass]]:
+    """The analyses that look at modules, by name: cutecc's own, those of files that the user named, and plugins'."""
+    return {name: kind for name, kind in registry.registered_passes().items() if issubclass(kind, AnalysisPass)}
+
+
+def summaries() -> dict[str, str]:
+    """Every analysis with one line."""
+    found = {name: kind.summary() for name, kind in analysis_passes().items()}
+    return dict(sorted({**found, spills.NAME: spills.SUMMARY}.items()))
+
+
+def check_names(names: Iterable[str], among: Iterable[str]) -> None:
+    """Raise `UsageError` for the first of `names` that is no analysis."""
+    known = sorted(among)
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hints = [f"did you mean {close[0]}?"] if close else []
+            raise UsageError(f"there is no analysis '{name}'", hints=[*hints, f"there are {', '.join(known)}"])
+
+
+def _parse(text: str) -> AnalysisPass:
+    from cutecc.passes.pipeline import parse_pass
+
+    name = text.partition("{")[0].strip()
+    if not (kind := registry.find_pass(name)) or not issubclass(kind, AnalysisPass):
+        check_names([name], summaries())
+    parsed = parse_pass(text)
+    assert isinstance(parsed, AnalysisPass)
+    return parsed

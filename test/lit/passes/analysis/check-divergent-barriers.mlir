@@ -1,0 +1,128 @@
+// RUN: cutecc opt %s --pipeline=check-divergent-barriers --verify-diagnostics --allow-unregistered-dialect | filecheck %s
+
+// CHECK-LABEL: func.func @whole_block
+// CHECK: nvvm.barrier
+gpu.module @kernels {
+  // Where the shape of the block is not known, what can differ counts.
+  func.func @whole_block(%n: i32, %p: !llvm.ptr<1>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c32 = arith.constant 32 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %ctaid = nvvm.read.ptx.sreg.ctaid.x : i32
+    // All threads of a block agree on arguments, block indices, and what they load from one address.
+    %loaded = llvm.load %p : !llvm.ptr<1> -> i32
+    %agreed = arith.addi %ctaid, %loaded : i32
+    %uniform = arith.cmpi slt, %agreed, %n : i32
+    scf.if %uniform {
+      nvvm.barrier
+    }
+    scf.for %i = %c0 to %agreed step %c1 : i32 {
+      nvvm.barrier
+    }
+    %lanes = arith.cmpi slt, %tid, %n : i32
+    scf.if %lanes {
+      // expected-warning-re @below {{a barrier inside a branch (line {{[0-9]+}}), whose condition differs between threads of a warp: move it out of the branch}}
+      nvvm.barrier
+    }
+    // An address that differs gives a value that differs.
+    %address = llvm.getelementptr %p[%tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %own = llvm.load %address : !llvm.ptr<1> -> i32
+    scf.for %i = %c0 to %own step %c1 : i32 {
+      // expected-warning-re @below {{a barrier inside a loop that threads leave at different times (line {{[0-9]+}}), whose condition differs between threads of a warp: make all threads take as many rounds}}
+      nvvm.barrier
+    }
+    // A sum over rounds of which there are as many for all is as uniform as what is summed.
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%so_far = %c0) -> (i32) : i32 {
+      %next = arith.addi %so_far, %tid : i32
+      scf.yield %next : i32
+    }
+    %summed = arith.cmpi eq, %sum, %c0 : i32
+    scf.if %summed {
+      // expected-warning @below {{a barrier inside a branch}}
+      nvvm.barrier
+    }
+    %warp = arith.floordivsi %tid, %c32 : i32
+    %warps = arith.cmpi eq, %warp, %n : i32
+    // Either branch has it.
+    scf.if %warps {
+      nvvm.barrier
+    } else {
+      nvvm.barrier
+    }
+    scf.if %warps {
+      // expected-warning-re @below {{a barrier inside a branch (line {{[0-9]+}}), whose condition differs between warps}}
+      nvvm.barrier
+    }
+    return
+  }
+
+  func.func @counted(%n: i32) {
+    %c1 = arith.constant 1 : i32
+    %c32 = arith.constant 32 : i32
+    %c64 = arith.constant 64 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %warp = arith.floordivsi %tid, %c32 : i32
+    %same = cute_nvgpu.arch.make_warp_uniform(%warp) : i32
+    // A barrier of two warps, where whole warps come or stay away.
+    %warps = arith.cmpi slt, %same, %n : i32
+    scf.if %warps {
+      nvvm.barrier id = %c1 number_of_threads = %c64
+    }
+    %lanes = arith.cmpi slt, %tid, %n : i32
+    scf.if %lanes {
+      // expected-warning-re @below {{a barrier inside a branch (line {{[0-9]+}}), whose condition differs between threads of a warp}}
+      nvvm.barrier id = %c1 number_of_threads = %c64
+    }
+    return
+  }
+
+  func.func @cluster(%n: i32) {
+    %c0 = arith.constant 0 : i32
+    %rank = nvvm.read.ptx.sreg.cluster.ctarank : i32
+    %ctaid = nvvm.read.ptx.sreg.ctaid.x : i32
+    %first = arith.cmpi eq, %rank, %n : i32
+    scf.if %first {
+      // The block's own threads agree.
+      nvvm.barrier
+      // expected-warning-re @below {{the cluster's barrier inside a branch (line {{[0-9]+}}), whose condition differs between blocks of the cluster}}
+      nvvm.cluster.arrive
+      nvvm.cluster.wait
+    }
+    return
+  }
+
+  // It says that its blocks have 128 threads, so that it is known who comes where.
+  cuda.kernel @known() attributes {nvvm.reqntid = array<i32: 128, 1, 1>} {
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %c3 = arith.constant 3 : i32
+    %c32 = arith.constant 32 : i32
+    %c64 = arith.constant 64 : i32
+    %c96 = arith.constant 96 : i32
+    %c128 = arith.constant 128 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    // All of them, and none.
+    %all = arith.cmpi ult, %tid, %c128 : i32
+    scf.if %all {
+      nvvm.barrier
+    } else {
+      nvvm.barrier
+    }
+    %half = arith.cmpi ult, %tid, %c64 : i32
+    scf.if %half {
+      // expected-warning @below {{whose condition differs between warps; 64 of 128 threads reach it}}
+      nvvm.barrier
+    }
+    scf.if %half {
+      nvvm.barrier id = %c1 number_of_threads = %c64
+      // expected-warning @below {{barrier 2 waits for 96 threads, and at most 64 come to it}}
+      nvvm.barrier id = %c2 number_of_threads = %c96
+      nvvm.barrier.arrive id = %c3 number_of_threads = %c128
+    } else {
+      // The others arrive.
+      nvvm.barrier id = %c3 number_of_threads = %c128
+    }
+    return
+  }
+}
