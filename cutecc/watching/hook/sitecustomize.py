@@ -1,0 +1,141 @@
+"""Starts cutecc's recorder in a watched program once that loads the CuTe DSL, and is otherwise not there.
+
+This folder is on PYTHONPATH when a program is watched, and Python imports this file as it starts: it has to be quick,
+and to work in any version of Python.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # `typing` itself takes time
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+_BASE = "cutlass.base_dsl.dsl"
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_OFF = ("", "0", "false", "no", "off")
+_ON = ("1", "true", "yes", "on")
+
+
+def _chain() -> None:
+    """Run the `sitecustomize` that Python would have found without this one."""
+    # What `importlib` is made of is there already, and the rest of it takes milliseconds to import.
+    from _frozen_importlib_external import PathFinder
+
+    spec = PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is None or spec.loader is None:
+        return
+    from importlib.util import module_from_spec
+
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def _start() -> None:
+    """Wait for the DSL, if the environment asks for it."""
+    folder = os.environ.get("CUTECC_WATCH", "").strip()
+    if folder.lower() in _OFF:
+        return
+    # Other processes of the program may run in other folders.
+    folder = os.path.abspath("cutecc-watch" if folder.lower() in _ON else folder)
+    os.environ["CUTECC_WATCH"] = folder
+    sys.meta_path.insert(0, _Finder(folder))
+    if os.path.isdir(folder):
+        # So that `cutecc watch` can tell a program without kernels from one that does not read PYTHONPATH.
+        try:  # noqa: SIM105 - contextlib takes time
+            os.close(os.open(os.path.join(folder, ".started"), os.O_WRONLY | os.O_CREAT, 0o644))
+        except OSError:
+            pass
+
+
+class _Finder:
+    """Finds nothing itself; sees to it that the recorder starts when the DSL's module is loaded."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._finding = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name != _BASE or self._finding:
+            return None
+        import importlib.util
+
+        self._finding = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._finding = False
+        if spec is None or spec.loader is None:
+            return spec
+        sys.meta_path.remove(self)
+        loader = spec.loader
+        load = loader.exec_module
+        folder = self._folder
+
+        def exec_module(module: ModuleType) -> None:
+            del loader.exec_module
+            load(module)
+            _record(folder)
+
+        try:
+            loader.exec_module = exec_module
+        except AttributeError:
+            _warn(folder, "the CuTe DSL is loaded in an unknown way")
+        return spec
+
+
+def _record(folder: str) -> None:
+    try:
+        _import_cutecc()
+        from cutecc.watching.recorder import begin
+
+        begin(folder)
+    except Exception as error:
+        _warn(folder, f"{type(error).__name__}: {error}")
+
+
+def _import_cutecc() -> None:
+    """Make `cutecc` importable, also where it is not installed, with nothing else beside it."""
+    import importlib
+    import importlib.util
+
+    try:
+        importlib.import_module("cutecc.watching")
+    except ImportError:
+        for name in [name for name in sys.modules if name == "cutecc" or name.startswith("cutecc.")]:
+            del sys.modules[name]
+        package = os.path.dirname(os.path.dirname(_HERE))
+        spec = importlib.util.spec_from_file_location(
+            "cutecc", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
+        )
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["cutecc"] = module
+        spec.loader.exec_module(module)
+
+
+def _warn(folder: str, message: str) -> None:
+    """Say once for all processes of the program that nothing is recorded, and why."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        os.close(os.open(os.path.join(folder, ".warned"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+    except FileExistsError:
+        return
+    except OSError:
+        pass
+    try:  # noqa: SIM105
+        sys.stderr.write(f"cutecc watch: kernels are not recorded: {message}\n")
+    except Exception:
+        pass
+
+
+# The program sees its own path. Processes that it starts find this folder in the environment.
+sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
+_start()
+_chain()

@@ -1,0 +1,297 @@
+"""The parts of `cutecc watch` that need no kernels: the hook, the journal, the index."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from cutecc.errors import RecordError, UsageError
+from cutecc.frontend.call_site import CallFrame, CallSite
+from cutecc.record import Analysis, Compilation, KernelResources, Remark
+from cutecc.record.stages import CallFrame as Frame
+from cutecc.record.stages import UserLines
+from cutecc.versions import current_versions
+from cutecc.watching import folder, user_lines
+from cutecc.watching.finishing import Job, Outcome, wheel_options
+from cutecc.watching.index import index_data, page
+from cutecc.watching.journal import Journal
+from cutecc.watching.recorder import Recorder
+from cutecc.watching.recording import Recording, read
+from cutecc.watching.running import ignoring_option
+from cutecc.watching.settings import HOOK, WatchSettings
+
+SITE = {"frames": [{"file": "train.py", "line": 3, "function": "step"}], "users": 0}
+KERNEL = {
+    "name": "gemm",
+    "function": "Gemm.__call__",
+    "symbol": "cutlass___call__",
+    "kernels": ["kernel_cutlass_kernel_0"],
+    "parameters": [["a", "f16[?,8]", None]],
+    "target": "sm_90a",
+    "options": "opt-level=3",
+    "locations": False,
+    "called_from": SITE,
+}
+
+
+def recorded(path: Path, **facts: object) -> Recording:
+    """A watch of one kernel, with other facts than usual."""
+    journal = Journal(str(path))
+    journal.keep("0" * 32 + ".mlirbc", b"ML\xefR")
+    journal.write("kernel", key="0" * 32, **{**KERNEL, **facts})
+    journal.write("traced", key="0" * 32, seconds=0.25)
+    return read(path)
+
+
+def python(code: str, tmp_path: Path, *paths: Path, watch: str = "seen") -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, [HOOK, *paths])),
+        "CUTECC_WATCH": watch,
+        "CUTE_DSL_ARCH": "sm_90a",
+    }
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_the_users_own_start_file_still_runs(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "sitecustomize.py").write_text("import sys; sys.own = __name__, __file__\n")
+    done = python("import sys, sitecustomize; print(sys.own, sitecustomize.__file__)", tmp_path, tmp_path / "own")
+    own = str(tmp_path / "own" / "sitecustomize.py")
+    assert (done.stdout, done.stderr) == (f"{('sitecustomize', own)} {own}\n", "")
+
+
+def fake_dsl(path: Path, base: str) -> str:
+    """Makes a package like the DSL, of which `base` is the module to watch; the Python that finds it first."""
+    (path / "fake/cutlass/base_dsl").mkdir(parents=True)
+    (path / "fake/cutlass/__init__.py").touch()
+    (path / "fake/cutlass/base_dsl/__init__.py").touch()
+    (path / "fake/cutlass/base_dsl/dsl.py").write_text(base)
+    return f"import sys; sys.path.insert(0, {str(path / 'fake')!r}); "
+
+
+def test_an_unknown_dsl_is_warned_of_once_and_left_alone(tmp_path: Path) -> None:
+    fake = fake_dsl(tmp_path, "class BaseDSL:\n    def generate_mlir(self, function): return function\n")
+    code = f"{fake}import cutlass.base_dsl.dsl as dsl; print(dsl.BaseDSL().generate_mlir(5))"
+    done = python(code, tmp_path)
+    assert done.stdout == "5\n"
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("cutecc watch: kernels are not recorded: UnknownDslError: this version of the CuTe DSL")
+    assert python(code, tmp_path).stderr == ""
+
+
+def test_a_folder_that_cannot_be_written_is_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+    done = python(f"{fake_dsl(tmp_path, '')}import cutlass.base_dsl.dsl; print('ran')", tmp_path, watch="taken/seen")
+    assert done.stdout == "ran\n"
+    assert done.stderr.startswith("cutecc watch: kernels are not recorded: NotADirectoryError")
+
+
+def test_a_dsl_that_does_not_load_fails_as_ever(tmp_path: Path) -> None:
+    fake = fake_dsl(tmp_path, "raise ImportError('no library')")
+    done = python(f"{fake}import cutlass.base_dsl.dsl", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith("ImportError: no library\n")
+    assert "cutecc watch" not in done.stderr
+
+
+def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
+    recording = recorded(tmp_path)
+    (kernel,) = recording.kernels.values()
+    assert (kernel.traces, kernel.trace_seconds, kernel.compile_seconds) == (1, 0.25, None)
+    assert kernel.place == CallFrame("train.py", 3, "step")
+    assert recording.module("0" * 32) == b"ML\xefR"
+    assert [each.pid for each in recording.processes] == [os.getpid()]
+
+
+def test_a_journal_that_was_cut_off_or_damaged_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    (journal,) = (tmp_path / "recorded").glob("*.jsonl")
+    with journal.open("a") as file:
+        file.write('{"event":"unheard of","time":1}\n{"event":"traced","time":1,"key":"' + "0" * 32)
+    recording = read(tmp_path)
+    assert [kernel.traces for kernel in recording.kernels.values()] == [1]
+    assert [note for note in recording.notes if "has a line that cannot be read" in note]
+
+
+def test_a_key_is_no_path(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path))
+    journal.write("kernel", key="../../../etc/passwd", **KERNEL)
+    assert read(tmp_path).kernels == {}
+
+
+def test_the_same_failure_is_listed_once(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path))
+    for error in ("ValueError: a", "ValueError: a", "ValueError: b"):
+        facts = {"name": "k", "function": "k", "target": "sm_90a", "called_from": SITE, "trace_seconds": 0.1}
+        journal.write("failed", error=error, **facts)
+    assert [(each.error, each.times) for each in read(tmp_path).failures] == [
+        ("ValueError: a", 2),
+        ("ValueError: b", 1),
+    ]
+
+
+def test_a_process_that_forks_has_a_journal_of_its_own(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path))
+    journal.write("note", message="parent")
+    child = os.fork()
+    if child == 0:
+        journal.write("note", message="child")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert len(list((tmp_path / "recorded").glob("*.jsonl"))) == 2
+    assert sorted(read(tmp_path).notes) == ["child", "parent"]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "names", "wanted"),
+    [
+        ((), ["anything"], True),
+        (("*gemm*",), ["Gemm.__call__", "kernel_cutlass_gemm_0"], True),
+        (("gemm",), ["Gemm", "a_gemm"], False),
+        (("x", "Gemm.*"), ["Gemm.__call__"], True),
+    ],
+)
+def test_patterns_choose_by_any_name(tmp_path: Path, patterns: tuple[str, ...], names: list[str], wanted: bool) -> None:
+    recorder = Recorder(Journal(str(tmp_path)), WatchSettings(only=patterns))
+    assert recorder.wants(names) == wanted
+
+
+def test_settings_cross_through_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = WatchSettings(("*gemm*", "softmax"), lines=True)
+    environment = settings.environment(tmp_path, {"PYTHONPATH": "/mine", "HOME": "/root"})
+    assert environment["PYTHONPATH"] == f"{HOOK}{os.pathsep}/mine"
+    assert environment["HOME"] == "/root"
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert WatchSettings.from_environment() == settings
+
+
+HOSTILE = "<script>alert(1)</script>\"'&</td>"
+
+
+def test_hostile_names_stay_text(tmp_path: Path) -> None:
+    site = {"frames": [{"file": HOSTILE, "line": 1, "function": HOSTILE}], "users": 0}
+    recording = recorded(
+        tmp_path,
+        name=f"../../{HOSTILE}",
+        function=HOSTILE,
+        kernels=[HOSTILE],
+        parameters=[[HOSTILE, HOSTILE, HOSTILE]],
+        target=HOSTILE,
+        file=HOSTILE,
+        line=1,
+        called_from=site,
+    )
+    (kernel,) = recording.kernels.values()
+    compilation = Compilation("k", HOSTILE, "", current_versions(), status="ok")
+    compilation.resources = [KernelResources(HOSTILE, 8, 0, None, None, 0, 0, 0, None, None)] * 2
+    recording.notes.append(HOSTILE)
+    outcome = Outcome(Job("0" * 32, kernel, HOSTILE, "plain"), compilation, HOSTILE, has_report=True)
+    program = {"command": HOSTILE, "status": 0, "ended": HOSTILE}
+    text = page(index_data(recording, [outcome], program))
+    assert "<script" not in text
+    assert text.count("&lt;script&gt;alert(1)") > 8
+    assert text.count("<td>") == 11
+
+
+def test_several_kernels_of_one_launch_are_told_apart(tmp_path: Path) -> None:
+    (kernel,) = recorded(tmp_path).kernels.values()
+    compilation = Compilation("k", "sm_90a", "", current_versions(), status="ok")
+    compilation.resources = [
+        KernelResources(f"kernel_cutlass_{name}__0", registers, 0, 4, 8, 0, 0, 0, None, None)
+        for name, registers in (("first", 32), ("second", 255))
+    ]
+    remarks = [Remark("remark", "a", None), Remark("warning", "b", "x.py:1:1"), Remark("remark", "c", None)]
+    compilation.analyses = [Analysis("check-spills", 0, remarks=remarks)]
+    outcome = Outcome(Job("0" * 32, kernel, "sm_90a", "gemm-sm_90a"), compilation)
+    text = page(index_data(Recording(tmp_path), [outcome]))
+    assert "first: 32<br>second: 255" in text
+    assert "first: 12 B<br>second: 12 B" in text
+    assert "<td>2 remarks, 1 warning</td>" in text
+    assert "did not end" in text
+
+
+def test_the_programs_options_are_taken_over() -> None:
+    text = "opt-level=1  preserve-line-info=true enable-assertions=true ptx-options='-O1 -v' dump-ptx-path='/tmp/x'"
+    options = wheel_options(text)
+    assert (options.opt_level, options.preserve_line_info, options.enable_assertions) == (1, True, True)
+    assert options.ptx_options == "-O1 -v"
+    assert wheel_options("opt-level=-3").opt_level == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("python -I x.py", "-I"),
+        ("/usr/bin/python3.11 -uE x.py", "-E"),
+        ("python -X importtime -S x.py", "-S"),
+        ("python -Wignore x.py -I", None),
+        ("python -m pip -I", None),
+        ("python --version -I", "-I"),
+        ("torchrun -I", None),
+    ],
+)
+def test_isolated_pythons_are_noticed(command: str, option: str | None) -> None:
+    assert ignoring_option(command.split()) == option
+
+
+def test_a_new_watch_takes_the_place_of_an_earlier_one_and_of_nothing_else(tmp_path: Path) -> None:
+    recorded(tmp_path / "seen")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").touch()
+    (tmp_path / "seen/kernels").symlink_to(outside)
+    folder.prepare(tmp_path / "seen")
+    assert [each.name for each in (tmp_path / "seen").iterdir()] == [".cutecc-watch"]
+    assert (outside / "file").exists()
+    (tmp_path / "seen/mine.txt").touch()
+    with pytest.raises(UsageError, match="not of a watch"):
+        folder.prepare(tmp_path / "seen")
+
+
+def test_user_lines_survive_a_file() -> None:
+    lines = UserLines([[Frame("a.py", 1, 2, "f"), Frame("b.py", 3, 4, "g")]], {"a.py": "x = 1\n"})
+    assert user_lines.decode(user_lines.encode(lines)) == lines
+    with pytest.raises(RecordError):
+        user_lines.decode(b"nothing")
+
+
+def test_the_users_frame_is_not_a_librarys() -> None:
+    frames = (CallFrame("lib.py", 1, "f"), CallFrame("mine.py", 2, "g"))
+    assert CallSite(frames, 1).users_frame == frames[1]
+    assert CallSite(frames, None).users_frame == frames[0]
+    assert CallSite((), None).users_frame is None
+
+
+def test_the_recorder_brings_no_packages_into_the_program(tmp_path: Path) -> None:
+    code = """
+        import sys
+        before = {*sys.modules}
+        import cutecc.watching.recorder
+        names = {name.partition(".")[0] for name in {*sys.modules} - before}
+        print(sorted(names - {*sys.stdlib_module_names}))
+    """
+    done = python(textwrap.dedent(code), tmp_path, watch="")
+    assert (done.stdout, done.stderr) == ("['cutecc']\n", "")
+
+
+def test_cutecc_is_found_where_it_is_not_installed(tmp_path: Path) -> None:
+    # Python without installed packages, so that only the standard library and the hook are there.
+    code = f"""
+        import sys
+        sys.path[:] = [path for path in sys.path if "site-packages" not in path and path != {str(HOOK.parents[2])!r}]
+        sys.meta_path[:] = [each for each in sys.meta_path if "editable" not in getattr(each, "__module__", "")]
+        {fake_dsl(tmp_path, "class BaseDSL: pass")}
+        import cutlass.base_dsl.dsl
+        print(sys.modules["cutecc"].__file__)
+    """
+    done = python(textwrap.dedent(code), tmp_path)
+    assert "UnknownDslError" in done.stderr
+    assert Path(done.stdout.strip()) == HOOK.parents[1] / "__init__.py"
