@@ -8,7 +8,7 @@ JOBS ?= 2
 # For the tests of torch tensors, which are left out without it: make test TORCH=torch
 TORCH ?=
 
-.PHONY: help demo test unit lit gpu gpu-sanitize gpu-emulator lint format bench clean
+.PHONY: help demo test unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench clean
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
@@ -16,6 +16,8 @@ help:
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
 	@echo "make gpu-sanitize  the kernels under compute-sanitizer, on such a machine"
 	@echo "make gpu-emulator  the kernels on such a machine and on the emulator, bit for bit"
+	@echo "make web     build the report's page from web/ into the package; needs Node 20"
+	@echo "make test-web    its types and tests, in Chromium; needs Node 20 and Chromium"
 	@echo "make bench   compile time and memory against the stock compiler"
 	@echo "make clean   remove .venv and cutecc-out"
 
@@ -61,6 +63,23 @@ gpu-sanitize: $(BIN)/.dev
 gpu-emulator: $(BIN)/.dev
 	$(BIN)/python test/gpu/make_bundles.py build/gpu
 	$(BIN)/python test/gpu/against_emulator.py build/gpu build/against_emulator.jsonl
+
+# The page of `cutecc report`. What it builds is committed, so that installing needs no Node.
+web: web/node_modules/.installed
+	cd web && npm run --silent build
+
+test-web: $(BIN)/.base web/node_modules/.installed
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do command -v "$$name" >/dev/null && exit; done; \
+	echo "the page is tested in Chromium: install it (Debian: apt-get install chromium), or name it in CHROMIUM" >&2; exit 1
+	cd web && npm run --silent types
+	cd web && npm run --silent unit
+	cd web && npm run --silent check-built
+	cd web && npm run --silent page
+
+web/node_modules/.installed: web/package-lock.json
+	@command -v npm >/dev/null || { echo "the page is built with Node 20: install it (Debian: apt-get install nodejs npm)" >&2; exit 1; }
+	cd web && npm ci --no-audit --no-fund
+	touch $@
 
 format: $(BIN)/.dev
 	$(BIN)/ruff check --fix .

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cutecc.kernel import Kernel, KernelSet
     from cutecc.loading import include_path, load
     from cutecc.passes.registry import register, register_pipeline
+    from cutecc.report.writing import Report, write_report
     from cutecc.request import CompileOptions
     from cutecc.sweep import Job, compile_many
 
@@ -46,6 +47,7 @@ __all__ = [
     "KernelSet",
     "LaunchError",
     "RecordError",
+    "Report",
     "SanitizerError",
     "SpecError",
     "UsageError",
@@ -60,6 +62,7 @@ __all__ = [
     "register",
     "register_pipeline",
     "trace",
+    "write_report",
 ]
 
 _HOMES = {
@@ -88,6 +91,8 @@ _HOMES = {
     "load": "cutecc.loading",
     "register": "cutecc.passes.registry",
     "register_pipeline": "cutecc.passes.registry",
+    "Report": "cutecc.report.writing",
+    "write_report": "cutecc.report.writing",
 }
 
 

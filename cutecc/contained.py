@@ -12,6 +12,7 @@ from cutecc.passes.dumps import input_name
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure, Step
 from cutecc.record.folder import RecordFolder
+from cutecc.record.stages import BlockReader, changed_by
 from cutecc.request import CompileRequest
 
 
@@ -86,7 +87,7 @@ class _Follower:
         local_index = running.index - self._first + 1
         pass_ = pipeline.passes[local_index - 1]
         compilation.steps.append(Step(running.index, pass_.name, str(pass_), pass_.provider, status="failed"))
-        compilation.failure = Failure(running.name, error.message)
+        compilation.failure = Failure.of(running.name, error)
         folder = RecordFolder.reopen(request.output) if request.output else None
         reproducing.save(request, pipeline, local_index, error, compilation, folder, expected="aborted")
         if folder:
@@ -101,7 +102,11 @@ class _Follower:
         folder = RecordFolder.reopen(request.output)
         start = self._first - 1
         self.compilation.traced = folder.existing_dump(start, input_name(start))
+        file = next((each.file for each in self.compilation.artifacts if each.kind == "stages"), None)
+        blocks = BlockReader(folder.path / file).read() if file else []
+        stages = {block.index for block in blocks if block.kind == "S"}
         for step in self.compilation.steps:
             step.dump = folder.existing_dump(step.index, step.name)
+            step.changed = changed_by(step.index, stages)
         folder.save(self.compilation)
         folder.close()

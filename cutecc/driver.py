@@ -23,7 +23,7 @@ from cutecc.caching import Cached
 from cutecc.config import Settings
 from cutecc.errors import Error, PassError, RecordError, UsageError
 from cutecc.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned
-from cutecc.ir.modules import fresh_context, parse, to_bytecode
+from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.passes import manager, registry
 from cutecc.passes.manager import Observer
@@ -32,12 +32,14 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.planning import Plan
 from cutecc.record import Compilation, Failure, Signature
 from cutecc.record.folder import RecordFolder
+from cutecc.record.stages import UserLines
 from cutecc.request import CompileOptions, CompileRequest
 from cutecc.target import Target, parse_targets
 
 if TYPE_CHECKING:
     from cutecc.frontend.traced import TracedModule
     from cutecc.ir.mlir import ir
+    from cutecc.passes.analysis.running import AnalysisRunner
 
 Isolation = Literal["none", "worker"]
 
@@ -116,6 +118,7 @@ def _traced_request(
         output=output,
         trace_seconds=clock.lap(),
         warnings=traced.warnings,
+        lines=traced.lines,
         cache=cache,
     )
 
@@ -219,11 +222,13 @@ def lower(
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cutecc-")))
         collector = ArtifactCollector(request, scratch)
         snapshots = _snapshot_recorder(request, plan, folder)
+        analyses = _analysis_runner(request, plan)
         watchers: list[Observer] = [
             *([VerifyEach()] if request.options.verify_each else []),
             StepRecorder(compilation, emit),
             *([Announcer(emit)] if emit else []),
             *([snapshots] if snapshots else []),
+            *([analyses] if analyses else []),
             collector,
             *observers,
         ]
@@ -235,12 +240,14 @@ def lower(
             if emit:
                 emit(ArtifactsStarted())
             collector.finish(compilation, folder)
+            if analyses:
+                analyses.look_at_code()
             compilation.status = "stopped" if request.options.stop_after else "ok"
         except Error as error:
             if error.location and error.location.file == "-":
                 error.location = replace(error.location, file=request.source)
             compilation.status = "failed"
-            compilation.failure = Failure(_stage(error), error.message)
+            compilation.failure = Failure.of(_stage(error), error)
             if isinstance(error, PassError) and request.options.reproduce:
                 index = compilation.steps[-1].index - plan.offset
                 reproducing.save(request, plan.pipeline, index, error, compilation, folder)
@@ -250,6 +257,8 @@ def lower(
             compilation.status = "interrupted" if isinstance(failure, KeyboardInterrupt) else "failed"
             raise
         finally:
+            if analyses:
+                analyses.finish()
             if snapshots:
                 snapshots.finish()
             if cached:
@@ -310,8 +319,12 @@ class _Clock:
 
 def _snapshot_recorder(request: CompileRequest, plan: Plan, folder: RecordFolder | None) -> SnapshotRecorder | None:
     options = request.options
-    if not options.observe and not options.dumps:
+    if not options.observe and not options.keeps_stages:
         return None
+    lines = request.lines
+    if lines is None and request.source != "-" and not request.module.startswith(BYTECODE_MAGIC):
+        # The module's text is what its places name, where they name nothing else.
+        lines = UserLines(sources={request.source: request.module.decode()})
     return SnapshotRecorder(
         plan.compilation,
         dumps=options.dumps,
@@ -319,7 +332,20 @@ def _snapshot_recorder(request: CompileRequest, plan: Plan, folder: RecordFolder
         selectors=plan.selectors,
         offset=plan.offset,
         stage=plan.stage,
+        keep_stages=options.keeps_stages,
+        lines=lines,
     )
+
+
+def _analysis_runner(request: CompileRequest, plan: Plan) -> AnalysisRunner | None:
+    """What runs the analyses that are asked for."""
+    if not request.options.analyses:
+        return None
+    from cutecc.passes.analysis.running import AnalysisRunner
+    from cutecc.passes.analysis.selection import select
+
+    chosen = select(request.options.analyses)
+    return AnalysisRunner(chosen, plan.compilation, selectors=plan.selectors, offset=plan.offset)
 
 
 def _stage(error: Error) -> str:

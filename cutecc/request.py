@@ -14,6 +14,7 @@ from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.registry import NamedPipeline
 from cutecc.record import ArtifactKind, Remark, Signature, Workload
+from cutecc.record.stages import UserLines
 
 ALL_ARTIFACTS: tuple[ArtifactKind, ...] = ("llvm-ir", "ptx", "cubin", "sass", "host-program")
 
@@ -52,8 +53,19 @@ class CompileOptions:
     kept of the run can show them, or a pass has failed without."""
     line_info: bool = False
     """Keep source lines in the code, as `wheel.preserve_line_info` does; asking for either is asking for both."""
+    analyses: tuple[str, ...] = ()
+    """Read-only checks to run beside the passes (`cutecc.passes.analysis`), by their text form; `all` for every one.
+    The passes then run in any case."""
+    report: bool = False
+    """Keep all that a report shows: every artifact, source lines, and the module after each pass that changed it. The
+    passes then run in any case: the cache knows no modules."""
 
     def __post_init__(self) -> None:
+        if self.report:
+            object.__setattr__(self, "artifacts", ALL_ARTIFACTS)
+            object.__setattr__(self, "observe", True)
+            object.__setattr__(self, "line_info", True)
+            object.__setattr__(self, "analyses", self.analyses or ("all",))
         if self.line_info and not self.wheel.preserve_line_info:
             object.__setattr__(self, "wheel", replace(self.wheel, preserve_line_info=True))
         elif self.wheel.preserve_line_info:
@@ -64,12 +76,17 @@ class CompileOptions:
         """Whether to trace with source lines from the start."""
         if self.locations is not None:
             return self.locations
-        return self.observe or bool(self.dumps) or self.wheel.preserve_line_info
+        return self.observe or bool(self.dumps) or bool(self.analyses) or self.wheel.preserve_line_info
 
     @property
     def needs_passes(self) -> bool:
         """Whether to run the passes although the result may be known: to show what they do, check them, or stop."""
-        return bool(self.dumps) or self.verify_each or self.stop_after is not None
+        return self.keeps_stages or bool(self.analyses) or self.verify_each or self.stop_after is not None
+
+    @property
+    def keeps_stages(self) -> bool:
+        """Whether the record holds the module after each pass that changed it (`cutecc.record.stages`)."""
+        return self.report or bool(self.dumps)
 
     @property
     def trace_options(self) -> str:
@@ -79,7 +96,7 @@ class CompileOptions:
     @property
     def words(self) -> list[str]:
         """Everything in the pipeline and its edits that may be the name of a pass or pipeline."""
-        texts = [str(self.pipeline), *(edit.pass_text for edit in self.edits)]
+        texts = [str(self.pipeline), *(edit.pass_text for edit in self.edits), *self.analyses]
         return [word for text in texts for word in re.findall(r"[\w-]+", text)]
 
     def changed(self) -> dict[str, str | int | bool]:
@@ -126,5 +143,7 @@ class CompileRequest:
     """How long tracing took."""
     warnings: Sequence[Remark] = ()
     """What the DSL warned of while it traced."""
+    lines: UserLines | None = None
+    """What the trace knows of the user's program, for the stages that the record keeps."""
     cache: bool = False
     """Whether the cache may answer, and keep the result."""

@@ -112,6 +112,7 @@ def compile_job(job: Job, contain: bool = False) -> Compilation:
         cache=lookup.wanted(None),
         output=job.output,
         warnings=traced.warnings,
+        lines=traced.lines,
         workload=header.workload,
     )
     return lower_in_worker(request) if contain else lower(request)

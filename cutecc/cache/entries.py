@@ -51,8 +51,8 @@ def encode(
 ) -> bytes:
     """The entry of a compilation that succeeded; its first `own_warnings` warnings are about that request alone.
 
-    What says who asked is one line for people, with `entry`, what was asked for of the file. The texts of dumps are
-    left out.
+    What says who asked is one line for people, with `entry`, what was asked for of the file. The texts of dumps and
+    stages are left out.
     """
     kept = replace(
         compilation,
@@ -63,9 +63,10 @@ def encode(
         warnings=compilation.warnings[own_warnings:],
         traced=None,
         steps=[msgspec.structs.replace(step, dump=None, dump_before=None) for step in compilation.steps],
+        artifacts=[artifact for artifact in compilation.artifacts if artifact.kind != "stages"],
         cached=False,
     )
-    files = {artifact.file: compilation.files[artifact.file] for artifact in compilation.artifacts}
+    files = {artifact.file: compilation.files[artifact.file] for artifact in kept.artifacts}
     content = _Content(manifest.encode(kept), files, module, [*asked], _about(compilation, entry))
     return zlib.compress(msgspec.msgpack.encode(content), _FAST)
 

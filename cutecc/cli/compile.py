@@ -12,8 +12,10 @@ from cutecc.cli.jobs import Job, check_folders, plan, run
 from cutecc.cli.main import EXIT_FAILED, EXIT_USAGE, report
 from cutecc.cli.options import load_option, pipeline_options, wheel_options
 from cutecc.cli.reporter import Outcome, Reporter
+from cutecc.cli.reports import check_reports
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
+from cutecc.frontend.kernel_file import split_path
 from cutecc.record.bundle import check_destination, write_bundle
 from cutecc.record.folder import read_folder
 
@@ -23,6 +25,7 @@ Examples:
   cutecc compile kernel.py:launch --arg a='f16[?,?{div=8}]' --target sm_90a
   cutecc compile gemm.py --entry 'Gemm(tile=(64, 128))' --target sm_90a
   cutecc compile gemm.py --target sm_90a,sm_100a --bundle gemm.cutecc
+  cutecc compile gemm.py --target sm_90a --report gemm.html
   cutecc compile softmax.py gemm.py --target sm_80,sm_90a -j 4
   cutecc compile cutecc-out/add-sm_90a/14-cse.mlir --start-after=cse#1
 
@@ -49,6 +52,7 @@ Compiling a .py file runs it. A .mlir file is only parsed.
 @click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Compile N at a time; default: processors.")
 @click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE", help="Write one file to load and run, too.")
 @click.option("--bundle-dumps", is_flag=True, help="Put dumps and every artifact into the bundle.")
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE.html", help="Write a page to look into, too.")
 @click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
 @click.option("--no-direct", is_flag=True, help="Trace anew, whether or not the file has changed.")
 @click.option("--verify-each", is_flag=True, help="Have MLIR verify the module after each pass.")
@@ -62,7 +66,8 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
 
     Writes every artifact and a manifest into a folder, and shows what each pass did. With --bundle, a file that
     `cutecc.load` reads: all targets, with what running the kernel needs. Of several kernels and targets, each has a
-    folder of its own, and options hold for all; one that fails leaves the others alone.
+    folder of its own, and options hold for all; one that fails leaves the others alone. With --report, a page for the
+    browser that shows every stage beside the source (docs/report.md), also of a failure.
     """
     settings = Settings.from_environment()
     _check_bundle(values, inputs)
@@ -74,6 +79,7 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
             planned.append(error)
     jobs = [each for each in planned if isinstance(each, Job)]
     check_folders(inputs, jobs)
+    check_reports(jobs, [*(Path(split_path(text)[0]) for text in inputs), *filter(None, [values["bundle"]])])
     reporter = Reporter(
         [job.label for job in jobs],
         as_list=len(planned) > 1,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import sys
 import time
@@ -19,9 +21,10 @@ from cutecc.cache import lookup
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.options import edits, make_wheel_options, split_names
 from cutecc.cli.reporter import Outcome, Reporter
+from cutecc.cli.reports import Reporting
 from cutecc.config import Settings
 from cutecc.contained import lower_in_worker
-from cutecc.errors import Error, UsageError
+from cutecc.errors import Error, TraceError, UsageError
 from cutecc.events import Event
 from cutecc.from_file import lower_file, trace_apart
 from cutecc.frontend.kernel_file import split_path
@@ -32,6 +35,7 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure
 from cutecc.record.folder import RecordFolder
 from cutecc.record.naming import file_name
+from cutecc.report.destination import numbered
 from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
 from cutecc.target import Target
 from cutecc.versions import current_versions
@@ -50,6 +54,8 @@ class Job:
     options: CompileOptions
     folder: Path | None
     """Where the record goes; `None` for below `cutecc-out`, by the kernel's name, which tracing tells."""
+    report: Path | None
+    """Where the report goes, if one is asked for."""
 
     @property
     def label(self) -> str:
@@ -80,7 +86,10 @@ def plan(context: click.Context, values: dict[str, Any], text: str, settings: Se
             folder = output / target.name if len(chosen.targets) > 1 else output
         else:
             folder = _folder(chosen.name, target, options) if isinstance(chosen, ModuleFile) else None
-        jobs.append(Job(text, chosen, target, options, folder))
+        report: Path | None = values["report"]
+        if report and (several or len(chosen.targets) > 1):
+            report = numbered(report, [*([_stem(chosen)] if several else []), target.name])
+        jobs.append(Job(text, chosen, target, options, folder, report))
     return jobs
 
 
@@ -148,6 +157,7 @@ def run(jobs: Sequence[Job], values: dict[str, Any], reporter: Reporter) -> list
 
 def _compile(job: Job, values: dict[str, Any], on_event: Callable[[Event], None]) -> Outcome:
     chosen = job.chosen
+    reporting = Reporting(job.report, job.output, on_event) if job.report else None
     # Times are asked for to see what this run takes.
     cache = False if values["no_cache"] or values["timing"] else None
 
@@ -168,6 +178,7 @@ def _compile(job: Job, values: dict[str, Any], on_event: Callable[[Event], None]
             command=["cutecc", *sys.argv[1:]],
             trace_seconds=seconds,
             warnings=() if is_file else traced.warnings,
+            lines=None if is_file else traced.lines,
             cache=lookup.wanted(cache),
         )
 
@@ -178,19 +189,20 @@ def _compile(job: Job, values: dict[str, Any], on_event: Callable[[Event], None]
             _record_failed_trace(job, error)
             raise
 
-    if isinstance(chosen, ModuleFile):
-        compilation = lower_in_worker(request(chosen), on_event)
-    else:
-        compilation = lower_file(
-            replace(chosen.request, target=job.target.name),
-            job.options,
-            request,
-            trace=trace,
-            cache=cache,
-            use_direct=not values["no_direct"],
-            on_event=on_event,
-        )
-    return Outcome(compilation, job.output(compilation.name))
+    with reporting.whole(functools.partial(_failed, job)) if reporting else contextlib.nullcontext():
+        if isinstance(chosen, ModuleFile):
+            compilation = lower_in_worker(request(chosen), reporting or on_event)
+        else:
+            compilation = lower_file(
+                replace(chosen.request, target=job.target.name),
+                job.options,
+                request,
+                trace=trace,
+                cache=cache,
+                use_direct=not values["no_direct"],
+                on_event=reporting or on_event,
+            )
+    return Outcome(compilation, job.output(compilation.name), reporting and reporting.report)
 
 
 def _go_on_from_stage(context: click.Context, values: dict[str, Any], chosen: KernelFile | ModuleFile) -> None:
@@ -236,19 +248,22 @@ def _record_failed_trace(job: Job, error: Error) -> None:
     if job.folder is None:
         return
     folder = RecordFolder(job.folder)
-    folder.save(
-        Compilation(
-            name=file_name(Path(job.chosen.source).stem),
-            target=job.target.name,
-            pipeline="",
-            versions=current_versions(),
-            status="failed",
-            command=["cutecc", *sys.argv[1:]],
-            source=job.chosen.source,
-            failure=Failure("trace", error.message),
-        )
-    )
+    folder.save(_failed(job, error))
     folder.close()
+
+
+def _failed(job: Job, error: Error) -> Compilation:
+    """The record of a job that came to no passes."""
+    return Compilation(
+        name=file_name(Path(job.chosen.source).stem),
+        target=job.target.name,
+        pipeline="",
+        versions=current_versions(),
+        status="failed",
+        command=["cutecc", *sys.argv[1:]],
+        source=job.chosen.source,
+        failure=Failure.of("trace" if isinstance(error, TraceError) else "parse", error),
+    )
 
 
 def _options(values: dict[str, Any], settings: Settings) -> CompileOptions:
@@ -273,4 +288,5 @@ def _options(values: dict[str, Any], settings: Settings) -> CompileOptions:
         observe=True,
         dumps=dumps,
         verify_each=values["verify_each"],
+        report=values["report"] is not None,
     )

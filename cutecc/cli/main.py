@@ -32,17 +32,23 @@ _LOST_OUTPUT = (errno.ENOSPC, errno.EBADF, errno.EIO)
 # Subcommands load when they are called, so that `cutecc --help` shows at once: name to (module, summary).
 _COMMANDS = {
     "compile": ("cutecc.cli.compile", "Compile a kernel: every pass, LLVM IR, PTX, cubin, SASS."),
+    "report": ("cutecc.cli.report", "Write the page of a record: every stage beside the source."),
+    "show": ("cutecc.cli.show", "Print a stage of a record, or its PTX, SASS, LLVM IR."),
+    "diff": ("cutecc.cli.diff", "Compare two stages of a record; what a pass changed."),
+    "explain": ("cutecc.cli.explain", "Say what became of a line of Python."),
     "run": ("cutecc.cli.run", "Launch a kernel and compare with its reference."),
     "sanitize": ("cutecc.cli.sanitize", "Run a kernel on the CPU and look for races, bad accesses, …"),
+    "check": ("cutecc.cli.check", "Find narrow accesses, divergent barriers, spills and more, by line."),
     "bench": ("cutecc.cli.bench", "Time a kernel, beside others that do the same."),
     "opt": ("cutecc.cli.opt", "Run a pipeline on an MLIR module and print the result."),
     "layout": ("cutecc.cli.layout", "Evaluate a layout expression and draw it."),
+    "watch": ("cutecc.cli.watch", "Run any program and record the kernels that it compiles."),
     "passes": ("cutecc.cli.passes", "List the passes, or describe one."),
     "pipelines": ("cutecc.cli.pipelines", "Print the named pipelines in full."),
     "cache": ("cutecc.cli.cache", "Show, clear or check what the cache keeps."),
     "parity": ("cutecc.cli.parity", "Compare the nvidia pipeline with the wheel's single run."),
 }
-_CHECKS = ("sanitize",)
+_CHECKS = ("sanitize", "check")
 """Commands that look for something."""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -26,6 +27,7 @@ from cutecc.frontend.files import as_given
 from cutecc.ir.diagnostics import Diagnostic
 from cutecc.record import Compilation, KernelResources, Remark, Step, manifest
 from cutecc.record.naming import short_kernel_name
+from cutecc.report.writing import Report
 
 _NAME_WIDTH = {False: 27, True: 48}
 """Columns for the name of a pass, on a narrow and a wide terminal; longer ones take two lines."""
@@ -37,6 +39,8 @@ class Outcome:
 
     compilation: Compilation
     output: Path
+    report: Report | None = None
+    """The page that was written."""
 
 
 class Reporter:
@@ -146,6 +150,8 @@ class Reporter:
         else:
             for outcome in self.outcomes:
                 print(outcome.output)
+                if outcome.report:
+                    print(outcome.report.path)
             if self.bundle:
                 print(self.bundle)
         if self._timing and not self._as_json:
@@ -154,7 +160,7 @@ class Reporter:
 
     def _show_json(self) -> None:
         also = {"bundle": str(self.bundle)} if self.bundle else {}
-        manifests = [json.loads(manifest.encode(outcome.compilation)) | also for outcome in self.outcomes]
+        manifests = [_manifest(outcome) | also for outcome in self.outcomes]
         print(json.dumps(manifests if self._as_list else manifests[0], indent=2))
 
     def _show_bundle(self, path: Path) -> None:
@@ -179,6 +185,18 @@ class Reporter:
         dumps = sum(step.dump is not None for step in compilation.steps) + (compilation.traced is not None)
         what = ", ".join([*([f"{dumps} dumps"] if dumps else []), *files, "manifest.json"])
         self._console.print(Text.assemble("wrote ", (f"{outcome.output}/", "bold"), f": {what}"))
+        if outcome.report:
+            self._console.print(report_line(outcome.report), soft_wrap=True)
+
+
+def _manifest(outcome: Outcome) -> dict[str, Any]:
+    report = {"report": str(outcome.report.path)} if outcome.report else {}
+    return json.loads(manifest.encode(outcome.compilation)) | report
+
+
+def report_line(report: Report) -> Text:
+    """`wrote out.html: …`"""
+    return Text.assemble("wrote ", (str(report.path), "bold"), str(report).removeprefix(str(report.path)))
 
 
 def source_location(text: str) -> SourceLocation:

@@ -38,6 +38,7 @@ Examples:
   cutecc run examples/elementwise_add.py --size M=1,33,64,N=128
   cutecc run gemm.cutecc --reference check.py:expected --save outputs.npz
   cutecc run examples/hopper_gemm.py --device cpu --size M=256,N=128,K=128 --counters
+  cutecc run examples/softmax.py --device cpu --counters --keep softmax
 
 Running a .py file runs it. A bundle needs neither the DSL nor MLIR. Several sizes run in turn.
 """
@@ -48,6 +49,12 @@ Running a .py file runs it. A bundle needs neither the DSL nor MLIR. Several siz
 @click.option("--device", metavar="NAME", help="cuda:0, or cpu, the emulator; by default cuda:0 where there is a GPU.")
 @emulator_options
 @click.option("--counters", is_flag=True, help="On the emulator, count instructions, sectors, bank conflicts, …")
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="With --counters: put them into the record in DIR, for cutecc report.",
+)
 @click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Launches, each with its own seed.")
 @click.option("--reference", metavar="FILE.py:NAME", help="Compare with this function instead of the file's own.")
 @click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
@@ -73,6 +80,7 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
 
 def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Verdict:
     """What came of all launches. Raises `Error`."""
+    from cutecc.cli.keeping import check_keeping, keep
     from cutecc.cli.subject import check_input, load_subject
     from cutecc.trial.arguments import check_memory
     from cutecc.trial.sizes import parse_sizes
@@ -83,6 +91,7 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
     named = None if values["reference"] is None else _function(values["reference"])
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
     check_output(values["save"])
+    check_keeping(input_, values)
     on_cpu = find_cpu(values["device"])
     emulator = read_options(values, counters=values["counters"])
     if on_cpu is None:
@@ -96,6 +105,7 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
             target=values["target"],
             options=options,
             cache=False if values["no_cache"] else None,
+            output=values["keep"],
         )
         points = with_arrays(points, subject.specs, given)
         reference = named or subject.reference
@@ -112,6 +122,8 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
                 announce(f"making {size / 1e9:.1f} GB of arguments", size)
                 with at_sizes(point, is_sweep=len(points) > 1), _hint_at_sanitize(context):
                     trials += trier.trials(point)
+        if values["keep"]:
+            keep(input_, subject.kernel.compilation, trials[-1], values["keep"])
         return Verdict(subject, device.name, reference, trials)
 
 
@@ -126,7 +138,7 @@ def _hint_at_sanitize(context: click.Context) -> Generator[None]:
 
 
 def _refuse_on_gpu(values: dict[str, Any]) -> None:
-    for name in ("schedule", "blocks", "processes", "counters"):
+    for name in ("schedule", "blocks", "processes", "counters", "keep"):
         if values[name] not in (None, False):
             raise UsageError(f"--{name} is for the CPU emulator", hints=["run there with --device cpu"])
 

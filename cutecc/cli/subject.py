@@ -98,12 +98,14 @@ def load_subject(
     target: str | None = None,
     options: CompileOptions = CompileOptions(),
     cache: bool | None = None,
+    output: Path | None = None,
 ) -> Subject:
     """The kernel that `text` names, compiled for a GPU of this compute capability; for the emulator without one.
 
     A file's own target counts if that device runs it; else it is compiled for the device, unless it needs another
-    architecture. For the emulator, code that is compiled here says which line it belongs to. Raises `UsageError` for
-    what is not there or does not run here, and as compiling and loading do.
+    architecture. For the emulator, code that is compiled here says which line it belongs to. What is compiled here has
+    its record in the folder `output` if there is to be one, with all that a report shows. Raises `UsageError` for what
+    is not there or does not run here, and as compiling and loading do.
     """
     if is_record(text):
         if entry or target:
@@ -127,7 +129,9 @@ def load_subject(
                 )
             raise UsageError(f"the emulator runs code for {OLDEST} to {NEWEST}; {names} it does not model", hints=hint)
         raise UsageError(f"--target {names}: this GPU runs code for one target, {_native(capability)}")
-    kernel = _compiled(chosen, chosen.targets[0], options, cache)
+    if output:
+        options = replace(options, report=True)
+    kernel = _compiled(chosen, chosen.targets[0], options, cache, output)
     # Another function of the file than the header's has its own reference, if any.
     own = entry is None and (function is None or function == header.entry)
     reference = Function(path, header.reference) if own and header.reference else None
@@ -199,7 +203,9 @@ def _native(capability: tuple[int, int]) -> str:
     return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
 
 
-def _compiled(chosen: KernelFile, target: Target, options: CompileOptions, cache: bool | None) -> Kernel:
+def _compiled(
+    chosen: KernelFile, target: Target, options: CompileOptions, cache: bool | None, output: Path | None
+) -> Kernel:
     from cutecc.cache import lookup
     from cutecc.from_file import lower_file
 
@@ -213,9 +219,11 @@ def _compiled(chosen: KernelFile, target: Target, options: CompileOptions, cache
             signature=traced.signature,
             workload=chosen.workload,
             options=options,
+            output=output,
             command=["cutecc", *sys.argv[1:]],
             trace_seconds=seconds,
             warnings=traced.warnings,
+            lines=traced.lines,
             cache=lookup.wanted(cache),
         )
 
