@@ -12,7 +12,7 @@ from cutecc.passes.dumps import input_name
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure, Step
 from cutecc.record.folder import RecordFolder
-from cutecc.record.stages import BlockReader, changed_by
+from cutecc.record.stages import BlockReader, complete_steps
 from cutecc.request import CompileRequest
 
 
@@ -103,10 +103,8 @@ class _Follower:
         start = self._first - 1
         self.compilation.traced = folder.existing_dump(start, input_name(start))
         file = next((each.file for each in self.compilation.artifacts if each.kind == "stages"), None)
-        blocks = BlockReader(folder.path / file).read() if file else []
-        stages = {block.index for block in blocks if block.kind == "S"}
+        complete_steps(self.compilation, BlockReader(folder.path / file).read() if file else [])
         for step in self.compilation.steps:
             step.dump = folder.existing_dump(step.index, step.name)
-            step.changed = changed_by(step.index, stages)
         folder.save(self.compilation)
         folder.close()

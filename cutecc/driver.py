@@ -27,7 +27,7 @@ from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.passes import manager, registry
 from cutecc.passes.manager import Observer
-from cutecc.passes.observers import Announcer, SnapshotRecorder, StepRecorder, VerifyEach
+from cutecc.passes.observers import Announcer, ProgressSaver, SnapshotRecorder, StepRecorder, VerifyEach
 from cutecc.passes.pipeline import Pipeline
 from cutecc.planning import Plan
 from cutecc.record import Compilation, Failure, Signature
@@ -231,6 +231,7 @@ def lower(
             *([analyses] if analyses else []),
             collector,
             *observers,
+            *([ProgressSaver(compilation, folder, snapshots)] if folder and snapshots else []),
         ]
         if emit:
             emit(Planned(compilation, plan.offset + 1, plan.offset + len(plan.pipeline)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os.path
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,14 @@ class SourceLocation:
         Column 0 of Python is a function's, or stands for none: nothing inside of a function begins there.
         """
         return cls(file, line, column + 1 if column and file.endswith(".py") else column or None)
+
+    @classmethod
+    def parse(cls, text: str) -> SourceLocation:
+        """The place that a record spells `file:line:column`, as `str` does; the last two may be missing."""
+        match = re.fullmatch(r"(near )?(.*?)(?::(\d{1,9}))?(?::(\d{1,9}))?", text, re.DOTALL)
+        assert match is not None
+        near, file, line, column = match.groups()
+        return cls(file, int(line) if line else None, int(column) if column else None, near=near is not None)
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)

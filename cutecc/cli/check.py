@@ -7,18 +7,22 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from cutecc.cli.failures import error_dict
 from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.main import EXIT_UNCHECKED, report
 from cutecc.cli.options import edit_options, edits, load_option, make_wheel_options, split_names, wheel_options
+from cutecc.cli.records import read_records
+from cutecc.cli.subject import is_record
 from cutecc.config import Settings
 from cutecc.contained import lower_in_worker
-from cutecc.errors import Error, UsageError
+from cutecc.errors import Error, RecordError, UsageError
 from cutecc.frontend.traced import TracedModule
 from cutecc.record import Compilation
 from cutecc.request import CompileOptions, CompileRequest
@@ -30,14 +34,17 @@ Examples:
   cutecc check kernels/*.py --target sm_90a --error-on=warning
   cutecc check kernel.py --only check-access-width,check-spills
   cutecc check kernel.mlir --target sm_80 --json
+  cutecc check cutecc-watch --error-on=warning
 
 Status 0: checked; 1: something that --error-on names was found; 2: a file could not be checked.
 """
 _SEVERITIES = ("warning", "remark")
+_OF_RECORDS = {"inputs", "target", "only", "error_on", "form", "as_json", "quiet"}
+"""The parameters that say something of what is compiled already."""
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("inputs", metavar="FILE.py[:FUNCTION]|FILE.mlir …", nargs=-1)
+@click.argument("inputs", metavar="FILE.py[:FUNCTION]|FILE.mlir|DIR|BUNDLE …", nargs=-1)
 @click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: a='f16[?,?{div=8}]'.")
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
 @click.option("--target", metavar="NAME,…", help="GPU targets, such as sm_90a; 'native' for this machine's GPUs.")
@@ -66,6 +73,8 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
 
     Compiles for one or several targets and prints what the analyses found, in the order of the source: narrow and
     uncoalesced accesses of memory, bank conflicts, divisions in loops, divergent barriers, spills. Needs no GPU.
+
+    Of a record, a folder or bundle that was made with a report, it prints what was found when that was compiled.
     """
     from cutecc.passes.analysis.selection import ALL, check_names, select, summaries
 
@@ -81,8 +90,12 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     check_names((name for name in wanted if name not in _SEVERITIES), summaries())
     texts = split_names(values["only"]) or (ALL,)
     selection = select(texts)
+    if all(map(is_record, inputs)):
+        _refuse_options(context)
     options = _options(values, texts, selection.spills, {each.looks_after for each in selection.passes})
-    results = [result for text in inputs for result in _check(text, values, options)]
+    results: list[Checked | Error] = []
+    for text in inputs:
+        results += _recorded(text, values, selection.names) if is_record(text) else _check(text, values, options)
     _show(results, values, wanted)
     if any(isinstance(each, Error) or each.crashed for each in results):
         context.exit(EXIT_UNCHECKED)
@@ -131,6 +144,39 @@ def _check(text: str, values: dict[str, Any], options: CompileOptions) -> list[C
         except Error as error:
             found.append(error)
     return found
+
+
+def _recorded(text: str, values: dict[str, Any], names: Sequence[str]) -> list[Checked | Error]:
+    """What the analyses found when the records in a folder or bundle were made."""
+    try:
+        records = read_records(Path(text), values["target"])
+    except Error as error:
+        return [error]
+    found: list[Checked | Error] = []
+    for record in records:
+        missing = [name for name in names if name not in {each.name for each in record.analyses}]
+        if not record.analyses or (missing and values["only"]):
+            found.append(_not_recorded(text, record, missing))
+        else:
+            chosen = [each for each in record.analyses if not values["only"] or each.name in names]
+            found.append(checked(text, replace(record, analyses=chosen)))
+    return found
+
+
+def _not_recorded(text: str, record: Compilation, missing: Sequence[str]) -> Error:
+    hints = ["compile with --report: all analyses are then in the record"]
+    if record.source and record.source.endswith(".py") and Path(record.source).is_file():
+        hints.append(f"or check the kernel: cutecc check {record.source} --target {record.target}")
+    what = f"results of {', '.join(missing)}" if record.analyses else "results of analyses"
+    return RecordError(f"the record of {record.name} for {record.target} in {text} holds no {what}", hints=hints)
+
+
+def _refuse_options(context: click.Context) -> None:
+    """Raise `UsageError` for an option that says how to compile."""
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if given and parameter.name not in _OF_RECORDS:
+            raise UsageError(f"a record is compiled already: {parameter.opts[0]} is for Python files and modules")
 
 
 def _compiled(chosen: KernelFile | ModuleFile, target: Target, options: CompileOptions) -> Compilation:

@@ -51,22 +51,26 @@ def explain(record: Path, place: str, everything: bool, target: str | None, colo
     if not colon or not (number.isascii() and number.isdecimal()) or int(number[:9]) == 0:
         raise UsageError(f"expected FILE:LINE, as gemm.py:128, not '{place}'")
     compilation = read_record(record, target)
-    found = explain_line(compilation, stages_of(compilation), file, int(number[:9]))
+    stages = stages_of(compilation)
+    found = explain_line(compilation, stages, file, int(number[:9]))
+    passes = {each.index: each.name for each in positions(compilation, stages)}
     crop = width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
-    lines = (_cropped(line, crop) for line in _lines(compilation, found, None if everything else _MOST, crop))
+    lines = (_cropped(line, crop) for line in _lines(compilation, found, passes, None if everything else _MOST, crop))
     show(lines, colour=in_colour(colour), pager=not no_pager)
 
 
-def _lines(compilation: Compilation, found: Explanation, most: int | None, columns: int | None) -> Iterator[str]:
+def _lines(
+    compilation: Compilation, found: Explanation, passes: dict[int, str], most: int | None, columns: int | None
+) -> Iterator[str]:
     names = short_names({found.file} | {frame.file for chain in found.chains for frame in chain})
     yield click.style(f"{names[found.file]}:{found.line}", bold=True) + f"  {compilation.name} for {compilation.target}"
     if found.source:
         yield f"    {found.source.strip()}"
     yield from _calls(found, names, most)
     yield ""
-    yield from _history(compilation, found)
+    yield from _history(found, passes)
     yield ""
-    for line in _outcome(compilation, found):
+    for line in _outcome(compilation, found, passes):
         yield from wrapped(line, columns).split("\n") if columns else [line]
     for kind, label in _LABELS.items():
         if instructions := found.instructions.get(kind):
@@ -92,8 +96,7 @@ def _calls(found: Explanation, names: dict[str, str], most: int | None) -> Itera
         yield f"    … and {len(found.chains) - most} more call chains"
 
 
-def _history(compilation: Compilation, found: Explanation) -> Iterator[str]:
-    names = {each.index: each.name for each in positions(compilation, stages_of(compilation))}
+def _history(found: Explanation, names: dict[int, str]) -> Iterator[str]:
     history = found.history
     longest = max([len(names.get(event.step, "")) for event in history.events] + [len(TRACED)])
     yield f"{min(names):>4}  {names[min(names)]:<{longest}}  {_count(history.traced, 'operation')}"
@@ -105,8 +108,7 @@ def _history(compilation: Compilation, found: Explanation) -> Iterator[str]:
         yield f"{event.step:>4}  {name:<{longest}}  {count:<13} {what}".rstrip()
 
 
-def _outcome(compilation: Compilation, found: Explanation) -> Iterator[str]:
-    names = {each.index: each.name for each in positions(compilation, stages_of(compilation))}
+def _outcome(compilation: Compilation, found: Explanation, names: dict[int, str]) -> Iterator[str]:
     history = found.history
     firsts: dict[str, str] = {}
     for event in history.events:
@@ -123,8 +125,10 @@ def _outcome(compilation: Compilation, found: Explanation) -> Iterator[str]:
     last = names.get(history.events[-1].step) if history.events else None
     if made:
         yield f"became {' and '.join(made)}"
-    elif left:
+    elif left and CODE_GENERATION in names.values():
         yield f"{_count(left, 'operation')} left after the last pass, in the host function"
+    elif left:
+        yield f"{_count(left, 'operation')} left after {names[max(names)]}, the last pass that ran"
     elif last == CODE_GENERATION and not _has_lines(compilation, found):
         yield "went into the code, which has no lines: compile with --line-info"
     elif last == CODE_GENERATION:

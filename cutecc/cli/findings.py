@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import textwrap
 from collections.abc import Iterator
@@ -12,9 +11,9 @@ from typing import Any
 
 import click
 
+from cutecc.errors import SourceLocation
 from cutecc.record import Analysis, Compilation, Remark
 
-_PLACE = re.compile(r"(.*?)(?::(\d+))?(?::(\d+))?")
 _COLOURS = {"warning": "magenta", "error": "red", "remark": "blue", "note": "cyan"}
 _LEVELS = {"warning": "warning", "error": "error", "remark": "notice", "note": "notice"}
 
@@ -75,10 +74,9 @@ def checked(source: str, compilation: Compilation) -> Checked:
 
 
 def _finding(remark: Remark, analysis: str, count: int) -> Finding:
-    place = _PLACE.fullmatch((remark.location or "").removeprefix("near "))
-    file = _shown(place[1]) if place and place[1] else None
-    line, column = (int(part) if part else None for part in (place[2], place[3])) if place else (None, None)
-    return Finding(file, line, column, remark.severity, remark.message, analysis, remark.numbers, count)
+    place = SourceLocation.parse(remark.location or "")
+    file = _shown(place.file) if place.file else None
+    return Finding(file, place.line, place.column, remark.severity, remark.message, analysis, remark.numbers, count)
 
 
 def _shown(file: str) -> str:

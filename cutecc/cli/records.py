@@ -1,4 +1,4 @@
-"""The records that a user names: the folder of one, a folder of several, or a bundle."""
+"""The records that a user names: the folder of one, a folder of several, that of a watch, or a bundle."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ def read_records(path: Path, target: str | None = None) -> list[Compilation]:
 
 
 def _read_folders(path: Path) -> list[Compilation]:
-    folders = [path] if (path / MANIFEST).exists() else sorted(each.parent for each in path.glob(f"*/{MANIFEST}"))
-    if not folders:
+    # That of a watch has them one level further down.
+    for pattern in (MANIFEST, f"*/{MANIFEST}", f"kernels/*/{MANIFEST}"):
+        if folders := sorted(each.parent for each in path.glob(pattern)):
+            break
+    else:
         raise UsageError(
             f"{path} is a folder without a record: it has no {MANIFEST}",
             hints=["name a bundle, or the folder that cutecc compile wrote"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
@@ -131,7 +130,7 @@ class Reporter:
     def show(self) -> None:
         """Show the outcomes, in order, after what passes have said."""
         for remark in () if self._quiet else self._remarks:
-            place = source_location(remark.location) if remark.location else None
+            place = SourceLocation.parse(remark.location) if remark.location else None
             show_diagnostic(Diagnostic(remark.severity, remark.message, place))
         for outcome in self.outcomes:
             for remark in () if self._quiet else outcome.compilation.warnings:
@@ -197,14 +196,6 @@ def _manifest(outcome: Outcome) -> dict[str, Any]:
 def report_line(report: Report) -> Text:
     """`wrote out.html: …`"""
     return Text.assemble("wrote ", (str(report.path), "bold"), str(report).removeprefix(str(report.path)))
-
-
-def source_location(text: str) -> SourceLocation:
-    """The place that a record spells `file:line:column`, the last two of which may be missing."""
-    match = re.fullmatch(r"(.*?)(?::(\d+))?(?::(\d+))?", text, re.DOTALL)
-    assert match is not None
-    file, line, column = match.groups()
-    return SourceLocation(file, int(line) if line else None, int(column) if column else None)
 
 
 def pass_table(compilation: Compilation, *, verbose: bool, wide: bool) -> Table:

@@ -289,6 +289,8 @@ class _Watch:
         if not self._listener.wants([*names_of(values["funcBody"], name, function), values["function_name"], *kernels]):
             running.ignored = True
             return
+        if lines and lines.failure:
+            self._listener.trouble(f"{name}: some operations have no line: {lines.failure}")
         trace_seconds = time.perf_counter() - running.began - running.ours
         code = _source(values["funcBody"])
         running.key = self._listener.traced(

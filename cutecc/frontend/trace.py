@@ -91,6 +91,8 @@ def _trace(
     ):
         bytecode = _bytecode(callee, arguments, options)
     remarks = dict.fromkeys(_remark(each, callee) for each in caught)
+    if lines.failure:
+        remarks[Remark("warning", f"some operations have no line of yours: {lines.failure}")] = None
     return TracedModule(
         bytecode, arguments.signature, callee.name, callee.source_file, callee.source_line, tuple(remarks), lines=lines
     )

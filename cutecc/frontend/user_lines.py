@@ -4,6 +4,9 @@ The DSL ascribes an operation to the innermost frame outside of itself, and one 
 (loops, conversions, constants) to the `def` of the host function. Here each gets the line that is being traced; one
 that a library built has a call site, from the library's line to the user's. Code generation drops what lies between two
 call sites in each other, so there is one only, and the whole chain is kept beside the module.
+
+A failure in here disturbs no trace: what is being built then has the place that the DSL gives it, and the failure is
+kept.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
+from cutecc.errors import describe
 from cutecc.frontend.failures import ENTRY_FRAME
 from cutecc.frontend.installed import is_installed, is_library
 from cutecc.record.stages import CallFrame, UserLines
@@ -55,11 +59,19 @@ def user_lines() -> Generator[UserLines]:
     def build_with_line(self: Any, *args: Any, **kwargs: Any) -> None:
         # With one argument it is a view of an operation that there is.
         if len(args) > 1 and isinstance(args[0], str) and threading.get_ident() == thread:
-            kwargs["loc"] = places.location(args[0], kwargs.get("loc"), inspect.currentframe())
+            try:
+                kwargs["loc"] = places.location(args[0], kwargs.get("loc"), inspect.currentframe())
+            except Exception as failure:
+                places.failed(failure)
         build(self, *args, **kwargs)
 
     def find_frame() -> Any:
-        place = places.of(inspect.currentframe()) if threading.get_ident() == thread else None
+        place = None
+        if threading.get_ident() == thread:
+            try:
+                place = places.of(inspect.currentframe())
+            except Exception as failure:
+                places.failed(failure)
         return find() if place is None else place.described
 
     def locate_frame(described: Any) -> Any:
@@ -174,6 +186,10 @@ class _Places:
             self._described[id(place.described)] = self._by_location[id(place.location)] = place
         return place
 
+    def failed(self, failure: Exception) -> None:
+        """Keep why a place is not known: that of the first, as many may follow."""
+        self.known.failure = self.known.failure or describe(failure)
+
     def described_as(self, described: Any) -> _Place | None:
         """The place whose frame the DSL describes so."""
         return self._described.get(id(described))
@@ -207,6 +223,8 @@ class _Places:
             scopes.pop()
             function.is_part = True
         function.name, function.scope = scopes[-1], f"{code.co_filename}:{'.<locals>.'.join(scopes)}"
+        if not function.is_part:
+            function.name = _method(frame) or function.name
         function.package, function.is_installed = module.partition(".")[0], is_installed(file)
         return function
 
@@ -254,6 +272,8 @@ class _Places:
                 functions.append(function)
                 inside = function.scope
             if not function.is_part:
+                # Only the function's own frame says whether it is a method.
+                chain[-1] = chain[-1]._replace(function=function.name)
                 inside = None
             caller = frame.f_back
             if caller is not None and caller.f_code.co_name in _ROOT_CALLERS and not self._counts(caller):
@@ -266,6 +286,22 @@ class _Places:
         # The DSL counts from 0, and as in a location column 0 is none.
         column = positions.col_offset + 1 if positions.col_offset else 0
         return CallFrame(frame.f_code.co_filename, positions.lineno, column, name)
+
+
+def _method(frame: types.FrameType) -> str | None:
+    """The name with its class, `Gemm.kernel`, of a method whose code the DSL has rewritten: that has the plain one."""
+    code = frame.f_code
+    if "." in code.co_qualname or not code.co_argcount:
+        return None
+    first: Any = frame.f_locals.get(code.co_varnames[0])
+    kinds: tuple[type, ...] = type(first).__mro__
+    for each in kinds:
+        if code.co_name in vars(each):
+            qualified: object = getattr(vars(each)[code.co_name], "__qualname__", None)
+            name = str(qualified).rpartition(".<locals>.")[2]
+            is_own = each.__module__ == frame.f_globals.get("__name__")
+            return name if is_own and name.endswith(f".{code.co_name}") else None
+    return None
 
 
 def _users_line(functions: list[_Function]) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 
 from cutecc.errors import SourceLocation
-from cutecc.ir.locations import user_location
+from cutecc.ir.locations import nearest_location
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
@@ -65,7 +65,9 @@ def hearing_diagnostics(
 
 def _diagnostic(info: ir.DiagnosticInfo, source: SourceText) -> Diagnostic:
     severity = cast(Severity, info.severity.name.lower())
+    location = nearest_location(info.location)
     # While it parses, MLIR calls the text "-".
-    location = user_location(str(info.location).replace('"-":', f'"{source.name}":'))
+    if location and location.file == "-":
+        location = replace(location, file=source.name)
     notes = tuple(_diagnostic(note, source) for note in info.notes)
     return Diagnostic(severity, info.message.strip(), source.shown(location), notes)

@@ -7,6 +7,7 @@ from typing import Any
 
 from cutecc.errors import SourceLocation
 
+_ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
 
 
@@ -22,7 +23,15 @@ def user_location(location: Any) -> SourceLocation | None:
     file, line, column = frames[-1]
     if file == "-" or line == "0":
         return None
-    return SourceLocation.of_debug_information(file, int(line), int(column))
+    return SourceLocation.of_debug_information(unescaped(file), int(line), int(column))
+
+
+def unescaped(text: str) -> str:
+    """What MLIR printed as the inside of a string: bytes that are no plain characters as two hexadecimal digits."""
+    if "\\" not in text:
+        return text
+    data = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]) if match[1] else match[2], text.encode())
+    return data.decode("utf-8", errors="replace")
 
 
 def nearest_location(location: Any) -> SourceLocation | None:

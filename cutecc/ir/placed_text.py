@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cutecc.errors import SourceLocation
+from cutecc.ir.locations import unescaped
 from cutecc.record.stages import Frame, Place, place_of
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
@@ -27,7 +28,6 @@ _TOKEN = re.compile(
     rf"(?P<string>{_STRING})(?P<position>:(?P<line>\d+):(?P<column>\d+)(?: to \d*:\d+)?)?"
     r"|(?P<alias>#loc\d*)|(?P<word>[A-Za-z_]\w*)|(?P<attribute>#[\w.]+)|(?P<mark>[()\[\]<>,])"
 )
-_ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 
 
 class PlacedText(NamedTuple):
@@ -197,18 +197,10 @@ class _Places:
                 return
 
     def _frame(self, token: re.Match[str]) -> Place | None:
-        file, line, column = _unescaped(token["string"][1:-1]), int(token["line"]), int(token["column"])
+        file, line, column = unescaped(token["string"][1:-1]), int(token["line"]), int(token["column"])
         if file == "-":
             file = self._own_file or ""
         if not file or line == 0:
             return None
         place = SourceLocation.of_debug_information(file, line, column)
         return (Frame(file, line, place.column or 0),)
-
-
-def _unescaped(text: str) -> str:
-    """What MLIR printed as the inside of a string: bytes that are no plain characters as two hexadecimal digits."""
-    if "\\" not in text:
-        return text
-    data = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]) if match[1] else match[2], text.encode())
-    return data.decode("utf-8", errors="replace")

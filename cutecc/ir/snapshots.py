@@ -161,7 +161,7 @@ class Snapshots:
         self._previous = digest
         if request.stages and changed:
             writer = self._writers.setdefault(request.stages, StageWriter(Path(request.stages)))
-            writer.add_stage(request.stage, printed.text, printed.places)
+            writer.add_stage(request.stage, printed.text, printed.places, operations)
         written = None
         if request.text and (changed or not request.only_if_changed):
             # Named as `RecordFolder.write` does, so that the next run takes away what a killed one left.

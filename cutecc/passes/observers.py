@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +27,10 @@ from cutecc.record.stages import SUFFIX, UserLines, create
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
+
+
+_PROGRESS_SECONDS, _PROGRESS_SHARE = 0.05, 0.02
+"""Of a run, for manifests in between: this long, enough for a hundred passes, or this share of a longer one."""
 
 
 class StepRecorder(Observer):
@@ -56,6 +62,27 @@ class StepRecorder(Observer):
         self._compilation.steps.append(step)
         if self._emit:
             self._emit(PassFinished(step))
+
+
+class ProgressSaver(Observer):
+    """Writes the manifest as passes end, so that a run that is killed leaves its steps. Comes last among observers."""
+
+    def __init__(self, compilation: Compilation, folder: RecordFolder, snapshots: SnapshotRecorder) -> None:
+        self._compilation = compilation
+        self._folder = folder
+        self._snapshots = snapshots
+        self._began = time.perf_counter()
+        self._spent = 0.0
+
+    def after(self, position: Position, module: ir.Module, seconds: float) -> None:
+        start = time.perf_counter()
+        if self._spent > max(_PROGRESS_SECONDS, _PROGRESS_SHARE * (start - self._began)):
+            return
+        self._snapshots.complete_known()
+        # What cannot be written shows when the whole record is.
+        with contextlib.suppress(RecordError):
+            self._folder.save_progress(self._compilation)
+        self._spent += time.perf_counter() - start
 
 
 class Announcer(Observer):
@@ -162,8 +189,16 @@ class SnapshotRecorder(Observer):
             with contextlib.suppress(OSError):  # somebody else removed it
                 self._compilation.files[self._stages.name] = self._stages.read_bytes()
         self._scratch.cleanup()
+        self._complete(self._compilation.steps)
+
+    def complete_known(self) -> None:
+        """Complete the record's steps up to the first whose module is still to be read."""
+        self._take(self._reader.poll())
+        self._complete(itertools.takewhile(lambda step: step.changed is not None, self._compilation.steps))
+
+    def _complete(self, steps: Iterable[Step]) -> None:
         operations = self._compilation.traced_operations
-        for step in self._compilation.steps:
+        for step in steps:
             step.operations_before = operations
             if step.changed is not False and step.operations_after is not None:
                 operations = step.operations_after

@@ -18,10 +18,32 @@ LOC = re.compile(
 """`.loc index line column, function_name label, inlined_at index line column`."""
 
 _FUNCTION = re.compile(r"\s*(?:\.visible\s+|\.weak\s+|\.extern\s+)*\.(?:entry|func)\b")
+_ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_LOST_ESCAPE = re.compile(rb"/([2-3][0-7]{2}[^/]*)$")
 _INLINE_ASSEMBLY = re.compile(r"// begin inline asm$.*?// end inline asm$", re.DOTALL | re.MULTILINE)
 
 Place = tuple[int, int, int]
 """File index, line, column."""
+
+
+def named_file(text: str) -> str:
+    """The file that assembly names so: other characters than those of ASCII are bytes of three octal digits there.
+
+    nvdisasm takes the last backslash for the end of a folder's name; where that leaves no Unicode, it is put back.
+    """
+    if "\\" not in text:
+        return text
+    data = text.encode()
+    for each in (data, _LOST_ESCAPE.sub(rb"\\\1", data)):
+        try:
+            return _ESCAPE.sub(_unescaped, each).decode()
+        except UnicodeDecodeError:
+            continue
+    return text
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    return bytes([int(match[1], 8) & 255]) if len(match[1]) == 3 else match[1]
 
 
 class LineTable:
@@ -34,7 +56,7 @@ class LineTable:
 
     def add_file(self, match: re.Match[str]) -> None:
         """Take a match of `FILE`."""
-        self._files[int(match[1])] = match[2]
+        self._files[int(match[1])] = named_file(match[2])
 
     def add_loc(self, match: re.Match[str]) -> Place:
         """Take a match of `LOC`; the place of the instructions that follow it."""

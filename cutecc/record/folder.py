@@ -13,6 +13,7 @@ from cutecc.errors import RecordError, UsageError
 from cutecc.record import manifest
 from cutecc.record.compilation import Compilation
 from cutecc.record.naming import file_name, is_plain
+from cutecc.record.stages import BlockReader, complete_steps
 
 MANIFEST = "manifest.json"
 _JOURNAL = ".cutecc-files"
@@ -67,14 +68,17 @@ class RecordFolder:
     def write(self, name: str, data: bytes) -> Path:
         """Write the file called `name`, whole or not at all."""
         target = self.reserve(name)
-        partial = target.with_name(f".{name}.partial")
+        self._replace(target, data)
+        return target
+
+    def _replace(self, target: Path, data: bytes) -> None:
+        partial = target.with_name(f".{target.name}.partial")
         try:
             partial.unlink(missing_ok=True)
             partial.write_bytes(data)
             os.replace(partial, target)
         except OSError as failure:
             raise RecordError(f"cannot write {target}: {failure.strerror}") from None
-        return target
 
     def reserve(self, name: str) -> Path:
         """The path for a file of the record that somebody else writes."""
@@ -93,6 +97,10 @@ class RecordFolder:
             if not (self.path / name).exists():
                 self.write(name, data)
         self.write(MANIFEST, manifest.encode(compilation))
+
+    def save_progress(self, compilation: Compilation) -> None:
+        """Write the manifest of a run that goes on, in an instant; `save` has to come before and after it."""
+        self._replace(self.path / MANIFEST, manifest.encode(compilation, indent=None))
 
     def close(self) -> None:
         """Let others write to the folder."""
@@ -117,6 +125,11 @@ def read_folder(path: Path) -> Compilation:
         raise RecordError(f"no record in {path}: {failure.strerror}", hints=[f"a record has a {MANIFEST}"]) from None
     compilation = manifest.decode(data, where=str(file))
     compilation.files = _FolderFiles(path)
+    if compilation.status == "running":
+        # It runs, or was killed: what came after its manifest was written last is in its stages.
+        for artifact in compilation.artifacts:
+            if artifact.kind == "stages" and is_plain(artifact.file):
+                complete_steps(compilation, BlockReader(path / artifact.file).read())
     return compilation
 
 

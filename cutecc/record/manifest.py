@@ -19,10 +19,10 @@ _converting = threading.Lock()
 """msgspec gathers what it knows of a type when that is first used; threads that do so at once can crash the process."""
 
 
-def encode(compilation: Compilation) -> bytes:
-    """The manifest of `compilation`, as indented JSON."""
+def encode(compilation: Compilation, *, indent: int | None = 2) -> bytes:
+    """The manifest of `compilation` as JSON; with `indent=None` on one line, which takes a tenth of the time."""
     body = cast(dict[str, Any], msgspec.to_builtins(compilation))
-    return json.dumps({"schema": SCHEMA, "version": f"{MAJOR}.{MINOR}", **body}, indent=2).encode() + b"\n"
+    return json.dumps({"schema": SCHEMA, "version": f"{MAJOR}.{MINOR}", **body}, indent=indent).encode() + b"\n"
 
 
 def decode(data: bytes, *, where: str = "manifest.json") -> Compilation:

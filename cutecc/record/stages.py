@@ -6,6 +6,7 @@ appended, so that a file that was cut off in the middle of one still holds all e
 - `U`: `UserLines`, what the trace knows of the user's program; at most one.
 - `P`: places that the blocks after it number, from 0 on over all `P` blocks.
 - `S`: a `Stage`.
+- `C`: its operations by dialect; follows it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -28,8 +29,11 @@ Content = TypeVar("Content")
 SUFFIX = ".stages"
 _MAGIC = b"cutecc stages 1\n"
 _HEADER = struct.Struct("<cII")
-_MOST_BYTES = 1 << 30
-"""Of one block, expanded: a damaged or hostile file shall not fill the memory."""
+_MOST_BYTES = 1 << 28
+"""Of a stage, expanded, and of all places and user lines together: a hostile file shall not fill the memory."""
+
+_MOST_OF_COUNTS = 1 << 16
+"""Bytes of a stage's operations by dialect, expanded."""
 
 
 class Frame(NamedTuple):
@@ -73,6 +77,8 @@ class UserLines(msgspec.Struct):
     operations that were not built in the kernel's own body."""
     sources: dict[str, str] = {}
     """By file, as places name it, the text of every Python file that the trace went through."""
+    failure: str | None = None
+    """Why some operations have no line; `None` when nothing failed."""
 
 
 class Stage(msgspec.Struct):
@@ -104,8 +110,13 @@ class StageWriter:
             place: number for number, place in enumerate(Stages(path.read_bytes()).places)
         }
 
-    def add_stage(self, index: int, text: str, places: Sequence[Place | None]) -> None:
-        """Keep the module after pass `index`; `places` are one for each line. Raises `OSError`."""
+    def add_stage(
+        self, index: int, text: str, places: Sequence[Place | None], operations: Mapping[str, int] | None = None
+    ) -> None:
+        """Keep the module after pass `index`, and how many operations of each dialect it has.
+
+        `places` are one for each line. Raises `OSError`.
+        """
         known = len(self._numbers)
         numbers = [-1 if place is None else self._numbers.setdefault(place, len(self._numbers)) for place in places]
         if new := list(self._numbers)[known:]:
@@ -116,6 +127,8 @@ class StageWriter:
                     del self._numbers[place]
                 raise
         _append(self._path, b"S", index, Stage(index, text, numbers))
+        if operations is not None:
+            _append(self._path, b"C", index, operations)
 
 
 def _append(path: Path, kind: bytes, index: int, content: object) -> None:
@@ -142,6 +155,30 @@ class Block:
 def changed_by(index: int, stages: Collection[int]) -> bool | None:
     """Whether pass `index` changed the module, by what stages there are so far; `None` when the last may be to come."""
     return index in stages if index <= max(stages, default=-1) else None
+
+
+def complete_steps(compilation: Compilation, blocks: Collection[Block]) -> None:
+    """Have the steps of a run that died say what its stages show: what each changed, and how many operations it left.
+
+    Raises `RecordError` for blocks that are damaged.
+    """
+    stages = {block.index for block in blocks if block.kind == "S"}
+    counts = {
+        block.index: _from_json(_expand(block, _MOST_OF_COUNTS), dict[str, int])
+        for block in blocks
+        if block.kind == "C"
+    }
+    if not compilation.steps:
+        return
+    operations = counts.get(compilation.steps[0].index - 1, compilation.traced_operations)
+    compilation.traced_operations = operations
+    for step in compilation.steps:
+        if step.changed is None:
+            step.changed = changed_by(step.index, stages)
+        step.operations_before = operations
+        if step.changed is not False:
+            operations = counts.get(step.index)
+        step.operations_after = operations
 
 
 class BlockReader:
@@ -175,11 +212,17 @@ class Stages:
         self._stages = {block.index: block for block in self.blocks if block.kind == "S"}
         self.places: list[Place] = []
         self.user_lines = UserLines()
+        room = _MOST_BYTES
         for block in self.blocks:
-            if block.kind == "P":
-                self.places += _decode(block, list[Place])
-            elif block.kind == "U":
-                self.user_lines = _decode(block, UserLines)
+            if block.kind in ("P", "U"):
+                expanded = _expand(block, room)
+                room -= len(expanded)
+                if block.kind == "P":
+                    self.places += _from_json(expanded, list[Place])
+                else:
+                    self.user_lines = _from_json(expanded, UserLines)
+        if not all(self.places) or not all(self.user_lines.chains):
+            raise RecordError("the record's stages are damaged: a place has no frame")
 
     @property
     def indices(self) -> list[int]:
@@ -229,11 +272,23 @@ def _blocks(data: bytes) -> Iterator[Block]:
 
 
 def _decode(block: Block, kind: type[Content]) -> Content:
+    return _from_json(_expand(block, _MOST_BYTES), kind)
+
+
+def _expand(block: Block, most: int) -> bytes:
+    """The JSON of a block, if it is no longer than `most` bytes."""
     expander = zlib.decompressobj()
     try:
-        expanded = expander.decompress(block.data, _MOST_BYTES)
-        if not expander.eof:
-            raise RecordError("the record's stages are damaged: a block does not end where it should")
+        expanded = expander.decompress(block.data, max(most, 1))
+    except zlib.error as failure:
+        raise RecordError(f"the record's stages are damaged: {failure}") from None
+    if not expander.eof:
+        raise RecordError("the record's stages are damaged: a block is cut off, or too large")
+    return expanded
+
+
+def _from_json(expanded: bytes, kind: type[Content]) -> Content:
+    try:
         return msgspec.json.decode(expanded, type=kind)
-    except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as failure:
+    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
         raise RecordError(f"the record's stages are damaged: {failure}") from None

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from cutecc.errors import Error, describe
 from cutecc.record import Compilation, Remark, manifest
 from cutecc.record.counters import read_counters
-from cutecc.record.naming import file_name
-from cutecc.record.stages import SUFFIX, Stages, UserLines
+from cutecc.record.stages import Stages, UserLines, stages_of
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.history import histories
 from cutecc.report.listings import Listing, listings_of
@@ -54,16 +53,6 @@ def manifest_chunk(compilation: Compilation) -> Chunk:
     return Chunk("manifest", zlib.compress(manifest.encode(compilation), _LEVEL))
 
 
-def read_stages(compilation: Compilation) -> Stages | None:
-    """The stages of a record, `None` when it has none. Raises `RecordError`.
-
-    A run that died has no time to name the file.
-    """
-    names = [artifact.file for artifact in compilation.artifacts if artifact.kind == "stages"]
-    data = compilation.files.get(names[0] if names else f"{file_name(compilation.name)}{SUFFIX}")
-    return None if data is None else Stages(data)
-
-
 class _Collector:
     def __init__(self, compilation: Compilation) -> None:
         self._compilation = compilation
@@ -104,8 +93,8 @@ class _Collector:
             yield Chunk.of("reproducer", {"file": file, "text": text, "command": command})
 
     def _stage_chunks(self) -> Iterator[Chunk]:
-        self._stages = read_stages(self._compilation)
-        if self._stages:
+        if any(artifact.kind == "stages" for artifact in self._compilation.artifacts):
+            self._stages = stages_of(self._compilation)
             yield from stage_chunks(self._stages.blocks)
 
     def _listings(self) -> Iterator[Chunk]:
@@ -121,9 +110,14 @@ class _Collector:
 
     def _share(self) -> tuple[int | None, int]:
         """How many instructions there are, and how many have a line; `None` where the source is not known."""
-        if self._mix is None or self._stages is None or not self._stages.user_lines.sources:
+        sources = self._stages.user_lines.sources if self._stages else {}
+        if self._mix is None or not sources:
             return None, 0
         kernels = self._mix.kernels
+        # A dump names lines of Python, but the module's own text is all that a run from there has.
+        files = {line.file for kernel in kernels for line in kernel.lines}
+        if files and files.isdisjoint(sources):
+            return None, 0
         return sum(each.instructions for each in kernels), sum(each.mapped for each in kernels)
 
     def _history(self) -> Iterator[Chunk]:

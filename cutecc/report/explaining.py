@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cutecc.errors import UsageError
+from cutecc.errors import SourceLocation, UsageError
 from cutecc.record import Compilation, Remark
 from cutecc.record.stages import CallFrame, Stages
 from cutecc.report.frames import Frames, Line
@@ -64,7 +64,7 @@ def explain(compilation: Compilation, stages: Stages, file: str, line: int) -> E
         line,
         _source(stages, path, line),
         history,
-        {listing.kind: [*_instructions(listing, frames, (path, line))] for listing in listings},
+        _by_kind(listings, frames, (path, line)),
         chains,
         [*_remarks(compilation, path, line)],
     )
@@ -85,6 +85,13 @@ def _source(stages: Stages, path: str, line: int) -> str | None:
     return lines[line - 1].rstrip() if line <= len(lines) and lines[line - 1].strip() else None
 
 
+def _by_kind(listings: list[Listing], frames: Frames, line: Line) -> dict[Kind, list[Instruction]]:
+    found: dict[Kind, list[Instruction]] = {}
+    for listing in listings:
+        found.setdefault(listing.kind, []).extend(_instructions(listing, frames, line))
+    return found
+
+
 def _instructions(listing: Listing, frames: Frames, line: Line) -> Iterator[Instruction]:
     wanted = {number for number, place in enumerate(listing.table) if line in frames.lines(place)}
     functions = iter([*listing.functions, ListedFunction("", 1 << 62, 1 << 62)])
@@ -100,7 +107,6 @@ def _instructions(listing: Listing, frames: Frames, line: Line) -> Iterator[Inst
 def _remarks(compilation: Compilation, path: str, line: int) -> Iterator[Remark]:
     sources = [each.remarks for each in (*compilation.steps, *compilation.analyses)]
     for remark in (each for remarks in [*sources, compilation.warnings] for each in remarks):
-        file, _, rest = (remark.location or "").partition(":")
-        number = rest.partition(":")[0]
-        if number == str(line) and file and (file == path or path.endswith(f"/{file}")):
+        place = SourceLocation.parse(remark.location or "")
+        if place.line == line and place.file and (place.file == path or path.endswith(f"/{place.file}")):
             yield remark

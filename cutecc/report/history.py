@@ -52,18 +52,18 @@ def histories(stages: Stages, listings: Iterable[Listing] = ()) -> list[LineHist
     frames = Frames(stages.user_lines)
     lines_of = [frames.lines(place) for place in stages.places]
     found: dict[Line, LineHistory] = {}
-    before: dict[Line, _Digest] = {}
+    before: dict[Line, _Digest] | None = None
     aliases: dict[str, str] = {}
     for index in stages.indices:
         after = _by_line(stages.after(index), lines_of, aliases)
-        for line in after.keys() | before.keys() if before else after:
-            here, there = before.get(line, _NOTHING), after.get(line, _NOTHING)
+        for line in after.keys() | (before or {}).keys():
+            there = after.get(line, _NOTHING)
             history = found.get(line)
             if history is None:
-                history = found[line] = LineHistory(*line, traced=0 if before else there[0])
-            if before and here != there:
+                history = found[line] = LineHistory(*line, traced=there[0] if before is None else 0)
+            if before is not None and (here := before.get(line, _NOTHING)) != there:
                 history.events.append(HistoryEvent(index, _kind(here[0], there[0]), here[0], there[0]))
-        before = after or before
+        before = after
     for listing in listings:
         if listing.kind in ("ptx", "sass"):
             _count(listing, frames, found)
@@ -90,7 +90,8 @@ def _by_line(stage: Stage, lines_of: list[frozenset[Line]], aliases: dict[str, s
     return found
 
 
-_VALUE = re.compile(r"%[\w$.-]+", re.ASCII)
+_VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?", re.ASCII)
+"""Also one of several results, `%0#1`, which another pass may give a name of its own."""
 _LABEL = re.compile(r"\^[\w$.-]+", re.ASCII)
 _DEFINED = re.compile(r"^([!#][A-Za-z_$][\w$]*) = (.*)$", re.ASCII | re.MULTILINE)
 _ALIAS = re.compile(r"[!#][A-Za-z_$][\w$]*(?![\w$.<])", re.ASCII)

@@ -36,7 +36,7 @@ _CLASSES: dict[str, str] = {
     "matrix load": "LDSM STSM MOVM LDTM STTM UTCCP UTCSHIFT LDT STT UTCLDSWS UTCSTSWS",
     "matrix": "HMMA IMMA DMMA BMMA QMMA OMMA HGMMA IGMMA QGMMA BGMMA UTCHMMA UTCIMMA UTCQMMA UTCOMMA UTCMXQMMA",
     "texture and surface": "TEX TLD TLD4 TMML TXD TXQ SULD SUST SURED SUATOM SUQUERY",
-    "atomic": "ATOM ATOMS ATOMG RED REDG REDS UATOMS",
+    "atomic": "ATOM ATOMS ATOMG RED REDG REDS REDAS UATOMS UREDGR LDGMC",
     "conversion": "F2F F2I F2FP F2IP I2F I2I I2IP I2FP FRND F2F16 UF2F UF2I UF2FP UF2IP UI2F UI2I UI2FP UI2IP UFRND",
     "special function": "MUFU",
     "no operation": "NOP",
@@ -50,7 +50,7 @@ _CLASSES: dict[str, str] = {
     "logic and shift": "LOP LOP3 LOP32I SHF SHL SHR BFE BFI BMSK BREV FLO POPC PRMT SGXT "
     "ULOP ULOP3 ULOP32I USHF USHL USHR UBMSK UBREV UFLO UPOPC UPRMT USGXT",
     "move": "MOV MOV32I UMOV R2UR UR2R S2R S2UR CS2R CS2UR B2R R2B P2R R2P UP2UR UR2UP MOV64IUR UMOV64 LEPC AL2P "
-    "GETLMEMBASE SETLMEMBASE PMTRIG R2PMTRIG S2DP GETCRSPTR SETCRSPTR",
+    "GETLMEMBASE SETLMEMBASE PMTRIG R2PMTRIG S2DP GETCRSPTR SETCRSPTR ULEPC",
     "compare and select": "ISETP FSETP DSETP HSETP2 ISET PSETP PLOP3 CSETP CSET PSET SEL FSEL ICMP FCMP VSETP "
     "UISETP UFSETP UPSETP UPLOP3 USEL UFSEL USETP",
     "warp": "SHFL VOTE VOTEU VOTE_VTG MATCH REDUX CREDUX ELECT UREDUX ENDCOLLECTIVE",
@@ -71,7 +71,7 @@ def classify(instruction: str, *, spills: bool = False) -> str:
     """
     text = _GUARD.sub("", instruction, count=1)
     opcode, _, operands = text.partition(" ")
-    return _classify(opcode, ", -RZ, " in operands, spills and _on_stack(operands))
+    return _classify(opcode, ", -RZ, " in operands, ", RZ, RZ, " in operands, spills and _on_stack(operands))
 
 
 def _on_stack(operands: str) -> bool:
@@ -79,12 +79,12 @@ def _on_stack(operands: str) -> bool:
 
 
 @functools.lru_cache(4096)
-def _classify(opcode: str, with_zero: bool, on_stack: bool) -> str:
+def _classify(opcode: str, with_zero: bool, product_is_zero: bool, on_stack: bool) -> str:
     name, *modifiers = opcode.split(".")
     if space := (_SPILLS.get(name) if on_stack else None) or _MEMORY.get(name):
         width = next((_WIDTHS[each] for each in modifiers if each in _WIDTHS), 32)
         return f"{space} {width}"
-    if name == "IMAD" and "MOV" in modifiers:
+    if name == "IMAD" and ("MOV" in modifiers or product_is_zero):
         return "move"
     if name == "IMAD" and "SHL" in modifiers:
         return "logic and shift"

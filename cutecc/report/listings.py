@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 import msgspec
 
 from cutecc.errors import SourceLocation
-from cutecc.ptx.locations import FILE, LOC, InlineAssembly
+from cutecc.ptx.locations import FILE, LOC, InlineAssembly, named_file
 from cutecc.record import Compilation
 from cutecc.record.stages import Frame, Place, place_of
+from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
-from cutecc.report.sass import read_sass
+from cutecc.report.sass import SassFunction, is_warpgroup_product, read_sass
+from cutecc.report.warpgroup_products import Product, place_products, product_of
 
 Kind = Literal["ptx", "sass", "llvm-ir"]
 
@@ -44,15 +46,25 @@ class Listing(msgspec.Struct):
 
 def listings_of(compilation: Compilation) -> Iterator[Listing]:
     """The listings of all code that the record holds."""
+    ptx = [text for _, text in texts_of(compilation, "ptx")]
     makers: dict[str, Callable[[str, str], Listing]] = {
         "llvm-ir": llvm_ir_listing,
         "ptx": ptx_listing,
-        "sass": sass_listing,
+        "sass": lambda text, file: sass_listing(text, file, ptx),
     }
     for artifact in compilation.artifacts:
         make, data = makers.get(artifact.kind), compilation.files.get(artifact.file)
         if make is not None and data is not None:
-            yield make(data.decode(errors="replace"), artifact.file)
+            listing = make(data.decode(errors="replace"), artifact.file)
+            listing.table = [in_own_file(place, compilation.source) for place in listing.table]
+            yield listing
+
+
+def texts_of(compilation: Compilation, kind: Kind) -> Iterator[tuple[str, str]]:
+    """The files of a kind that the record holds, each with its text."""
+    for artifact in compilation.artifacts:
+        if artifact.kind == kind and artifact.file in compilation.files:
+            yield artifact.file, compilation.files[artifact.file].decode(errors="replace")
 
 
 class _Table:
@@ -69,13 +81,31 @@ class _Table:
         return [*self.numbers]
 
 
-def sass_listing(text: str, file: str) -> Listing:
-    """A listing of what nvdisasm prints."""
+def sass_functions(text: str, ptx: Iterable[str]) -> list[SassFunction]:
+    """The functions in what nvdisasm prints of code that was made of `ptx`."""
+    functions = read_sass(text)
+    if any(is_warpgroup_product(each.text) for function in functions for each in function.instructions):
+        products = {name: found for each in ptx for name, found in _products(ptx_listing(each, ""))}
+        for function in functions:
+            place_products(function, products.get(function.name, []))
+    return functions
+
+
+def _products(listing: Listing) -> Iterator[tuple[str, list[Product]]]:
+    lines, table = listing.text.split("\n"), [*listing.table, None]
+    for function in listing.functions:
+        numbers = range(function.first, function.last + 1)
+        found = (product_of(lines[number], table[listing.places[number]]) for number in numbers)
+        yield function.name, [product for product in found if product]
+
+
+def sass_listing(text: str, file: str, ptx: Iterable[str] = ()) -> Listing:
+    """A listing of what nvdisasm prints of code that was made of `ptx`."""
     table, names = _Table(), dict[str, int]()
     count = text.count("\n") + 1
     places, classes = [-1] * count, [-1] * count
     functions: list[ListedFunction] = []
-    for function in read_sass(text):
+    for function in sass_functions(text, ptx):
         functions.append(ListedFunction(function.name, function.first, function.last))
         for each in function.instructions:
             places[each.line] = table.number(each.place)
@@ -92,7 +122,7 @@ def ptx_listing(text: str, file: str) -> Listing:
     lines, files, assembly = text.split("\n"), dict[str, str](), InlineAssembly(text)
     for line in lines:
         if match := FILE.match(line):
-            files[match[1]] = match[2]
+            files[match[1]] = named_file(match[2])
     table, places = _Table(), [-1] * len(lines)
     functions: list[ListedFunction] = []
     name, first, current, position = "", 0, -1, 0
@@ -120,12 +150,14 @@ def _ptx_place(match: re.Match[str], files: dict[str, str]) -> Place | None:
 
 
 def _frame(file: str | None, line: str, column: str | None) -> Frame | None:
-    if file is None or line == "0":
+    if file is None or line == "0" or max(len(line), len(column or "")) > _MOST_DIGITS:
         return None
     location = SourceLocation.of_debug_information(file, int(line), int(column or 0))
     return Frame(file, int(line), location.column or 0)
 
 
+_MOST_DIGITS = 10
+"""Of a line or column: debug information has 32 bits for them."""
 _DEFINE = re.compile(r'define\s[^@]*@("[^"]*"|[\w.$-]+)\(')
 _DEBUG = re.compile(r", !dbg !(\d+)")
 _NODE = re.compile(r"!(\d+) = (?:distinct )?!DI(\w+)\((.*)\)$")

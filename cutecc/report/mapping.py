@@ -10,8 +10,11 @@ import msgspec
 from cutecc.record import Compilation
 from cutecc.record.compilation import KernelResources
 from cutecc.record.stages import Frame, UserLines
+from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
-from cutecc.report.sass import SassFunction, read_sass
+from cutecc.report.listings import sass_functions, texts_of
+from cutecc.report.sass import SassFunction
+from cutecc.report.stage_text import functions
 
 
 class LineMix(msgspec.Struct):
@@ -45,21 +48,20 @@ class Mix(msgspec.Struct):
 
 def mix_of_record(compilation: Compilation, user_lines: UserLines) -> Mix | None:
     """The instructions of a record by class and line; `None` when it has no SASS."""
-    texts = [
-        compilation.files[artifact.file].decode(errors="replace")
-        for artifact in compilation.artifacts
-        if artifact.kind == "sass" and artifact.file in compilation.files
-    ]
+    texts = [text for _, text in texts_of(compilation, "sass")]
+    ptx = [text for _, text in texts_of(compilation, "ptx")]
     if not texts:
         return None
     statements = Statements(user_lines)
     resources = {each.kernel: each for each in compilation.resources}
-    functions = [function for text in texts for function in read_sass(text)]
-    kernels = [_kernel_mix(each, statements, resources.get(each.name)) for each in functions]
+    read = [function for text in texts for function in sass_functions(text, ptx)]
+    kernels = [_kernel_mix(each, statements, resources.get(each.name), compilation.source) for each in read]
     return Mix(any(kernel.lines for kernel in kernels), kernels)
 
 
-def _kernel_mix(function: SassFunction, statements: Statements, resources: KernelResources | None) -> KernelMix:
+def _kernel_mix(
+    function: SassFunction, statements: Statements, resources: KernelResources | None, source: str | None
+) -> KernelMix:
     spills = resources is not None and bool(resources.spill_load_bytes or resources.spill_store_bytes)
     classes: Counter[str] = Counter()
     lines: dict[tuple[str, int], Counter[str]] = {}
@@ -68,7 +70,7 @@ def _kernel_mix(function: SassFunction, statements: Statements, resources: Kerne
         kind = classify(each.text, spills=spills)
         classes[kind] += 1
         if each.place is not None:
-            user = each.place[-1]
+            user = in_own_file(each.place, source)[-1]
             lines.setdefault((user.file, user.line), Counter())[kind] += 1
             mapped += statements.holds(user)
     return KernelMix(
@@ -90,8 +92,15 @@ class Statements:
     def holds(self, place: Frame) -> bool:
         """Whether the line of `place` is one of them; that of a file whose source is not known is none."""
         if place.file not in self._lines:
-            self._lines[place.file] = statement_lines(self._sources.get(place.file, ""))
+            lines_of = operation_lines if place.file.endswith(".mlir") else statement_lines
+            self._lines[place.file] = lines_of(self._sources.get(place.file, ""))
         return place.line in self._lines[place.file]
+
+
+def operation_lines(module: str) -> frozenset[int]:
+    """The lines, from 1, inside of the functions of a module's text."""
+    found = functions(module.split("\n"))
+    return frozenset(line for each in found for line in range(each.first + 2, each.last + 1))
 
 
 def statement_lines(source: str) -> frozenset[int]:

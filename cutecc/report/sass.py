@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from cutecc.ptx.locations import named_file
 from cutecc.record.stages import Frame, Place, place_of
 
 _SECTION = re.compile(r"\t\.section\t\.text\.([^,\s]+)")
 _RULE = re.compile(r"//-{5,} \.")
-_FILE = re.compile(r'\s*//## File "((?:[^"\\]|\\.)*)", line (\d+)')
+_FILE = re.compile(r'\s*//## File "((?:[^"\\]|\\.)*)", line (\d{1,10})\b')
 _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(\S[^;]*?)\s*;")
 _SUBROUTINE = re.compile(r"(\$[^\s:]+):")
 _LABEL = re.compile(r"(\.L_\w+):")
+_WARPGROUP_PRODUCT = re.compile(r"(?:@!?U?P\w+\s+)?[HIQB]GMMA\.")
 _CALL = re.compile(r"CALL\.\S+ .*`\((\$[^)\s]+)\)")
 
 
@@ -29,7 +31,7 @@ class SassInstruction:
     """With its guard, as nvdisasm prints it: `@!P0 LDG.E.128 R4, desc[UR4][R2.64]`."""
     place: Place | None
     """Without columns, which nvdisasm does not know. A subroutine of the compiler's, such as a division, has the place
-    of its calls when that is one."""
+    of its calls when that is one. A warpgroup's product has none: see `cutecc.report.warpgroup_products`."""
 
 
 @dataclass
@@ -42,6 +44,11 @@ class SassFunction:
     last: int
     instructions: list[SassInstruction] = field(default_factory=list[SassInstruction])
     """Without the padding behind the last one, a branch to itself and `NOP`s that nothing reaches."""
+
+
+def is_warpgroup_product(instruction: str) -> bool:
+    """Whether a SASS instruction, with its guard, is a matrix product of a warpgroup: what `wgmma` becomes."""
+    return _WARPGROUP_PRODUCT.match(instruction) is not None
 
 
 def read_sass(text: str) -> list[SassFunction]:
@@ -73,13 +80,15 @@ def _function(name: str, lines: list[str], first: int, last: int) -> SassFunctio
         line = lines[number]
         if match := _FILE.match(line):
             # Innermost first. Of what was inlined, lines follow for where it was, and where that was.
-            group.append(Frame(match[1], int(match[2]), 0))
+            group.append(Frame(named_file(match[1]), int(match[2]), 0))
             continue
         if match := _INSTRUCTION.match(line):
+            has_line = bool(group)
             if group:
                 place = _place(group)
                 group = []
-            found.append(SassInstruction(number, int(match[1], 16), match[2], place))
+            own = None if is_warpgroup_product(match[2]) and not has_line else place
+            found.append(SassInstruction(number, int(match[1], 16), match[2], own))
         elif match := _SUBROUTINE.match(line):
             subroutines.append((match[1], len(found)))
             place, group = None, []

@@ -66,5 +66,6 @@ class Journal:
         )
 
     def _append(self, event: dict[str, Any]) -> None:
-        line = json.dumps(event, separators=(",", ":")).encode() + b"\n"
+        # A name of bytes that are no Unicode has characters of its own in Python, which JSON does not take.
+        line = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode(errors="replace") + b"\n"
         os.write(self._file, line)

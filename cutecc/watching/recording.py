@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from cutecc.errors import RecordError
-from cutecc.frontend.call_site import CallFrame, CallSite
+from cutecc.frontend.call_site import CallSite
 from cutecc.watching.journal import JOURNAL, LINES, MODULE, RECORDED
 
 _KEY = re.compile(r"[0-9a-f]{32}")
@@ -102,11 +102,6 @@ class WatchedKernel:
     error: str | None = None
     """How the program's own compile failed."""
     processes: set[int] = field(default_factory=set[int])
-
-    @property
-    def place(self) -> CallFrame | None:
-        """The user's line that called the DSL."""
-        return self.event.called_from.users_frame
 
 
 @dataclass

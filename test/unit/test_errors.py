@@ -106,3 +106,16 @@ def test_of_a_long_line_an_excerpt_shows_what_is_around_the_column(column: int, 
 def test_a_long_caret_ends_with_what_is_shown() -> None:
     shown, caret = SourceLocation("k.py", 1, 3, "x" * 1200, length=900).excerpt().split("\n")
     assert len(caret) == len(shown) - 1
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        SourceLocation("/k.py", 3, 4),
+        SourceLocation("/k.py", 3),
+        SourceLocation("a:b.py"),
+        SourceLocation("/k.py", 3, near=True),
+    ],
+)
+def test_places_are_read_as_they_are_spelled(place: SourceLocation) -> None:
+    assert SourceLocation.parse(str(place)) == place

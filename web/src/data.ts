@@ -159,7 +159,8 @@ export interface Layouts {
 export interface Counters {
   /** How the run was made, for people. */
   title: string;
-  lines: { file: string; line: number; counts: Record<string, number> }[];
+  /** One for each kernel that ran a line; ratios among the counts. */
+  lines: { kernel: string; file: string; line: number; counts: Record<string, number> }[];
 }
 
 export interface Remark {

@@ -2,6 +2,7 @@
 
 import { chunkNames, load } from "./chunks";
 import type { Listing, Place, Stage } from "./data";
+import { whenIdle } from "./idle";
 import type { Stop } from "./store";
 
 /** A stop's text with the place of every line. */
@@ -64,6 +65,5 @@ export function prefetch(stops: readonly Stop[], shown: Stop): void {
   const index = stops.indexOf(shown);
   const near = [stops[index + 1], stops[index - 1]].find((stop) => stop?.chunk != null && !kept.has(stop.chunk));
   if (near === undefined) return;
-  const later = window.requestIdleCallback ?? ((run: () => void) => setTimeout(run, 300));
-  later(() => void documentOf(near));
+  whenIdle(() => void documentOf(near));
 }

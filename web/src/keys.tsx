@@ -2,26 +2,12 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { leftOpen, openLeft, openSide, sideOpen, toggleBelow } from "./layout";
 import { move } from "./passes";
 import { closeSearch, openSearch, searchOpen } from "./search";
 import { foldTypes, hideUnchanged, mode, theme } from "./store";
 import { effectiveTheme } from "./theme";
 import { currentComparison, focusText } from "./viewer";
-
-export const leftOpen = signal(true);
-/** Where there is no room for three columns, as at 200 %, there are two. */
-const narrow = () => window.innerWidth < 900;
-export const rightOpen = signal(!narrow());
-
-export function openLeft(open: boolean): void {
-  leftOpen.value = open;
-  if (open && narrow()) rightOpen.value = false;
-}
-
-export function openRight(open: boolean): void {
-  rightOpen.value = open;
-  if (open && narrow()) leftOpen.value = false;
-}
 
 export const keysOpen = signal(false);
 
@@ -38,7 +24,8 @@ const KEYS: [keys: string, what: string][] = [
   ["l", "go to the list; in a stage: draw the layout at the caret"],
   ["Enter", "in the text: open what is folded, or follow the line"],
   ["Space", "in the text: follow the line"],
-  ["[  ]", "hide or show the left, the right column"],
+  ["[  ]", "hide or show the list, the source and its details"],
+  ["b", "source and details below or beside the text"],
   ["d", "dark or light"],
   ["Escape", "close, go back to the text"],
   ["?", "these keys"],
@@ -68,7 +55,8 @@ const ACTIONS: Record<string, () => void> = {
     document.getElementById("pass-list")?.focus();
   },
   "[": () => openLeft(!leftOpen.value),
-  "]": () => openRight(!rightOpen.value),
+  "]": () => openSide(!sideOpen.value),
+  b: toggleBelow,
   d: () => (theme.value = effectiveTheme.value === "dark" ? "light" : "dark"),
   "?": () => (keysOpen.value = !keysOpen.value),
 };

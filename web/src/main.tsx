@@ -1,5 +1,9 @@
 import { render } from "preact";
 import "./theme.css";
+import "./shell.css";
+import "./list.css";
+import "./viewer.css";
+import "./editor/editor.css";
 import { Shell } from "./shell";
 import { start } from "./start";
 

@@ -105,24 +105,26 @@ export function SearchPanel() {
             ? error
             : query.value === ""
               ? "Enter goes to a line, ↑ ↓ move"
+              : total === 0
+                ? "Searching…"
               : done < total
                 ? `${done} of ${total} texts searched…`
                 : `${lines.toLocaleString("en")} ${lines === 1 ? "line" : "lines"} in ${found.length} of ${total} texts`}
         </p>
         {done < total && <progress value={done} max={total} aria-label="Searching" />}
       </div>
-      <div class="hits" id="search-results" role="listbox" aria-label="Found" ref={list}>
+      <div class="hits" id="search-results" role="listbox" aria-label="Found" ref={list} tabIndex={0} onKeyDown={onKeyDown}>
         {found.map(({ stop, count }) => {
           const own = items.value.filter((item) => item.stop === stop);
           return (
             <div key={stop.id} role="group" aria-labelledby={`found-${stop.id}`}>
-              <h3 id={`found-${stop.id}`} class={stop.id === selected.value ? "current" : ""}>
+              <div id={`found-${stop.id}`} role="presentation" class={stop.id === selected.value ? "found-head current" : "found-head"}>
                 <span>
                   {stop.kind === "listing" ? "" : `${stop.id} `}
                   {stop.title}
                 </span>
                 <span class="count">{count.toLocaleString("en")}</span>
-              </h3>
+              </div>
               {own.map((item) => {
                 const number = index++;
                 return (

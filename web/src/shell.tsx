@@ -1,7 +1,20 @@
 /** The page: head, list, text, side column. */
 
 import { useEffect } from "preact/hooks";
-import { KeysDialog, keysOpen, leftOpen, listenToKeys, openLeft, openRight, rightOpen } from "./keys";
+import { Boundary } from "./boundary";
+import { KeysDialog, keysOpen, listenToKeys } from "./keys";
+import {
+  belowHeight,
+  leftOpen,
+  leftWidth,
+  openLeft,
+  openSide,
+  rightWidth,
+  sideBelow,
+  sideOpen,
+  sourceShare,
+  toggleBelow,
+} from "./layout";
 import { HistoryPanel } from "./panels/history";
 import { InstructionsPanel } from "./panels/instructions";
 import { RemarksPanel } from "./panels/remarks";
@@ -11,7 +24,7 @@ import { PassList } from "./passes";
 import { PictureDialog } from "./pictures/dialog";
 import { SearchPanel, openSearch, searchOpen } from "./search";
 import { followQuery } from "./searching";
-import { Splitter, leftWidth, rightWidth, sourceShare } from "./splitter";
+import { Splitter } from "./splitter";
 import { type SideTab, manifest, notice, sideTab, theme } from "./store";
 import { effectiveTheme } from "./theme";
 import { Viewer } from "./viewer";
@@ -21,11 +34,13 @@ export function Shell() {
     listenToKeys();
     followQuery();
   }, []);
+  const below = sideBelow.value;
   const columns = [
     leftOpen.value ? `${leftWidth.value}px 5px` : "",
     "minmax(0, 1fr)",
-    rightOpen.value ? `5px min(${rightWidth.value}px, 45vw)` : "",
+    sideOpen.value && !below ? `5px min(${rightWidth.value}px, 55vw)` : "",
   ].join(" ");
+  const rows = sideOpen.value && below ? `minmax(0, 1fr) 5px min(${belowHeight.value}px, 75vh)` : "minmax(0, 1fr)";
   return (
     <>
       <nav class="skip" aria-label="Skip">
@@ -36,21 +51,31 @@ export function Shell() {
           Skip to the passes
         </a>
         <a href="#side" onClick={skipTo("#side [role=tab][aria-selected=true]")}>
-          Skip to the side column
+          Skip to source and details
         </a>
       </nav>
       <Head />
-      <div class="columns" style={{ gridTemplateColumns: columns }}>
+      <div class={below ? "columns below" : "columns"} style={{ gridTemplateColumns: columns, gridTemplateRows: rows }}>
         {leftOpen.value && (
           <>
-            <div class="column left">{searchOpen.value ? <SearchPanel /> : <PassList />}</div>
-            <Splitter label="Width of the list" width={leftWidth} grows={1} />
+            <div class="column left">
+              <Boundary key={searchOpen.value ? "search" : "list"} name={searchOpen.value ? "The search" : "The list"}>
+                {searchOpen.value ? <SearchPanel /> : <PassList />}
+              </Boundary>
+            </div>
+            <Splitter label="Width of the list" size={leftWidth} unit="px" grows={1} />
           </>
         )}
-        <Viewer />
-        {rightOpen.value && (
+        <Boundary name="The text">
+          <Viewer />
+        </Boundary>
+        {sideOpen.value && (
           <>
-            <Splitter label="Width of the side column" width={rightWidth} grows={-1} />
+            {below ? (
+              <Splitter key="below" label="Height of source and details" size={belowHeight} unit="px" grows={-1} across />
+            ) : (
+              <Splitter key="beside" label="Width of source and details" size={rightWidth} unit="px" grows={-1} />
+            )}
             <Side />
           </>
         )}
@@ -59,7 +84,9 @@ export function Shell() {
         {notice.value}
       </div>
       <KeysDialog />
-      <PictureDialog />
+      <Boundary name="The picture">
+        <PictureDialog />
+      </Boundary>
     </>
   );
 }
@@ -108,8 +135,11 @@ function Head() {
         <button type="button" class="quiet" aria-pressed={leftOpen.value} title="List ([)" onClick={() => openLeft(!leftOpen.value)}>
           List
         </button>
-        <button type="button" class="quiet" aria-pressed={rightOpen.value} title="Side column (])" onClick={() => openRight(!rightOpen.value)}>
-          Side
+        <button type="button" class="quiet" aria-pressed={sideOpen.value} title="Source and details (])" onClick={() => openSide(!sideOpen.value)}>
+          Source
+        </button>
+        <button type="button" class="quiet" aria-pressed={sideBelow.value} title="Source and details below the text (b)" onClick={toggleBelow}>
+          Below
         </button>
         <button type="button" class="quiet" title={`Colours: ${next} (d)`} onClick={() => (theme.value = next)}>
           {next === "dark" ? "Dark" : "Light"}
@@ -140,12 +170,21 @@ function Side() {
     sideTab.value = next.id;
     document.getElementById(`tab-${next.id}`)?.focus();
   };
+  const below = sideBelow.value;
+  const parts = `minmax(0, ${sourceShare.value}fr) 5px minmax(0, ${100 - sourceShare.value}fr)`;
   return (
-    <aside class="column side" id="side" aria-label="Source and details" style={{ gridTemplateRows: `${sourceShare.value}fr 5px ${100 - sourceShare.value}fr` }}>
+    <aside
+      class="column side"
+      id="side"
+      aria-label="Source and details"
+      style={below ? { gridTemplateColumns: parts } : { gridTemplateRows: parts }}
+    >
       <div class="side-source">
-        <SourcePanel />
+        <Boundary name="The source">
+          <SourcePanel />
+        </Boundary>
       </div>
-      <Splitter label="Height of the source" width={sourceShare} grows={1} across />
+      <Splitter label={below ? "Width of the source" : "Height of the source"} size={sourceShare} unit="%" grows={1} across={!below} />
       <div class="side-details">
         <div role="tablist" aria-label="Details" onKeyDown={onKeyDown}>
           {TABS.map(({ id, label }) => (
@@ -164,7 +203,9 @@ function Side() {
           ))}
         </div>
         <div id="side-panel" role="tabpanel" aria-labelledby={`tab-${open.id}`} tabIndex={0}>
-          <open.Panel />
+          <Boundary key={open.id} name={`The tab “${open.label}”`}>
+            <open.Panel />
+          </Boundary>
         </div>
       </div>
     </aside>

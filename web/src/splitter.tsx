@@ -1,33 +1,33 @@
-/** The bar between two columns, or between two parts of one: dragged, or moved by arrow keys. */
+/** The bar between two columns, or between two parts one above the other: dragged, or moved by arrow keys. */
 
-import { type Signal, signal } from "@preact/signals";
-
-/** In pixels. */
-export const leftWidth = signal(Math.round(Math.min(340, Math.max(220, window.innerWidth * 0.2))));
-export const rightWidth = signal(Math.round(Math.min(760, Math.max(280, window.innerWidth * 0.3))));
-/** In percent of the side column. */
-export const sourceShare = signal(58);
+import type { Signal } from "@preact/signals";
 
 interface Props {
   label: string;
-  width: Signal<number>;
+  size: Signal<number>;
+  /** Pixels, or percent of what the bar divides. */
+  unit: "px" | "%";
   /** 1 where dragging right, or down, makes it larger. */
   grows: 1 | -1;
-  /** Between parts one above the other; `width` is then a share in percent. */
+  /** Between parts one above the other. */
   across?: boolean;
 }
 
-export function Splitter({ label, width, grows, across = false }: Props) {
-  const [least, most] = across ? [10, 90] : [160, 1400];
-  const set = (value: number) => (width.value = Math.round(Math.max(least, Math.min(most, value))));
+const LIMITS = { px: [120, 1400], "%": [10, 90] } as const;
+const KEY_STEP = { px: 24, "%": 4 } as const;
+
+export function Splitter({ label, size, unit, grows, across = false }: Props) {
+  const [least, most] = LIMITS[unit];
+  const set = (value: number) => (size.value = Math.round(Math.max(least, Math.min(most, value))));
   const onPointerDown = (event: PointerEvent) => {
     const bar = event.currentTarget as HTMLElement;
-    const start = across ? event.clientY : event.clientX;
-    const before = width.value;
-    const whole = across ? (bar.parentElement?.clientHeight ?? 100) / 100 : 1;
+    const at = (moved: PointerEvent) => (across ? moved.clientY : moved.clientX);
+    const start = at(event);
+    const before = size.value;
+    const { clientHeight = 100, clientWidth = 100 } = bar.parentElement ?? {};
+    const scale = unit === "%" ? (across ? clientHeight : clientWidth) / 100 : 1;
     bar.setPointerCapture(event.pointerId);
-    const drag = (moved: PointerEvent) =>
-      set(before + (grows * ((across ? moved.clientY : moved.clientX) - start)) / whole);
+    const drag = (moved: PointerEvent) => set(before + (grows * (at(moved) - start)) / scale);
     bar.addEventListener("pointermove", drag);
     bar.addEventListener("lostpointercapture", () => bar.removeEventListener("pointermove", drag), { once: true });
     event.preventDefault();
@@ -36,7 +36,7 @@ export function Splitter({ label, width, grows, across = false }: Props) {
     const direction = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (direction === undefined) return;
     event.preventDefault();
-    set(width.value + direction * grows * (across ? 4 : 24));
+    set(size.value + direction * grows * KEY_STEP[unit]);
   };
   return (
     <div
@@ -45,7 +45,7 @@ export function Splitter({ label, width, grows, across = false }: Props) {
       tabIndex={0}
       aria-label={label}
       aria-orientation={across ? "horizontal" : "vertical"}
-      aria-valuenow={width.value}
+      aria-valuenow={size.value}
       aria-valuemin={least}
       aria-valuemax={most}
       onPointerDown={onPointerDown}

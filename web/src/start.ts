@@ -3,6 +3,7 @@
 import { readAddress, writeAddress } from "./address";
 import { chunkNames, load } from "./chunks";
 import type { History, Manifest } from "./data";
+import { whenIdle } from "./idle";
 import { startLinking } from "./linking";
 import { history, manifest, selected, stops } from "./store";
 import { stopsOf } from "./stops";
@@ -21,6 +22,5 @@ export async function start(): Promise<void> {
   readAddress();
   writeAddress();
   startLinking();
-  const later = window.requestIdleCallback ?? ((run: () => void) => setTimeout(run, 200));
-  later(() => void load<History>("history").then((found) => (history.value = found)));
+  whenIdle(() => void load<History>("history").then((found) => (history.value = found)));
 }

@@ -11,7 +11,7 @@ const MODES = [
   { id: "unified", label: "Unified", key: "3" },
 ] as const;
 
-const optionLabel = (each: Stop) => (each.kind === "listing" ? each.title : `${each.id} ${each.title}`);
+const optionLabel = (each: Stop) => (each.kind === "pass" ? `${each.id} ${each.title}` : each.title);
 
 export function Toolbar() {
   const shown = stop.value;
@@ -36,7 +36,7 @@ export function Toolbar() {
         </div>
         {compared && (
           <label class="against">
-            against
+            <span class="word">against</span>
             <select
               value={base.value ?? ""}
               aria-label="Compare with"
@@ -91,8 +91,8 @@ export function Toolbar() {
                 <button type="button" class="quiet" title="Next change (n)" aria-label="Next change" onClick={() => currentComparison()?.step(1)}>
                   ↓
                 </button>
-                <button type="button" class="quiet" onClick={() => currentComparison()?.showUnchanged(true)}>
-                  Show unchanged
+                <button type="button" class="quiet" title="Show unchanged lines" onClick={() => currentComparison()?.showUnchanged(true)}>
+                  All lines
                 </button>
               </>
             )}
@@ -122,7 +122,7 @@ function About({ shown }: { shown: Stop }) {
     <div class="row about">
       <h2>
         {against !== null && <span class="muted">{optionLabel(against)} → </span>}
-        {shown.kind === "pass" ? `${shown.id} ${shown.title}` : shown.title}
+        {optionLabel(shown)}
       </h2>
       {step !== null && (
         <span class="facts">
@@ -134,7 +134,11 @@ function About({ shown }: { shown: Stop }) {
         </span>
       )}
       {changes.length > 0 && (
-        <ul class="dialects" aria-label="Operations by dialect, before and after">
+        <ul
+          class="dialects"
+          aria-label="Operations by dialect, before and after"
+          title={changes.map(({ dialect, before, after }) => `${dialect} ${before} → ${after}`).join("\n")}
+        >
           {changes.map(({ dialect, before, after }) => (
             <li key={dialect} class={before === after ? "muted" : ""}>
               {dialect} {before === after ? after : `${before}→${after}`}

@@ -2,12 +2,14 @@
 
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { type Rows, compare } from "./diff/rows";
+import { type Rows, comparing } from "./diff/rows";
+import { inTurns } from "./diff/slices";
 import { type Document, documentOf, prefetch } from "./documents";
 import { type Comparison, type Side, showSplit, showUnified } from "./editor/comparison";
 import { type Shown, showText } from "./editor/text";
 import { type FunctionRange, functionsOf } from "./functions";
 import { pattern } from "./searching";
+import { type Spot, goToSpot, spotOf } from "./spot";
 import { defaultBase } from "./stops";
 import { base, foldTypes, manifest, mode, notice, place, selected, shownFunction, stops, type Stop } from "./store";
 import { Toolbar } from "./toolbar";
@@ -19,8 +21,10 @@ export const functions = signal<FunctionRange[]>([]);
 export const differences = signal<number | null>(null);
 /** What is shown in place of an editor. */
 const message = signal("");
+const comparingNow = signal(false);
 
 let shown: Shown | null = null;
+let shownDocument: Document | null = null;
 let comparison: Comparison | null = null;
 /** What the editors show, as `stop|base|mode|function`. */
 let showing = "";
@@ -40,13 +44,30 @@ export function baseStop(): Stop | null {
   return chosen === null ? defaultBase(stops.value, selected.value) : (stops.value.find((each) => each.id === chosen) ?? null);
 }
 
-/** Comparing more than these, on both sides together, takes long enough to say so. */
-const MANY_LINES = 30_000;
 const MOST_ROWS_KEPT = 3;
 const keptRows = new Map<string, Rows>();
 
-function rowsOf(key: string, left: Side, right: Side): Rows {
-  const known = keptRows.get(key) ?? compare(left.lines, right.lines, left.document.lines, right.document.lines);
+/** Undefined when something else was chosen before the comparison ended. */
+async function rowsOf(key: string, left: Side, right: Side, wanted: () => boolean): Promise<Rows | undefined> {
+  let known = keptRows.get(key);
+  if (known === undefined) {
+    const size = (side: Side) => side.lines.length.toLocaleString("en");
+    const since = performance.now();
+    const tell = () => {
+      // Most comparisons end before one could read this.
+      if (message.value !== "" || performance.now() - since < 80) return;
+      message.value = `Comparing ${size(left)} with ${size(right)} lines…`;
+      comparingNow.value = true;
+    };
+    known = await inTurns(
+      comparing(left.lines, right.lines, left.document.lines, right.document.lines),
+      wanted,
+      tell,
+    );
+    if (known === undefined) return undefined;
+    message.value = "";
+    comparingNow.value = false;
+  }
   keptRows.delete(key);
   keptRows.set(key, known);
   if (keptRows.size > MOST_ROWS_KEPT) keptRows.delete(keptRows.keys().next().value as string);
@@ -63,6 +84,20 @@ function labelOf(stop: Stop): string {
   return stop.kind === "pass" ? `After pass ${stop.id}, ${stop.title}` : stop.title;
 }
 
+/** Where the reader was in the last text that was no comparison. */
+let spot: Spot | null = null;
+
+/** What went wrong is said where the text would be; the rest of the page goes on. */
+async function updateSafely(host: HTMLElement): Promise<void> {
+  try {
+    await update(host);
+  } catch (failure) {
+    console.warn("the text cannot be shown", failure);
+    comparingNow.value = false;
+    message.value = `This text cannot be shown: ${failure instanceof Error ? failure.message : String(failure)}`;
+  }
+}
+
 async function update(host: HTMLElement): Promise<void> {
   const stop = stops.value.find((each) => each.id === selected.value);
   const against = mode.value === "text" ? null : baseStop();
@@ -75,11 +110,12 @@ async function update(host: HTMLElement): Promise<void> {
   ]);
   // Something else was chosen meanwhile.
   if (showing !== wanted) return;
-  const top = shown === null ? null : topLine(shown);
+  if (shown !== null && shownDocument !== null && comparison === null) spot = spotOf(shown, shownDocument);
   shown?.destroy();
-  shown = comparison = null;
+  shown = shownDocument = comparison = null;
   differences.value = null;
   message.value = "";
+  comparingNow.value = false;
   if (stop === undefined || document === null) {
     functions.value = [];
     message.value = whyEmpty(stop);
@@ -95,14 +131,8 @@ async function update(host: HTMLElement): Promise<void> {
   if (against !== null && other !== null) {
     const left = sideOf(other, shownFunction.value, labelOf(against));
     const key = [against.chunk, stop.chunk, shownFunction.value].join("|");
-    if (!keptRows.has(key) && left.lines.length + side.lines.length > MANY_LINES) {
-      message.value = "Comparing…";
-      // Let this be seen, and let go of it where the reader has moved on.
-      await new Promise((resolve) => setTimeout(resolve, 40));
-      if (showing !== wanted) return;
-      message.value = "";
-    }
-    const rows = rowsOf(key, left, side);
+    const rows = await rowsOf(key, left, side, () => showing === wanted);
+    if (rows === undefined) return;
     differences.value = rows.changes;
     const make = mode.value === "split" ? showSplit : showUnified;
     comparison = shown = make(host, left, side, rows, foldTypes.value);
@@ -110,25 +140,12 @@ async function update(host: HTMLElement): Promise<void> {
   } else {
     if (mode.value !== "text" && against !== null) notice.value = `This page does not hold the text of ${labelOf(against)}`;
     shown = showText(host, document, side.label, foldTypes.value, [side.offset, side.offset + side.lines.length - 1]);
-    scrollTo(shown, top);
+    if (place.peek() === null) goToSpot(shown, document, spot);
   }
+  shownDocument = document;
   shown.setPattern(pattern.value);
   reveal();
   prefetch(stops.value, stop);
-}
-
-/** The line at the top of the text, from 1, to stay there in the next one; null at its beginning. */
-function topLine(current: Shown): number | null {
-  const view = current.views[0];
-  if (view === undefined || comparison !== null || view.scrollDOM.scrollTop < 4) return null;
-  const block = view.lineBlockAtHeight(view.scrollDOM.scrollTop - view.documentPadding.top);
-  return view.state.doc.lineAt(block.from).number;
-}
-
-function scrollTo(current: Shown, line: number | null): void {
-  const view = current.views[0];
-  if (view === undefined || line === null || place.peek() !== null || line > view.state.doc.lines) return;
-  view.scrollDOM.scrollTop = view.lineBlockAt(view.state.doc.line(line).from).top;
 }
 
 function reveal(): void {
@@ -151,7 +168,7 @@ export function Viewer() {
     const stopUpdating = effect(() => {
       // Read here, so that a change of any of them updates.
       void [stops.value, selected.value, mode.value, base.value, shownFunction.value];
-      void update(element);
+      void updateSafely(element);
     });
     const stopFolding = effect(() => shown?.setFolding(foldTypes.value));
     const stopMarking = effect(() => {
@@ -171,6 +188,7 @@ export function Viewer() {
       {message.value !== "" && (
         <p class="message" role="status">
           {message.value}
+          {comparingNow.value && <progress aria-label="Comparing" />}
         </p>
       )}
     </main>

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { align } from "../src/diff/align";
-import { ADDED, CHANGED, REMOVED, SAME, type Rows, compare } from "../src/diff/rows";
+import { ADDED, CHANGED, REMOVED, SAME, type Rows, comparing } from "../src/diff/rows";
+import { atOnce, inTurns } from "../src/diff/slices";
 import { wordMarks } from "../src/diff/words";
 
 interface Case {
@@ -13,6 +14,8 @@ interface Case {
 }
 
 const CASES = (JSON.parse(readFileSync("../test/inputs/diff-cases.json", "utf8")) as { cases: Case[] }).cases;
+
+const compare = (before: string[], after: string[]): Rows => atOnce(comparing(before, after));
 
 /** The pairs of lines that are the same. */
 function samePairs(rows: Rows): [number, number][] {
@@ -64,7 +67,7 @@ test("alignments are common subsequences, the longest ones where sequences are s
   for (let round = 0; round < 300; round++) {
     const make = () => Int32Array.from({ length: random(14) }, () => random(4));
     const [a, b] = [make(), make()];
-    const found = align(a, b);
+    const found = atOnce(align(a, b));
     const pairs = [...found.entries()].filter(([, j]) => j >= 0);
     pairs.forEach(([i, j], k) => {
       assert.equal(a[i], b[j]);
@@ -72,6 +75,20 @@ test("alignments are common subsequences, the longest ones where sequences are s
     });
     assert.equal(pairs.length, longest(a, b), `${[...a]} against ${[...b]}`);
   }
+});
+
+test("a comparison in turns gives what it gives at once, and ends when nobody waits for it", async () => {
+  const before = Array.from({ length: 9000 }, (_, i) => `%${i} = a.op${i % 700} %${Math.max(0, i - 3)}`);
+  const after = before.filter((_, i) => i % 11 !== 0);
+  let slices = 0;
+  const rows = await inTurns(comparing(before, after), () => true, () => slices++);
+  assert.deepEqual(rows?.kinds, compare(before, after).kinds);
+  assert.ok(slices > 4);
+  const since = performance.now();
+  const busy = () => {
+    while (performance.now() - since < 40);
+  };
+  assert.equal(await inTurns(comparing([...before], [...after]), () => false, busy), undefined);
 });
 
 function longest(a: Int32Array, b: Int32Array): number {

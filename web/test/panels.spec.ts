@@ -131,7 +131,13 @@ function build(name: string): string {
       ],
     },
     layouts: JSON.parse(layouts) as unknown,
-    counters: { title: "emulator", lines: [{ file: FILE, line: 7, counts: { bank_conflicts: 5, sectors: 0 } }, { file: FILE, line: 7, counts: { bank_conflicts: 7 } }] },
+    counters: {
+      title: "2 blocks on the CPU emulator",
+      lines: [
+        { kernel: "kernel", file: FILE, line: 7, counts: { warps: 8, shared_wavefronts: 9, bank_conflicts: 5, thread_efficiency: 0.5 } },
+        { kernel: "other", file: FILE, line: 7, counts: { warps: 1, global_requests: 2, global_sectors: 16, global_ideal_sectors: 8, thread_efficiency: 1 } },
+      ],
+    },
   });
 }
 
@@ -226,10 +232,13 @@ test("remarks stand below their lines and in a list with a filter, as plain text
   await open(tab, file);
   const below = tab.locator(".cm-remarks");
   await expect(below).toHaveCount(2);
-  await expect(below.first()).toContainText("▲ warning a barrier in a divergent branch [check-divergent-barriers]");
-  await expect(below.last()).toContainText(`● remark loads 32 bits at a time ${HOSTILE} (bits 32, possible bits 128) [check-access-width]`);
+  await expect(below.first()).toContainText("▲ warning a barrier in a divergent branch check-divergent-barriers");
+  await expect(below.last()).toContainText(`● remark loads 32 bits at a time ${HOSTILE} check-access-width`);
   await expect(tab.locator(".source-editor .cm-signs .severity")).toHaveText(["▲", "●"]);
-  await expect(tab.locator(".cm-behind.counted")).toHaveText("bank conflicts 12");
+  await expect(tab.locator(".cm-behind.counted")).toHaveText(
+    "5 bank conflicts · 50 % of threads take part · 8 warps | 8 sectors a request, 4 would do · 1 warp",
+  );
+  expect(await below.last().locator("div").first().getAttribute("title")).toBe("bits 32\npossible bits 128");
   await tab.locator("#tab-remarks").click();
   const list = tab.locator("li.remark");
   await expect(list).toHaveCount(2);
@@ -402,7 +411,7 @@ test("a real kernel: from a line to its instructions and back, with remarks of t
   const instructions = lit(tab).filter({ hasText: "/*0" });
   await expect(instructions.first()).toBeVisible();
   await instructions.first().click();
-  await expect(tab.locator(".selected-line .chain").first()).toContainText("in kernel");
+  await expect(tab.locator(".selected-line .chain").first()).toContainText(/in (Gemm\.)?kernel/);
   await tab.locator("#tab-resources").click();
   const share = Number(/([\d.]+) %/.exec(await tab.locator(".mapped summary").innerText())![1]);
   expect(share).toBeGreaterThanOrEqual(95);

@@ -56,7 +56,9 @@ class AnalysisRunner(Observer):
     def look_at_code(self) -> None:
         """Run what looks at the artifacts, once they are in the record."""
         if self._spills:
-            self._compilation.analyses.append(check_spills(self._compilation))
+            found = check_spills(self._compilation)
+            found.remarks = [self._attributed(remark, NAME) for remark in found.remarks]
+            self._compilation.analyses.append(found)
             self._spills = False
 
     def finish(self) -> None:

@@ -32,7 +32,7 @@ def line_of(text: str) -> int:
 
 
 def test_findings_come_by_line_with_their_numbers(cutecc: Run) -> None:
-    lines = cutecc("check", ADD, WIDTH).stdout.splitlines()
+    lines = cutecc("check", ADD, WIDTH, "--error-on=warning").stdout.splitlines()
     places = [line_of(f"cute.copy(element, thread_{each}") for each in "ab"] + [line_of("fragment_c, thread_c")]
     assert len(lines) == 2 * len(places) + 1
     for place, line, numbers in zip(places, lines[::2], lines[1::2], strict=False):
@@ -47,9 +47,11 @@ def test_files_below_the_folder_are_named_from_there(cutecc: Run, tmp_path: Path
     assert cutecc("check", "add.py", WIDTH).stdout.startswith("add.py:")
 
 
-def test_the_width_of_the_terminal_is_kept_to(cutecc: Run) -> None:
-    for columns in (80, 200):
-        lines = cutecc("check", ADD, WIDTH, env={"COLUMNS": str(columns)}).stdout.splitlines()
+def test_the_width_of_the_terminal_is_kept_to(cutecc: Run, tmp_path: Path) -> None:
+    (tmp_path / "barrier.mlir").write_text(BARRIER)
+    options = ("--target=sm_80", "--pipeline=canonicalize", "--only=check-divergent-barriers")
+    for columns in (80, 140):
+        lines = cutecc("check", "barrier.mlir", *options, env={"COLUMNS": str(columns)}).stdout.splitlines()
         assert all(len(line) <= columns or " " not in line for line in lines)
         assert any(len(line) > columns * 2 // 3 for line in lines)
         assert lines[1].startswith("  ")
@@ -64,7 +66,6 @@ def test_status_says_what_was_asked_for(cutecc: Run, tmp_path: Path) -> None:
     )
     for error_on in ("remark", "check-spills,check-divergent-barriers"):
         cutecc("check", "barrier.mlir", *target, only, f"--error-on={error_on}", status=1)
-    cutecc("check", ADD, WIDTH, "--error-on=warning")
 
 
 def test_annotations_of_github_actions(cutecc: Run, tmp_path: Path) -> None:
@@ -107,6 +108,21 @@ def test_what_cannot_be_checked_is_status_2(cutecc: Run, tmp_path: Path) -> None
     assert "there is no file missing.py" in cutecc("check", "missing.py", status=2).stderr
     (tmp_path / "torn.mlir").write_text("func.func @f(")
     cutecc("check", "torn.mlir", "--target", "sm_80", WIDTH, status=2)
+
+
+def test_a_record_shows_what_was_found_when_it_was_made(cutecc: Run, tmp_path: Path) -> None:
+    cutecc("compile", ADD, "--target", "sm_80", "-o", "out", "--report", "r.html", "--bundle", "add.cutecc")
+    compiled = cutecc("check", ADD, "--target", "sm_80").stdout
+    assert cutecc("check", "out").stdout == cutecc("check", "add.cutecc").stdout == compiled
+    cutecc("check", "out", "--error-on=check-access-width", status=1)
+    only = json.loads(cutecc("check", "out", WIDTH, "--json").stdout)["results"][0]
+    assert {each["analysis"] for each in only["findings"]} == {"check-access-width"}
+    refused = cutecc("check", "out", "--opt-level=0", status=2).stderr
+    assert "a record is compiled already: --opt-level is for Python files and modules" in refused
+    cutecc("compile", ADD, "--target", "sm_80", "-o", "bare", "--stop-after=cse#1")
+    refused = cutecc("check", "bare", status=2).stderr
+    assert "the record of elementwise_add for sm_80 in bare holds no results of analyses" in refused
+    assert f"cutecc check {ADD} --target sm_80" in refused
 
 
 def test_the_list_names_each(cutecc: Run) -> None:

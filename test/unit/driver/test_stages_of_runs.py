@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from report_pages import Page
 
 import cutecc as library
 from cutecc.errors import PassError
@@ -111,10 +116,63 @@ def test_a_run_that_fails_or_dies_leaves_those_before(last, isolation, small_ker
             output=tmp_path / "out",
             isolation=isolation,
         )
-    stages = stages_of(read_folder(tmp_path / "out"))
+    compilation = read_folder(tmp_path / "out")
+    stages = stages_of(compilation)
     assert stages.indices[0] == 0
     assert stages.indices[-1] == before
+    whole = library.compile_module(
+        small_kernel.bytecode, target="sm_80", options=CompileOptions(observe=True, stop_after="cute-desugar")
+    ).compilation
+    assert compilation.traced_operations == whole.traced_operations
+    for step, expected in zip(compilation.steps, whole.steps, strict=False):
+        assert (step.name, step.changed) == (expected.name, expected.changed)
+        assert step.operations_before == expected.operations_before
+        assert step.operations_after == expected.operations_after
+    died = compilation.steps[-1]
+    assert died.operations_before == whole.steps[-1].operations_after
+    assert (died.status, died.changed, died.operations_after) == ("failed", None, None)
     assert re.search(r"cute\.", stages.after(before).text)
+
+
+KILLED = """
+import dataclasses, os, signal, sys, typing
+import cutecc
+from cutecc.passes.base import ModulePass
+from cutecc.passes.pipeline import Pipeline
+
+@dataclasses.dataclass(frozen=True)
+class Kill(ModulePass):
+    "Ends the process at once."
+    name: typing.ClassVar[str] = "test-kill"
+
+    def run(self, module):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+before = Pipeline.parse("builtin.module(cute-desugar,canonicalize,cse)").passes
+cutecc.compile_module(
+    open(sys.argv[1], "rb").read(), target="sm_80", pipeline=Pipeline((*before, Kill())), output="out",
+    options=cutecc.CompileOptions(report=True),
+)
+"""
+
+
+def test_a_library_call_that_is_killed_leaves_its_steps(cutecc, small_kernel, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, small_kernel.module], cwd=tmp_path, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    deadline = time.monotonic() + 60
+    # The process that prints modules goes on for a moment.
+    while len(stages_of(compilation := read_folder(tmp_path / "out")).indices) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert compilation.status == "running"
+    assert [step.name for step in compilation.steps] == ["cute-desugar", "canonicalize", "cse"]
+    assert [step.changed for step in compilation.steps][:2] == [True, True]
+    first, second = compilation.steps[:2]
+    assert compilation.traced_operations == first.operations_before
+    assert first.operations_after == second.operations_before and second.operations_after
+    cutecc("report", "out", "-o", "k.html")
+    shown = Page.at(tmp_path / "k.html").chunks["manifest"]["steps"]
+    assert [each["name"] for each in shown] == ["cute-desugar", "canonicalize", "cse"]
+    assert shown[1]["operations_after"] == second.operations_after
 
 
 def test_a_bundle_holds_them_with_its_dumps(small_kernel) -> None:

@@ -63,6 +63,25 @@ class Scaler:
         return value * 4.0
 
 
+class Doubler:
+    @cute.jit
+    def __call__(self, x: cute.Tensor):
+        self.kernel(x).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, x: cute.Tensor):
+        for index in cutlass.range(x.shape[0]):
+            x[index] = kernel(x[index])
+
+
+def kernel(value):
+    return value * 2.0
+
+
+class Inherited(Doubler):
+    pass
+
+
 @cute.jit
 def fails(x: cute.Tensor):
     raise ValueError("not today")

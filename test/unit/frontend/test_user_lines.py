@@ -10,28 +10,33 @@ import re
 import threading
 import types
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import line_library
 import line_samples
 import pytest
+from conftest import EXAMPLES, TracedKernel
 from cutlass import cute
-from cutlass._mlir import ir
+from cutlass._mlir import ir, passmanager
 
 import cutecc.frontend.trace as trace_module
 from cutecc.errors import TraceError
 from cutecc.frontend import user_lines as lines_module
 from cutecc.frontend.failures import trace_error
-from cutecc.frontend.trace import trace
-from cutecc.frontend.traced import TracedModule
+from cutecc.frontend.header import read_header
+from cutecc.frontend.trace import trace, trace_file
+from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.frontend.user_lines import user_lines
 from cutecc.ir.placed_text import separate_locations
 from cutecc.record.stages import CallFrame, Place, UserLines
+from cutecc.report.comparing import Abstraction
 from cutecc.target import Target
 
 SM80 = Target.parse("sm_80")
 SAMPLES, LIBRARY = line_samples.__file__, line_library.__file__
+EXAMPLE_NAMES = [path.stem for path in sorted(EXAMPLES.glob("*.py"))]
 
 
 def number(text: str, file: str = SAMPLES) -> int:
@@ -174,8 +179,13 @@ def test_a_kernel_of_an_installed_package() -> None:
 def test_methods() -> None:
     module = trace(line_samples.Scaler(), "f32[?]", target=SM80)
     [way] = module.lines.chains
-    assert [frame.function for frame in way] == ["Scaler.scaled", "kernel"]
-    assert lines_with(module, "arith.mulf") == [number("return value * 4.0")]
+    assert [frame.function for frame in way] == ["Scaler.scaled", "Scaler.kernel"]
+
+
+def test_a_method_has_its_class_also_in_a_loop() -> None:
+    module = trace(line_samples.Inherited(), "f32[?]", target=SM80)
+    # Of the class that defines it; the function of the same name has none.
+    assert {tuple(frame.function for frame in way) for way in module.lines.chains} == {("kernel", "Doubler.kernel")}
 
 
 GENERATED = """
@@ -211,6 +221,27 @@ def test_the_module_is_the_same(traced: TracedModule) -> None:
     assert text_of(plain, locations=False) == text_of(traced, locations=False)
 
 
+def distinct_operations(bytecode: bytes) -> list[str]:
+    """The operations without the names of their values, those alike once, in no order that counts."""
+    with ir.Context():
+        module = ir.Module.parse(bytecode)
+        passmanager.PassManager.parse("builtin.module(cse)").run(module.operation)
+        lines = module.operation.get_asm().splitlines()
+    abstraction = Abstraction(lines)
+    return sorted(abstraction.of(line).key for line in lines if not line.startswith(("!", "#")))
+
+
+@pytest.mark.parametrize("name", [*EXAMPLE_NAMES, "control_flow", "experimental_copy", "tma_copy"])
+def test_lines_change_no_operation(name: str, traced_kernels: dict[str, TracedKernel]) -> None:
+    """The DSL keeps what it reads of a tensor by place, so that with lines it reads some things once more."""
+    kernel = traced_kernels[name]
+    header = read_header(kernel.source)
+    request = TraceRequest(str(kernel.source), None, header.entry, header.args, kernel.target, header.arg_sources)
+    plain, with_lines = trace_file(replace(request, locations=False)).bytecode, kernel.bytecode
+    assert with_lines != plain
+    assert distinct_operations(plain) == distinct_operations(with_lines)
+
+
 def state() -> list[Any]:
     dsl: Any = importlib.import_module("cutlass._mlir_helpers.op")
     return [ir.OpView.__init__, dsl._get_caller_frame_info, dsl._get_location_from_frame_info]
@@ -240,6 +271,28 @@ def test_other_threads_are_left_alone() -> None:
         thread.start()
         thread.join()
     assert found == ['loc("own.py":3:4)']
+
+
+@pytest.mark.parametrize(("step", "often"), [("_make", 1), ("_make", 2), ("_next", 2), ("_last_location", 1)])
+def test_a_failure_disturbs_no_trace(step: str, often: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = trace(line_samples.many_ways, "f32[?]", target=SM80)
+    places = lines_module._Places  # pyright: ignore[reportPrivateUsage]
+    real = getattr(places, step)
+    calls = 0
+
+    def failing(self: object, *args: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls % often == 0:
+            raise RuntimeError("lost")
+        return real(self, *args)
+
+    monkeypatch.setattr(places, step, failing)
+    module = trace(line_samples.many_ways, "f32[?]", target=SM80)
+    assert calls >= often
+    assert text_of(module, locations=False) == text_of(expected, locations=False)
+    assert module.lines.failure == "RuntimeError: lost" and expected.lines.failure is None
+    assert [each.message for each in module.warnings] == ["some operations have no line of yours: RuntimeError: lost"]
 
 
 @pytest.mark.parametrize("name", ["_fast_frameinfo", "_is_framework_stack_frame"])

@@ -19,7 +19,9 @@ from cutecc.ir.locations import user_location
         ("loc(unknown)", None),
         ('loc("-":1:1)', None),
         ('loc("kernel.py":0:0)', None),
-        ('loc("a \\"quoted\\" name.py":4:2)', 'a \\"quoted\\" name.py:4:3'),
+        ('loc("a \\"quoted\\" name.py":4:2)', 'a "quoted" name.py:4:3'),
+        ('loc("gr\\C3\\B6\\C3\\9Fe.py":4:2)', "größe.py:4:3"),
+        ('loc("back\\\\slash.py":4:2)', "back\\slash.py:4:3"),
     ],
 )
 def test_the_outermost_frame(text: str, expected: str | None) -> None:
@@ -35,3 +37,5 @@ def test_real_locations() -> None:
         assert str(user_location(ir.Location.callsite(inner, [outer]))) == "kernel.py:12:6"
         assert str(user_location(ir.Location.name("x", outer))) == "kernel.py:12:6"
         assert user_location(ir.Location.unknown()) is None
+        for name in ("größe.py", 'a "quoted" name.py', "C:\\users\\kernel.py", "tab\t.py"):
+            assert str(user_location(ir.Location.file(name, 12, 5))) == f"{name}:12:6"

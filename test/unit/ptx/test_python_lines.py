@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutecc.errors import SourceLocation
-from cutecc.ptx.locations import python_line
+from cutecc.ptx.locations import named_file, python_line
 
 TWO_FUNCTIONS = """.version 8.0
 .visible .entry first()
@@ -75,3 +75,24 @@ def test_code_of_no_line_is_near_the_line_before() -> None:
     ptx = '.file 1 "a.cu"\n.loc 1 1 3\nret;\n.loc 1 0 0\nret;'
     first = SourceLocation("a.cu", 1, 3)
     assert (python_line(ptx, 3), python_line(ptx, 5)) == (first, SourceLocation("a.cu", 1, near=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("/home/kernel.py", "/home/kernel.py"),
+        (r"/home/gr\303\266\303\237e.py", "/home/größe.py"),
+        # As nvdisasm has it.
+        (r"/home/gr\303\266\303/237e.py", "/home/größe.py"),
+        (r"/gr\303\266\303\237e/237e.py", "/größe/237e.py"),
+        (r"/home/a \"quoted\" name.py", '/home/a "quoted" name.py'),
+        (r"/home/no\377/unicode.py", r"/home/no\377/unicode.py"),
+    ],
+)
+def test_file_names(text: str, file: str) -> None:
+    assert named_file(text) == file
+
+
+def test_a_file_whose_name_is_not_ascii() -> None:
+    text = TWO_FUNCTIONS.replace("kernel.py", r"gr\303\266\303\237e.py")
+    assert python_line(text, 6) == SourceLocation("größe.py", 7, 5)

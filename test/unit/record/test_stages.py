@@ -21,7 +21,9 @@ from cutecc.record.stages import (
     Stages,
     StageWriter,
     UserLines,
+    changed_by,
     create,
+    place_of,
     stages_of,
 )
 
@@ -32,6 +34,26 @@ STAGES: list[tuple[int, str, list[Place | None]]] = [
     (3, "module {\n  a.two ☃\n  a.one\n}\n", [(KERNEL,), None, (Frame("/k/gemm.py", 13, 0),), None]),
     (4, "module {\n}\n", [(KERNEL,), None]),
 ]
+
+
+@pytest.mark.parametrize(
+    ("frames", "kept"),
+    [
+        ([KERNEL], [KERNEL]),
+        ([HELPER, KERNEL], [HELPER, KERNEL]),
+        ([HELPER._replace(column=0), KERNEL], [HELPER._replace(column=0), KERNEL]),
+        ([KERNEL, KERNEL], [KERNEL]),
+        ([KERNEL._replace(line=14, column=0), KERNEL], [KERNEL]),
+        ([KERNEL._replace(line=14), KERNEL], [KERNEL._replace(line=14), KERNEL]),
+    ],
+)
+def test_the_lines_of_inline_assembly_are_no_frames(frames: list[Frame], kept: list[Frame]) -> None:
+    assert place_of(frames) == tuple(kept)
+
+
+def test_what_a_pass_changed_is_known_once_a_stage_of_it_or_later_is_there() -> None:
+    assert [changed_by(index, [0, 3, 5]) for index in range(7)] == [True, False, False, True, False, True, None]
+    assert changed_by(1, []) is None
 
 
 @pytest.fixture
@@ -103,6 +125,28 @@ def test_a_block_that_belongs_to_nothing_is_refused(file: Path) -> None:
         with pytest.raises(RecordError, match="stage 9"):
             Stages(bad).after(9)
         assert Stages(bad).after(8).index == 4
+
+
+def _block(kind: bytes, content: object) -> bytes:
+    data = zlib.compress(msgspec.json.encode(content))
+    return kind + bytes(4) + len(data).to_bytes(4, "little") + data
+
+
+@pytest.mark.parametrize("block", [_block(b"P", [[]]), _block(b"U", {"chains": [[]]})], ids=["place", "chain"])
+def test_a_place_without_a_frame_is_refused(file: Path, block: bytes) -> None:
+    with pytest.raises(RecordError, match="a place has no frame"):
+        Stages(file.read_bytes() + block)
+
+
+def test_what_would_fill_the_memory_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = _block(b"P", [[["/k.py", 1, 1]]] * 100)
+    stage = _block(b"S", {"index": 0, "text": "a" * 3000, "places": []})
+    monkeypatch.setattr("cutecc.record.stages._MOST_BYTES", 2500)
+    Stages(file.read_bytes() + places)
+    with pytest.raises(RecordError, match="too large"):
+        Stages(file.read_bytes() + places + places)
+    with pytest.raises(RecordError, match="too large"):
+        Stages(file.read_bytes() + stage).after(0)
 
 
 def test_blocks_of_a_later_version_are_passed_over(file: Path) -> None:

@@ -31,15 +31,22 @@ def traced(file: Path, target: str) -> TracedModule:
     return trace_file(TraceRequest(str(file), None, header.entry, header.args, target, header.arg_sources))
 
 
-def lowered(module: TracedModule, target: str, *, line_info: bool) -> Kernel:
-    options = CompileOptions(line_info=line_info, artifacts=("llvm-ir", "ptx", "cubin", "sass"))
+def lowered(module: TracedModule, target: str, options: CompileOptions) -> Kernel:
     return cutecc.compile_module(module.bytecode, target=target, options=options)
 
 
 @cache
 def example(name: str, target: str) -> tuple[TracedModule, Kernel]:
+    """An example as it is compiled for a report."""
     module = traced(EXAMPLES / f"{name}.py", target)
-    return module, lowered(module, target, line_info=True)
+    return module, lowered(module, target, CompileOptions(report=True))
+
+
+@pytest.fixture(scope="module", params=COMPILED, ids="-".join)
+def compiled(request: pytest.FixtureRequest) -> tuple[str, TracedModule, Kernel]:
+    """Each example, with its target."""
+    name, target = request.param
+    return target, *example(name, target)
 
 
 def instructions(sass: str) -> list[str]:
@@ -52,24 +59,29 @@ def kernel_mixes(module: TracedModule, kernel: Kernel) -> list[KernelMix]:
     return mix.kernels
 
 
-@pytest.mark.parametrize(("name", "target"), COMPILED)
-def test_nearly_all_instructions_have_a_statement(name: str, target: str) -> None:
-    for each in kernel_mixes(*example(name, target)):
+def test_every_example_is_compiled() -> None:
+    assert {name for name, _ in COMPILED} == {path.stem for path in EXAMPLES.glob("*.py")}
+
+
+def test_nearly_all_instructions_have_a_statement(compiled: tuple[str, TracedModule, Kernel]) -> None:
+    _, module, kernel = compiled
+    for each in kernel_mixes(module, kernel):
         assert each.instructions > 100
         assert each.mapped / each.instructions >= LEAST_SHARE, f"{each.mapped} of {each.instructions}"
         assert "other" not in each.classes
         assert sum(each.classes.values()) == each.instructions
 
 
-@pytest.mark.parametrize(("name", "target"), COMPILED)
-def test_lines_change_no_instruction(name: str, target: str) -> None:
-    module, with_lines = example(name, target)
-    without = lowered(module, target, line_info=False)
-    assert instructions(with_lines.sass) == instructions(without.sass)
-    assert "//##" in with_lines.sass and "//##" not in without.sass and ".loc" not in without.ptx
+def test_a_report_changes_no_instruction(compiled: tuple[str, TracedModule, Kernel]) -> None:
+    target, module, reported = compiled
+    plain = lowered(module, target, CompileOptions(artifacts=("ptx", "sass")))
+    assert instructions(reported.sass) == instructions(plain.sass)
+    assert "//##" in reported.sass and "//##" not in plain.sass and ".loc" not in plain.ptx
+    stages = [kernel.compilation.artifact("stages") is not None for kernel in (reported, plain)]
+    assert stages == [True, False]
 
 
-@pytest.mark.parametrize("name", ["elementwise_add", "hopper_gemm"])
+@pytest.mark.parametrize("name", ["elementwise_add", "naive_gemm_f64", "softmax", "gemm", "hopper_gemm"])
 def test_tracing_with_lines_changes_no_code(name: str) -> None:
     file = EXAMPLES / f"{name}.py"
     header = read_header(file)
@@ -98,15 +110,14 @@ def line_of(text: str, start: str) -> int:
 def test_named_lines_of_a_hopper_kernel() -> None:
     _, kernel = example("hopper_gemm", "sm_90a")
     source = (EXAMPLES / "hopper_gemm.py").read_text()
-    ptx, sass = ptx_listing(kernel.ptx, "k.ptx"), sass_listing(kernel.sass, "k.sass")
+    ptx, sass = ptx_listing(kernel.ptx, "k.ptx"), sass_listing(kernel.sass, "k.sass", [kernel.ptx])
     wait, multiply = line_of(source, "cute.arch.mbarrier_wait(full + stage"), line_of(source, "cute.gemm(tiled_mma")
     # Both are inline assembly of several lines, each of which code generation puts one line further down.
     assert set(users_lines(ptx, r"wgmma\.mma_async")) == {multiply}
     assert set(users_lines(ptx, r"mbarrier\.try_wait")) == {wait}
     assert set(users_lines(sass, "TRYWAIT")) == {wait}
-    # The assembler puts the last of a group where it waits for it.
-    *first, last = users_lines(sass, " HGMMA")
-    assert set(first) == {multiply} and last >= multiply
+    # The assembler gives them no line, and the last of a group stands between the instructions of other lines.
+    assert users_lines(sass, " HGMMA") == [multiply] * 4
     loads = set(users_lines(ptx, r"cp\.async\.bulk\.tensor\S+shared\S+global"))
     copies = {
         number for number, text in enumerate(source.split("\n"), 1) if re.search(r"cute\.copy\(.*tma_bar_ptr", text)
@@ -153,7 +164,8 @@ def statements_listings(folder: Path, source: str) -> list[Listing]:
     file = folder / "statements.py"
     file.write_text(source)
     args = {name: parse_spec(text) for name, text in ARGUMENTS.items()}
-    kernel = lowered(trace_file(TraceRequest(str(file), args=args, target="sm_80")), "sm_80", line_info=True)
+    options = CompileOptions(line_info=True, artifacts=("llvm-ir", "ptx", "cubin", "sass"))
+    kernel = lowered(trace_file(TraceRequest(str(file), args=args, target="sm_80")), "sm_80", options)
     return [
         ptx_listing(kernel.ptx, "k.ptx"),
         sass_listing(kernel.sass, "k.sass"),

@@ -12,6 +12,7 @@ from cutecc.record.stages import CallFrame, Frame, Stages, StageWriter, UserLine
 from cutecc.report.explaining import explain
 from cutecc.report.frames import Frames
 from cutecc.report.history import HistoryEvent, LineHistory, histories
+from cutecc.report.listings import Listing
 
 K1, K2, K3 = (Frame("/k.py", line, 1) for line in (1, 2, 3))
 HELPER = Frame("/lib/h.py", 9, 4)
@@ -48,6 +49,13 @@ def test_new_numbers_another_order_and_indentation_are_no_change(tmp_path: Path)
     assert [each.events for each in found] == [[], []]
 
 
+def test_one_of_several_results_is_a_name_too(tmp_path: Path) -> None:
+    found = histories(stages(tmp_path, "a.use %3#1, %4 : i32 @ 1", "a.use %5, %6#0 : i32 @ 1"))
+    assert history_of(found, "/k.py", 1).events == []
+    found = histories(stages(tmp_path, "%3:2 = a.two @ 1", "%3:3 = a.two @ 1"))
+    assert history_of(found, "/k.py", 1).events == [HistoryEvent(1, "changed", 1, 1)]
+
+
 def test_what_happens_to_a_line(tmp_path: Path) -> None:
     found = histories(
         stages(
@@ -66,6 +74,11 @@ def test_what_happens_to_a_line(tmp_path: Path) -> None:
     assert history_of(found, "/k.py", 2).events == [HistoryEvent(1, "changed", 1, 1)]
     assert history_of(found, "/k.py", 3).events == [HistoryEvent(3, "appeared", 0, 1)]
     assert [each.traced for each in found] == [1, 1, 0]
+
+
+def test_operations_whose_places_are_lost_are_removed_once(tmp_path: Path) -> None:
+    found = histories(stages(tmp_path, "a.one @ 1", "a.one", "b.one", "b.two"))
+    assert history_of(found, "/k.py", 1).events == [HistoryEvent(1, "removed", 1, 0)]
 
 
 def test_another_type_behind_the_same_alias_is_a_change(tmp_path: Path) -> None:
@@ -90,6 +103,23 @@ def test_a_library_line_that_is_called_twice_counts_for_the_line_that_called_it(
     assert frames.lines((HELPER, K1)) == {("/lib/h.py", 9), ("/k.py", 1)}
     assert frames.lines((HELPER, K2)) == {("/lib/h.py", 9), ("/k.py", 2)}
     assert frames.lines((HELPER,)) == {("/lib/h.py", 9), ("/k.py", 1), ("/k.py", 2)}, "a function of the user's"
+
+
+def test_instructions_of_each_kind_are_counted(tmp_path: Path) -> None:
+    listings = [
+        Listing("ptx", "k.ptx", "a\nb\nc", [(K1,), (HELPER, K3)], [0, 1, 0]),
+        Listing("sass", "k.sass", "a\nb\nc\nd", [(K1,)], [0, -1, 0, 0]),
+        Listing("llvm-ir", "k.ll", "a", [(K1,)], [0]),
+    ]
+    found = histories(stages(tmp_path, "a.one @ 2"), listings)
+    counts = {(each.file, each.line): (each.traced, each.ptx, each.sass) for each in found}
+    assert counts == {
+        ("/k.py", 1): (0, 2, 3),
+        ("/k.py", 2): (1, 0, 0),
+        ("/k.py", 3): (0, 1, 0),
+        ("/k.py", 8): (0, 1, 0),
+        ("/lib/h.py", 9): (0, 1, 0),
+    }
 
 
 def record(*remarks: Remark) -> Compilation:

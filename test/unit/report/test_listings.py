@@ -139,6 +139,21 @@ def test_all_code_of_a_record_as_the_page_takes_it() -> None:
     assert set(data["functions"][0]) == {"name", "first", "last"}
 
 
+def test_code_of_a_module_that_was_text_names_its_file() -> None:
+    compilation = Compilation("k", "sm_90a", "nvidia", Versions("0", "3.11", "4.8.1", "wheel"), source="dump/k.mlir")
+    compilation.artifacts.append(Artifact("ptx", "k.ptx"))
+    compilation.files["k.ptx"] = b'.entry k\n{\n.loc 1 7 3\nret;\n}\n.file 1 "-"\n'
+    (listing,) = listings_of(compilation)
+    assert listing.table == [(Frame("dump/k.mlir", 7, 3),)]
+
+
+def test_numbers_of_lines_that_no_file_has_are_no_places() -> None:
+    many = "9" * 5000
+    assert ptx_listing(f'.entry k\n{{\n.loc 1 {many} 3\nret;\n}}\n.file 1 "/k.py"\n', "k.ptx").table == []
+    sass = f'\t.section\t.text.k,"ax"\n\t//## File "/k.py", line {many}\n        /*0000*/                   EXIT ;\n'
+    assert sass_listing(sass, "k.sass").table == []
+
+
 def test_damaged_text_gives_what_can_be_read() -> None:
     for cut in range(0, len(PTX), 7):
         ptx_listing(PTX[:cut], "k.ptx")

@@ -112,6 +112,17 @@ def test_mix() -> None:
     ]
 
 
+def test_a_modules_own_text() -> None:
+    """Whose places MLIR names `-`: what is inside of its functions counts."""
+    module = "module {\n  func.func @f() {\n    a.b\n  }\n}\n"
+    compilation = record(SASS.replace('"/k.py"', '"-"'))
+    compilation.source = "dump/k.mlir"
+    mix = mix_of_record(compilation, UserLines(sources={"dump/k.mlir": module}))
+    assert mix is not None
+    assert [(each.file, each.line) for each in mix.kernels[0].lines] == [("dump/k.mlir", line) for line in (1, 2, 3)]
+    assert mix.kernels[0].mapped == 2, "line 3 alone"
+
+
 def test_without_lines_or_sass() -> None:
     bare = "\n".join(line for line in SASS.split("\n") if "//##" not in line)
     mix = mix_of_record(record(bare), UserLines())

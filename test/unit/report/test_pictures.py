@@ -107,6 +107,10 @@ def test_shared_memory_says_the_bank_of_each_element() -> None:
         assert banks.first(place) == place * 16 // 32 % 32
     assert offset(grid, (1, 0)) == 64 + 8
     assert picture_of_text('!cute.memref<f16, gmem, align<16>, "(8,64):(64,1)">') is None
+    single = only('!cute.memref<f32, smem, align<128>, S<2,2,3>, "(8,8):(8,1)">')
+    assert [offset(single, (row, 0)) for row in range(3)] == [0, 9, 18], "bytes of S<2,2,3> are elements of S<2,0,3>"
+    split = picture_of_text('!cute.memref<f32, smem, align<128>, S<2,1,3>, "(8,32):(32,1)">')
+    assert split == NoPicture("S<2,1,3> of byte addresses splits elements of 32 bits")
     assert only('!cute.memref<f32, smem, "(8):(1)">').element_bits == 32
 
 

@@ -97,5 +97,13 @@ def test_a_branch_to_itself_that_is_reached_counts() -> None:
     assert len(kernel.instructions) == 2
 
 
+def test_a_loop_at_the_end_counts() -> None:
+    (kernel,) = read_sass(
+        '\t.section\t.text.k,"ax"\n.L_x_0:\n        /*0000*/                   EXIT ;\n'
+        ".L_x_1:\n        /*0010*/                   BRA `(.L_x_0);\n"
+    )
+    assert [each.text for each in kernel.instructions] == ["EXIT", "BRA `(.L_x_0)"]
+
+
 def test_anything_else_has_no_functions() -> None:
     assert read_sass("") == read_sass("no\x00thing\n/*0000*/ EXIT ;") == []

@@ -51,7 +51,14 @@ def test_a_record_becomes_a_page(tmp_path: Path) -> None:
     assert chunks["user-lines"]["sources"] == {"k.py": "def k():\n    pass\n"}
     assert "(4,2):(1,4)" in chunks["layouts"]["pictures"]
     assert report.bytes == (tmp_path / "k.html").stat().st_size
+    assert page.all("h2") == ["Passes"], "there are no resources and no remarks"
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".partial")]
+
+
+def test_the_command_is_in_the_page_as_a_shell_takes_it(tmp_path: Path) -> None:
+    compilation = record(tmp_path / "out")
+    compilation.command = ["cutecc", "compile", "my kernel.py"]
+    assert "command: cutecc compile 'my kernel.py'" in Page(encode_report(compilation)).all("li")
 
 
 def test_a_kernel_is_as_good_as_its_record(tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from report_pages import Page
 
 from cutecc.errors import RecordError, UsageError
 from cutecc.frontend.call_site import CallFrame, CallSite
+from cutecc.frontend.compile_events import TracedKernel
 from cutecc.record import Analysis, Compilation, KernelResources, Remark
 from cutecc.record.stages import CallFrame as Frame
 from cutecc.record.stages import UserLines
@@ -105,7 +108,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     recording = recorded(tmp_path)
     (kernel,) = recording.kernels.values()
     assert (kernel.traces, kernel.trace_seconds, kernel.compile_seconds) == (1, 0.25, None)
-    assert kernel.place == CallFrame("train.py", 3, "step")
+    assert kernel.event.called_from.users_frame == CallFrame("train.py", 3, "step")
     assert recording.module("0" * 32) == b"ML\xefR"
     assert [each.pid for each in recording.processes] == [os.getpid()]
 
@@ -118,6 +121,12 @@ def test_a_journal_that_was_cut_off_or_damaged_is_read_as_far_as_it_goes(tmp_pat
     recording = read(tmp_path)
     assert [kernel.traces for kernel in recording.kernels.values()] == [1]
     assert [note for note in recording.notes if "has a line that cannot be read" in note]
+
+
+def test_names_that_are_no_unicode(tmp_path: Path) -> None:
+    Journal(str(tmp_path)).write("note", message=os.fsdecode(b"gr\xfc\xdfe.py") + " größe")
+    recording = read(tmp_path)
+    assert recording.notes == ["gr??e.py größe"]
 
 
 def test_a_key_is_no_path(tmp_path: Path) -> None:
@@ -163,8 +172,48 @@ def test_patterns_choose_by_any_name(tmp_path: Path, patterns: tuple[str, ...], 
     assert recorder.wants(names) == wanted
 
 
-def test_settings_cross_through_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = WatchSettings(("*gemm*", "softmax"), lines=True)
+LINES = UserLines([[Frame("a.py", 1, 2, "f"), Frame("b.py", 3, 4, "g")]], {"a.py": "x = 1\n"})
+TRACED = TracedKernel(
+    bytecode=b"ML\xefR",
+    name="gemm",
+    function="Gemm.__call__",
+    symbol="cutlass___call__",
+    kernels=["kernel_cutlass_kernel_0"],
+    file="gemm.py",
+    line=7,
+    parameters=[],
+    target="sm_90a",
+    options="opt-level=3",
+    locations=True,
+    lines=LINES,
+    called_from=CallSite((), None),
+    trace_seconds=0.5,
+)
+
+
+def test_the_recorder_writes_each_kernel_once(tmp_path: Path) -> None:
+    recorder = Recorder(Journal(str(tmp_path)), WatchSettings())
+    others = [replace(TRACED, bytecode=b"ML\xefRx"), replace(TRACED, options="opt-level=2", lines=None)]
+    keys = [recorder.traced(each) for each in (TRACED, TRACED, *others)]
+    assert keys[0] == keys[1] and len({*keys}) == 3
+    recorder.compiled(keys[0], 2.0, None)
+    for _ in range(150):
+        recorder.repeated(keys[2])
+    recorder.repeated(keys[0])
+    recorder.close()
+    recording = read(tmp_path)
+    kernels = recording.kernels
+    assert {each: kernel.traces for each, kernel in kernels.items()} == {keys[0]: 3, keys[2]: 151, keys[3]: 1}
+    assert (kernels[keys[0]].trace_seconds, kernels[keys[0]].compile_seconds) == (0.5, 2.0)
+    assert [recording.module(each) for each in kernels] == [TRACED.bytecode, others[0].bytecode, others[1].bytecode]
+    encoded = [recording.lines(each) for each in kernels]
+    assert [data and user_lines.decode(data) for data in encoded] == [LINES, LINES, None]
+
+
+@pytest.mark.parametrize("settings", [WatchSettings(("*gemm*", "softmax"), lines=True), WatchSettings()])
+def test_settings_cross_through_the_environment(
+    settings: WatchSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environment = settings.environment(tmp_path, {"PYTHONPATH": "/mine", "HOME": "/root"})
     assert environment["PYTHONPATH"] == f"{HOOK}{os.pathsep}/mine"
     assert environment["HOME"] == "/root"
@@ -215,7 +264,9 @@ def test_several_kernels_of_one_launch_are_told_apart(tmp_path: Path) -> None:
     assert "first: 32<br>second: 255" in text
     assert "first: 12 B<br>second: 12 B" in text
     assert "<td>2 remarks, 1 warning</td>" in text
+    assert "<td>ok</td>" in text
     assert "did not end" in text
+    assert Page(text.encode()).title == "Watched kernels", "each element is ended where it may be"
 
 
 def test_the_programs_options_are_taken_over() -> None:
@@ -256,9 +307,18 @@ def test_a_new_watch_takes_the_place_of_an_earlier_one_and_of_nothing_else(tmp_p
         folder.prepare(tmp_path / "seen")
 
 
+def test_finishing_again_takes_away_what_was_finished_and_leaves_what_was_recorded(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    (tmp_path / "kernels/gemm-sm_90a").mkdir(parents=True)
+    for name in ("index.html", "index.json", "mine.txt"):
+        (tmp_path / name).touch()
+    for _ in range(2):
+        folder.remove_finished(tmp_path)
+        assert {each.name for each in tmp_path.iterdir()} == {"recorded", "mine.txt"}
+
+
 def test_user_lines_survive_a_file() -> None:
-    lines = UserLines([[Frame("a.py", 1, 2, "f"), Frame("b.py", 3, 4, "g")]], {"a.py": "x = 1\n"})
-    assert user_lines.decode(user_lines.encode(lines)) == lines
+    assert user_lines.decode(user_lines.encode(LINES)) == LINES
     with pytest.raises(RecordError):
         user_lines.decode(b"nothing")
 

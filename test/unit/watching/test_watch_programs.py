@@ -174,6 +174,24 @@ def test_a_record_is_like_any_other(watched: Run) -> None:
     assert b"kernels.py" in ptx
 
 
+def test_commands_take_what_a_watch_made(watched: Run, tmp_path: Path) -> None:
+    def cutecc(*arguments: object) -> str:
+        done = run([sys.executable, "-m", "cutecc", *map(str, arguments)], tmp_path, NO_COLOR="1")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    folder = watched.folder / "kernels" / "scale-sm_90a"
+    assert cutecc("check", folder) == "scale for sm_90a: nothing found; 6 of 6 checks ran\n"
+    lines = cutecc("check", watched.folder, "--only=check-spills").splitlines()
+    assert lines == ["scale for sm_90a: nothing found; 1 of 1 checks ran"] * 3
+    assert cutecc("report", folder) == "scale-sm_90a.html\n"
+    assert (tmp_path / "scale-sm_90a.html").read_bytes() == (folder / "report.html").read_bytes()
+    assert "cuda.kernel" in cutecc("show", folder, "--after", "cse#1")
+    assert "--- 00 traced\n+++ 14 cse#1" in cutecc("diff", folder, "traced", "cse#1")
+    explained = cutecc("explain", folder, "kernels.py:9")
+    assert "a[thread] = a[thread] * factor" in explained and "st.global" in explained
+
+
 def test_the_page_lists_the_kernels(watched: Run) -> None:
     page = (watched.folder / "index.html").read_text()
     for text in ("scale", "program.py:8 in compiled", "const(3.0)", "sm_90a", "no such mode", "it ended with status 3"):
@@ -217,6 +235,28 @@ def test_a_variable_does_the_same_and_the_rest_comes_later(tmp_path: Path) -> No
     assert (index["program"], index["failed_traces"]) == (None, [])
     assert index["notes"] == ["a kernel was not recorded: OSError: the disk is full"]
     assert not (tmp_path / "seen/kernels/scale-sm_80/report.html").exists()
+
+
+def test_a_failure_to_find_lines_is_not_the_programs(tmp_path: Path) -> None:
+    breaking = """
+        import cutecc.frontend.user_lines as user_lines
+
+        def failing(*_):
+            raise RuntimeError("lost")
+
+        user_lines._Places._make = failing
+    """
+    program = (
+        textwrap.dedent(breaking) + textwrap.dedent(PROGRAM).partition("    try:")[0] + "    raise SystemExit(3)\n"
+    )
+    write(tmp_path / "own", program)
+    done = watch(tmp_path / "own", "-o", "seen", "--lines", "--no-reports", "--", sys.executable, "program.py")
+    assert done.returncode == 3
+    hashes = done.stdout.splitlines()
+    assert len(hashes) == 3 and hashes[0] == hashes[2] != hashes[1]
+    index = json.loads((tmp_path / "own" / "seen" / "index.json").read_text())
+    assert [each["name"] for each in index["kernels"]] == ["scale", "scale"]
+    assert index["notes"] == ["scale: some operations have no line: RuntimeError: lost"]
 
 
 def test_signals_and_their_ends_are_the_programs(tmp_path: Path) -> None:

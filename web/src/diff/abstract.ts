@@ -1,5 +1,7 @@
 /** Lines of MLIR without what a printer numbers anew: the rules 1 and 3 of `cutecc/report/comparing.py`. */
 
+import { SLICE, type Sliced } from "./slices";
+
 const TOKEN = /"(?:[^"\\]|\\.)*"|%[\w$.-]+(?::\d+)?|\^[\w$.-]+|[!#][A-Za-z_$][\w$]*(?![\w$.<])/g;
 const ALIAS = /^([!#])([A-Za-z_$][\w$]*) = (.*)$/;
 const RESULTS = /^ *%[\w$.-]+(?::\d+)?(?:, %[\w$.-]+(?::\d+)?)* = /;
@@ -101,24 +103,34 @@ function trimmed(text: string): string {
 
 /** One of two texts. */
 export class Side {
-  readonly lines: Abstract[];
+  readonly lines: Abstract[] = [];
   /** For each line and name in it, a number that stands for the definition. */
   readonly resolved: number[][] = [];
+  private readonly abstraction: Abstraction;
 
-  /** `module` are all lines of the module that `lines` is of. */
-  constructor(lines: readonly string[], module: readonly string[]) {
-    const abstraction = new Abstraction(module);
-    this.lines = lines.map((line) => abstraction.of(line));
-    this.resolve(lines);
+  private constructor(module: readonly string[]) {
+    this.abstraction = new Abstraction(module);
   }
 
-  private resolve(lines: readonly string[]): void {
+  /** `module` are all lines of the module that `lines` is of. */
+  static *of(lines: readonly string[], module: readonly string[]): Sliced<Side> {
+    const side = new Side(module);
+    for (let i = 0; i < lines.length; i++) {
+      side.lines.push(side.abstraction.of(lines[i] as string));
+      if (i % SLICE === SLICE - 1) yield;
+    }
+    yield* side.resolve(lines);
+    return side;
+  }
+
+  private *resolve(lines: readonly string[]): Sliced<void> {
     const owners = new Owners();
     const values = new Map<string, number>();
     const labels = new Map<string, number>();
     const waiting = new Map<string, [places: number[], index: number][]>();
     let number = 0;
-    this.lines.forEach(({ names, definitions }, i) => {
+    for (let i = 0; i < lines.length; i++) {
+      const { names, definitions } = this.lines[i] as Abstract;
       const line = lines[i] as string;
       owners.enter(line);
       const found: number[] = [];
@@ -149,7 +161,8 @@ export class Side {
       });
       this.resolved.push(found);
       owners.leave(i);
-    });
+      if (i % SLICE === SLICE - 1) yield;
+    }
   }
 }
 

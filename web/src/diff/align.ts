@@ -1,5 +1,7 @@
 /** Which elements of two sequences belong together: the greedy algorithm of Myers (1986) in linear space. */
 
+import { SLICE, type Sliced } from "./slices";
+
 /**
  * After as many steps in search of one middle, the furthest point found so far is taken. Only sequences that have little in
  * common get there; their alignment is then not the shortest.
@@ -7,12 +9,12 @@
 const MOST_STEPS = 700;
 
 /** For each element of `a` the index of its counterpart in `b`, -1 where it has none. Counterparts are equal and in order. */
-export function align(a: Int32Array, b: Int32Array): Int32Array {
+export function* align(a: Int32Array, b: Int32Array): Sliced<Int32Array> {
   const counterparts = new Int32Array(a.length).fill(-1);
   // Elements that the other side lacks only make it slow.
   const [ours, ourPositions] = common(a, b);
   const [theirs, theirPositions] = common(b, a);
-  new Search(ours, theirs, (i, j) => {
+  yield* new Search(ours, theirs, (i, j) => {
     counterparts[ourPositions[i] as number] = theirPositions[j] as number;
   }).run();
   return counterparts;
@@ -39,14 +41,21 @@ class Search {
     this.backward = new Int32Array(a.length + b.length + 3);
   }
 
-  run(): void {
+  *run(): Sliced<void> {
     const { a, b } = this;
+    let looked = 0;
     const open: [number, number, number, number][] = [[0, a.length, 0, b.length]];
     for (let box = open.pop(); box !== undefined; box = open.pop()) {
       let [left, right, top, bottom] = box;
       while (left < right && top < bottom && a[left] === b[top]) this.found(left++, top++);
       while (left < right && top < bottom && a[right - 1] === b[bottom - 1]) this.found(--right, --bottom);
       if (left === right || top === bottom) continue;
+      // Looking for a middle takes about as many steps as the box is large.
+      looked += right - left + bottom - top;
+      if (looked >= SLICE) {
+        looked = 0;
+        yield;
+      }
       const [x, y] = this.middle(left, right, top, bottom);
       if ((x === left && y === top) || (x === right && y === bottom)) continue;
       open.push([left, x, top, y], [x, right, y, bottom]);

@@ -1,6 +1,7 @@
 /** Which lines of two texts are the same: the rules 2 and 4 of `cutecc/report/comparing.py`. */
 
 import type { Side } from "./abstract";
+import { SLICE, type Sliced } from "./slices";
 
 /** Numbers that stand for definitions of one side, by those of the other. */
 export class Correspondence {
@@ -28,7 +29,7 @@ export interface Matching {
   names: Correspondence;
 }
 
-export function match(before: Side, after: Side): Matching {
+export function* match(before: Side, after: Side): Sliced<Matching> {
   const numbers = new Map<string, number>();
   const number = (key: string): number => {
     const known = numbers.get(key);
@@ -37,16 +38,24 @@ export function match(before: Side, after: Side): Matching {
     return numbers.size - 1;
   };
   const ours = Int32Array.from(before.lines, (line) => number(line.key));
+  yield;
   const theirs = Int32Array.from(after.lines, (line) => number(line.key));
-  return checked(before, after, byKey(ours, theirs, numbers.size));
+  yield;
+  return yield* checked(before, after, yield* byKey(ours, theirs, numbers.size));
 }
 
-function byKey(before: Int32Array, after: Int32Array, keys: number): Int32Array {
+function* byKey(before: Int32Array, after: Int32Array, keys: number): Sliced<Int32Array> {
   const counterparts = new Int32Array(before.length).fill(-1);
   const counts = new Counts(keys);
+  let looked = 0;
   const open: [number, number, number, number][] = [[0, before.length, 0, after.length]];
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
     let [start, end, first, last] = range;
+    looked += end - start + last - first;
+    if (looked >= SLICE) {
+      looked = 0;
+      yield;
+    }
     while (start < end && first < last && before[start] === after[first]) counterparts[start++] = first++;
     while (start < end && first < last && before[end - 1] === after[last - 1]) counterparts[--end] = --last;
     if (start === end || first === last) continue;
@@ -144,19 +153,24 @@ function rising(is: number[], js: number[]): [number[], number[]] {
 }
 
 /** The counterparts whose operands correspond. */
-function checked(before: Side, after: Side, counterparts: Int32Array): Matching {
+function* checked(before: Side, after: Side, counterparts: Int32Array): Sliced<Matching> {
   const names = new Correspondence();
-  counterparts.forEach((j, i) => {
+  for (let i = 0; i < counterparts.length; i++) {
+    const j = counterparts[i] as number;
     if (j >= 0) pairDefinitions(before, after, i, j, names);
-  });
-  const kept = counterparts.map((j, i) => {
-    if (j < 0) return -1;
+    if (i % SLICE === SLICE - 1) yield;
+  }
+  const kept = new Int32Array(counterparts.length).fill(-1);
+  for (let i = 0; i < counterparts.length; i++) {
+    if (i % SLICE === SLICE - 1) yield;
+    const j = counterparts[i] as number;
+    if (j < 0) continue;
     const ours = before.resolved[i] as number[];
     const theirs = after.resolved[j] as number[];
     let holds = true;
     for (let k = 0; k < ours.length; k++) if (!names.holds(ours[k] as number, theirs[k] as number)) holds = false;
-    return holds ? j : -1;
-  });
+    if (holds) kept[i] = j;
+  }
   return { counterparts: kept, names };
 }
 

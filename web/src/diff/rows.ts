@@ -8,6 +8,7 @@
 import { Side } from "./abstract";
 import { align } from "./align";
 import { type Correspondence, match } from "./matching";
+import { SLICE, type Sliced } from "./slices";
 import { similar } from "./words";
 
 export const SAME = 0;
@@ -33,16 +34,16 @@ export interface Rows {
 /** The longest stretch of lines without counterparts in which pairs are sought by their words. */
 const MOST_BY_WORDS = 12;
 
-/** `leftModule` and `rightModule` are all lines of the modules that the lines are of. */
-export function compare(
+/** Compares two texts, in slices; `leftModule` and `rightModule` are all lines of the modules that the lines are of. */
+export function* comparing(
   left: readonly string[],
   right: readonly string[],
   leftModule: readonly string[] = left,
   rightModule: readonly string[] = right,
-): Rows {
-  const before = sideOf(left, leftModule);
-  const after = sideOf(right, rightModule);
-  const { counterparts, names } = match(before, after);
+): Sliced<Rows> {
+  const before = yield* sideOf(left, leftModule);
+  const after = yield* sideOf(right, rightModule);
+  const { counterparts, names } = yield* match(before, after);
   const alike = counterparts.slice();
   const numbers = new Map<string, number>();
   const number = (text: string) => {
@@ -59,15 +60,17 @@ export function compare(
       ),
     );
   // First those that differ in operands only, then those of the same operation.
-  between((side, _lines, line) => side.lines[line]!.key);
-  between((_side, lines, line) => operationOf(lines[line] as string));
-  fillGaps(alike, right.length, (a, b, ourEnd, theirEnd) => {
+  yield* between((side, _lines, line) => side.lines[line]!.key);
+  yield* between((_side, lines, line) => operationOf(lines[line] as string));
+  yield* fillGaps(alike, right.length, function* (a, b, ourEnd, theirEnd) {
     const found = new Int32Array(ourEnd - a).fill(-1);
     if (ourEnd - a === theirEnd - b && found.length <= MOST_BY_WORDS)
       for (let i = 0; i < found.length; i++) if (similar(left[a + i] as string, right[b + i] as string)) found[i] = i;
     return found;
   });
+  yield;
   pairResults(before, after, counterparts, alike, names);
+  yield;
   return {
     ...rowsOf(left.length, right.length, counterparts, alike),
     leftName: (line, index) => {
@@ -84,10 +87,10 @@ export function compare(
 /** Of whole modules: the next pass is compared with the same one again. */
 const knownSides = new WeakMap<readonly string[], Side>();
 
-function sideOf(lines: readonly string[], module: readonly string[]): Side {
+function* sideOf(lines: readonly string[], module: readonly string[]): Sliced<Side> {
   const known = lines === module ? knownSides.get(lines) : undefined;
   if (known !== undefined) return known;
-  const side = new Side(lines, module);
+  const side = yield* Side.of(lines, module);
   if (lines === module) knownSides.set(lines, side);
   return side;
 }
@@ -120,21 +123,26 @@ function operationOf(line: string): string {
 }
 
 /** Look for counterparts in each stretch without any between two that have some. */
-function fillGaps(
+function* fillGaps(
   counterparts: Int32Array,
   rightLength: number,
-  find: (a: number, b: number, ourEnd: number, theirEnd: number) => Int32Array,
-): void {
+  find: (a: number, b: number, ourEnd: number, theirEnd: number) => Sliced<Int32Array>,
+): Sliced<void> {
   let nextLeft = 0;
   let nextRight = 0;
+  let looked = 0;
   for (let i = 0; i <= counterparts.length; i++) {
     const j = i < counterparts.length ? (counterparts[i] as number) : rightLength;
     if (j < 0) continue;
     if (i > nextLeft && j > nextRight) {
       const from = nextRight;
-      find(nextLeft, from, i, j).forEach((to, k) => {
-        if (to >= 0) counterparts[nextLeft + k] = from + to;
-      });
+      const found = yield* find(nextLeft, from, i, j);
+      for (let k = 0; k < found.length; k++) if (found[k]! >= 0) counterparts[nextLeft + k] = from + found[k]!;
+      looked += found.length + 1;
+      if (looked >= SLICE) {
+        looked = 0;
+        yield;
+      }
     }
     nextLeft = i + 1;
     nextRight = j + 1;

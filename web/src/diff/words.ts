@@ -1,6 +1,7 @@
 /** What differs within a pair of lines. */
 
 import { align } from "./align";
+import { atOnce } from "./slices";
 
 const WORD = /[%@#!^][\w.$-]+|[A-Za-z_][\w.$]*|\d+|\s+|[^]/g;
 /** Lines with more words, as those that hold a binary, are marked whole. */
@@ -30,9 +31,11 @@ export function wordMarks(left: string, right: string, leftName: NameOf, rightNa
     numbers.set(text, numbers.size);
     return numbers.size - 1;
   };
-  const counterparts = align(
-    Int32Array.from(compared(left, ours, leftName), number),
-    Int32Array.from(compared(right, theirs, rightName), number),
+  const counterparts = atOnce(
+    align(
+      Int32Array.from(compared(left, ours, leftName), number),
+      Int32Array.from(compared(right, theirs, rightName), number),
+    ),
   );
   const inRight = new Uint8Array(theirs.length);
   for (const to of counterparts) if (to >= 0) inRight[to] = 1;

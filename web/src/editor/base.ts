@@ -1,7 +1,7 @@
 /** What every editor of a text has: read only, with a caret for the keyboard, virtualised by the component. */
 
 import { standardKeymap } from "@codemirror/commands";
-import { EditorState, type Extension, Prec } from "@codemirror/state";
+import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap } from "@codemirror/view";
 import type { Document } from "../documents";
 import { linkingExtensions } from "../linking";
@@ -10,6 +10,7 @@ import { colours } from "./colours";
 import { folds, toggleFoldAtCaret } from "./folds";
 import { type LineMap, documentLine, lineMap } from "./lines";
 import { matches } from "./matches";
+import { picking } from "./picking";
 
 export function baseExtensions(document: Document, map: LineMap, label: string): Extension {
   const pick = (view: EditorView): boolean => {
@@ -19,28 +20,15 @@ export function baseExtensions(document: Document, map: LineMap, label: string):
   };
   return [
     EditorState.readOnly.of(true),
-    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", translate: "no" }),
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", translate: "no" }),
     lineMap.of(map),
     folds,
     colours(document.kind),
     matches,
     highlightActiveLine(),
     highlightActiveLineGutter(),
-    Prec.high(
-      keymap.of([
-        { key: "Enter", run: (view) => toggleFoldAtCaret(view) || pick(view) },
-        { key: "Space", run: pick },
-      ]),
-    ),
+    picking(pick, [{ key: "Enter", run: toggleFoldAtCaret }]),
     keymap.of(standardKeymap),
-    EditorView.domEventHandlers({
-      click: (_event, view) => {
-        // A drag selects text to copy.
-        if (view.state.selection.main.empty) pick(view);
-        return false;
-      },
-      drop: () => true,
-    }),
     linkingExtensions(document),
   ];
 }

@@ -5,6 +5,7 @@ import { type Document, documentOf } from "../documents";
 import { history, manifest, notice, stops, userLine } from "../store";
 import { becomesCode, fateOf } from "./fate";
 import { counterpart } from "./counterpart";
+import { Overview } from "./overview";
 import { files, historyOf, indexOf, passName, ptx, reveal, sass, shortName, userLines } from "./state";
 
 const SIGNS: Record<EventKind, string> = { appeared: "+", changed: "~", split: "<", merged: ">", removed: "−" };
@@ -52,13 +53,7 @@ async function openDiff(step: number, file: string, line: number): Promise<void>
 
 export function HistoryPanel() {
   const line = userLine.value;
-  if (line === null) {
-    return (
-      <p class="empty muted">
-        Select a line of the source, an operation or an instruction: here stands what each pass made of it.
-      </p>
-    );
-  }
+  if (line === null) return <Overview />;
   const found = historyOf(line.file, line.line);
   const text = userLines.value?.sources[line.file]?.split("\n")[line.line - 1]?.trim() ?? "";
   const final = found && found.ptx + found.sass === 0 ? fateOf(found, null, passName) : "";

@@ -58,9 +58,10 @@ export const remarksByLine = computed(() => {
 export const SIGNS: Record<Remark["severity"], string> = { error: "✗", warning: "▲", remark: "●", note: "○" };
 export const SEVERITIES = ["error", "warning", "remark", "note"] as const;
 
-/** Numbers of a remark, shortly: `sectors 16, ideal 4`. */
-export function numbersOf(remark: Remark): string {
-  return Object.entries(remark.numbers ?? {})
-    .map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "number" ? value.toLocaleString("en") : value}`)
-    .join(", ");
+/** Numbers of a remark as people read them; their names hold the units. */
+export function numbersOf(remark: Remark): [name: string, value: string][] {
+  return Object.entries(remark.numbers ?? {}).map(([name, value]) => [
+    name.replaceAll("_", " "),
+    typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 2 }) : value,
+  ]);
 }

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { manifest } from "../store";
-import { type FoundRemark, SEVERITIES, SIGNS, remarks } from "./remarks-of";
+import { type FoundRemark, SEVERITIES, SIGNS, numbersOf, remarks } from "./remarks-of";
 import { files, select, shortName } from "./state";
 
 /** The analysis or pass whose remarks are shown; empty: all. */
@@ -77,7 +77,7 @@ export function RemarksPanel() {
 }
 
 function Remark({ found: { remark, place } }: { found: FoundRemark }) {
-  const numbers = Object.entries(remark.numbers ?? {});
+  const numbers = numbersOf(remark);
   return (
     <li class="remark">
       <span class={`severity ${remark.severity}`}>
@@ -95,8 +95,8 @@ function Remark({ found: { remark, place } }: { found: FoundRemark }) {
         <dl>
           {numbers.map(([name, value]) => (
             <div key={name}>
-              <dt>{name.replaceAll("_", " ")}</dt>
-              <dd>{typeof value === "number" ? value.toLocaleString("en") : value}</dd>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
             </div>
           ))}
         </dl>

@@ -1,7 +1,7 @@
 /** One file of the user's in an editor: counts beside each line, remarks below, the selected line and its chain lit. */
 
 import { standardKeymap } from "@codemirror/commands";
-import { EditorState, type Extension, Prec, RangeSetBuilder, StateEffect, StateField, type Text } from "@codemirror/state";
+import { EditorState, type Extension, RangeSetBuilder, StateEffect, StateField, type Text } from "@codemirror/state";
 import {
   Decoration,
   type DecorationSet,
@@ -14,6 +14,7 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 import type { Remark } from "../data";
+import { picking } from "../editor/picking";
 import { python } from "./python";
 
 /** What is known of one line. */
@@ -24,7 +25,7 @@ export interface LineFacts {
   sass: number;
   /** Why there is nothing, in words. */
   fate: string;
-  remarks: { severity: Remark["severity"]; sign: string; text: string }[];
+  remarks: { severity: Remark["severity"]; sign: string; text: string; from: string; numbers: string }[];
   /** What the emulator counted. */
   counted: { short: string; all: string } | null;
   lit: "own" | "chain" | null;
@@ -60,7 +61,7 @@ export function sourceEditor(
       doc: text,
       extensions: [
         EditorState.readOnly.of(true),
-        EditorView.contentAttributes.of({ "aria-label": `Source ${file}`, spellcheck: "false", translate: "no" }),
+        EditorView.contentAttributes.of({ "aria-label": `Source ${file}`, tabindex: "0", spellcheck: "false", translate: "no" }),
         count("here", (each) => each.here ?? 0, facts),
         count("ptx", (each) => each.ptx, facts),
         count("sass", (each) => each.sass, facts),
@@ -69,32 +70,22 @@ export function sourceEditor(
         decorations(facts),
         highlightActiveLine(),
         python(),
-        Prec.high(
-          keymap.of([
-            { key: "Enter", run: pick },
-            { key: "Space", run: pick },
-            { key: "Escape", run: () => (select(null), true) },
-          ]),
-        ),
+        picking(pick, [{ key: "Escape", run: () => (select(null), true) }]),
         keymap.of(standardKeymap),
-        EditorView.domEventHandlers({
-          // Not `click`: the line may be drawn anew between pressing and letting go, and then there is none.
-          mouseup: (event, at) => {
-            if (event.button === 0 && at.state.selection.main.empty) pick(at);
-          },
-          drop: () => true,
-        }),
       ],
     }),
   });
   // Remarks below lines are as wide as what is seen, not as the longest line.
+  const gutterBox = view.scrollDOM.querySelector<HTMLElement>(".cm-gutters");
   const measured = new ResizeObserver(() => {
-    const gutters = view.scrollDOM.querySelector(".cm-gutters")?.clientWidth ?? 0;
+    const gutters = gutterBox?.offsetWidth ?? 0;
     view.dom.style.setProperty("--gutters", `${gutters}px`);
     view.dom.style.setProperty("--room", `${Math.max(160, view.scrollDOM.clientWidth - gutters - 4)}px`);
     view.requestMeasure();
   });
   measured.observe(view.scrollDOM);
+  // They grow with their numbers, and columns come and go.
+  if (gutterBox !== null) measured.observe(gutterBox);
   return {
     view,
     show(line) {
@@ -209,12 +200,16 @@ class Below extends WidgetType {
     const box = document.createElement("div");
     box.className = "cm-remarks";
     box.style.paddingLeft = `min(${this.indent}ch, 15%)`;
-    for (const { severity, sign, text } of this.remarks) {
+    for (const { severity, sign, text, from, numbers } of this.remarks) {
       const row = box.appendChild(document.createElement("div"));
       const mark = row.appendChild(document.createElement("span"));
       mark.className = `severity ${severity}`;
       mark.textContent = `${sign} ${severity}`;
-      row.append(` ${text}`);
+      row.append(` ${text} `);
+      const maker = row.appendChild(document.createElement("span"));
+      maker.className = "muted";
+      maker.textContent = from;
+      row.title = numbers;
     }
     return box;
   }

@@ -5,11 +5,12 @@ import { useEffect, useRef } from "preact/hooks";
 import { notice, stop, userLine } from "../store";
 import { lineKey } from "./chains";
 import { fateOf } from "./fate";
+import { countedByLine } from "./counted";
+import { kernelLine } from "./kernel-line";
 import { SIGNS, SEVERITIES, numbersOf, remarksByLine } from "./remarks-of";
 import { type LineFacts, type SourceEditor, sourceEditor } from "./source-editor";
 import {
   chains,
-  counters,
   files,
   historyOf,
   indexOf,
@@ -29,28 +30,6 @@ import "./panels.css";
 const openFile = signal<string | null>(null);
 const showRemarks = signal(true);
 const file = computed(() => openFile.value ?? files.value[0] ?? null);
-
-/** Counts shown behind a line; all of them are in its title. */
-const MOST_COUNTS = 4;
-
-/** What the emulator counted by line, over all kernels. */
-const countedByLine = computed(() => {
-  const sums = new Map<string, Map<string, number>>();
-  for (const { file, line, counts } of counters.value?.lines ?? []) {
-    const sum = sums.get(lineKey(file, line)) ?? new Map<string, number>();
-    for (const [name, value] of Object.entries(counts)) if (value !== 0) sum.set(name, (sum.get(name) ?? 0) + value);
-    sums.set(lineKey(file, line), sum);
-  }
-  const said = (pairs: [string, number][]) =>
-    pairs.map(([name, value]) => `${name.replaceAll("_", " ")} ${value.toLocaleString("en")}`).join(", ");
-  return new Map(
-    [...sums].map(([key, sum]) => {
-      const pairs = [...sum];
-      const more = pairs.length > MOST_COUNTS ? ", …" : "";
-      return [key, { short: said(pairs.slice(0, MOST_COUNTS)) + more, all: said(pairs) }];
-    }),
-  );
-});
 
 /** Lines of the selected operation's or instruction's chains besides the user's line. */
 const chainLines = computed(() => {
@@ -80,14 +59,13 @@ function factsOf(name: string, line: number): LineFacts {
     fate: here === 0 ? fate(name, line) : "",
     remarks: [...remarks]
       .sort((a, b) => SEVERITIES.indexOf(a.remark.severity) - SEVERITIES.indexOf(b.remark.severity))
-      .map(({ remark, from }) => {
-        const numbers = numbersOf(remark);
-        return {
-          severity: remark.severity,
-          sign: SIGNS[remark.severity],
-          text: `${remark.message}${numbers === "" ? "" : ` (${numbers})`} [${from}]`,
-        };
-      }),
+      .map(({ remark, from }) => ({
+        severity: remark.severity,
+        sign: SIGNS[remark.severity],
+        text: remark.message,
+        from,
+        numbers: numbersOf(remark).map(([name, value]) => `${name} ${value}`).join("\n"),
+      })),
     counted: countedByLine.value.get(lineKey(name, line)) ?? null,
     lit: own ? "own" : chainLines.value.has(lineKey(name, line)) ? "chain" : null,
   };
@@ -146,7 +124,7 @@ export function SourcePanel() {
       // A file begins with much that is no kernel.
       if (editor !== null && !scrolled && shown.value !== null && showing !== null) {
         scrolled = true;
-        const line = firstLine(showing, editor.view.state.doc.lines);
+        const line = kernelLine(shown.value, chains.peek(), showing, editor.view.state.doc) ?? firstLine(showing, editor.view.state.doc.lines);
         if (line > 0 && userLine.peek() === null) editor.show(line);
       }
     });
@@ -164,8 +142,13 @@ export function SourcePanel() {
     };
   }, []);
   const names = files.value;
+  // A column is left out that would be empty, or the same as that of the text that is shown.
+  const kind = shown.value?.kind;
+  const withPtx = ptx.value.length > 0 && kind !== "ptx";
+  const withSass = sass.value.length > 0 && kind !== "sass";
+  const without = `${withPtx ? "" : " without-ptx"}${withSass ? "" : " without-sass"}${remarksByLine.value.size > 0 ? "" : " without-signs"}`;
   return (
-    <section class="source-pane" aria-label="Source">
+    <section class={`source-pane${without}`} aria-label="Source">
       {names.length === 0 ? (
         <p class="empty muted">
           {userLines.value === null ? "" : "This page holds no Python source. Compile a kernel with --report to see it here."}
@@ -173,10 +156,20 @@ export function SourcePanel() {
       ) : (
         <>
           <Files names={names} />
-          <div class="count-heads" aria-hidden="true">
-            <span title="Operations or instructions in the text in the middle">here</span>
-            <span title="Instructions in PTX">PTX</span>
-            <span title="Instructions in SASS">SASS</span>
+          <div class="count-heads">
+            <span aria-hidden="true" title="Operations or instructions in the text that is shown">
+              here
+            </span>
+            {withPtx && (
+              <span aria-hidden="true" title="Instructions in PTX">
+                PTX
+              </span>
+            )}
+            {withSass && (
+              <span aria-hidden="true" title="Instructions in SASS">
+                SASS
+              </span>
+            )}
             {remarksByLine.value.size > 0 && (
               <label class="check">
                 <input type="checkbox" checked={showRemarks.value} onChange={() => (showRemarks.value = !showRemarks.value)} />

@@ -4,6 +4,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { load } from "../chunks";
 import type { CallFrame, Counters, KernelMix, Layouts, LineHistory, Mix, Place, UserLines } from "../data";
 import { type Document, documentOf } from "../documents";
+import { whenIdle } from "../idle";
 import { history, manifest, mode, notice, place, selected, stop, stops, userLine } from "../store";
 import { Chains, lineKey, userLineOf } from "./chains";
 import { LineIndex } from "./line-index";
@@ -124,8 +125,7 @@ export function startPanels(): void {
       if (stop.peek() === current) shown.value = document;
     });
   });
-  const later = window.requestIdleCallback ?? ((run: () => void) => setTimeout(run, 100));
-  later(() => {
+  whenIdle(() => {
     // Of an unfinished page the chunk may be empty.
     void load<Layouts>("layouts").then((found) => (layouts.value = found?.pictures ? found : null));
     void load<Mix>("mix").then((found) => (mix.value = found));

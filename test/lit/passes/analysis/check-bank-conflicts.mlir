@@ -42,6 +42,13 @@ gpu.module @vectors {
     %b = llvm.getelementptr %shared[%rows] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, vector<4xf32>
     // expected-remark @below {{a store of 128 bits a thread takes 32 wavefronts a request, 4 would do: threads are 128 bytes apart}}
     llvm.store %v, %b {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
+    // Two quarters of a warp go together when neighbours access the same.
+    %c1 = arith.constant 1 : i32
+    %pair = arith.shrui %lane, %c1 : i32
+    %pair_rows = arith.muli %pair, %c8 : i32
+    %d = llvm.getelementptr %shared[%pair_rows] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, vector<4xf32>
+    // expected-remark @below {{a load of 128 bits a thread takes 16 wavefronts a request, 2 would do: runs of 2 threads at the same address, 128 bytes from one run}}
+    %same = llvm.load %d {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
     return
   }
 }
@@ -63,6 +70,13 @@ gpu.module @matrices {
     %0 = nvvm.ldmatrix %a {layout = #nvvm.mma_layout<row>, num = 4 : i32} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
     // expected-remark @below {{a matrix load takes 8 wavefronts a request, 1 would do: threads are 128 bytes apart}}
     %1 = nvvm.ldmatrix %a {layout = #nvvm.mma_layout<row>, num = 1 : i32} : (!llvm.ptr<3>) -> i32
+    // Eight rows are always served alone, also where neighbours give the same one.
+    %c1 = arith.constant 1 : i32
+    %pair = arith.shrui %lane, %c1 : i32
+    %pair_row = arith.muli %pair, %c64 : i32
+    %d = llvm.getelementptr %shared[%pair_row] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f16
+    // expected-remark @below {{a matrix load takes 16 wavefronts a request, 4 would do: runs of 2 threads at the same address}}
+    %3 = nvvm.ldmatrix %d {layout = #nvvm.mma_layout<row>, num = 4 : i32} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
     %in_row = arith.andi %lane, %c7 : i32
     %shift = arith.muli %in_row, %c8 : i32
     %swizzled = arith.xori %row, %shift : i32

@@ -114,6 +114,13 @@ gpu.module @kernels {
       // expected-warning @below {{whose condition differs between warps; 64 of 128 threads reach it}}
       nvvm.barrier
     }
+    // Of the second warp, only some threads.
+    %c40 = arith.constant 40 : i32
+    %some = arith.cmpi uge, %tid, %c40 : i32
+    scf.if %some {
+      // expected-warning @below {{whose condition differs between threads of a warp; 88 of 128 threads reach it}}
+      nvvm.barrier
+    }
     scf.if %half {
       nvvm.barrier id = %c1 number_of_threads = %c64
       // expected-warning @below {{barrier 2 waits for 96 threads, and at most 64 come to it}}

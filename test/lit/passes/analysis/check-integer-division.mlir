@@ -36,7 +36,10 @@ gpu.module @kernels {
         // Not every round comes here, so that it stays where the divisor is known not to be zero.
         // expected-remark @below {{32-bit integer division}}
         %guarded = arith.divsi %n, %d : i32
-        "test.use"(%guarded) : (i32) -> ()
+        // The loop decides what changes, not the branch.
+        // expected-remark @below {{division by a value that changes in the loop}}
+        %by_round = arith.divsi %n, %i : i32
+        "test.use"(%guarded, %by_round) : (i32, i32) -> ()
       }
       scf.for %j = %c0 to %n step %c1 : i32 {
         // It leaves the inner loop, not the outer one.

@@ -6,9 +6,12 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
+from conftest import TracedKernel
 
 import cutecc
 from cutecc.ptx.locations import FILE, LOC, LineTable
@@ -26,35 +29,30 @@ ACCESS = re.compile(
     r"\s*(?:@!?%\w+\s+)?(?:(ld|st)\.(?:[a-z_]+\.)*?(global|shared)\S*?(?:\.v(\d))?\.[a-z](\d+)|"
     r"(cp)\.async\.c[ag]\.(?:shared\.global)\S* \S+, \S+, (\d+))"
 )
-TRACE = """
-import sys
-from pathlib import Path
-from cutecc.frontend.header import read_header
-from cutecc.frontend.trace import trace_file
-from cutecc.frontend.traced import TraceRequest
-for name in sys.argv[2:]:
-    header = read_header(Path(name))
-    request = TraceRequest(
-        name, None, header.entry, header.args, target=header.target, sources=header.arg_sources, locations=True
-    )
-    (Path(sys.argv[1]) / f"{Path(name).stem}-{header.target}.mlirbc").write_bytes(trace_file(request).bytecode)
-"""
+TRACE = ROOT / "test" / "unit" / "trace_kernels.py"
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Compilation]:
-    """The kernels by name, compiled with line information and checked."""
+def own(tmp_path_factory: pytest.TempPathFactory) -> TracedKernel:
     folder = tmp_path_factory.mktemp("traced")
-    command = [sys.executable, "-c", TRACE, folder, *SOURCES]
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, TRACE, folder, OWN], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    options = CompileOptions(analyses=("check-access-width",), artifacts=("ptx",), line_info=True)
-    found: dict[str, Compilation] = {}
-    for path in folder.glob("*.mlirbc"):
-        name, _, target = path.stem.rpartition("-")
-        kernel = cutecc.compile_module(path.read_bytes(), target=target, name=name, options=options)
-        found[name] = kernel.compilation
-    return found
+    (module,) = folder.iterdir()
+    return TracedKernel(OWN, module, module.stem.rpartition("-")[2])
+
+
+@pytest.fixture(scope="module")
+def records(own: TracedKernel, traced_kernels: dict[str, TracedKernel]) -> Callable[[str], Compilation]:
+    """A kernel by its name, compiled with line information and checked."""
+
+    @cache
+    def record(name: str) -> Compilation:
+        kernel = own if name == OWN.stem else traced_kernels[name]
+        options = CompileOptions(analyses=("check-access-width",), artifacts=("ptx",), line_info=True)
+        done = cutecc.compile_module(kernel.bytecode, target=kernel.target, name=name, options=options)
+        return done.compilation
+
+    return record
 
 
 def ptx_bits(ptx: str) -> dict[int, dict[tuple[str, str], set[int]]]:
@@ -92,8 +90,8 @@ def line_of(remark: Remark) -> int:
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
-def test_the_bits_are_those_of_the_ptx(source: Path, records: dict[str, Compilation]) -> None:
-    record = records[source.stem]
+def test_the_bits_are_those_of_the_ptx(source: Path, records: Callable[[str], Compilation]) -> None:
+    record = records(source.stem)
     made = ptx_bits((record.artifact("ptx") or b"").decode())
     for remark in remarks(record):
         kinds = {"load": ["ld"], "store": ["st"], "copy": ["ld", "st", "copy"]}[remark.message.split()[0]]
@@ -110,8 +108,8 @@ def statements(path: Path, reason: str, record: Compilation) -> set[str]:
     return {lines[line_of(each) - 1].strip() for each in remarks(record) if each.numbers["reason"] == reason}
 
 
-def test_every_reason_is_found_where_it_is(records: dict[str, Compilation]) -> None:
-    record = records[OWN.stem]
+def test_every_reason_is_found_where_it_is(records: Callable[[str], Compilation]) -> None:
+    record = records(OWN.stem)
     expected = {
         "atom": {"cute.copy(pairs, values, y)", "cute.basic_copy(mine(a, 4), values)"},
         "stride": {"cute.basic_copy(values, cute.coalesce(column))"},
@@ -129,20 +127,20 @@ def test_every_reason_is_found_where_it_is(records: dict[str, Compilation]) -> N
     assert {each.numbers["reason"] for each in remarks(record)} == set(expected)
 
 
-def test_the_example_with_a_predicate_of_each_element(records: dict[str, Compilation]) -> None:
-    found = remarks(records["elementwise_add"])
+def test_the_example_with_a_predicate_of_each_element(records: Callable[[str], Compilation]) -> None:
+    found = remarks(records("elementwise_add"))
     assert [(each.numbers["bits"], each.numbers["possible bits"], each.numbers["reason"]) for each in found] == [
         (32, 128, "predicate")
     ] * 3
     assert {each.severity for each in found} == {"remark"}
 
 
-def test_wide_accesses_are_left_alone(records: dict[str, Compilation]) -> None:
-    assert remarks(records["vector_copy"]) == []
-    made = ptx_bits((records["vector_copy"].artifact("ptx") or b"").decode())
+def test_wide_accesses_are_left_alone(records: Callable[[str], Compilation]) -> None:
+    assert remarks(records("vector_copy")) == []
+    made = ptx_bits((records("vector_copy").artifact("ptx") or b"").decode())
     assert {bits for accesses in made.values() for each in accesses.values() for bits in each} == {128}
 
 
-def test_elements_in_branches_of_their_own(records: dict[str, Compilation]) -> None:
-    (found,) = remarks(records["gemm_sm80"])
+def test_elements_in_branches_of_their_own(records: Callable[[str], Compilation]) -> None:
+    (found,) = remarks(records("gemm_sm80"))
     assert found.numbers == {"bits": 32, "possible bits": 64, "reason": "predicate"}

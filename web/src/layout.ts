@@ -1,0 +1,40 @@
+/** Which parts of the page are open, where, and how large. */
+
+import { computed, signal } from "@preact/signals";
+
+const viewport = signal({ width: window.innerWidth, height: window.innerHeight });
+window.addEventListener("resize", () => (viewport.value = { width: window.innerWidth, height: window.innerHeight }));
+
+/** In pixels. */
+export const leftWidth = signal(Math.round(Math.min(340, Math.max(200, window.innerWidth * 0.2))));
+export const rightWidth = signal(Math.round(Math.min(820, Math.max(280, window.innerWidth * 0.33))));
+export const belowHeight = signal(Math.round(Math.max(200, window.innerHeight * 0.42)));
+/** In percent of the side column. */
+export const sourceShare = signal(58);
+
+/** Where there is no room for three columns, as at 200 %, there are two. */
+const narrow = () => viewport.peek().width < 900;
+
+export const leftOpen = signal(true);
+export const sideOpen = signal(!narrow());
+
+/** Whether source and details are below the text; null: where the page is too narrow for code in three columns. */
+const chosenBelow = signal<boolean | null>(null);
+export const sideBelow = computed(
+  () => chosenBelow.value ?? (viewport.value.width >= 900 && viewport.value.width < 1400 && viewport.value.height >= 560),
+);
+
+export function toggleBelow(): void {
+  chosenBelow.value = !sideBelow.value;
+  openSide(true);
+}
+
+export function openLeft(open: boolean): void {
+  leftOpen.value = open;
+  if (open && narrow() && !sideBelow.value) sideOpen.value = false;
+}
+
+export function openSide(open: boolean): void {
+  sideOpen.value = open;
+  if (open && narrow() && !sideBelow.value) leftOpen.value = false;
+}

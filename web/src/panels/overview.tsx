@@ -1,0 +1,58 @@
+/** Before a line is selected: the lines that became the most instructions, and those of which nothing is left. */
+
+import type { LineHistory } from "../data";
+import { history, manifest } from "../store";
+import { fateOf } from "./fate";
+import { files, passName, select, shortName, userLines } from "./state";
+
+const MOST = 12;
+
+export function Overview() {
+  const all = history.value?.lines ?? [];
+  const machine = all.some((each) => each.sass > 0) ? "sass" : "ptx";
+  const code = all.filter((each) => each[machine] > 0).sort((a, b) => b[machine] - a[machine]);
+  const gone = all
+    .filter((each) => each.traced > 0 && each.ptx + each.sass === 0 && each.events.some((event) => event.after === 0))
+    .sort((a, b) => b.traced - a.traced);
+  const compiled = manifest.value?.status === "ok" && code.length > 0;
+  return (
+    <section class="panel overview" aria-label="Lines">
+      <p class="muted">Select a line of the source, an operation or an instruction to see what each pass made of it.</p>
+      {compiled && <Lines title={`Most ${machine.toUpperCase()} instructions`} lines={code} said={(each) => each[machine].toLocaleString("en")} />}
+      {compiled && gone.length > 0 && (
+        <Lines title="Nothing left" lines={gone} said={(each) => fateOf(each, null, passName)} wide />
+      )}
+    </section>
+  );
+}
+
+interface LinesProps {
+  title: string;
+  lines: LineHistory[];
+  said: (line: LineHistory) => string;
+  /** What is said takes a line of its own. */
+  wide?: boolean;
+}
+
+function Lines({ title, lines, said, wide = false }: LinesProps) {
+  return (
+    <>
+      <h3>
+        {title} <span class="muted">{lines.length > MOST ? `the first ${MOST} of ${lines.length} lines` : ""}</span>
+      </h3>
+      <ul class={wide ? "lines wide" : "lines"}>
+        {lines.slice(0, MOST).map((each) => (
+          <li key={`${each.file}:${each.line}`}>
+            <button type="button" class="line-link" title={each.file} onClick={() => select({ file: each.file, line: each.line })}>
+              <span class="muted">
+                {shortName(each.file, files.value)}:{each.line}
+              </span>
+              <code>{userLines.value?.sources[each.file]?.split("\n")[each.line - 1]?.trim() ?? ""}</code>
+            </button>
+            <span class="said">{said(each)}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,33 @@
+/** An audit of the main views by the rules of WCAG 2.1, levels A and AA, light and dark. */
+
+import AxeBuilder from "@axe-core/playwright";
+import { expect, test } from "@playwright/test";
+import { open, page } from "./pages";
+
+const VIEWS: { name: string; made: string; fragment: string; keys?: string[] }[] = [
+  { name: "a module, with the lines of its source", made: "gemm", fragment: "#stage=0" },
+  { name: "side by side", made: "gemm", fragment: "#stage=11&view=split" },
+  { name: "unified, with the instructions of a line", made: "elementwise_add", fragment: "#stage=8&view=unified&tab=instructions" },
+  { name: "resources beside a listing", made: "gemm", fragment: "#stage=listing:Gemm.sass&tab=resources" },
+  { name: "remarks", made: "elementwise_add", fragment: "#stage=0&tab=remarks" },
+  { name: "a search", made: "elementwise_add", fragment: "", keys: ["/", "a", "d", "d"] },
+  { name: "the keys", made: "elementwise_add", fragment: "", keys: ["?"] },
+  { name: "a failure", made: "failed", fragment: "" },
+];
+
+for (const theme of ["light", "dark"] as const)
+  for (const { name, made, fragment, keys = [] } of VIEWS)
+    test(`no violation of WCAG: ${name}, ${theme}`, async ({ page: tab }) => {
+      await tab.emulateMedia({ colorScheme: theme });
+      await open(tab, page(made), fragment);
+      await expect(tab.locator(".editors .cm-line, .viewer .message").first()).toBeVisible();
+      await expect(tab.locator(".source-pane .cm-line").first()).toBeVisible();
+      for (const key of keys) await tab.keyboard.press(key);
+      if (name === "a search") await expect(tab.locator(".hit").first()).toBeVisible();
+      const { violations } = await new AxeBuilder({ page: tab })
+        .withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"])
+        .analyze();
+      expect(
+        violations.map(({ id, nodes }) => ({ id, nodes: nodes.map((node) => `${node.html} ${node.failureSummary ?? ""}`) })),
+      ).toEqual([]);
+    });
