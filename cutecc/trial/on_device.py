@@ -27,6 +27,8 @@ _TORCH_NAMES = {
 """Types that torch reads from memory of another type and then calls by these names."""
 _ALIGNMENT = 512
 """Bytes: of every allocation, as of CUDA's."""
+_APART = 1 << 20
+"""Bytes between allocations in this process; they cost addresses alone, for nobody touches them."""
 _CHUNK = 1 << 25
 """Bytes copied at a time: an interrupt waits for no more."""
 _CARRIERS = {1: "|u1", 2: "<i2", 4: "<i4", 8: "<i8"}
@@ -81,9 +83,12 @@ class HostMemory:
         self._allocations = before
 
     def allocate(self, size: int) -> int:
-        """The address of `size` bytes, aligned as a GPU aligns allocations."""
-        data = np.empty(size + _ALIGNMENT, "u1")
-        address = -(-data.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+        """The address of `size` bytes, aligned as a GPU aligns allocations, and far from any others.
+
+        An access past the end of one shall not be a good one of its neighbour.
+        """
+        data = np.empty(_APART + size + _ALIGNMENT, "u1")
+        address = -(-(data.ctypes.data + _APART) // _ALIGNMENT) * _ALIGNMENT
         self._allocations[address] = data[address - data.ctypes.data :][:size]
         return address
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +229,10 @@ def test_a_container_has_less_than_its_machine(monkeypatch: pytest.MonkeyPatch, 
 def test_memory_that_is_left() -> None:
     left = available_bytes()
     assert left is None or left > 1 << 20
+
+
+def test_host_allocations_are_far_apart() -> None:
+    """An access past the end of one is found to be bad, and not taken for one of its neighbour."""
+    with HostMemory() as memory:
+        starts = sorted(memory.allocate(1000) for _ in range(20))
+    assert min(after - before for before, after in pairwise(starts)) > 1 << 20
