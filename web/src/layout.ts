@@ -9,7 +9,7 @@ window.addEventListener("resize", () => (viewport.value = { width: window.innerW
 export const leftWidth = signal(Math.round(Math.min(340, Math.max(200, window.innerWidth * 0.2))));
 export const rightWidth = signal(Math.round(Math.min(820, Math.max(280, window.innerWidth * 0.33))));
 export const belowHeight = signal(Math.round(Math.max(200, window.innerHeight * 0.42)));
-/** In percent of the side column. */
+/** In percent of source and details. */
 export const sourceShare = signal(58);
 
 /** Where there is no room for three columns, as at 200 %, there are two. */

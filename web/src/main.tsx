@@ -4,6 +4,7 @@ import "./shell.css";
 import "./list.css";
 import "./viewer.css";
 import "./editor/editor.css";
+import "./panels/details.css";
 import { Shell } from "./shell";
 import { start } from "./start";
 

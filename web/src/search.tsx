@@ -143,7 +143,7 @@ export function SearchPanel() {
                       <>
                         <span class="line">{item.hit.line + 1}</span>
                         <code>
-                          {item.hit.before.slice(-24)}
+                          {item.hit.before.slice(-16)}
                           <mark>{item.hit.match}</mark>
                           {item.hit.after}
                         </code>

@@ -1,4 +1,4 @@
-/** The page: head, list, text, side column. */
+/** The page: head, list, text, source and details. */
 
 import { useEffect } from "preact/hooks";
 import { Boundary } from "./boundary";
@@ -36,7 +36,8 @@ export function Shell() {
   }, []);
   const below = sideBelow.value;
   const columns = [
-    leftOpen.value ? `${leftWidth.value}px 5px` : "",
+    // Lines that were found need more room than names.
+    leftOpen.value ? `${searchOpen.value ? Math.max(280, leftWidth.value) : leftWidth.value}px 5px` : "",
     "minmax(0, 1fr)",
     sideOpen.value && !below ? `5px min(${rightWidth.value}px, 55vw)` : "",
   ].join(" ");

@@ -42,7 +42,7 @@ export const place = signal<{ stop: string; line: number } | null>(null);
 /** The user's line that everything else follows, `line` from 1. */
 export const userLine = signal<{ file: string; line: number } | null>(null);
 
-/** Which tab of the side column is open. */
+/** Which tab of the details is open. */
 export const sideTab = signal<SideTab>("history");
 export type SideTab = "history" | "instructions" | "resources" | "remarks";
 

@@ -251,36 +251,6 @@ test("everything is reached by the keyboard alone, and its place is seen", async
   await expect(tab.locator("#side")).toBeHidden();
 });
 
-test("columns are as wide as their bars are moved, by keys too", async ({ page: tab }) => {
-  await open(tab, page("elementwise_add"));
-  const width = async () => (await tab.locator(".column.left").boundingBox())?.width ?? 0;
-  const before = await width();
-  const bar = tab.getByRole("separator", { name: "Width of the list" });
-  await bar.focus();
-  await tab.keyboard.press("ArrowRight");
-  expect(await width()).toBe(before + 24);
-  const box = await bar.boundingBox();
-  await tab.mouse.move(box!.x + 2, 300);
-  await tab.mouse.down();
-  await tab.mouse.move(box!.x - 48, 300);
-  await tab.mouse.up();
-  expect(await width()).toBeCloseTo(before + 24 - 50, 0);
-});
-
-test("dark where the system is dark, and where it is asked for", async ({ page: tab }) => {
-  const ground = () => tab.evaluate(() => getComputedStyle(document.querySelector(".cm-editor")!).backgroundColor);
-  await tab.emulateMedia({ colorScheme: "dark" });
-  await open(tab, page("elementwise_add"));
-  await expect(tab.locator("html")).toHaveAttribute("data-theme", "dark");
-  expect(await ground()).toBe("rgb(21, 24, 29)");
-  await tab.emulateMedia({ colorScheme: "light" });
-  await expect(tab.locator("html")).toHaveAttribute("data-theme", "light");
-  expect(await ground()).toBe("rgb(255, 255, 255)");
-  await tab.keyboard.press("d");
-  await expect(tab.locator("html")).toHaveAttribute("data-theme", "dark");
-  await expect(tab).toHaveURL(/theme=dark/);
-});
-
 test("the address keeps the view", async ({ page: tab }) => {
   await open(tab, page("gemm"), "#stage=8&view=unified&base=4&tab=resources&theme=dark&hide=unchanged");
   await expect(selectedStop(tab)).toContainText("cute-expand-ops");
@@ -401,18 +371,17 @@ test("hostile names and texts are text: nothing runs, nothing is asked for", asy
   await expect(tab.locator("#app img, #app script, #app svg[onload]")).toHaveCount(0);
 });
 
-test("a page of its own data, too, is read at 200 % and 1000 pixels", async ({ page: tab }) => {
-  for (const [width, height] of [
-    [1000, 700],
-    [640, 450],
-  ] as const) {
-    await tab.setViewportSize({ width, height });
-    await open(tab, page("gemm"), "#stage=8&view=split");
-    await expect(tab.locator(".cm-line").first()).toBeVisible();
-    const sideways = await tab.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    expect(sideways).toBeLessThanOrEqual(0);
-    for (const name of ["Text", "Unified"]) await expect(tab.getByRole("radio", { name })).toBeInViewport();
-    for (const editor of await tab.locator(".editors .cm-editor").all())
-      expect((await editor.boundingBox())!.height).toBeGreaterThan(100);
-  }
+test("a part that fails says so, and the rest goes on", async ({ page: tab }) => {
+  const damaged = madeUp("damaged", {
+    manifest: { ...manifest([{ name: "rewrite" }]), resources: [{ kernel: "k" }] },
+    "stage:0": stage(0, BEFORE),
+    "stage:1": stage(1, AFTER),
+  });
+  await open(tab, damaged, "#tab=resources");
+  await expect(tab.locator(".broken")).toContainText("The tab “Resources” cannot be shown.");
+  await expect(tab.locator(".editors .cm-line").first()).toBeVisible();
+  await tab.keyboard.press("j");
+  await expect(selectedStop(tab)).toContainText("rewrite");
+  await tab.locator("#tab-history").click();
+  await expect(tab.locator(".broken")).toHaveCount(0);
 });

@@ -35,6 +35,7 @@ interface LinesProps {
 }
 
 function Lines({ title, lines, said, wide = false }: LinesProps) {
+  const oneFile = lines.every((each) => each.file === lines[0]?.file);
   return (
     <>
       <h3>
@@ -45,7 +46,8 @@ function Lines({ title, lines, said, wide = false }: LinesProps) {
           <li key={`${each.file}:${each.line}`}>
             <button type="button" class="line-link" title={each.file} onClick={() => select({ file: each.file, line: each.line })}>
               <span class="muted">
-                {shortName(each.file, files.value)}:{each.line}
+                {oneFile ? <span class="hidden">line </span> : `${shortName(each.file, files.value)}:`}
+                {each.line}
               </span>
               <code>{userLines.value?.sources[each.file]?.split("\n")[each.line - 1]?.trim() ?? ""}</code>
             </button>

@@ -24,7 +24,7 @@ import {
   shown,
   userLines,
 } from "./state";
-import "./panels.css";
+import "./source.css";
 
 /** The file that is open; null: the first. */
 const openFile = signal<string | null>(null);

@@ -1,0 +1,77 @@
+/** Where things are: what is on the screen first, and how the page divides its room. */
+
+import { expect, test } from "@playwright/test";
+import { open, page } from "./pages";
+
+test("a module opens at its kernel, another stage at the same place of it, and a listing at its beginning", async ({ page: tab }) => {
+  await open(tab, page("gemm"));
+  const top = async () => {
+    const box = await tab.locator(".editors .cm-scroller").first().boundingBox();
+    return await tab.evaluate(([x, y]) => document.elementFromPoint(x!, y!)?.closest(".cm-line")?.textContent ?? "", [box!.x + 150, box!.y + 32]);
+  };
+  await expect.poll(top).toContain("cuda.kernel @");
+  await tab.keyboard.press("j");
+  await expect.poll(top).toContain("cuda.kernel @");
+  await expect(tab.locator(".source-editor .cm-line", { hasText: "def kernel(" })).toBeInViewport();
+});
+
+test("source and details are below the text where the page is narrow, and where they are wanted", async ({ page: tab }) => {
+  const below = async () => (await tab.locator("#side").boundingBox())!.y > (await tab.locator(".editors").boundingBox())!.y + 100;
+  await tab.setViewportSize({ width: 1000, height: 700 });
+  await open(tab, page("gemm"), "#stage=11&view=split");
+  await expect(tab.locator(".differences")).toContainText("lines differ");
+  expect(await below()).toBe(true);
+  expect((await tab.locator(".toolbar").boundingBox())!.height).toBeLessThan(70);
+  expect((await tab.locator(".source-editor .cm-content").boundingBox())!.width).toBeGreaterThan(400);
+  await tab.keyboard.press("b");
+  expect(await below()).toBe(false);
+  await tab.setViewportSize({ width: 1600, height: 900 });
+  await open(tab, page("gemm"));
+  expect(await below()).toBe(false);
+});
+
+test("columns are as wide as their bars are moved, by keys too", async ({ page: tab }) => {
+  await open(tab, page("elementwise_add"));
+  const width = async () => (await tab.locator(".column.left").boundingBox())?.width ?? 0;
+  const before = await width();
+  const bar = tab.getByRole("separator", { name: "Width of the list" });
+  await bar.focus();
+  await tab.keyboard.press("ArrowRight");
+  expect(await width()).toBe(before + 24);
+  const box = await bar.boundingBox();
+  await tab.mouse.move(box!.x + 2, 300);
+  await tab.mouse.down();
+  await tab.mouse.move(box!.x - 48, 300);
+  await tab.mouse.up();
+  expect(await width()).toBeCloseTo(before + 24 - 50, 0);
+});
+
+test("dark where the system is dark, and where it is asked for", async ({ page: tab }) => {
+  const ground = () => tab.evaluate(() => getComputedStyle(document.querySelector(".cm-editor")!).backgroundColor);
+  await tab.emulateMedia({ colorScheme: "dark" });
+  await open(tab, page("elementwise_add"));
+  await expect(tab.locator("html")).toHaveAttribute("data-theme", "dark");
+  expect(await ground()).toBe("rgb(21, 24, 29)");
+  await tab.emulateMedia({ colorScheme: "light" });
+  await expect(tab.locator("html")).toHaveAttribute("data-theme", "light");
+  expect(await ground()).toBe("rgb(255, 255, 255)");
+  await tab.keyboard.press("d");
+  await expect(tab.locator("html")).toHaveAttribute("data-theme", "dark");
+  await expect(tab).toHaveURL(/theme=dark/);
+});
+
+test("a page of its own data, too, is read at 200 % and 1000 pixels", async ({ page: tab }) => {
+  for (const [width, height] of [
+    [1000, 700],
+    [640, 450],
+  ] as const) {
+    await tab.setViewportSize({ width, height });
+    await open(tab, page("gemm"), "#stage=8&view=split");
+    await expect(tab.locator(".cm-line").first()).toBeVisible();
+    const sideways = await tab.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect(sideways).toBeLessThanOrEqual(0);
+    for (const name of ["Text", "Unified"]) await expect(tab.getByRole("radio", { name })).toBeInViewport();
+    for (const editor of await tab.locator(".editors .cm-editor").all())
+      expect((await editor.boundingBox())!.height).toBeGreaterThan(100);
+  }
+});
