@@ -27,6 +27,12 @@ gpu.module @kernels {
 """
 
 
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the terminal that the tests run in."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def line_of(text: str) -> int:
     return next(n for n, line in enumerate(ADD.read_text().splitlines(), 1) if text in line)
 
@@ -147,8 +153,7 @@ def record(*remarks: Remark, failure: str | None = None) -> Compilation:
     return found
 
 
-def test_the_same_at_one_place_is_one_with_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
+def test_the_same_at_one_place_is_one_with_a_count() -> None:
     unrolled = Remark("warning", "slow", "/src/k.py:9:5", "check-x", {"ratio": 1 / 3, "bits": 32})
     other = Remark("remark", "slow", "/src/k.py:3:5", "check-x")
     result = checked("k.py", record(unrolled, other, unrolled, unrolled))

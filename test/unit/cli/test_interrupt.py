@@ -23,7 +23,10 @@ from cutecc.record.folder import read_folder
 ENDLESS = ",".join(["canonicalize,cse,symbol-dce"] * 3000)
 
 # What a run with `--stop-after=cute-desugar` leaves, and nothing else.
-FRESH = [".cutecc-files", ".cutecc-lock", "00-traced.mlir", "04-cute-desugar.mlir", "manifest.json"]
+FRESH = [
+    *(".cutecc-files", ".cutecc-lock", "00-traced.mlir", "04-cute-desugar.mlir", "manifest.json"),
+    "vector_copy-sm_80.stages",
+]
 
 
 @pytest.fixture
