@@ -88,6 +88,8 @@ format: $(BIN)/.dev
 bench: $(BIN)/.dev
 	$(BIN)/python tools/bench.py $(ARGS)
 	$(BIN)/python tools/bench_emulator.py $(ARGS)
+	$(BIN)/python tools/bench_report.py $(ARGS)
+	$(BIN)/python tools/bench_watch.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) cutecc-out

@@ -2,6 +2,7 @@
 
     python tools/bench_report.py                  # a traced module of about 37,000 lines
     python tools/bench_report.py --length 256     # of another size
+    python tools/bench_report.py --write          # also replaces the table in docs/benchmarks.md
     python tools/bench_report.py --check          # ends with status 1 when a bar is missed
 
 The kernel is `test/kernels/large_unrolled.py` over more keys; its loops are unrolled at trace time. Times are medians
@@ -19,11 +20,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench import ROOT, write
+
 from cutecc.record.folder import read_folder
-from cutecc.report.content import read_stages
+from cutecc.record.stages import stages_of
 from cutecc.report.writing import encode_report, write_report
 
-ROOT = Path(__file__).resolve().parent.parent
 KERNEL = ROOT / "test" / "kernels" / "large_unrolled.py"
 LENGTH = 1024
 """Keys of that kernel."""
@@ -55,6 +57,7 @@ def main() -> int:
     parser.add_argument("--length", type=int, default=LONGER, help="keys, a multiple of 64")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--check", action="store_true", help="fail when a bar is missed")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/benchmarks.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -70,19 +73,24 @@ def main() -> int:
             start = time.perf_counter()
             write_report(record, folder / "alone.html")
             writing.append(time.perf_counter() - start)
-        stages = read_stages(record)
-        assert stages is not None
+        stages = stages_of(record)
         size = len(encode_report(record))
         texts = [stages.after(index).text for index in stages.indices]
     without, with_report = statistics.median(plain), statistics.median(reported)
     ratio = with_report / without
-    print("| figure | value | bar |\n|---|---|---|")
-    print(f"| lines of the traced module | {texts[0].count(chr(10)):,} | |")
-    print(f"| stages | {len(texts)}, {sum(map(len, texts)) / 1e6:.1f} MB of text | |")
-    print(f"| compile without a report | {without:.2f} s | |")
-    print(f"| compile with one | {with_report:.2f} s, {ratio:.2f} times | {MOST_TIMES} times |")
-    print(f"| writing the page of a record | {statistics.median(writing):.2f} s | |")
-    print(f"| the page | {size / 1e6:.1f} MB | {MOST_BYTES / 1e6:.0f} MB |")
+    table = [
+        "| figure | value | bar |",
+        "|---|---|---|",
+        f"| lines of the traced module | {texts[0].count(chr(10)):,} | |",
+        f"| stages | {len(texts)}, {sum(map(len, texts)) / 1e6:.1f} MB of text | |",
+        f"| compile without a report | {without:.2f} s | |",
+        f"| compile with one | {with_report:.2f} s, {ratio:.2f} times | {MOST_TIMES} times |",
+        f"| writing the page of a record | {statistics.median(writing):.2f} s | |",
+        f"| the page | {size / 1e6:.1f} MB | {MOST_BYTES / 1e6:.0f} MB |",
+    ]
+    print("\n".join(table))
+    if options.write:
+        write("report", table)
     return int(options.check and (ratio > MOST_TIMES or size > MOST_BYTES))
 
 
