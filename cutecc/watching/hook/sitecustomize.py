@@ -129,9 +129,10 @@ def _warn(folder: str, message: str) -> None:
         return
     except OSError:
         pass
+    # A program may have no stderr, or a closed one; that is no reason to end it.
     try:  # noqa: SIM105
         sys.stderr.write(f"cutecc watch: kernels are not recorded: {message}\n")
-    except Exception:
+    except (AttributeError, OSError, ValueError):
         pass
 
 

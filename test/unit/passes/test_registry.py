@@ -49,6 +49,7 @@ def test_a_name_that_is_taken_names_both() -> None:
 def test_registering_again_after_a_reload_is_fine() -> None:
     registry.register(Rename)
     registry.register(Rename)
+    assert registry.find_pass("test-rename") is Rename
 
 
 def test_every_pass_of_ours_has_the_shape_of_one() -> None:

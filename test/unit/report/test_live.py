@@ -63,6 +63,7 @@ def test_stages_arrive_while_no_pass_ends(tmp_path: Path, running: Compilation) 
     with LiveReport(page, running, stages):
         StageWriter(stages).add_stage(7, "seven\n", [None])
         wait_until(lambda: "stage:7" in Page.at(page).chunks)
+        assert Page.at(page).chunks["stage:7"]["text"] == "seven\n"
 
 
 def test_wherever_a_page_is_cut_off_what_comes_before_is_readable(tmp_path: Path, running: Compilation) -> None:
