@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import string
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from bench import ROOT, write
+from reasons import Reasons
 
 Metrics = dict[str, int]
 
@@ -70,7 +70,7 @@ MEMORY = ("global requests", "sectors", "fewest sectors", "wavefronts", "conflic
 
 def rows(results: dict[str, dict[str, Metrics]]) -> tuple[list[str], list[str]]:
     """The table with its reasons, and what has none."""
-    letters: dict[str, str] = {}
+    reasons = Reasons(REASONS)
     unexplained: list[str] = []
     table = [f"| kernel | {' | '.join(COLUMNS)} |", f"|{'---|' * (1 + len(COLUMNS))}"]
     equal = in_memory = 0
@@ -83,11 +83,7 @@ def rows(results: dict[str, dict[str, Metrics]]) -> tuple[list[str], list[str]]:
             if ours == theirs:
                 cells[column] = f"{sum(ours.values()):,}" if any(ours.values()) else ""
                 continue
-            marks = [
-                letters.setdefault(reason, string.ascii_lowercase[len(letters)])
-                for kernels, columns, reason in REASONS
-                if re.fullmatch(kernels, kernel) and re.search(columns, column)
-            ]
+            marks = reasons.marks(kernel, column)
             if not marks:
                 unexplained.append(f"{kernel}: {column}: emulator {ours}, ncu {theirs}")
             cells[column] = f"{sum(ours.values()):,} / {sum(theirs.values()):,} {', '.join(marks)}".strip()
@@ -99,7 +95,7 @@ def rows(results: dict[str, dict[str, Metrics]]) -> tuple[list[str], list[str]]:
         f"Of {len(results)} kernels, {in_memory} agree in all columns up to conflicts, and {equal} in all.",
     ]
     table += ["What differs is mostly what the assembler changes, which the emulator does not look at:"]
-    table += ["", *(f"- {letter}: {reason}." for reason, letter in letters.items())]
+    table += ["", *reasons.lines()]
     return table, unexplained
 
 

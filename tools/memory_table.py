@@ -14,8 +14,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import re
-import string
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,6 +22,7 @@ from typing import Any
 from unittest import mock
 
 from bench import ROOT, write
+from reasons import Reasons
 
 import cutecc
 from cutecc.backend.host.layouts import Layout, Layouts
@@ -230,7 +229,7 @@ COLUMNS = {
 
 def rows(compared: list[Compared], ncu: dict[str, dict[str, Any]]) -> tuple[list[str], list[str]]:
     """The table with its reasons, and what has none. `ncu` is what against_ncu.py writes, or nothing."""
-    letters: dict[str, str] = {}
+    reasons = Reasons(REASONS)
     unexplained: list[str] = []
     table = [f"| kernel | accesses | known | lines equal | {' | '.join(COLUMNS)} |", f"|{'---|' * (4 + len(COLUMNS))}"]
     for each in sorted(compared, key=lambda found: found.name):
@@ -245,11 +244,7 @@ def rows(compared: list[Compared], ncu: dict[str, dict[str, Any]]) -> tuple[list
             if len(set(numbers)) == 1:
                 cells.append(f"{numbers[0]:,}" if numbers[0] else "")
                 continue
-            marks = [
-                letters.setdefault(reason, string.ascii_lowercase[len(letters)])
-                for kernels, columns, reason in REASONS
-                if re.fullmatch(kernels, each.name) and re.search(columns, column)
-            ]
+            marks = reasons.marks(each.name, column)
             if not marks:
                 unexplained.append(f"{each.name}: {column}: {numbers}")
             cells.append(f"{' / '.join(f'{number:,}' for number in numbers)} {', '.join(marks)}".strip())
@@ -257,7 +252,7 @@ def rows(compared: list[Compared], ncu: dict[str, dict[str, Any]]) -> tuple[list
         equal = sum(each.analysed.get(line) == each.emulated.get(line) for line in lines)
         known, present = each.understood
         table.append(f"| {each.name} | {present} | {known} | {equal} of {len(lines)} | {' | '.join(cells)} |")
-    return [*table, "", *(f"- {letter}: {reason}." for reason, letter in letters.items())], unexplained
+    return [*table, "", *reasons.lines()], unexplained
 
 
 def main() -> None:

@@ -10,16 +10,18 @@ import click
 from cutecc.cli.paging import When, in_colour, paging_options, show
 from cutecc.cli.stage_choice import (
     StageText,
+    choose_stage,
     fold_option,
     function_option,
     read_record,
     record_argument,
     target_option,
+    text_of,
 )
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import stages_of
 from cutecc.report.comparing import Edit, compare
-from cutecc.report.stage_text import Position, choose, fold_types, functions
+from cutecc.report.stage_text import Position, fold_types, functions
 
 _EPILOG = """\b
 Examples:
@@ -59,9 +61,9 @@ def diff(
     """
     compilation = read_record(record, target)
     stages = stages_of(compilation)
-    new = choose(compilation, stages, after or before)
-    old = choose(compilation, stages, before) if after else _before(new)
-    texts = [StageText(stages, position, function) for position in (old, new)]
+    new = choose_stage(compilation, stages, after or before, function)
+    old = choose_stage(compilation, stages, before, function) if after else _before(new)
+    texts = [text_of(compilation, stages, position, function) for position in (old, new)]
     edits = compare(texts[0].lines, texts[1].lines, before_module=texts[0].module, after_module=texts[1].module)
     differs = any(edit.tag != "equal" for edit in edits)
     if differs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable
@@ -41,8 +42,23 @@ def width() -> int:
     return shutil.get_terminal_size((80, 24)).columns
 
 
+_CONTROL = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def harmless(line: str) -> str:
+    """The line with control characters spelled out, but for those that colour it.
+
+    What a record holds may come from anybody, and a terminal does what such characters say.
+    """
+    return _CONTROL.sub(lambda match: match[1] or f"\\x{ord(match[0]):02x}", line)
+
+
 def show(lines: Iterable[str], *, colour: bool, pager: bool) -> None:
-    """Print lines, through `$PAGER` when standard output is a terminal on which they have no room."""
+    """Print lines, through `$PAGER` when standard output is a terminal on which they have no room.
+
+    Control characters in them are spelled out.
+    """
+    lines = map(harmless, lines)
     if not pager or not (sys.stdout.isatty() and sys.stdin.isatty()):
         for line in lines:
             click.echo(line, color=colour)

@@ -266,7 +266,8 @@ def changes(before: dict[str, int], after: dict[str, int]) -> str:
 def resource_table(resources: list[KernelResources]) -> Table:
     """What each kernel takes of an SM."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("kernel", overflow="ellipsis", no_wrap=True, min_width=12)
+    # Without `no_wrap`: columns that have it take all the room they want before the others get any.
+    table.add_column("kernel", overflow="ellipsis", min_width=12)
     for heading in ("registers", "spills", "stack", "shared", "constant"):
         table.add_column(heading, justify="right", overflow="fold")
     table.add_column("occupancy", overflow="fold")

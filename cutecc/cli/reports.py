@@ -11,8 +11,7 @@ from cutecc.errors import Error, RecordError, UsageError
 from cutecc.events import Event, PassFinished, Planned
 from cutecc.record import Compilation
 from cutecc.record.folder import read_folder
-from cutecc.record.naming import file_name
-from cutecc.record.stages import SUFFIX
+from cutecc.record.stages import stages_file
 from cutecc.report.destination import check_destination
 from cutecc.report.live import LiveReport
 from cutecc.report.writing import Report, write_report
@@ -62,7 +61,7 @@ class Reporting:
         match event:
             case Planned(compilation=compilation):
                 self._folder = self._output(compilation.name)
-                stages = self._folder / f"{file_name(compilation.name)}{SUFFIX}"
+                stages = self._folder / stages_file(compilation.name)
                 self._page = self._live.enter_context(LiveReport(self._path, compilation, stages))
             case PassFinished(step=step):
                 if self._page:

@@ -11,18 +11,21 @@ from cutecc.cli.paging import When, in_colour, paging_options
 from cutecc.cli.paging import show as show_lines
 from cutecc.cli.stage_choice import (
     StageText,
+    choose_stage,
     fold_option,
     function_option,
     read_record,
     record_argument,
     target_option,
+    text_of,
 )
 from cutecc.errors import RecordError, UsageError
+from cutecc.places import Place
 from cutecc.record import ArtifactKind, Compilation
-from cutecc.record.stages import Place, Stages, stages_of
+from cutecc.record.stages import Stages, stages_of
 from cutecc.report.listings import Listing, listings_of
 from cutecc.report.paths import short_names
-from cutecc.report.stage_text import Position, choose, find_named, fold_types, has_function, positions
+from cutecc.report.stage_text import find_named, fold_types, positions
 
 _EPILOG = """\b
 Examples:
@@ -73,20 +76,10 @@ def show(
         if after is None and function is None and not locations:
             lines = _list(compilation, stages)
         else:
-            text = StageText(stages, _position(compilation, stages, after, function), function)
+            position = choose_stage(compilation, stages, after or "last", function)
+            text = text_of(compilation, stages, position, function)
             lines = _stage(text, stages, locations=locations, fold=not no_fold)
     show_lines(lines, colour=in_colour(colour), pager=not no_pager)
-
-
-def _position(compilation: Compilation, stages: Stages, after: str | None, function: str | None) -> Position:
-    """What the user chose; else the last module, of those that have the function."""
-    if after is None and function is not None:
-        known = positions(compilation, stages)
-        for index in reversed(stages.indices):
-            if has_function(stages.after(index).text.split("\n"), function):
-                return next(each for each in known if each.index == index)
-        return known[0]
-    return choose(compilation, stages, after or "last")
 
 
 def _list(compilation: Compilation, stages: Stages) -> Iterator[str]:

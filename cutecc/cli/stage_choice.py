@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -9,8 +10,8 @@ import click
 from cutecc.cli.records import read_records
 from cutecc.errors import UsageError
 from cutecc.record import Compilation
-from cutecc.record.stages import Stage, Stages
-from cutecc.report.stage_text import Position, find_function
+from cutecc.record.stages import Stages
+from cutecc.report.stage_text import Position, choose, find_function, has_function, positions
 
 record_argument = click.argument("record", metavar="DIR|BUNDLE", type=click.Path(path_type=Path))
 target_option = click.option("--target", metavar="NAME", help="Of several targets, this one.")
@@ -29,16 +30,51 @@ def read_record(path: Path, target: str | None) -> Compilation:
     raise UsageError(f"{path} holds {len(records)} records", hints=["name the folder of one of them"])
 
 
+def choose_stage(compilation: Compilation, stages: Stages, selector: str, function: str | None) -> Position:
+    """The position that `selector` means; `last` of a function is the last module that has it.
+
+    Code generation takes the kernels out of the module. Raises `UsageError` as `choose` does.
+    """
+    if selector == "last" and function is not None and (found := _last_with(compilation, stages, function)):
+        return found
+    return choose(compilation, stages, selector)
+
+
+def _last_with(compilation: Compilation, stages: Stages, function: str) -> Position | None:
+    known = positions(compilation, stages)
+    for index in reversed(stages.indices):
+        if has_function(stages.after(index).text.split("\n"), function):
+            return next(each for each in known if each.index == index)
+    return None
+
+
+@dataclass(frozen=True)
 class StageText:
     """A stage, or one function of it, as lines."""
 
-    def __init__(self, stages: Stages, position: Position, function: str | None) -> None:
-        stage: Stage = stages.after(position.index)
-        self.position = position
-        self.module = stage.text.split("\n")[:-1]
-        self.first, self.end = 0, len(self.module)
-        if function is not None:
-            found = find_function(self.module, function, f"after {position.name}")
-            self.first, self.end = found.first, found.last + 1
-        self.lines = self.module[self.first : self.end]
-        self.places = stage.places[self.first : self.end]
+    position: Position
+    module: list[str]
+    """All of it."""
+    first: int
+    """Of the lines of the module."""
+    places: list[int]
+    """For each line, as `Stage.places`."""
+
+    @property
+    def lines(self) -> list[str]:
+        return self.module[self.first : self.first + len(self.places)]
+
+
+def text_of(compilation: Compilation, stages: Stages, position: Position, function: str | None) -> StageText:
+    """The stage, or a function of it. Raises `UsageError` when it has no such function."""
+    stage = stages.after(position.index)
+    module = stage.text.split("\n")[:-1]
+    if function is None:
+        return StageText(position, module, 0, stage.places)
+    try:
+        found = find_function(module, function, f"after {position.name}")
+    except UsageError as error:
+        if other := _last_with(compilation, stages, function):
+            error.hints = [f"the last module with it is that after {other.name}"]
+        raise
+    return StageText(position, module, found.first, stage.places[found.first : found.last + 1])

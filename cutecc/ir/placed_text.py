@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cutecc.errors import SourceLocation
 from cutecc.ir.locations import unescaped
-from cutecc.record.stages import Frame, Place, place_of
+from cutecc.places import Frame, Place, place_of
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _DEFINITION = re.compile(r"(#loc\d*) = (.*)")

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cutecc import isolation
 from cutecc.errors import Error
-from cutecc.record.stages import Place, StageWriter
+from cutecc.places import Place
+from cutecc.record.stages import StageWriter
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir

@@ -23,7 +23,7 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.verifying import verify_after
 from cutecc.record import Artifact, Compilation, Remark, Step
 from cutecc.record.folder import RecordFolder, file_name
-from cutecc.record.stages import SUFFIX, UserLines, create
+from cutecc.record.stages import UserLines, create, stages_file
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
@@ -143,7 +143,7 @@ class SnapshotRecorder(Observer):
         self._stages = self._create_stages(lines) if keep_stages else None
 
     def _create_stages(self, lines: UserLines | None) -> Path:
-        name = f"{file_name(self._compilation.name)}{SUFFIX}"
+        name = stages_file(self._compilation.name)
         path = self._folder.reserve(name) if self._folder else Path(self._scratch.name) / name
         try:
             create(path, lines)

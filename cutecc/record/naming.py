@@ -7,6 +7,12 @@ import re
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _NUMBER = re.compile(r"__\d+$")
 """What ends the symbol of a kernel whose arguments have no part in it."""
+_ARGUMENTS = (
+    *("_tensorptr", "_Tensor", "_FakeTensor", "_ptr"),
+    *("_TiledMMA", "_TiledCopy", "_CopyAtom_", "_MmaAtom_"),
+    "_object_at_",
+)
+"""How the first argument begins in the symbol of a kernel; of a method, how the text of `self` ends."""
 _LONGEST = 200
 """Characters of the longest name that a record may hold."""
 
@@ -24,6 +30,6 @@ def is_plain(name: str) -> bool:
 def short_kernel_name(symbol: str) -> str:
     """The Python name inside the DSL's symbol `kernel_cutlass_NAME_ARGUMENTS…_0`, as far as it can be told."""
     name = symbol.removeprefix("kernel_cutlass_")
-    for mark in ("_tensorptr", "_Tensor", "_FakeTensor", "_TiledMMA", "_TiledCopy", "_ptr"):
+    for mark in _ARGUMENTS:
         name = name.partition(mark)[0]
     return _NUMBER.sub("", name)

@@ -22,11 +22,12 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from cutecc.errors import RecordError
+from cutecc.places import Place
 from cutecc.record.compilation import Compilation
+from cutecc.record.naming import file_name
 
 Content = TypeVar("Content")
 
-SUFFIX = ".stages"
 _MAGIC = b"cutecc stages 1\n"
 _HEADER = struct.Struct("<cII")
 _MOST_BYTES = 1 << 28
@@ -34,30 +35,6 @@ _MOST_BYTES = 1 << 28
 
 _MOST_OF_COUNTS = 1 << 16
 """Bytes of a stage's operations by dialect, expanded."""
-
-
-class Frame(NamedTuple):
-    """A place in a source file: line and column count from 1, column 0 is none."""
-
-    file: str
-    line: int
-    column: int
-
-
-Place = tuple[Frame, ...]
-"""Where an operation comes from, as its MLIR location says: first the innermost frame outside of the DSL, last the
-user's line. They differ where a library built the operation; then there are two."""
-
-
-def place_of(frames: Sequence[Frame]) -> Place:
-    """The place of a location with these frames, innermost first.
-
-    What becomes inline assembly has a call site at its own line, from that line without a column: code generation
-    adds the number of the assembly's line to it.
-    """
-    if len(frames) > 1 and frames[0].file == frames[1].file and (frames[0].column == 0 or frames[0] == frames[1]):
-        frames = frames[1:]
-    return tuple(frames)
 
 
 class CallFrame(NamedTuple):
@@ -91,6 +68,11 @@ class Stage(msgspec.Struct):
     places: list[int]
     """For each line of `text`, all of which end in a newline, the number of the place of the operation that begins
     there, -1 for none: also of a line that only goes on with an operation or closes its region."""
+
+
+def stages_file(kernel: str) -> str:
+    """The name of the file in the record of a kernel."""
+    return f"{file_name(kernel)}.stages"
 
 
 def create(path: Path, lines: UserLines | None = None) -> None:
@@ -255,7 +237,7 @@ def stages_of(compilation: Compilation) -> Stages:
     if data is None:
         raise RecordError(
             f"the record of {compilation.name} holds no stages: nobody asked for them when it was compiled",
-            hints=["compile with --dump-after=all, and for a bundle with --bundle-dumps"],
+            hints=["compile with --dump-after=all or --report, and for a bundle with --bundle-dumps"],
         )
     return Stages(data)
 

@@ -9,13 +9,13 @@ from typing import Literal
 import msgspec
 
 from cutecc.errors import SourceLocation
+from cutecc.places import Frame, Place, place_of
 from cutecc.ptx.locations import FILE, LOC, InlineAssembly, named_file
 from cutecc.record import Compilation
-from cutecc.record.stages import Frame, Place, place_of
 from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
-from cutecc.report.sass import SassFunction, is_warpgroup_product, read_sass
 from cutecc.report.warpgroup_products import Product, place_products, product_of
+from cutecc.sass import SassFunction, is_warpgroup_product, read_sass
 
 Kind = Literal["ptx", "sass", "llvm-ir"]
 

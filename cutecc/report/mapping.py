@@ -7,14 +7,15 @@ from collections import Counter
 
 import msgspec
 
+from cutecc.places import Frame
 from cutecc.record import Compilation
 from cutecc.record.compilation import KernelResources
-from cutecc.record.stages import Frame, UserLines
+from cutecc.record.stages import UserLines
 from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
 from cutecc.report.listings import sass_functions, texts_of
-from cutecc.report.sass import SassFunction
 from cutecc.report.stage_text import functions
+from cutecc.sass import SassFunction
 
 
 class LineMix(msgspec.Struct):

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from cutecc.errors import SourceLocation
 from cutecc.ptx.locations import FILE, LOC, LineTable
 from cutecc.record import Analysis, Compilation, Remark
+from cutecc.sass import read_sass
 
 NAME = "check-spills"
 SUMMARY = "Warn of registers that spill to local memory, at the lines of the loads and stores."
 
-_FUNCTION = re.compile(r"^\.text\.(\S+):$")
-_LINE = re.compile(r'\s*//## File "([^"]*)", line (\d+)(?: inlined at "([^"]*)", line (\d+))?')
-_LOCAL = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?\w+\s+)?(LDL|STL)((?:\.\w+)*) ")
+_LOCAL = re.compile(r"(?:@!?\w+\s+)?(LDL|STL)((?:\.\w+)*) ")
 _PTX_LOCAL = re.compile(r"\s*(?:@!?%\w+\s+)?(?:ld|st)(?:\.\w+)*\.local\b")
 _BYTES = {"128": 16, "64": 8, "U16": 2, "S16": 2, "U8": 1, "S8": 1}
 
@@ -94,18 +93,12 @@ def _all_bytes(remark: Remark) -> int:
 def _local_traffic(sass: str) -> dict[tuple[str, _Line], _Traffic]:
     """Accesses of local memory by kernel and line of the user's."""
     found: dict[tuple[str, _Line], _Traffic] = {}
-    kernel = ""
-    line: _Line = None
-    for text in sass.splitlines():
-        if text.startswith(".text."):
-            if header := _FUNCTION.match(text):
-                kernel, line = header[1], None
-        elif "//##" in text:
-            if match := _LINE.match(text):
-                # The innermost level comes first; each says where it was inlined.
-                line = (match[3], int(match[4])) if match[3] else (match[1], int(match[2]))
-        elif access := _LOCAL.search(text):
-            found.setdefault((kernel, line), _Traffic()).add(access[1], access[2])
+    for kernel in read_sass(sass):
+        for instruction in kernel.instructions:
+            if access := _LOCAL.match(instruction.text):
+                user = instruction.place[-1] if instruction.place else None
+                line = (user.file, user.line) if user else None
+                found.setdefault((kernel.name, line), _Traffic()).add(access[1], access[2])
     return found
 
 

@@ -9,14 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ir_excerpts
 import pytest
+import refresh_docs
+from ir_excerpts import Choice, ExcerptError, choose, read_dump, read_ptx, show
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import ir_excerpts  # noqa: E402
-import refresh_docs  # noqa: E402
-from ir_excerpts import Choice, ExcerptError, choose, read_dump, read_ptx, show  # noqa: E402
 
 PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if refresh_docs.MARKER.search(page.read_text())]
 

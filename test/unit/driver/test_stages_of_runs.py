@@ -20,9 +20,10 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline
+from cutecc.places import Frame
 from cutecc.record.bundle import decode_bundle, encode_bundle
 from cutecc.record.folder import read_folder
-from cutecc.record.stages import Frame, UserLines, stages_of
+from cutecc.record.stages import UserLines, stages_of
 from cutecc.request import CompileOptions
 from cutecc.target import Target
 

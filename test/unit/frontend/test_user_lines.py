@@ -30,7 +30,8 @@ from cutecc.frontend.trace import trace, trace_file
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.frontend.user_lines import user_lines
 from cutecc.ir.placed_text import separate_locations
-from cutecc.record.stages import CallFrame, Place, UserLines
+from cutecc.places import Place
+from cutecc.record.stages import CallFrame, UserLines
 from cutecc.report.comparing import Abstraction
 from cutecc.target import Target
 

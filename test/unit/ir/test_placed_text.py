@@ -15,7 +15,7 @@ from cutecc.passes import manager
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline
-from cutecc.record.stages import Frame, Place
+from cutecc.places import Frame, Place
 from cutecc.target import Target
 
 A, B, C = Frame("/k/a.py", 1, 3), Frame("/k/b.py", 2, 0), Frame("c.mlir", 7, 4)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from cutecc.errors import UsageError
+from cutecc.places import Frame
 from cutecc.record import Analysis, Artifact, Compilation, Remark, Step, Versions
-from cutecc.record.stages import CallFrame, Frame, Stages, StageWriter, UserLines, create
+from cutecc.record.stages import CallFrame, Stages, StageWriter, UserLines, create
 from cutecc.report.explaining import explain
 from cutecc.report.frames import Frames
 from cutecc.report.history import HistoryEvent, LineHistory, histories

@@ -6,9 +6,9 @@ import json
 
 import msgspec
 
+from cutecc.places import Frame
 from cutecc.record import Compilation
 from cutecc.record.compilation import Artifact, Versions
-from cutecc.record.stages import Frame
 from cutecc.report.listings import Listing, listings_of, llvm_ir_listing, ptx_listing, sass_listing
 
 PTX = """\

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
+from cutecc.places import Frame
 from cutecc.record import Compilation
 from cutecc.record.compilation import Artifact, KernelResources, Versions
-from cutecc.record.stages import Frame, UserLines
+from cutecc.record.stages import UserLines
 from cutecc.report.mapping import Statements, mix_of_record, statement_lines
 
 SOURCE = textwrap.dedent(

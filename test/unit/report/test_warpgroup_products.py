@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cutecc.record.stages import Frame
+from cutecc.places import Frame
 from cutecc.report.listings import sass_functions, sass_listing
 
 SASS = """\

@@ -12,10 +12,11 @@ from report_pages import Page, check_sound
 
 import cutecc
 from cutecc.errors import RecordError, UsageError
+from cutecc.places import Frame
 from cutecc.record import Artifact, Compilation, Step, Versions
 from cutecc.record.counters import KeptCounters, LineCounts, keep_counters
 from cutecc.record.folder import RecordFolder, read_folder
-from cutecc.record.stages import Frame, StageWriter, UserLines, create
+from cutecc.record.stages import StageWriter, UserLines, create
 from cutecc.report import content
 from cutecc.report.writing import encode_report, replace_file, write_report
 

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
-import pytest
-
-ROOT = Path(__file__).parents[3]
+import counters_table
 
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
 EXECUTED = "smsp__inst_executed_op_global_ld.sum"
 
 
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    sys.path.insert(0, str(ROOT / "tools"))
-    try:
-        spec = importlib.util.spec_from_file_location("counters_table", ROOT / "tools" / "counters_table.py")
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.pop(0)
-    return module
-
-
-def test_equal_numbers_reasons_and_what_has_none(tool: ModuleType) -> None:
+def test_equal_numbers_reasons_and_what_has_none() -> None:
     results = {
         "stencil": {"ncu": {REQUESTS: 7, EXECUTED: 7}, "emulator": {REQUESTS: 7, EXECUTED: 7, "other": 1}},
         "transpose": {"ncu": {REQUESTS: 7, EXECUTED: 9}, "emulator": {REQUESTS: 7, EXECUTED: 8}},
         "warp_ops": {"ncu": {REQUESTS: 5}, "emulator": {REQUESTS: 6}},
     }
-    table, unexplained = tool.rows(results)
+    table, unexplained = counters_table.rows(results)
     stencil, transpose, warp_ops = ([cell.strip() for cell in line.split("|")[2:]] for line in table[2:5])
     assert (stencil[0], stencil[5]) == ("7", "7")
     assert (transpose[0], transpose[5]) == ("7", "8 / 9 a")
     assert warp_ops[0] == "6 / 5"
     assert "Of 3 kernels, 2 agree in all columns up to conflicts, and 1 in all." in table
-    assert f"- a: {tool.PREDICATES}." in table
+    assert f"- a: {counters_table.PREDICATES}." in table
     assert len(unexplained) == 1 and unexplained[0].startswith("warp_ops: global requests")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
+import memory_table
 import pytest
 
 from cutecc.ir import modules
@@ -40,20 +38,6 @@ IN_MEMORY = {"histogram": 1}
 
 
 @pytest.fixture(scope="module")
-def tool() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT / "tools"))
-    try:
-        spec = importlib.util.spec_from_file_location("memory_table", ROOT / "tools" / "memory_table.py")
-        assert spec is not None and spec.loader is not None
-        module = sys.modules["memory_table"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        yield module
-        del sys.modules["memory_table"]
-    finally:
-        sys.path.pop(0)
-
-
-@pytest.fixture(scope="module")
 def tracer() -> Iterator[Worker]:
     worker = Worker()
     yield worker
@@ -61,8 +45,8 @@ def tracer() -> Iterator[Worker]:
 
 
 @pytest.mark.parametrize("file", KERNELS, ids=lambda file: file.stem)
-def test_the_emulator_counts_the_same(file: Path, tool: ModuleType, tracer: Worker) -> None:
-    found = tool.compare(file, tracer)
+def test_the_emulator_counts_the_same(file: Path, tracer: Worker) -> None:
+    found = memory_table.compare(file, tracer)
     lines = {*found.analysed, *found.emulated}
     differ = {line for line in lines if found.analysed.get(line) != found.emulated.get(line)}
     assert lines and 0 not in lines
@@ -73,14 +57,14 @@ def test_the_emulator_counts_the_same(file: Path, tool: ModuleType, tracer: Work
     assert present - known == IN_MEMORY.get(file.stem, 0)
 
 
-def remarks_of(tool: ModuleType, tracer: Worker, name: str) -> list[Remark]:
+def remarks_of(tracer: Worker, name: str) -> list[Remark]:
     """Of both analyses, for a kernel that no launch is known of."""
     from cutecc.frontend.header import read_header
     from cutecc.frontend.traced import TraceRequest
 
     header = read_header(OWN / f"{name}.py")
     request = TraceRequest(str(OWN / f"{name}.py"), None, header.entry, header.args, target="sm_80")
-    module = tool.lowered(tracer, request)[1]
+    module = memory_table.lowered(tracer, request)[1]
     found: list[Remark] = []
     with modules.fresh_context() as context, plain_values(), hearing_remarks(found.append, context):
         parsed = modules.parse(module)
@@ -89,8 +73,8 @@ def remarks_of(tool: ModuleType, tracer: Worker, name: str) -> list[Remark]:
     return found
 
 
-def test_remarks_have_the_line_and_the_numbers(tool: ModuleType, tracer: Worker) -> None:
-    (remark,) = remarks_of(tool, tracer, "transpose_naive")
+def test_remarks_have_the_line_and_the_numbers(tracer: Worker) -> None:
+    (remark,) = remarks_of(tracer, "transpose_naive")
     assert remark.severity == "remark"
     assert remark.message == (
         "4 loads of 32 bits a thread take 32 wavefronts a request, 1 would do: threads are 128 bytes apart"
@@ -107,12 +91,12 @@ def test_remarks_have_the_line_and_the_numbers(tool: ModuleType, tracer: Worker)
     assert Path(file).read_text().splitlines()[int(line) - 1].strip() == "y[n, m] = tile[lane, row + i * ROWS]"
 
 
-def test_a_swizzle_leaves_nothing_to_say(tool: ModuleType, tracer: Worker) -> None:
-    assert remarks_of(tool, tracer, "transpose_swizzled") == []
+def test_a_swizzle_leaves_nothing_to_say(tracer: Worker) -> None:
+    assert remarks_of(tracer, "transpose_swizzled") == []
 
 
-def test_what_was_assumed_is_said(tool: ModuleType, tracer: Worker) -> None:
-    first, second = remarks_of(tool, tracer, "strided_rows")
+def test_what_was_assumed_is_said(tracer: Worker) -> None:
+    first, second = remarks_of(tracer, "strided_rows")
     assert first.numbers["assumed"] == second.numbers["assumed"] == "a dynamic stride of argument 0 = 8192"
     assert (first.numbers["bits a thread"], first.numbers["sectors a request"]) == (32, 32)
     assert (second.numbers["bits a thread"], second.numbers["ideal sectors a request"]) == (128, 16)

@@ -7,6 +7,7 @@ from cutecc.record import Artifact, Compilation, KernelResources, Versions
 
 SASS = """
 //--------------------- .text.first --------------------------
+	.section	.text.first,"ax",@progbits
 .text.first:
 	//## File "/src/kernel.py", line 7
         /*0000*/                   MOV R1, c[0x0][0x28] ;
@@ -19,6 +20,8 @@ SASS = """
         /*0050*/                   LDG.E R8, [R2] ;
 	//## File "/src/kernel.py", line 12
         /*0060*/                   STL.U8 [R1+0x30], R8 ;
+//--------------------- .text.second -------------------------
+	.section	.text.second,"ax",@progbits
 .text.second:
         /*0000*/                   LDL.LU.64 R8, [R1] ;
 """
@@ -71,5 +74,5 @@ def test_warnings_come_first_and_the_largest_of_them() -> None:
 
 
 def test_code_without_local_memory_and_a_record_without_code() -> None:
-    assert check_spills(record(".text.first:\n /*0000*/ LDG.E R8, [R2] ;\n")).remarks == []
+    assert check_spills(record("\t.section\t.text.first,\n /*0000*/ LDG.E R8, [R2] ;\n")).remarks == []
     assert check_spills(record(None)).failure == "not run: the record has no SASS"

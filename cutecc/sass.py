@@ -1,4 +1,4 @@
-"""The SASS of a record: its functions and instructions, and the places that nvdisasm prints above them."""
+"""SASS: its functions and instructions, and the places that nvdisasm prints above them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from cutecc.places import Frame, Place, place_of
 from cutecc.ptx.locations import named_file
-from cutecc.record.stages import Frame, Place, place_of
 
 _SECTION = re.compile(r"\t\.section\t\.text\.([^,\s]+)")
 _RULE = re.compile(r"//-{5,} \.")

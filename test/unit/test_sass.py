@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cutecc.record.stages import Frame
-from cutecc.report.sass import read_sass
+from cutecc.places import Frame
+from cutecc.sass import read_sass
 
 TEXT = """\
 \t.headerflags\t@"EF_CUDA_SM90"
