@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ def modules(package: Path = PACKAGE) -> dict[str, Path]:
     return found
 
 
+@functools.cache
 def imports(package: Path = PACKAGE) -> list[Import]:
     """Every import of every module of the package, wherever it stands; `import_module("…")` counts too."""
     known = modules(package)

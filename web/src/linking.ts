@@ -14,6 +14,7 @@ import {
 import { effect } from "@preact/signals";
 import type { Document } from "./documents";
 import { documentLine, editorLine } from "./editor/lines";
+import { visibleLines } from "./editor/visible";
 import { chainTooltip } from "./panels/chain-tooltip";
 import { asked, chains, indexOf, placeOf, reveal, select, startPanels } from "./panels/state";
 import { layoutLinks, openLayoutAtCaret } from "./pictures/links";
@@ -226,19 +227,11 @@ class Lit implements PluginValue {
       return;
     }
     const builder = new RangeSetBuilder<Decoration>();
-    const { state } = this.view;
-    let last = -1;
-    for (const { from, to } of this.view.visibleRanges) {
-      for (let position = from; position <= to; ) {
-        const line = state.doc.lineAt(position);
-        const number = documentLine(state, line.number);
-        if (line.from > last && number >= 0) {
-          if (this.own.has(number)) builder.add(line.from, line.from, OWN);
-          else if (this.through.has(number)) builder.add(line.from, line.from, THROUGH);
-        }
-        last = Math.max(last, line.from);
-        position = line.to + 1;
-      }
+    for (const line of visibleLines(this.view)) {
+      const number = documentLine(this.view.state, line.number);
+      if (number < 0) continue;
+      if (this.own.has(number)) builder.add(line.from, line.from, OWN);
+      else if (this.through.has(number)) builder.add(line.from, line.from, THROUGH);
     }
     this.decorations = builder.finish();
   }

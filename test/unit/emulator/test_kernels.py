@@ -26,6 +26,8 @@ from cutecc.trial.on_device import DeviceArguments, HostMemory, compare_outputs
 CALL_REFERENCE = f"{call_reference.__module__}:{call_reference.__name__}"
 MOST_ELEMENTS = 60_000
 """Of a point's tensors: larger ones are run where they are compared with a GPU."""
+SLOW = ("large_unrolled",)
+"""Kernels that compile for seconds: once, for their own target."""
 SCHEDULES = ("round-robin", "random", "adversarial")
 
 
@@ -33,7 +35,7 @@ def cases() -> Iterator[tuple[Path, str]]:
     """Each kernel for the targets that it can be compiled for and the emulator models."""
     for file in FILES:
         own = Target.parse(read_header(file).target or "sm_80")
-        if own.suffix:
+        if own.suffix or file.stem in SLOW:
             yield from [(file, own.name)] if models(own.name) else []
         else:
             yield from ((file, target) for target in ("sm_80", "sm_90a") if own <= Target.parse(target))

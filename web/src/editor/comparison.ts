@@ -17,6 +17,7 @@ import { foldMarks, folding } from "./folds";
 import { listed } from "./lines";
 import { type Shown, foldingSlot, shownOf } from "./text";
 import { allStretches, openStretch, stretchOpened, stretchesOf, unchangedFolded } from "./unchanged";
+import { visibleLines } from "./visible";
 
 /** A document, or the function of it that is compared: `offset` is its first line. */
 export interface Side {
@@ -47,16 +48,11 @@ type MarksOfLine = (number: number) => readonly Mark[];
 function marked(lineAt: (number: number) => Line, marksOf: MarksOfLine): Extension {
   const decorate = (view: EditorView): DecorationSet => {
     const ranges: Range<Decoration>[] = [];
-    for (const { from, to } of view.visibleRanges) {
-      for (let position = from; position <= to; ) {
-        const line = view.state.doc.lineAt(position);
-        const { kind, paired } = lineAt(line.number);
-        if (kind !== "same") {
-          ranges.push(DECORATIONS[kind].range(line.from));
-          if (paired) for (const [a, b] of marksOf(line.number)) ranges.push(WORD.range(line.from + a, line.from + b));
-        }
-        position = line.to + 1;
-      }
+    for (const line of visibleLines(view)) {
+      const { kind, paired } = lineAt(line.number);
+      if (kind === "same") continue;
+      ranges.push(DECORATIONS[kind].range(line.from));
+      if (paired) for (const [a, b] of marksOf(line.number)) ranges.push(WORD.range(line.from + a, line.from + b));
     }
     return Decoration.set(ranges, true);
   };

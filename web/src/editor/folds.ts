@@ -3,6 +3,7 @@
 import { type EditorState, Facet, type Range, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate, WidgetType } from "@codemirror/view";
 import { type Fold, foldsOf } from "./types";
+import { visibleLines } from "./visible";
 
 /** Whether folds are in effect. */
 export const folding = Facet.define<boolean, boolean>({ combine: (values) => values[0] ?? true });
@@ -64,17 +65,13 @@ function decorate(view: EditorView): DecorationSet {
   const open = state.field(opened);
   const marks = state.facet(foldMarks);
   const found: Range<Decoration>[] = [];
-  for (const { from, to } of view.visibleRanges) {
-    for (let position = from; position <= to; ) {
-      const line = state.doc.lineAt(position);
-      for (const fold of foldsOf(line.text)) {
-        const at = line.from + fold.from;
-        if (open.has(at)) continue;
-        const marked = marks.some((each) => each(line.number).some(([a, b]) => a < fold.to && b > fold.from));
-        const whole = line.text.slice(fold.from, fold.to);
-        found.push(Decoration.replace({ widget: new Short(at, fold, whole, marked) }).range(at, line.from + fold.to));
-      }
-      position = line.to + 1;
+  for (const line of visibleLines(view)) {
+    for (const fold of foldsOf(line.text)) {
+      const at = line.from + fold.from;
+      if (open.has(at)) continue;
+      const marked = marks.some((each) => each(line.number).some(([a, b]) => a < fold.to && b > fold.from));
+      const whole = line.text.slice(fold.from, fold.to);
+      found.push(Decoration.replace({ widget: new Short(at, fold, whole, marked) }).range(at, line.from + fold.to));
     }
   }
   return Decoration.set(found);

@@ -2,6 +2,7 @@
 
 import { type Range, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, type EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
+import { visibleLines } from "./visible";
 
 /** Mark what this pattern (with flag g) matches; null: nothing. */
 export const setPattern = StateEffect.define<RegExp | null>();
@@ -25,20 +26,16 @@ function decorate(view: EditorView): DecorationSet {
   const searched = state.field(pattern);
   const name = nameAtCaret(view);
   if (searched === null && name === null) return Decoration.none;
-  for (const { from, to } of view.visibleRanges) {
-    for (let position = from; position <= to; ) {
-      const line = state.doc.lineAt(position);
-      const text = line.text.slice(0, LONGEST);
-      if (searched !== null)
-        for (const match of text.matchAll(searched))
-          if (match[0] !== "")
-            ranges.push(found.range(line.from + match.index, line.from + match.index + match[0].length));
-      if (name !== null)
-        for (let i = text.indexOf(name); i >= 0; i = text.indexOf(name, i + name.length))
-          if (!/[\w.$-]/.test(text[i + name.length] ?? " "))
-            ranges.push(same.range(line.from + i, line.from + i + name.length));
-      position = line.to + 1;
-    }
+  for (const line of visibleLines(view)) {
+    const text = line.text.slice(0, LONGEST);
+    if (searched !== null)
+      for (const match of text.matchAll(searched))
+        if (match[0] !== "")
+          ranges.push(found.range(line.from + match.index, line.from + match.index + match[0].length));
+    if (name !== null)
+      for (let i = text.indexOf(name); i >= 0; i = text.indexOf(name, i + name.length))
+        if (!/[\w.$-]/.test(text[i + name.length] ?? " "))
+          ranges.push(same.range(line.from + i, line.from + i + name.length));
   }
   return Decoration.set(ranges, true);
 }

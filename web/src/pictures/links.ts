@@ -4,6 +4,7 @@ import { type Extension, RangeSetBuilder, StateEffect } from "@codemirror/state"
 import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
 import { effect } from "@preact/signals";
 import type { Document } from "../documents";
+import { visibleLines } from "../editor/visible";
 import { layouts } from "../panels/state";
 import { notice } from "../store";
 import { openPicture } from "./state";
@@ -87,14 +88,7 @@ export function openLayoutAtCaret(view: EditorView, document: Document): void {
 function decorate(view: EditorView, find: Find): DecorationSet {
   const builder = new RangeSetBuilder<Decoration>();
   const mark = Decoration.mark({ class: "cm-layout-link", attributes: { title: "draw this layout (l)" } });
-  let done = -1;
-  for (const { from, to } of view.visibleRanges) {
-    for (let position = from; position <= to; ) {
-      const line = view.state.doc.lineAt(position);
-      if (line.from > done) for (const link of find(line.text)) builder.add(line.from + link.from, line.from + link.to, mark);
-      done = Math.max(done, line.from);
-      position = line.to + 1;
-    }
-  }
+  for (const line of visibleLines(view))
+    for (const link of find(line.text)) builder.add(line.from + link.from, line.from + link.to, mark);
   return builder.finish();
 }
