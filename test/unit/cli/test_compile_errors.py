@@ -339,8 +339,13 @@ def test_ptxas_options_that_name_files_are_refused(says, small_kernel, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("option", ["dump-ptx-path", "dump-cubin-path", "output-json-path", "toolkit", "l"])
-@pytest.mark.parametrize("way", ["pipeline", "file", "insert", "replace"])
+@pytest.mark.parametrize(
+    ("option", "way"),
+    [
+        *((option, "pipeline") for option in ("dump-ptx-path", "dump-cubin-path", "output-json-path", "toolkit", "l")),
+        *(("toolkit", way) for way in ("file", "insert", "replace")),
+    ],
+)
 def test_options_that_name_a_path_are_refused(says, small_kernel, tmp_path: Path, option: str, way: str) -> None:
     text = f"cuda-to-binary{{{option}={tmp_path}/x}}"
     write(tmp_path, "p.pipeline", text)

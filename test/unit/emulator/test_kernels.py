@@ -13,12 +13,15 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "gpu"))
 
 from kernels import FILES, points
 
-from cutecc.cli.subject import Subject, load_subject
+import cutecc
 from cutecc.emulator.names import models
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.frontend.companions import call_reference
-from cutecc.frontend.header import read_header
+from cutecc.frontend.header import Header, read_header
+from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.isolation import Worker
+from cutecc.kernel import Kernel
+from cutecc.request import CompileOptions
 from cutecc.target import Target
 from cutecc.trial.arguments import Arguments, make_arguments
 from cutecc.trial.on_device import DeviceArguments, HostMemory, compare_outputs
@@ -26,8 +29,6 @@ from cutecc.trial.on_device import DeviceArguments, HostMemory, compare_outputs
 CALL_REFERENCE = f"{call_reference.__module__}:{call_reference.__name__}"
 MOST_ELEMENTS = 60_000
 """Of a point's tensors: larger ones are run where they are compared with a GPU."""
-SLOW = ("large_unrolled",)
-"""Kernels that compile for seconds: once, for their own target."""
 SCHEDULES = ("round-robin", "random", "adversarial")
 
 
@@ -35,7 +36,7 @@ def cases() -> Iterator[tuple[Path, str]]:
     """Each kernel for the targets that it can be compiled for and the emulator models."""
     for file in FILES:
         own = Target.parse(read_header(file).target or "sm_80")
-        if own.suffix or file.stem in SLOW:
+        if own.suffix:
             yield from [(file, own.name)] if models(own.name) else []
         else:
             yield from ((file, target) for target in ("sm_80", "sm_90a") if own <= Target.parse(target))
@@ -45,37 +46,51 @@ CASES = list(cases())
 
 
 @pytest.fixture(scope="module")
-def references() -> Iterator[Worker]:
-    """A process that runs kernel files for their references, and has the DSL."""
+def dsl() -> Iterator[Worker]:
+    """A process that has the DSL: it traces kernel files, and runs their references."""
     worker = Worker()
     yield worker
     worker.close()
 
 
 @pytest.mark.parametrize(("file", "target"), CASES, ids=[f"{file.stem}-{target}" for file, target in CASES])
-def test_it_agrees_with_its_reference(file: Path, target: str, references: Worker) -> None:
-    subject = load_subject(str(file), None, target=target)
-    tried = [make_arguments(subject.specs, subject.workload.outputs, sizes=sizes) for sizes in points(file)]
+def test_it_agrees_with_its_reference(file: Path, target: str, dsl: Worker) -> None:
+    header = read_header(file)
+    kernel = compiled(file, header, target, dsl)
+    tried = [make_arguments(header.args, header.outputs, sizes=sizes) for sizes in points(file)]
     tried.sort(key=elements)
     small = [arguments for arguments in tried if elements(arguments) <= MOST_ELEMENTS] or tried[:1]
     for arguments, schedule in zip(reversed(small), SCHEDULES, strict=False):
         arguments.randomize(1)
         expected = None
-        if subject.reference:
+        if header.reference:
             names = [tensor.name for tensor in arguments.outputs]
-            expected = references.call(CALL_REFERENCE, str(file), subject.reference.name, arguments.values(), names)
-        run(subject, arguments, expected, EmulatorOptions(schedule=schedule, seed=1))
+            expected = dsl.call(CALL_REFERENCE, str(file), header.reference, arguments.values(), names)
+        run(kernel, header, arguments, expected, EmulatorOptions(schedule=schedule, seed=1))
+
+
+def compiled(file: Path, header: Header, target: str, dsl: Worker) -> Kernel:
+    request = TraceRequest(str(file), None, header.entry, header.args, target=target, sources=header.arg_sources)
+    traced: TracedModule = dsl.call("cutecc.frontend.trace:trace_file", request)
+    return cutecc.compile_module(
+        traced.bytecode,
+        target=target,
+        signature=traced.signature,
+        options=CompileOptions(line_info=True, artifacts=("ptx", "host-program")),
+    )
 
 
 def elements(arguments: Arguments) -> int:
     return sum(tensor.codes.size for tensor in arguments.tensors)
 
 
-def run(subject: Subject, arguments: Arguments, expected: list[np.ndarray] | None, options: EmulatorOptions) -> None:
+def run(
+    kernel: Kernel, header: Header, arguments: Arguments, expected: list[np.ndarray] | None, options: EmulatorOptions
+) -> None:
     with HostMemory() as memory:
         on_cpu = DeviceArguments(arguments, memory)
         on_cpu.upload()
-        subject.kernel.emulate(**on_cpu.by_name, emulator=options)
+        kernel.emulate(**on_cpu.by_name, emulator=options)
         stray = on_cpu.download()
-    for output in compare_outputs(arguments, expected, subject.workload.tolerance, stray) if expected else ():
+    for output in compare_outputs(arguments, expected, header.tolerance, stray) if expected else ():
         assert output.ok, f"{arguments.sizes}, {options.schedule}: {'; '.join(output.problems())}"

@@ -15,7 +15,7 @@ from cutecc.errors import LayoutError
 from cutecc.layout import Layout, parse, parse_layout, parse_tile
 from cutecc.layout.tuples import leaves, nested_as
 
-many = settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 LIMIT = 512
 """Layouts of more elements are not walked."""
