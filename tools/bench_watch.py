@@ -4,7 +4,8 @@
     python tools/bench_watch.py --write    # also replaces it in docs/benchmarks.md
 
 Each row is a process of its own, which compiles a kernel `--repeats` times each way after a first time that does not
-count. Medians and minima of the wall time, in milliseconds; `CPU` is the change of the processor time's minimum.
+count. Medians of the wall time, in milliseconds. Each compile is compared with its neighbour of the other way, so that
+the machine's drift falls out; the changes of wall and processor time are the medians of that.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,28 +82,23 @@ def row(file: str, lines: bool, repeats: int) -> str:
     command = [sys.executable, __file__, "--measure", file, str(int(lines)), "--repeats", str(repeats)]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
     cells = [Path(file).stem, "yes" if lines else ""]
-    for best in (statistics.median, min):
-        alone, watched = (_best(found[name], 0, best) for name in ("alone", "watched"))
-        cells.append(f"{alone * 1e3:,.0f} → {watched * 1e3:,.0f} ({watched / alone - 1:+.1%})")
-    cells.append(f"{_best(found['watched'], 1, min) / _best(found['alone'], 1, min) - 1:+.1%}")
+    cells += [f"{statistics.median(wall for wall, _ in found[name]) * 1e3:,.0f}" for name in ("alone", "watched")]
+    pairs = list(zip(found["alone"], found["watched"], strict=True))
+    cells += [f"{statistics.median(watched[i] / alone[i] for alone, watched in pairs) - 1:+.1%}" for i in (0, 1)]
     return f"| {' | '.join(cells)} |"
-
-
-def _best(seconds: list[list[float]], index: int, best: Callable[[list[float]], float]) -> float:
-    return best([each[index] for each in seconds])
 
 
 def main() -> None:
     """Print the table, or replace it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="replace the table in docs/benchmarks.md")
-    parser.add_argument("--repeats", type=int, default=11)
+    parser.add_argument("--repeats", type=int, default=21)
     parser.add_argument("--measure", nargs=2, metavar=("FILE", "LINES"), help=argparse.SUPPRESS)
     choice = parser.parse_args()
     if choice.measure:
         print(json.dumps(measure(choice.measure[0], bool(int(choice.measure[1])), choice.repeats)))
         return
-    head = ["kernel", "with lines", "median, ms", "minimum, ms", "CPU"]
+    head = ["kernel", "with lines", "alone, ms", "watched, ms", "change", "change of CPU time"]
     rows = [row(file, lines, choice.repeats) for file in CASES for lines in (False, True)]
     table = [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *rows]
     print("\n".join(table))
