@@ -18,6 +18,7 @@ from cutecc.cli.findings import Checked, annotation, checked, finding_dict, find
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.main import EXIT_UNCHECKED, report
 from cutecc.cli.options import edit_options, edits, load_option, make_wheel_options, split_names, wheel_options
+from cutecc.cli.paging import harmless
 from cutecc.cli.records import read_records
 from cutecc.cli.subject import is_record
 from cutecc.config import Settings
@@ -224,12 +225,12 @@ def _show(results: Sequence[Checked | Error], values: dict[str, Any], wanted: Se
         elif not values["as_json"]:
             for finding in each.findings:
                 for line in [annotation(finding)] if form == "github" else finding_lines(finding):
-                    click.echo(line, color=colour)
+                    click.echo(harmless(line), color=colour)
             for run in each.runs:
                 if run.failure:
-                    click.echo(f"note: {run.name}: {run.failure}", err=True)
+                    click.echo(harmless(f"note: {run.name}: {run.failure}"), err=True)
             if not values["quiet"]:
-                click.echo(summary_line(each))
+                click.echo(harmless(summary_line(each)))
 
 
 def _as_dict(result: Checked | Error) -> dict[str, Any]:

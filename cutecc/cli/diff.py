@@ -18,6 +18,7 @@ from cutecc.cli.stage_choice import (
     target_option,
     text_of,
 )
+from cutecc.errors import UsageError
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import stages_of
 from cutecc.report.comparing import Edit, compare
@@ -74,6 +75,8 @@ def diff(
 
 
 def _before(position: Position) -> Position:
+    if position.before == position.index:
+        raise UsageError(f"{position.name} is the first module: no pass made it", hints=["name two to compare"])
     return Position(position.before, f"before {position.name}", position.before)
 
 

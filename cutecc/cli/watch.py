@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
@@ -110,11 +111,12 @@ class _Live:
         self._folder = folder
 
     def look(self) -> None:
-        """Start with what is new."""
+        """Start with what is new. What cannot be read is told when the program has ended: it goes on."""
         from cutecc.watching.recording import is_recorded, read
 
         if is_recorded(self._folder):
-            self.finisher.add(read(self._folder))
+            with contextlib.suppress(Error, OSError):
+                self.finisher.add(read(self._folder))
 
 
 def _finish_only(context: click.Context, values: dict[str, Any]) -> None:

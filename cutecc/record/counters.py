@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+from filelock import Timeout
 
 from cutecc.errors import RecordError
 from cutecc.record.compilation import Artifact, Compilation
@@ -38,12 +39,17 @@ def keep_counters(folder: Path, counters: KeptCounters) -> None:
 
     Raises `RecordError`.
     """
-    compilation = read_folder(folder)
-    name = f"{file_name(compilation.name)}{_SUFFIX}"
-    compilation.artifacts = [each for each in compilation.artifacts if each.kind != "counters"]
-    compilation.artifacts.append(Artifact("counters", name))
-    record = RecordFolder.reopen(folder)
     try:
+        record = RecordFolder.reopen(folder)
+    except Timeout:
+        raise RecordError(f"another cutecc is writing to {folder}", hints=["wait for it, and run again"]) from None
+    except OSError as failure:
+        raise RecordError(f"cannot write to {folder}: {failure.strerror}") from None
+    try:
+        compilation = read_folder(folder)
+        name = f"{file_name(compilation.name)}{_SUFFIX}"
+        compilation.artifacts = [each for each in compilation.artifacts if each.kind != "counters"]
+        compilation.artifacts.append(Artifact("counters", name))
         record.write(name, msgspec.json.format(msgspec.json.encode(counters), indent=1) + b"\n")
         record.save(compilation)
     finally:
@@ -57,5 +63,5 @@ def read_counters(compilation: Compilation) -> KeptCounters | None:
         return None
     try:
         return msgspec.json.decode(data, type=KeptCounters)
-    except msgspec.DecodeError as failure:
+    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
         raise RecordError(f"the record's counters are damaged: {failure}") from None

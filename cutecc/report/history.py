@@ -77,11 +77,19 @@ _NOTHING: _Digest = (0, 0)
 
 def _by_line(stage: Stage, lines_of: list[frozenset[Line]], aliases: dict[str, str]) -> dict[Line, _Digest]:
     by_place: dict[int, list[int]] = {}
+    open_: dict[int, list[int]] = {}
+    """By indentation, the digest of the operation whose regions are still open."""
     for text, number in zip(_abstract(stage.text, aliases).split("\n"), stage.places, strict=False):
+        start = text.lstrip(" ")
         if number >= 0:
             digest = by_place.setdefault(number, [0, 0])
             digest[0] += 1
-            digest[1] += hash(text.lstrip(" "))
+            digest[1] += hash(start)
+            if start.endswith("{"):
+                open_[len(text) - len(start)] = digest
+        elif start.startswith("}") and start != "}" and (digest := open_.get(len(text) - len(start))):
+            # The attributes of a loop stand behind its body.
+            digest[1] += hash(start)
     found: dict[Line, _Digest] = {}
     for number, (count, content) in by_place.items():
         for line in lines_of[number]:

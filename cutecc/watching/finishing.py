@@ -12,7 +12,7 @@ from pathlib import Path
 from cutecc import isolation
 from cutecc.cache import lookup
 from cutecc.contained import lower_in_worker
-from cutecc.errors import Error
+from cutecc.errors import Error, describe
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.record import Compilation, Parameter, Signature
 from cutecc.record.folder import read_folder
@@ -112,6 +112,9 @@ class Finisher:
             return Outcome(job, compilation, error, has_report=self._reports)
         except (Error, OSError) as failure:
             return Outcome(job, None, error or str(failure))
+        except Exception as failure:
+            # The program's exit status, and the other kernels, are not to suffer from it.
+            return Outcome(job, None, error or f"internal error: {describe(failure)}")
 
     def _request(self, job: Job, recording: Recording, output: Path) -> CompileRequest:
         event = job.kernel.event

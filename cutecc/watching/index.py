@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from cutecc.errors import RecordError
 from cutecc.frontend.call_site import CallFrame, CallSite
 from cutecc.record import Compilation, KernelResources
 from cutecc.record.naming import short_kernel_name
@@ -36,9 +37,12 @@ def index_data(
 
 
 def write_index(folder: Path, data: Mapping[str, Any]) -> None:
-    """Write `index.json` and `index.html` into the folder of a watch. Raises `OSError`."""
-    (folder / DATA).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    (folder / PAGE).write_text(page(data), encoding="utf-8", errors="replace")
+    """Write `index.json` and `index.html` into the folder of a watch. Raises `RecordError`."""
+    try:
+        (folder / DATA).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        (folder / PAGE).write_text(page(data), encoding="utf-8", errors="replace")
+    except OSError as failure:
+        raise RecordError(f"cannot write the list of kernels to {folder}: {failure.strerror}") from None
 
 
 def read_program(folder: Path) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import atexit
 import dataclasses
 import fnmatch
 import hashlib
+import os
 import threading
 from collections.abc import Sequence
 
@@ -31,6 +32,8 @@ def begin(folder: str) -> None:
     except UnknownDslError as error:
         raise UnknownDslError(f"this version of the CuTe DSL is unknown: {error}") from None
     atexit.register(recorder.close)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=recorder.forked)
 
 
 class Recorder:
@@ -88,6 +91,12 @@ class Recorder:
     def trouble(self, message: str) -> None:
         """Write down what could not be recorded."""
         self._journal.write("note", message=message)
+
+    def forked(self) -> None:
+        """Begin anew in a forked process: the other one writes its counts, and its threads may hold the lock."""
+        self._lock = threading.Lock()
+        self._known.clear()
+        self._repeats.clear()
 
     def close(self) -> None:
         """Write the counts that are left."""

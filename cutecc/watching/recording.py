@@ -148,11 +148,15 @@ def read(folder: Path) -> Recording:
 
 def _events(path: Path, recording: Recording) -> list[_Event]:
     events: list[_Event] = []
-    lines = path.read_bytes().split(b"\n")
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as failure:
+        recording.notes.append(f"{path.name} cannot be read: {failure.strerror}")
+        return []
     for line in lines[:-1]:  # what follows the last line's end was cut off
         try:
             events.append(_EVENTS.decode(line))
-        except msgspec.DecodeError as failure:
+        except (msgspec.DecodeError, UnicodeDecodeError) as failure:
             recording.notes.append(f"{path.name} has a line that cannot be read: {failure}")
     return events
 

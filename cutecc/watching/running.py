@@ -83,7 +83,7 @@ def end_as(status: int) -> int:
 
         # One core file is enough: the program's.
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
+        if number != signal.SIGKILL:
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
     return 128 + number

@@ -21,5 +21,5 @@ def decode(data: bytes) -> UserLines:
     """The reverse of `encode`. Raises `RecordError` for a file that is damaged."""
     try:
         return msgspec.json.decode(zlib.decompressobj().decompress(data, _MOST_BYTES), type=UserLines)
-    except (zlib.error, msgspec.DecodeError) as failure:
+    except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as failure:
         raise RecordError(f"the lines of a watched kernel cannot be read: {failure}") from None

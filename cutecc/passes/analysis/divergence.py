@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import AddressSpace, MemRef, Pointer, view
-from cutecc.passes.analysis.loops import is_loop
 
 
 class Divergence(enum.IntEnum):
@@ -97,19 +96,19 @@ def _transferred(value: ir.Value, operands: Divergence) -> Divergence:
     if name in _PER_THREAD:
         return Divergence.LANES
     if operands == Divergence.LANES and (
-        (name in _DIVISIONS and constant_of(operation.operands[1]) % _WARP == 0)
-        or (name in _SHIFTS and constant_of(operation.operands[1]) >= _WARP.bit_length() - 1)
+        (name in _DIVISIONS and (constant_of(operation.operands[1]) or 1) % _WARP == 0)
+        or (name in _SHIFTS and (constant_of(operation.operands[1]) or 0) >= _WARP.bit_length() - 1)
     ):
         return Divergence.WARPS
     return operands
 
 
-def constant_of(value: ir.Value) -> int:
-    """The integer that `value` is; 1 when it is no constant."""
+def constant_of(value: ir.Value) -> int | None:
+    """The integer that `value` is; `None` when it is no constant."""
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
-        return 1
+        return None
     attribute = value.owner.operation.attributes["value"]
-    return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else 1
+    return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
 
 
 def _dependencies(part: _Part) -> Iterator[_Part]:
@@ -178,25 +177,41 @@ def _stored_in_registers(tensor: ir.Value) -> list[ir.Value] | None:
     """What is stored into a tensor of the thread's own, through whatever view of it; `None` for other memory."""
     if not _is_in_registers(tensor):
         return None
-    root = tensor
-    while not isinstance(root.owner, ir.Block):
-        source = next((each for each in root.owner.operation.operands if _is_in_registers(each)), None)
-        if source is None or is_loop(root.owner.operation):
-            break
-        root = source
     stored: list[ir.Value] = []
-    seen = {root}
-    waiting = [root]
+    seen = {tensor}
+    waiting = [tensor]
     while waiting:
         each = waiting.pop()
         for use in each.uses:
-            user = use.owner.operation
-            stored += [operand for operand in user.operands if operand not in seen and not _is_in_registers(operand)]
-            for result in user.results:
-                if _is_in_registers(result) and result not in seen:
-                    seen.add(result)
-                    waiting.append(result)
+            stored += [operand for operand in use.owner.operation.operands if not _is_in_registers(operand)]
+        for other in (*(part.value for part in _dependencies(_Part(each))), *_made_of(each)):
+            if _is_in_registers(other) and other not in seen:
+                seen.add(other)
+                waiting.append(other)
     return stored
+
+
+def _made_of(tensor: ir.Value) -> Iterator[ir.Value]:
+    """Views of `tensor`, and what branches and loops that carry it call it."""
+    for use in tensor.uses:
+        user, number = use.owner.operation, use.operand_number
+        around = user.block.owner.operation
+        if user.name == "scf.yield" and around.name == "scf.while":
+            yield around.regions[0].blocks[0].arguments[number]
+        elif user.name == "scf.yield":
+            yield around.results[number]
+            if around.name == "scf.for":
+                yield user.block.arguments[1 + number]
+        elif user.name == "scf.condition":
+            yield around.results[number - 1]
+            yield around.regions[1].blocks[0].arguments[number - 1]
+        elif user.name == "scf.for":
+            yield user.results[number - 3]
+            yield user.regions[0].blocks[0].arguments[number - 2]
+        elif user.name == "scf.while":
+            yield user.regions[0].blocks[0].arguments[number]
+        else:
+            yield from user.results
 
 
 def _is_in_registers(value: ir.Value) -> bool:

@@ -80,18 +80,12 @@ class _Barrier:
         return cls(operation, values, list(_conditions(operation, values)))
 
     @property
-    def counts(self) -> tuple[int, int] | None:
-        """Identifier and number of threads, where they are constants."""
+    def expected(self) -> int | None:
+        """The number of threads that it is for, where that is a constant."""
         operands = list(self.operation.operands)
         if self.operation.name in _CLUSTER_NAMES or len(operands) < 2:
             return None
-        number, threads = constant_of(operands[0]), constant_of(operands[1])
-        return (number, threads) if threads > 1 else None
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether it is for a number of threads."""
-        return self.operation.name == _ARRIVE or len(self.operation.operands) >= 2
+        return constant_of(operands[1])
 
     def may_arrive(self) -> set[int] | None:
         """The threads that can come here; `None` where it is not known that some cannot."""
@@ -113,12 +107,14 @@ def _check_kernel(barriers: Sequence[_Barrier]) -> None:
             if _is_wrong(barrier, condition):
                 _say_divergent(barrier, condition, arriving)
                 break
-    by_identifier: dict[int, list[_Barrier]] = {}
+    by_identifier: dict[int | None, list[_Barrier]] = {}
     for barrier in barriers:
         if barrier.operation.name not in _CLUSTER_NAMES and len(barrier.operation.operands) >= 1:
-            by_identifier.setdefault(constant_of(barrier.operation.operands[0]), []).append(barrier)
-    for same in by_identifier.values():
-        _check_counts(same)
+            by_identifier.setdefault(_identifier(barrier.operation), []).append(barrier)
+    # One whose identifier is computed may be any of them.
+    if None not in by_identifier:
+        for number, same in by_identifier.items():
+            _check_counts(number, same)
 
 
 def _is_wrong(barrier: _Barrier, condition: _Condition) -> bool:
@@ -126,7 +122,7 @@ def _is_wrong(barrier: _Barrier, condition: _Condition) -> bool:
     is_cluster = barrier.operation.name in _CLUSTER_NAMES
     if condition.divergence < (Divergence.BLOCKS if is_cluster else Divergence.WARPS):
         return False
-    if barrier.is_counted and barrier.counts is not None:
+    if barrier.expected is not None:
         # Which warps come is for the counts to say; that warps come whole is not.
         return condition.divergence == Divergence.LANES
     if condition.divergence == Divergence.LANES and barrier.operation.name != _CLUSTER:
@@ -134,12 +130,11 @@ def _is_wrong(barrier: _Barrier, condition: _Condition) -> bool:
     return condition.is_loop or not _both_branches_have(condition.around, barrier.operation)
 
 
-def _check_counts(barriers: Sequence[_Barrier]) -> None:
-    """Warn of a barrier for more threads than can ever come to those of its identifier."""
-    counts = {barrier.counts for barrier in barriers}
-    if len(counts) != 1 or (common := counts.pop()) is None:
+def _check_counts(number: int | None, barriers: Sequence[_Barrier]) -> None:
+    """Warn of a barrier for more threads than can ever come to those of its identifier, `number`."""
+    first = next((each for each in barriers if each.operation.name == _SYNC), None)
+    if first is None or (expected := first.expected) is None or any(each.expected != expected for each in barriers):
         return
-    number, expected = common
     waiting: set[int] = set()
     arriving = 0
     for barrier in barriers:
@@ -152,7 +147,6 @@ def _check_counts(barriers: Sequence[_Barrier]) -> None:
         else:
             waiting |= threads
     total = arriving + len(waiting)
-    first = next((each for each in barriers if each.operation.name == _SYNC), barriers[0])
     if 0 < total < expected:
         warning(
             first.operation,
@@ -190,7 +184,7 @@ def _conditions(operation: ir.Operation, values: ThreadValues | None) -> Iterato
     """The branches and loops around `operation` that threads of its block or cluster may take differently."""
     inside = operation
     for around in enclosing(operation):
-        region = next((n for n, each in enumerate(around.regions) if _is_in(inside, each)), 0)
+        region = next(n for n, each in enumerate(around.regions) if _is_in(inside, each))
         deciding: list[ir.Value] = []
         if around.name == "scf.if":
             deciding = [around.operands[0]]
@@ -244,7 +238,8 @@ def _count(region: ir.Region, barrier: ir.Operation) -> int:
     return found
 
 
-def _identifier(operation: ir.Operation) -> int:
+def _identifier(operation: ir.Operation) -> int | None:
+    """The number of a barrier; `None` when it is computed."""
     operands = list(operation.operands)
     return constant_of(operands[0]) if operands else 0
 

@@ -191,7 +191,7 @@ class Machine:
             condition, *handed = before.last.operands
             value, depends = self._of(condition)
             now = [self._of(each) for each in handed]
-            passed = self.carry(passed, now, active, handed) if turn else now
+            passed = self.carry(passed, now, active, handed)
             self.mask = active
             active, _ = self._sides(value)
             self.mask = outer

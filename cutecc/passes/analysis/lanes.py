@@ -36,10 +36,11 @@ def resized(value: Value, width: int, *, signed: bool, source: int) -> Value:
     if value is None:
         return None
     if isinstance(value, int):
-        return normalised(value if signed and source > 1 else value & ((1 << source) - 1), width)
+        low = value & ((1 << source) - 1)
+        return normalised(-low if signed and source == 1 else value if signed else low, width)
     if source == 1:
         found = value.astype(_SIGNED[width])
-        return -found if signed and width > 1 else found
+        return -found if signed else found
     if width == 1:
         return (value & 1).astype(np.bool_)
     return value.astype(_SIGNED[width]) if signed else _unsigned(value, source).astype(_SIGNED[width])
@@ -142,7 +143,7 @@ def of_width(value: Array, width: int) -> Array:
 def _unsigned(value: Any, width: int) -> Any:
     if isinstance(value, int):
         return value & ((1 << width) - 1)
-    return value if width == 1 else value.view(_UNSIGNED[width])
+    return value.view(_UNSIGNED[width])
 
 
 def _divided(name: str, a: Any, b: Any, width: int) -> Value:

@@ -22,7 +22,9 @@ Known = tuple[Value, int]
 them differ."""
 Semantics = Callable[["Machine", ir.Operation, list[Known]], list[Known]]
 
-PER_THREAD = 64
+PER_THREAD = 1024
+"""More than there are numbers among the arguments of any kernel."""
+_ALIKE = (1 << PER_THREAD) - 1
 UNKNOWN: Known = (None, 0)
 _DYNAMIC = -(2**31)
 """Stands among the constant indices of a `getelementptr` for an operand."""
@@ -41,7 +43,7 @@ def multiplied(value: Value, depends: int) -> Known:
     """What is more than a sum: when the threads of a warp differ, what the value depends on makes them differ."""
     if not depends or value is None or isinstance(value, int) or (value == value[:, :1]).all():
         return value, depends
-    return value, depends | depends << PER_THREAD
+    return value, depends | (depends & _ALIKE) << PER_THREAD
 
 
 def _binary(name: str) -> Semantics:
@@ -132,10 +134,8 @@ def _element_pointer(machine: Machine, operation: ir.Operation, given: list[Know
     for level, constant in enumerate(constants):
         if level:
             # Only arrays lie inside; members of structs are not looked for.
-            element = getattr(element, "element_type", None)
-            size = bytes_of(element) if element is not None else 0
-            if not size:
-                return [UNKNOWN]
+            element = element.element_type
+            size = bytes_of(element)
         if constant != _DYNAMIC:
             address = address + constant * size
             continue

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import numpy as np
 
 from cutecc.ir.mlir import ir
+from cutecc.memory_rules.warps import WARP, Array
+from cutecc.passes.analysis import lanes
+from cutecc.passes.analysis.operations import width_of
 
-_WARP = 32
 _LARGEST_CLUSTER = 16
 _MOST_DEEP = 100
 """Operations between an index and what is made of it; longer ways are not followed."""
@@ -14,49 +16,20 @@ _MOST_DEEP = 100
 Values = tuple[int, ...]
 """One for each thread, by linear index."""
 
-
-def _divided(left: int, right: int) -> int:
-    return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-
-
-_OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "arith.addi": int.__add__,
-    "arith.subi": int.__sub__,
-    "arith.muli": int.__mul__,
-    "arith.andi": int.__and__,
-    "arith.ori": int.__or__,
-    "arith.xori": int.__xor__,
-    "arith.minsi": min,
-    "arith.maxsi": max,
-    "arith.shli": int.__lshift__,
-    "arith.shrui": int.__rshift__,
-    "arith.shrsi": int.__rshift__,
-    "arith.floordivsi": int.__floordiv__,
-    "arith.divsi": _divided,
-    "arith.divui": int.__floordiv__,
-    "arith.remsi": lambda left, right: left - right * _divided(left, right),
-    "arith.remui": int.__mod__,
+_RESIZING = {
+    "arith.extsi": True,
+    "arith.extui": False,
+    "arith.trunci": True,
+    "arith.index_cast": True,
+    "arith.index_castui": False,
 }
-_COMPARISONS = ("eq", "ne", *("lt", "le", "gt", "ge") * 2)
-"""By the number of the predicate: signed ones, then unsigned."""
-_SAME = ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast")
+"""And whether they keep the sign."""
+_KNOWN = (
+    *(f"arith.{name}" for name in (*lanes.BINARY, "floordivsi", "cmpi", "select")),
+    *_RESIZING,
+    "cute_nvgpu.arch.make_warp_uniform",
+)
 _AXES = "xyz"
-
-
-def _compared(predicate: int, left: int, right: int) -> bool:
-    match _COMPARISONS[predicate]:
-        case "eq":
-            return left == right
-        case "ne":
-            return left != right
-        case "lt":
-            return left < right
-        case "le":
-            return left <= right
-        case "gt":
-            return left > right
-        case _:
-            return left >= right
 
 
 class ThreadValues:
@@ -67,16 +40,13 @@ class ThreadValues:
         self._shape = shape
         self._rank = rank
         self.threads = shape[0] * shape[1] * shape[2]
-        self._known: dict[ir.Value, Values | None] = {}
+        self._known: dict[ir.Value, Array | None] = {}
 
-    def of(self, value: ir.Value, depth: int = 0) -> Values | None:
+    def of(self, value: ir.Value) -> Values | None:
         """What `value` is in each thread; `None` when more than the thread's index decides."""
-        if value not in self._known:
-            try:
-                self._known[value] = None if depth > _MOST_DEEP else self._computed(value, depth + 1)
-            except (ZeroDivisionError, ValueError, OverflowError):
-                self._known[value] = None
-        return self._known[value]
+        with np.errstate(all="ignore"):
+            found = self._of(value, 0)
+        return None if found is None else tuple(found.tolist())
 
     def in_cluster(self, value: ir.Value) -> list[Values] | None:
         """What `value` is in each thread of the block of each rank; `None` when more decides."""
@@ -88,60 +58,67 @@ class ThreadValues:
             found.append(known)
         return found
 
-    def _computed(self, value: ir.Value, depth: int) -> Values | None:
-        if isinstance(value.owner, ir.Block):
+    def _of(self, value: ir.Value, depth: int) -> Array | None:
+        """Of the shape `(threads,)`, and the type of the value's width."""
+        if value not in self._known:
+            self._known[value] = None if depth > _MOST_DEEP else self._computed(value, depth + 1)
+        return self._known[value]
+
+    def _computed(self, value: ir.Value, depth: int) -> Array | None:
+        width = width_of(value.type)
+        if isinstance(value.owner, ir.Block) or not width:
             return None
         operation = value.owner.operation
         name = operation.name
         if name == "arith.constant":
-            attribute = operation.attributes["value"]
-            known = isinstance(attribute, ir.IntegerAttr | ir.BoolAttr)
-            # A bit that is set reads as -1.
-            return (self._constant(attribute, value),) * self.threads if known else None
+            number = ir.IntegerAttr(operation.attributes["value"]).value
+            return lanes.of_width(np.full(self.threads, lanes.normalised(number, width)), width)
         if name.startswith("nvvm.read.ptx.sreg."):
-            return self._register(name.removeprefix("nvvm.read.ptx.sreg."))
-        if name not in _OPERATIONS and name not in _SAME and name not in _OTHERS:
+            found = self._register(name.removeprefix("nvvm.read.ptx.sreg."))
+            return None if found is None else lanes.of_width(found, width)
+        if name not in _KNOWN:
             return None
-        operands = [self.of(operand, depth) for operand in operation.operands]
-        if any(each is None for each in operands):
-            return None
-        known_operands = [each for each in operands if each is not None]
-        if name in _SAME:
-            return known_operands[0]
-        if name == "cute_nvgpu.arch.make_warp_uniform":
-            return tuple(known_operands[0][thread - thread % _WARP] for thread in range(self.threads))
-        if name == "arith.select":
-            return tuple(yes if chosen else no for chosen, yes, no in zip(*known_operands, strict=True))
-        if name == "arith.cmpi":
+        operands = [known for each in operation.operands if (known := self._of(each, depth)) is not None]
+        return self._made(operation, operands, width) if len(operands) == len(operation.operands) else None
+
+    def _made(self, operation: ir.Operation, operands: list[Array], width: int) -> Array | None:
+        """What an operation makes of known operands."""
+        name, source = operation.name, width_of(operation.operands[0].type)
+        first, *others = operands
+        found: lanes.Value = None
+        if name in _RESIZING:
+            found = lanes.resized(first, width, signed=_RESIZING[name], source=source)
+        elif name == "cute_nvgpu.arch.make_warp_uniform":
+            threads = np.arange(self.threads)
+            found = first[threads - threads % WARP]
+        elif name == "arith.select":
+            found = lanes.selected(lanes.as_mask(first), others[0], others[1], width)
+        elif name == "arith.cmpi":
             predicate = ir.IntegerAttr(operation.attributes["predicate"]).value
-            return tuple(int(_compared(predicate, *pair)) for pair in zip(*known_operands, strict=True))
-        compute = _OPERATIONS[name]
-        return tuple(compute(left, right) for left, right in zip(*known_operands, strict=True))
+            found = lanes.compared(predicate, first, others[0], source)
+        elif ("div" in name or "rem" in name) and not others[0].all():
+            return None
+        elif name == "arith.floordivsi":
+            found = first // others[0]
+        elif compute := lanes.binary(name.removeprefix("arith."), width):
+            found = compute(first, others[0])
+        return found if isinstance(found, np.ndarray) else None
 
-    def _constant(self, attribute: ir.Attribute, value: ir.Value) -> int:
-        if isinstance(attribute, ir.BoolAttr):
-            return int(attribute.value)
-        found = ir.IntegerAttr(attribute).value
-        return found & 1 if str(value.type) == "i1" else found
-
-    def _register(self, name: str) -> Values | None:
+    def _register(self, name: str) -> Array | None:
+        threads = np.arange(self.threads)
         width, height, _ = self._shape
         match name.partition("."):
             case "tid", _, axis:
-                steps = (1, width, width * height)
                 place = _AXES.index(axis)
-                return tuple(thread // steps[place] % self._shape[place] for thread in range(self.threads))
+                return threads // (1, width, width * height)[place] % self._shape[place]
             case "ntid", _, axis:
-                return (self._shape[_AXES.index(axis)],) * self.threads
+                return np.full(self.threads, self._shape[_AXES.index(axis)])
             case "cluster", _, "ctarank" if self._rank is not None:
-                return (self._rank,) * self.threads
+                return np.full(self.threads, self._rank)
             case "laneid", _, _:
-                return tuple(thread % _WARP for thread in range(self.threads))
+                return threads % WARP
             case _:
                 return None
-
-
-_OTHERS = ("arith.cmpi", "arith.select", "cute_nvgpu.arch.make_warp_uniform")
 
 
 def block_shape(kernel: ir.Operation) -> tuple[int, int, int] | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cutecc.errors import SourceLocation
 from cutecc.ptx.locations import FILE, LOC, LineTable
-from cutecc.record import Analysis, Compilation, Remark
+from cutecc.record import Analysis, ArtifactKind, Compilation, Remark
 from cutecc.sass import read_sass
 
 NAME = "check-spills"
@@ -56,14 +56,14 @@ def check_spills(compilation: Compilation) -> Analysis:
     """
     start = time.perf_counter()
     found = Analysis(NAME, max((step.index for step in compilation.steps), default=0))
-    sass = compilation.artifact("sass")
-    if sass is None:
+    sass = _texts(compilation, "sass")
+    if not sass:
         found.failure = "not run: the record has no SASS"
         return found
-    arrays = _lines_of_arrays((compilation.artifact("ptx") or b"").decode(errors="replace"))
+    arrays = {line for text in _texts(compilation, "ptx") for line in _lines_of_arrays(text)}
     registers = {each.kernel: each.registers for each in compilation.resources}
     remarks: list[Remark] = []
-    for (kernel, line), traffic in _local_traffic(sass.decode(errors="replace")).items():
+    for (kernel, line), traffic in _local_traffic(sass).items():
         is_array = line in arrays
         numbers: dict[str, int | float | str] = {
             "loads": traffic.loads,
@@ -90,10 +90,17 @@ def _all_bytes(remark: Remark) -> int:
     return int(remark.numbers["load bytes"]) + int(remark.numbers["store bytes"])
 
 
-def _local_traffic(sass: str) -> dict[tuple[str, _Line], _Traffic]:
+def _texts(compilation: Compilation, kind: ArtifactKind) -> list[str]:
+    """The files of a kind, one for each module of device code."""
+    return [
+        compilation.files[each.file].decode(errors="replace") for each in compilation.artifacts if each.kind == kind
+    ]
+
+
+def _local_traffic(sass: Iterable[str]) -> dict[tuple[str, _Line], _Traffic]:
     """Accesses of local memory by kernel and line of the user's."""
     found: dict[tuple[str, _Line], _Traffic] = {}
-    for kernel in read_sass(sass):
+    for kernel in (each for text in sass for each in read_sass(text)):
         for instruction in kernel.instructions:
             if access := _LOCAL.match(instruction.text):
                 user = instruction.place[-1] if instruction.place else None

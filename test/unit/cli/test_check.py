@@ -10,6 +10,7 @@ from conftest import EXAMPLES, ROOT, Run
 
 from cutecc.cli.findings import Finding, annotation, checked, finding_lines, summary_line
 from cutecc.record import Analysis, Compilation, Remark, Versions
+from cutecc.record.folder import RecordFolder
 
 ADD = EXAMPLES / "elementwise_add.py"
 WIDTH = "--only=check-access-width"
@@ -151,6 +152,15 @@ def record(*remarks: Remark, failure: str | None = None) -> Compilation:
     found = Compilation("k", "sm_80", "", Versions("1", "3.11", "4.8.1", "wheel"))
     found.analyses.append(Analysis("check-x", 0, remarks=list(remarks), failure=failure))
     return found
+
+
+def test_a_record_of_somebody_elses_does_nothing_to_the_terminal(cutecc: Run, tmp_path: Path) -> None:
+    folder = RecordFolder(tmp_path / "out")
+    folder.save(record(Remark("warning", "slow \x1b]0;title\x07", "k\x1b[2J.py:9:5", "check-x")))
+    folder.close()
+    shown = cutecc("check", "out").stdout
+    assert "\x1b" not in shown
+    assert "k\\x1b[2J.py:9:5: warning: slow \\x1b]0;title\\x07" in shown
 
 
 def test_the_same_at_one_place_is_one_with_a_count() -> None:

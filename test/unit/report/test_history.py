@@ -57,6 +57,18 @@ def test_one_of_several_results_is_a_name_too(tmp_path: Path) -> None:
     assert history_of(found, "/k.py", 1).events == [HistoryEvent(1, "changed", 1, 1)]
 
 
+def test_attributes_behind_a_region_are_its_operations(tmp_path: Path) -> None:
+    found = histories(
+        stages(
+            tmp_path,
+            "a.for { @ 1\n  a.for { @ 2\n  }\n}",
+            "a.for { @ 1\n  a.for { @ 2\n  } {unroll}\n}",
+            "a.for { @ 1\n  a.for { @ 2\n  } {unroll}\n} {flat}",
+        )
+    )
+    assert [each.events for each in found] == [[HistoryEvent(2, "changed", 1, 1)], [HistoryEvent(1, "changed", 1, 1)]]
+
+
 def test_what_happens_to_a_line(tmp_path: Path) -> None:
     found = histories(
         stages(
@@ -104,6 +116,15 @@ def test_a_library_line_that_is_called_twice_counts_for_the_line_that_called_it(
     assert frames.lines((HELPER, K1)) == {("/lib/h.py", 9), ("/k.py", 1)}
     assert frames.lines((HELPER, K2)) == {("/lib/h.py", 9), ("/k.py", 2)}
     assert frames.lines((HELPER,)) == {("/lib/h.py", 9), ("/k.py", 1), ("/k.py", 2)}, "a function of the user's"
+
+
+def test_an_instruction_without_a_column_has_the_chains_of_its_line() -> None:
+    chains = [
+        [CallFrame("/k.py", 9, column, "help"), CallFrame(*caller, "kernel")] for column, caller in ((4, K1), (8, K2))
+    ]
+    frames = Frames(UserLines(chains))
+    assert frames.lines((Frame("/k.py", 9, 4),)) == {("/k.py", 9), ("/k.py", 1)}
+    assert frames.lines((Frame("/k.py", 9, 0),)) == {("/k.py", 9), ("/k.py", 1), ("/k.py", 2)}, "SASS has no columns"
 
 
 def test_instructions_of_each_kind_are_counted(tmp_path: Path) -> None:

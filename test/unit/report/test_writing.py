@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from filelock import Timeout
 from report_pages import Page, check_sound
 
 import cutecc
@@ -185,3 +186,30 @@ def test_counters_of_a_run_are_shown(tmp_path: Path) -> None:
     RecordFolder(tmp_path / "out").close()
     left = {name for name in os.listdir(tmp_path / "out") if not name.startswith(".")}
     assert left == set(), "the next run takes them away"
+
+
+def test_counters_leave_what_another_run_wrote_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record(tmp_path / "out")
+    reopen = RecordFolder.reopen
+
+    def later(path: Path) -> RecordFolder:
+        folder = reopen(path)
+        compilation = read_folder(path)
+        compilation.command = ["another"]
+        folder.save(compilation)
+        return folder
+
+    monkeypatch.setattr(RecordFolder, "reopen", later)
+    keep_counters(tmp_path / "out", KeptCounters("k", []))
+    assert read_folder(tmp_path / "out").command == ["another"]
+
+
+def test_counters_wait_for_no_other_run_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record(tmp_path / "out")
+
+    def locked(path: Path) -> RecordFolder:
+        raise Timeout(str(path))
+
+    monkeypatch.setattr(RecordFolder, "reopen", locked)
+    with pytest.raises(RecordError, match="another cutecc is writing"):
+        keep_counters(tmp_path / "out", KeptCounters("k", []))

@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 import textwrap
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import Run
 from report_pages import Page
 
 from cutecc.errors import RecordError, UsageError
@@ -18,8 +20,9 @@ from cutecc.frontend.compile_events import TracedKernel
 from cutecc.record import Analysis, Compilation, KernelResources, Remark
 from cutecc.record.stages import CallFrame as Frame
 from cutecc.record.stages import UserLines
+from cutecc.request import CompileRequest
 from cutecc.versions import current_versions
-from cutecc.watching import folder, user_lines
+from cutecc.watching import finishing, folder, user_lines
 from cutecc.watching.finishing import Job, Outcome, wheel_options
 from cutecc.watching.index import index_data, page
 from cutecc.watching.journal import Journal
@@ -58,8 +61,43 @@ def python(code: str, tmp_path: Path, *paths: Path, watch: str = "seen") -> subp
         "CUTECC_WATCH": watch,
         "CUTE_DSL_ARCH": "sm_90a",
     }
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", textwrap.dedent(code)]
     return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_a_forked_process_counts_for_itself(tmp_path: Path) -> None:
+    done = python(
+        """
+        import atexit, os, sys, threading
+        from cutecc.frontend import compile_events
+        from cutecc.watching import recorder
+        compile_events.install = lambda listener, lines: setattr(sys, "listener", listener)
+        recorder.begin("seen")
+        for _ in range(3):
+            sys.listener.repeated("0" * 32)
+        held, done = threading.Event(), threading.Event()
+        def hold():
+            with sys.listener._lock:
+                held.set()
+                done.wait()
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait()
+        if child := os.fork():
+            os.waitpid(child, 0)
+            done.set()
+            thread.join()
+        else:
+            sys.listener.repeated("0" * 32)
+            atexit._run_exitfuncs()
+            os._exit(0)
+        """,
+        tmp_path,
+        watch="0",
+    )
+    assert done.returncode == 0, done.stderr
+    journals = (tmp_path / "seen/recorded").glob("*.jsonl")
+    assert sorted(path.read_text().rpartition('"times":')[2] for path in journals) == ["1}\n", "3}\n"]
 
 
 def test_the_users_own_start_file_still_runs(tmp_path: Path) -> None:
@@ -298,6 +336,7 @@ def test_a_new_watch_takes_the_place_of_an_earlier_one_and_of_nothing_else(tmp_p
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "file").touch()
+    folder.remove_finished(tmp_path / "seen")
     (tmp_path / "seen/kernels").symlink_to(outside)
     folder.prepare(tmp_path / "seen")
     assert [each.name for each in (tmp_path / "seen").iterdir()] == [".cutecc-watch"]
@@ -307,20 +346,78 @@ def test_a_new_watch_takes_the_place_of_an_earlier_one_and_of_nothing_else(tmp_p
         folder.prepare(tmp_path / "seen")
 
 
+@pytest.mark.parametrize("name", ["recorded/interview.wav", "kernels/mine.cu", "index.html"])
+def test_files_that_only_have_a_name_of_a_watch_are_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).touch()
+    with pytest.raises(UsageError, match="not of a watch"):
+        folder.prepare(tmp_path)
+    assert (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_finishing_takes_away_nothing_that_an_earlier_finishing_did_not_make(tmp_path: Path, is_recorded: bool) -> None:
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels/mine.cu").touch()
+    if is_recorded:
+        recorded(tmp_path)
+    with pytest.raises(UsageError, match=r"kernels is not of a watch"):
+        folder.remove_finished(tmp_path)
+    assert (tmp_path / "kernels/mine.cu").exists()
+
+
 def test_finishing_again_takes_away_what_was_finished_and_leaves_what_was_recorded(tmp_path: Path) -> None:
     recorded(tmp_path)
-    (tmp_path / "kernels/gemm-sm_90a").mkdir(parents=True)
-    for name in ("index.html", "index.json", "mine.txt"):
-        (tmp_path / name).touch()
-    for _ in range(2):
+    (tmp_path / "mine.txt").touch()
+    for _ in range(3):
         folder.remove_finished(tmp_path)
-        assert {each.name for each in tmp_path.iterdir()} == {"recorded", "mine.txt"}
+        assert {each.name for each in tmp_path.iterdir()} == {".cutecc-watch", "recorded", "mine.txt"}
+        (tmp_path / "kernels/gemm-sm_90a").mkdir(parents=True)
+        for name in ("index.html", "index.json"):
+            (tmp_path / name).touch()
 
 
-def test_user_lines_survive_a_file() -> None:
+def test_what_cannot_be_read_while_the_program_runs_leaves_it_alone(cutecc: Run, tmp_path: Path) -> None:
+    program = "import os, time; os.makedirs('seen/recorded/1-a.jsonl'); time.sleep(0.6); print('ran')"
+    done = cutecc("watch", "-o", "seen", "--live", "--", sys.executable, "-c", program)
+    assert done.stdout == "ran\n"
+    assert "1-a.jsonl" in done.stderr
+
+
+def test_a_bug_of_ours_is_the_error_of_one_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = recorded(tmp_path)
+
+    def fail(_request: CompileRequest) -> Compilation:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(finishing, "lower_in_worker", fail)
+    finisher = finishing.Finisher(tmp_path, targets=[], reports=False, workers=1, command=[])
+    finisher.add(recording)
+    (outcome,) = finisher.outcomes(recording)
+    assert (outcome.compilation, outcome.error) == (None, "internal error: ValueError: a bug")
+
+
+def test_a_list_that_cannot_be_written_leaves_the_programs_status(cutecc: Run, tmp_path: Path) -> None:
+    program = "import os; os.makedirs('seen/index.json'); raise SystemExit(7)"
+    done = cutecc("watch", "-o", "seen", "--", sys.executable, "-c", program, status=7)
+    assert "cannot write the list of kernels to seen" in done.stderr
+
+
+@pytest.mark.parametrize("damaged", [b"nothing", zlib.compress(b'{"chains": [], "failure": "\xff"}')])
+def test_user_lines_survive_a_file(damaged: bytes) -> None:
     assert user_lines.decode(user_lines.encode(LINES)) == LINES
     with pytest.raises(RecordError):
-        user_lines.decode(b"nothing")
+        user_lines.decode(damaged)
+
+
+def test_a_journal_with_a_line_that_is_no_text_is_read_on(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    (journal,) = (tmp_path / "recorded").glob("*.jsonl")
+    with journal.open("ab") as file:
+        file.write(b'{"event":"note","time":1,"message":"\xe2"}\n')
+    found = read(tmp_path)
+    assert len(found.kernels) == 1
+    assert "a line that cannot be read" in found.notes[0]
 
 
 def test_the_users_frame_is_not_a_librarys() -> None:
@@ -338,7 +435,7 @@ def test_the_recorder_brings_no_packages_into_the_program(tmp_path: Path) -> Non
         names = {name.partition(".")[0] for name in {*sys.modules} - before}
         print(sorted(names - {*sys.stdlib_module_names}))
     """
-    done = python(textwrap.dedent(code), tmp_path, watch="")
+    done = python(code, tmp_path, watch="")
     assert (done.stdout, done.stderr) == ("['cutecc']\n", "")
 
 
@@ -352,6 +449,6 @@ def test_cutecc_is_found_where_it_is_not_installed(tmp_path: Path) -> None:
         import cutlass.base_dsl.dsl
         print(sys.modules["cutecc"].__file__)
     """
-    done = python(textwrap.dedent(code), tmp_path)
+    done = python(code, tmp_path)
     assert "UnknownDslError" in done.stderr
     assert Path(done.stdout.strip()) == HOOK.parents[1] / "__init__.py"

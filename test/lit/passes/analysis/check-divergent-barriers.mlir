@@ -132,4 +132,66 @@ gpu.module @kernels {
     }
     return
   }
+
+  // Nobody waits at a barrier to which threads only come by arriving.
+  cuda.kernel @arrivals() attributes {nvvm.reqntid = array<i32: 128, 1, 1>} {
+    %c2 = arith.constant 2 : i32
+    %c64 = arith.constant 64 : i32
+    %c128 = arith.constant 128 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %half = arith.cmpi ult, %tid, %c64 : i32
+    scf.if %half {
+      nvvm.barrier.arrive id = %c2 number_of_threads = %c128
+    }
+    return
+  }
+
+  // A barrier whose identifier is computed may be that of the others: ping-pong.
+  cuda.kernel @computed() attributes {nvvm.reqntid = array<i32: 128, 1, 1>} {
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %c64 = arith.constant 64 : i32
+    %c128 = arith.constant 128 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %group = arith.divui %tid, %c64 : i32
+    %own = arith.addi %group, %c1 : i32
+    %half = arith.cmpi ult, %tid, %c64 : i32
+    scf.if %half {
+      nvvm.barrier id = %c2 number_of_threads = %c128
+    }
+    nvvm.barrier id = %own number_of_threads = %c128
+    return
+  }
+
+  // Unsigned numbers wrap: all but the second and third warp.
+  cuda.kernel @unsigned() attributes {nvvm.reqntid = array<i32: 128, 1, 1>} {
+    %c1 = arith.constant 1 : i32
+    %c32 = arith.constant 32 : i32
+    %c64 = arith.constant 64 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %from = arith.subi %tid, %c32 : i32
+    %outside = arith.cmpi uge, %from, %c64 : i32
+    scf.if %outside {
+      nvvm.barrier id = %c1 number_of_threads = %c64
+    }
+    return
+  }
+
+  // A set bit is -1 where it has a sign.
+  cuda.kernel @signed() attributes {nvvm.reqntid = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c64 = arith.constant 64 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %half = arith.cmpi ult, %tid, %c64 : i32
+    %number = arith.extsi %half : i1 to i32
+    %negative = arith.cmpi slt, %number, %c0 : i32
+    scf.if %negative {
+      nvvm.barrier id = %c1 number_of_threads = %c64
+    } else {
+      // expected-warning @below {{whose condition differs between warps; 64 of 128 threads reach it}}
+      nvvm.barrier
+    }
+    return
+  }
 }

@@ -16,6 +16,7 @@ from cutecc.passes.analysis.coalescing import CheckCoalescing
 from cutecc.passes.analysis.reasons import pattern_of
 from cutecc.passes.analysis.sample import Sample
 from cutecc.passes.diagnostics import hearing_remarks
+from cutecc.passes.manager import run_pass
 from cutecc.record import Remark
 
 ROOT = Path(__file__).parents[4]
@@ -128,3 +129,27 @@ def test_threads_of_a_block_that_fills_no_whole_warp() -> None:
     x, y = sample.thread(0), sample.thread(1)
     assert not isinstance(x, int) and not isinstance(y, int)
     assert (x[0, 19], y[0, 19], x[0, 20], y[0, 20], x[1, 7], y[1, 7]) == (19, 0, 0, 1, 19, 1)
+
+
+def test_however_many_numbers_a_kernel_takes_only_those_that_decide_are_named() -> None:
+    count = 80
+    arguments = ", ".join(f"%n{number}: i32" for number in range(count))
+    sums = "\n".join(f"%s{number + 1} = arith.addi %s{number}, %n{number} : i32" for number in range(count))
+    text = f"""
+    gpu.module @kernels {{
+      cuda.kernel @kernel(%a: !llvm.ptr<1>, {arguments}) attributes {{nvvm.reqntid = array<i32: 32, 1, 1>}} {{
+        %c2 = arith.constant 2 : i32
+        %tid = nvvm.read.ptx.sreg.tid.x : i32
+        %s0 = arith.muli %tid, %c2 : i32
+        {sums}
+        %address = llvm.getelementptr %a[%s{count}] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+        llvm.store %tid, %address : i32, !llvm.ptr<1>
+        return
+      }}
+    }}
+    """
+    found: list[Remark] = []
+    with modules.fresh_context() as context, plain_values(), hearing_remarks(found.append, context):
+        run_pass(CheckCoalescing(), modules.parse(text.encode()))
+    (remark,) = found
+    assert remark.message.endswith("takes 8 sectors a request, 4 would do: threads are 8 bytes apart")

@@ -67,6 +67,15 @@ def test_an_array_in_local_memory_is_no_spill() -> None:
     assert array.message.startswith("1 store (1 bytes) of local memory, for an array that is not in registers")
 
 
+def test_every_module_of_device_code_is_looked_at() -> None:
+    compilation = record("", PTX)
+    compilation.artifacts.append(Artifact("sass", "k-2.sass"))
+    compilation.files["k-2.sass"] = SASS.encode()
+    assert [each.message for each in check_spills(compilation).remarks] == [
+        each.message for each in check_spills(record(SASS, PTX)).remarks
+    ]
+
+
 def test_warnings_come_first_and_the_largest_of_them() -> None:
     found = check_spills(record(SASS, PTX)).remarks
     assert [each.severity for each in found] == ["warning"] * 3 + ["remark"]
