@@ -30,6 +30,27 @@ test("source and details are below the text where the page is narrow, and where 
   expect(await below()).toBe(false);
 });
 
+test("nothing scrolls but what is meant to, and places stand beside their text", async ({ page: tab }) => {
+  await tab.setViewportSize({ width: 1400, height: 500 });
+  const isLonger = () => tab.evaluate(() => document.documentElement.scrollHeight > document.documentElement.clientHeight);
+  for (const place of ["", "#stage=sass"]) {
+    await open(tab, page("gemm"), place);
+    for (const panel of ["Instructions", "Resources", "Remarks", "History"]) {
+      await tab.getByRole("tab", { name: panel }).click();
+      expect(await isLonger()).toBe(false);
+    }
+  }
+  for (const link of await tab.locator(".line-link").all()) {
+    const [number, code] = [await link.locator(".muted").boundingBox(), await link.locator("code").boundingBox()];
+    const end = await link.locator(".muted").evaluate((each) => {
+      const range = document.createRange();
+      range.selectNodeContents(each);
+      return range.getBoundingClientRect().right;
+    });
+    expect(Math.max(end, number!.x + number!.width)).toBeLessThan(code!.x);
+  }
+});
+
 test("columns are as wide as their bars are moved, by keys too", async ({ page: tab }) => {
   await open(tab, page("elementwise_add"));
   const width = async () => (await tab.locator(".column.left").boundingBox())?.width ?? 0;
