@@ -17,6 +17,7 @@ from cutecc.emulator.counters.counters import Counters, LineCounts
 from cutecc.emulator.counters.counts import Counts
 from cutecc.emulator.names import LINE_INFO_HINT
 from cutecc.errors import SourceLocation
+from cutecc.record.naming import short_kernel_name
 
 _WIDE = 120
 """Columns of a terminal from which on there is room for the source."""
@@ -48,9 +49,10 @@ def counter_tables(counters: Counters, *, width: int, lines: int | None = 20) ->
     `width` is that of the terminal, in columns; `lines` how many lines of Python are shown, `None` for all.
     """
     parts: list[RenderableType] = []
-    for kernel in counters.kernels:
+    names = [short_kernel_name(kernel) for kernel in counters.kernels]
+    for kernel, name in zip(counters.kernels, names, strict=True):
         # Not the table's own title: rich would break a long name.
-        parts.append(Text(kernel, style="bold", no_wrap=True, overflow="ellipsis"))
+        parts.append(Text(name if names.count(name) == 1 else kernel, style="bold", no_wrap=True, overflow="ellipsis"))
         parts += [_summary(counters, kernel, width), line_table(counters, kernel, width=width, lines=lines)]
     if counters.kernels and all(each.location is None for each in counters.instructions):
         parts.append(Text(LINE_INFO_HINT))

@@ -102,6 +102,22 @@ def test_every_column_is_there_where_there_is_room() -> None:
     assert words[:1] + words[2:] == ["10", "50%", "8.0", "50%", "30", "20", "1.05M", "2.05k", "7", "28.7k"]
 
 
+@pytest.mark.parametrize(
+    ("symbols", "shown_as"),
+    [
+        (("kernel_cutlass_add_kernel_tensorptrf32_0", "kernel_cutlass_mul_0"), ["add_kernel", "mul_0"]),
+        (("kernel_cutlass_k_tensorptrf32_0", "kernel_cutlass_k_tensorptrf16_1"), None),
+    ],
+)
+def test_kernels_have_their_short_names_where_these_differ(
+    symbols: tuple[str, str], shown_as: list[str] | None
+) -> None:
+    counts = Counts(warps=1, threads=32)
+    counters = Counters.of([InstructionCounts(each, 0, "add", "add;", 1, None, "integer", counts) for each in symbols])
+    text = shown(counters, 200)
+    assert [line for line in text if line in {*symbols, *(shown_as or ())}] == (shown_as or [*symbols])
+
+
 def test_many_lines_are_cut(tmp_path: Path) -> None:
     counters = counters_of(tmp_path / "kernel.py", 30)
     assert sum("kernel.py:" in line for line in shown(counters, 100)) == 20
