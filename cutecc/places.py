@@ -16,15 +16,21 @@ class Frame(NamedTuple):
 
 Place = tuple[Frame, ...]
 """Where an operation comes from, as its MLIR location says: first the innermost frame outside of the DSL, last the
-user's line. They differ where a library built the operation; then there are two."""
+user's line in the kernel's file, or in another file a function's that the kernel calls. They differ where a library
+built the operation; then there are two."""
 
 
 def place_of(frames: Sequence[Frame]) -> Place:
     """The place of a location with these frames, innermost first.
 
-    What becomes inline assembly has a call site at its own line, from that line without a column: code generation
-    adds the number of the assembly's line to it.
+    What becomes inline assembly has a call site from its own line without a column, to which code generation adds the
+    number of the assembly's line: at that line, or, where that is in another file than the kernel, at the kernel's.
     """
-    if len(frames) > 1 and frames[0].file == frames[1].file and (frames[0].column == 0 or frames[0] == frames[1]):
-        frames = frames[1:]
+    if len(frames) > 1:
+        inner, caller = frames[0], frames[1]
+        if inner.file == caller.file and (inner.column == 0 or inner == caller):
+            return tuple(frames[1:])
+        # SASS has no columns at all, and in files that are no Python 0 means that there is none.
+        if inner.column == 0 < caller.column and inner.file.endswith(".py") and caller.file.endswith(".py"):
+            return (inner,)
     return tuple(frames)

@@ -2,8 +2,8 @@
 
 The DSL ascribes an operation to the innermost frame outside of itself, and one that it builds without a location
 (loops, conversions, constants) to the `def` of the host function. Here each gets the line that is being traced; one
-that a library built has a call site, from the library's line to the user's. Code generation drops what lies between two
-call sites in each other, so there is one only, and the whole chain is kept beside the module.
+that a library built has a call site, from the library's line to the user's in the kernel's file. Code generation drops
+what lies between two call sites in each other, so there is one only, and the whole chain is kept beside the module.
 
 A failure in here disturbs no trace: what is being built then has the place that the DSL gives it, and the failure is
 kept.
@@ -247,7 +247,8 @@ class _Places:
         chain, functions = self._chain(frame)
         function.is_root = len(chain) == 1
         user = _users_line(functions)
-        at = self._file(chain[user])
+        # Code generation takes the lines of all callers for lines of the kernel's own file.
+        at = self._file(next(frame for frame in chain[user:] if frame.file == chain[-1].file))
         if user > 0:
             location = assembly = self._ir.Location.callsite(location, [at])
         else:

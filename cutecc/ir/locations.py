@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from cutecc.errors import SourceLocation
+from cutecc.places import Frame, place_of
 
 _ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
@@ -17,13 +18,15 @@ def user_location(location: Any) -> SourceLocation | None:
     `None` for an unknown location. MLIR prints a call-site location with the callee first, so the last
     `"file":line:column` of the text is the caller's.
     """
-    frames = _FILE.findall(str(location))
+    text = str(location)
+    frames = [Frame(file, int(line), int(column)) for file, line, column in _FILE.findall(text)]
     if not frames:
         return None
-    file, line, column = frames[-1]
-    if file == "-" or line == "0":
+    is_call = "callsite(" in text and "fused" not in text
+    user = place_of(frames)[-1] if is_call else frames[-1]
+    if user.file == "-" or user.line == 0:
         return None
-    return SourceLocation.of_debug_information(unescaped(file), int(line), int(column))
+    return SourceLocation.of_debug_information(unescaped(user.file), user.line, user.column)
 
 
 def unescaped(text: str) -> str:

@@ -52,6 +52,8 @@ class LineTable:
     def __init__(self) -> None:
         self._files: dict[int, str] = {}
         self._callers: dict[Place, Place] = {}
+        self._statements: set[Place] = set()
+        """Places without a column that are the user's lines nevertheless."""
         self._found: dict[Place, SourceLocation | None] = {}
 
     def add_file(self, match: re.Match[str]) -> None:
@@ -64,6 +66,10 @@ class LineTable:
         if match[4] is None:
             return place
         caller = (int(match[4]), int(match[5]), int(match[6]))
+        if place[2] == 0 and place[0] != caller[0]:
+            # Inline assembly of a file that the kernel's calls: `cutecc.places.place_of`.
+            self._statements.add(place)
+            return place
         self._callers[place] = caller
         return caller
 
@@ -90,6 +96,8 @@ class LineTable:
         if line == 0 or file not in self._files:
             return None
         found = SourceLocation.of_debug_information(self._files[file], line, column)
+        if place in self._statements:
+            return found
         # Code without a line has that of its function, or of the one that launches it, and column 0.
         return None if found.column is None and found.file.endswith(".py") else found
 

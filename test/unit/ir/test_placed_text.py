@@ -53,6 +53,9 @@ def place_of(location: str, definitions: str = "") -> Place | None:
         ('"a name"', None),
         ('callsite("/k/a.py":1:2 at "/k/b.py":2:0)', (A, B)),
         ('callsite("help"("/k/a.py":1:2) at "main"("/k/b.py":2:0))', (A, B)),
+        # What becomes assembly, in the kernel's file and in another.
+        ('callsite("/k/a.py":1:0 at "/k/a.py":1:2)', (A,)),
+        ('callsite("/k/b.py":2:0 at "/k/a.py":1:2)', (B,)),
         ('callsite(unknown at "/k/b.py":2:0)', (B,)),
         ('callsite("/k/a.py":1:2 at unknown)', (A,)),
         ('callsite(callsite("/k/a.py":1:2 at "/k/b.py":2:0) at "c.mlir":7:4)', (A, B, C)),
