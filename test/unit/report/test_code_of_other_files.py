@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import re
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 import cutecc
+from cutecc import isolation
 from cutecc.arguments.specs import parse_spec
-from cutecc.frontend.trace import trace_file
-from cutecc.frontend.traced import TraceRequest
+from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.kernel import Kernel
 from cutecc.places import Frame
 from cutecc.ptx.locations import python_line
@@ -65,19 +65,30 @@ def curve(value):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("placed")
-    for name, text in (("placed.py", KERNEL), ("placed_steps.py", STEPS), ("placed_library.py", LIBRARY)):
-        (folder / name).write_text(text)
+    installed(folder).mkdir(parents=True)
+    for path, text in (
+        (folder / "placed.py", KERNEL),
+        (folder / "placed_steps.py", STEPS),
+        (installed(folder) / "placed_library.py", LIBRARY),
+    ):
+        path.write_text(text)
     return folder
+
+
+def installed(folder: Path) -> Path:
+    """Where packages of a user are whose `PYTHONUSERBASE` is the folder."""
+    return Path(sysconfig.get_path("purelib", "posix_user", {"userbase": str(folder)}))
 
 
 @pytest.fixture(scope="module")
 def compiled(folder: Path) -> tuple[Kernel, Frames]:
-    lines = importlib.import_module("cutecc.frontend.user_lines")
+    request = TraceRequest(str(folder / "placed.py"), args={"x": parse_spec("f32[32]")}, target="sm_80")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        patch.setattr(lines, "is_installed", lambda path: path.endswith("placed_library.py"))
-        request = TraceRequest(str(folder / "placed.py"), args={"x": parse_spec("f32[32]")}, target="sm_80")
-        module = trace_file(request)
+        patch.syspath_prepend(installed(folder))
+        module: TracedModule = isolation.call(
+            "cutecc.frontend.trace:trace_file", request, environment={"PYTHONUSERBASE": str(folder)}
+        )
     kernel = cutecc.compile_module(module.bytecode, target="sm_80", options=CompileOptions(report=True))
     assert module.lines is not None
     return kernel, Frames(module.lines)
@@ -127,7 +138,8 @@ def test_instructions_belong_to_all_lines_of_their_calls(
     compiled: tuple[Kernel, Frames], folder: Path, ptx: str, sass: str, lines: list[tuple[str, int]]
 ) -> None:
     kernel, frames = compiled
-    wanted = {(str(folder / name), line) for name, line in lines}
+    folders = {"placed_library.py": installed(folder)}
+    wanted = {(str(folders.get(name, folder) / name), line) for name, line in lines}
     for listing, pattern in (
         (ptx_listing(kernel.ptx, "k.ptx"), ptx),
         (sass_listing(kernel.sass, "k.sass", [kernel.ptx]), sass),
