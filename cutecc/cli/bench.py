@@ -74,10 +74,9 @@ def bench(input_: str, **values: Any) -> None:
 
     Inputs are random, made from the specs as `cutecc run` makes them. Results are not compared: `cutecc run` does.
     """
-    from rich.console import Console
-
     from cutecc.benchmarking.plot import check_plot
     from cutecc.benchmarking.running import current_stream, describe_run, measure_rates
+    from cutecc.cli.console import Console
     from cutecc.cli.subject import check_input, load_subject
     from cutecc.trial.sizes import parse_sizes
 

@@ -88,9 +88,12 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     if not inputs:
         raise UsageError("name the files to check", hints=["cutecc check kernel.py"])
     wanted = split_names(values["error_on"])
-    check_names((name for name in wanted if name not in _SEVERITIES), summaries())
+    check_names(wanted, [*_SEVERITIES, *summaries()])
     texts = split_names(values["only"]) or (ALL,)
     selection = select(texts)
+    for name in wanted:
+        if name not in (*_SEVERITIES, *selection.names):
+            raise UsageError(f"--error-on={name}: --only leaves it out", hints=["name it there too"])
     if all(map(is_record, inputs)):
         _refuse_options(context)
     options = _options(values, texts, selection.spills, {each.looks_after for each in selection.passes})

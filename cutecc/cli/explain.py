@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import click
 from cutecc.cli.headings import wrapped
 from cutecc.cli.paging import When, in_colour, paging_options, show, width
 from cutecc.cli.stage_choice import read_record, record_argument, target_option
-from cutecc.errors import UsageError
+from cutecc.errors import SourceLocation, UsageError
 from cutecc.record import Compilation
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import CallFrame, stages_of
@@ -26,6 +27,8 @@ from cutecc.report.stage_text import TRACED, positions
 _MOST = 12
 """Instructions of a kind that are shown without being asked for more; call chains too."""
 _LABELS: dict[Kind, str] = {"ptx": "PTX", "sass": "SASS"}
+_PLACE = re.compile(r"(.+?):([0-9]{1,9})(?::[0-9]{1,9})?", re.DOTALL)
+"""A column, as `cutecc check` prints one, is not looked at."""
 _EPILOG = """\b
 Examples:
   cutecc explain cutecc-out/gemm-sm_90a gemm.py:128
@@ -47,12 +50,12 @@ def explain(record: Path, place: str, everything: bool, target: str | None, colo
     FILE may be the end of a path. A line of a function that kernels call, and the lines that call it, have the
     operations that were made in it.
     """
-    file, colon, number = place.rpartition(":")
-    if not colon or not (number.isascii() and number.isdecimal()) or int(number[:9]) == 0:
-        raise UsageError(f"expected FILE:LINE, as gemm.py:128, not '{place}'")
+    match = _PLACE.fullmatch(place)
+    if match is None or int(match[2]) == 0:
+        raise UsageError(f"expected FILE:LINE, as gemm.py:128, not '{place}'", hints=["lines count from 1"])
     compilation = read_record(record, target)
     stages = stages_of(compilation)
-    found = explain_line(compilation, stages, file, int(number[:9]))
+    found = explain_line(compilation, stages, match[1], int(match[2]))
     passes = {each.index: each.name for each in positions(compilation, stages)}
     crop = width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
     lines = (_cropped(line, crop) for line in _lines(compilation, found, passes, None if everything else _MOST, crop))
@@ -80,6 +83,9 @@ def _lines(
         yield ""
     for remark in found.remarks:
         by = f" [{remark.analysis}]" if remark.analysis else ""
+        place = SourceLocation.parse(remark.location or "")
+        if (place.file, place.line) != (found.file, found.line) and place.file:
+            by = f", at {names.get(place.file, os.path.basename(place.file))}:{place.line}{by}"
         first, *rest = wrapped(f"{remark.severity}: {remark.message}{by}", columns or 1 << 16).split("\n")
         label, _, message = first.partition(" ")
         yield f"{click.style(label, fg='yellow', bold=True)} {message}"
@@ -90,10 +96,12 @@ def _calls(found: Explanation, names: dict[str, str], most: int | None) -> Itera
     def named(frame: CallFrame) -> str:
         return f"{names[frame.file]}:{frame.line} {frame.function}"
 
-    for chain in found.chains[:most]:
-        yield click.style(f"    in {' ← '.join(map(named, chain))}", dim=True)
-    if most and len(found.chains) > most:
-        yield f"    … and {len(found.chains) - most} more call chains"
+    # Those that differ in columns only are one.
+    chains = list(dict.fromkeys(" ← ".join(map(named, chain)) for chain in found.chains))
+    for chain in chains[:most]:
+        yield click.style(f"    in {chain}", dim=True)
+    if most and len(chains) > most:
+        yield f"    … and {len(chains) - most} more call chains"
 
 
 def _history(found: Explanation, names: dict[int, str]) -> Iterator[str]:
@@ -132,7 +140,7 @@ def _outcome(compilation: Compilation, found: Explanation, names: dict[int, str]
     elif last == CODE_GENERATION and not _has_lines(compilation, found):
         yield "went into the code, which has no lines: compile with --line-info"
     elif last == CODE_GENERATION:
-        yield "nothing left: folded away while code was generated"
+        yield "no instruction of its own left: folded away, or made part of another line's, while code was generated"
     else:
         yield f"nothing left: folded away by {last}"
 

@@ -25,6 +25,8 @@ EXIT_USAGE = 2
 EXIT_UNCHECKED = 2
 """A command that looks for something could not: its status 1 says that it has found it."""
 EXIT_INTERRUPTED = 130
+EXIT_READER_GONE = 141
+"""As a shell has it of a program that `SIGPIPE` ends."""
 """Interrupted (Ctrl-C); what was written stays."""
 
 _LOST_OUTPUT = (errno.ENOSPC, errno.EBADF, errno.EIO)
@@ -52,6 +54,10 @@ _CHECKS = ("sanitize", "check")
 """Commands that look for something."""
 
 
+class _ReaderGone(Exception):
+    """The reader of our output has gone, as in `cutecc passes | head`."""
+
+
 class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -67,6 +73,13 @@ class _LazyGroup(click.Group):
         if args and args[0] not in _COMMANDS and (close := difflib.get_close_matches(args[0], _COMMANDS, n=1)):
             ctx.fail(f"no command '{args[0]}'; did you mean '{close[0]}'?")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # click would end with status 1, which is a verdict of some commands.
+            raise _ReaderGone from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -109,11 +122,10 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         click.echo("interrupted; what was written stays", err=True)
         sys.exit(EXIT_INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output has gone, as in `cutecc passes | head`.
+    except (_ReaderGone, BrokenPipeError):
         discard_output()
         sys.stderr.close()
-        sys.exit(0)
+        sys.exit(EXIT_READER_GONE)
     except Error as error:
         if debug:
             traceback.print_exc()

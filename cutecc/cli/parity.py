@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import asdict
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from cutecc.cli.console import Console
 from cutecc.target import Target
 from cutecc.workbench.parity import RESULTS, ParityRow, ParityTask, compare_all, find_modules, target_of
 

@@ -6,13 +6,13 @@ import textwrap
 
 import click
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from cutecc import isolation
+from cutecc.cli.console import Console
 from cutecc.cli.options import load_option, warn_of_plugins
 from cutecc.errors import UsageError
 from cutecc.passes.catalog import PassEntry

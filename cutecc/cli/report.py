@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
+from cutecc.cli.console import Console
 from cutecc.cli.records import read_records
 from cutecc.cli.reporter import report_line
 from cutecc.errors import UsageError

@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from cutecc.cli.console import Console
 from cutecc.cli.diagnostics import show as show_diagnostic
 from cutecc.cli.tables import print_table
 from cutecc.errors import SourceLocation

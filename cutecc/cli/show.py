@@ -43,9 +43,9 @@ _NAMES: dict[ArtifactKind, str] = {"ptx": "PTX", "sass": "SASS", "llvm-ir": "LLV
 @click.option("--after", metavar="PASS", help="The module after PASS: a name, cse#2, a number, traced or last.")
 @function_option
 @click.option("--locations", is_flag=True, help="Say beside each operation or instruction where it comes from.")
-@click.option("--ptx", "kind", flag_value="ptx", help="The PTX.")
-@click.option("--sass", "kind", flag_value="sass", help="The machine code.")
-@click.option("--llvm", "kind", flag_value="llvm-ir", help="The LLVM IR.")
+@click.option("--ptx", is_flag=True, help="The PTX.")
+@click.option("--sass", is_flag=True, help="The machine code.")
+@click.option("--llvm", is_flag=True, help="The LLVM IR.")
 @fold_option
 @target_option
 @paging_options
@@ -54,7 +54,9 @@ def show(
     after: str | None,
     function: str | None,
     locations: bool,
-    kind: ArtifactKind | None,
+    ptx: bool,
+    sass: bool,
+    llvm: bool,
     no_fold: bool,
     target: str | None,
     colour: When,
@@ -64,10 +66,12 @@ def show(
 
     Long types are folded as <…>, and lines have their full length.
     """
-    if kind and after:
-        raise UsageError(
-            f"--after chooses a stage, and --{'llvm' if kind == 'llvm-ir' else kind} what came of the last"
-        )
+    wanted = [option for option, given in (("--ptx", ptx), ("--sass", sass), ("--llvm", llvm)) if given]
+    if len(wanted) > 1:
+        raise UsageError(f"{' and '.join(wanted)}: one at a time")
+    if wanted and after:
+        raise UsageError(f"--after chooses a stage, and {wanted[0]} what came of the last")
+    kind: ArtifactKind | None = "ptx" if ptx else "sass" if sass else "llvm-ir" if llvm else None
     compilation = read_record(record, target)
     if kind:
         lines = _code(compilation, kind, function, locations)

@@ -96,7 +96,7 @@ def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
 
 def show(verdict: Verdict, context: click.Context, *, quiet: bool) -> None:
     """Print a verdict; `quiet` leaves what is wrong alone."""
-    from rich.console import Console
+    from cutecc.cli.console import Console
 
     console = Console()
     points = [(sizes_text(sizes), list(trials)) for sizes, trials in groupby(verdict.trials, lambda each: each.sizes)]

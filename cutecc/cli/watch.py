@@ -15,7 +15,7 @@ from cutecc.cli.main import EXIT_FAILED, report
 from cutecc.errors import Error, UsageError
 from cutecc.target import parse_targets
 from cutecc.watching import folder as watch_folder
-from cutecc.watching.running import NotStartedError, end_as, ignoring_option, run
+from cutecc.watching.running import NotStartedError, check_program, end_as, ignoring_option, run
 from cutecc.watching.settings import FOLDER, HOOK, WatchSettings, is_off
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def _watch(command: tuple[str, ...], values: dict[str, Any]) -> int:
     if os.environ.get(FOLDER, "").strip() and is_off(os.environ[FOLDER]):
         return run(command, os.environ)
     folder: Path = values["output"] or Path("cutecc-watch")
+    # What an earlier watch recorded is only replaced by what runs.
+    check_program(command, os.environ)
     watch_folder.prepare(folder)
     if option := ignoring_option(command):
         _say(f"python {option} does not read PYTHONPATH: no kernel will be recorded")

@@ -40,14 +40,14 @@ class RecordFolder:
         if entries - {_LOCK} and not is_ours:
             raise UsageError(
                 f"the output folder {path} holds files that are not cutecc's",
-                hints=["name an empty or new folder with --output"],
+                hints=["name an empty or new folder"],
             )
         self._lock = FileLock(path / _LOCK, blocking=False)
         try:
             self._lock.acquire()
         except Timeout:
             raise UsageError(
-                f"another cutecc is writing to {path}", hints=["wait for it, or name another folder with --output"]
+                f"another cutecc is writing to {path}", hints=["wait for it, or name another folder"]
             ) from None
         self._remove_earlier()
 

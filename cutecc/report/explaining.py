@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cutecc.errors import SourceLocation, UsageError
+from cutecc.places import Frame
 from cutecc.record import Compilation, Remark
 from cutecc.record.stages import CallFrame, Stages
 from cutecc.report.frames import Frames, Line
@@ -56,7 +57,8 @@ def explain(compilation: Compilation, stages: Stages, file: str, line: int) -> E
     path = find_file(files, file)
     history = next((each for each in known if (each.file, each.line) == (path, line)), None)
     if history is None:
-        raise _no_operations(known, short_names(files)[path], path, line)
+        has_lines = bool(stages.user_lines.sources) or not path.endswith(".py")
+        raise _no_operations(known, short_names(files)[path], path, line, has_lines=has_lines)
     frames = Frames(stages.user_lines)
     chains = [chain for chain in stages.user_lines.chains if any(each[:2] == (path, line) for each in chain)]
     return Explanation(
@@ -66,16 +68,19 @@ def explain(compilation: Compilation, stages: Stages, file: str, line: int) -> E
         history,
         _by_kind(listings, frames, (path, line)),
         chains,
-        [*_remarks(compilation, path, line)],
+        [*_remarks(compilation, frames, (path, line))],
     )
 
 
-def _no_operations(known: list[LineHistory], name: str, path: str, line: int) -> UsageError:
+def _no_operations(known: list[LineHistory], name: str, path: str, line: int, *, has_lines: bool) -> UsageError:
     lines = [each.line for each in known if each.file == path]
     if not lines:
         return UsageError(f"{name}: no line of this file has operations")
     near = {max((each for each in lines if each < line), default=None)}
     near.add(min((each for each in lines if each > line), default=None))
+    if not has_lines:
+        hints = ["the program traced without lines: record it with cutecc watch --lines"]
+        return UsageError(f"{name}:{line} has no operations in the traced module", hints=hints)
     hints = [f"the nearest with some: {', '.join(f'{name}:{each}' for each in sorted(filter(None, near)))}"]
     return UsageError(f"{name}:{line} has no operations in the traced module", hints=hints)
 
@@ -104,9 +109,13 @@ def _instructions(listing: Listing, frames: Frames, line: Line) -> Iterator[Inst
             yield Instruction(number + 1, lines[number], function.name if number >= function.first else "")
 
 
-def _remarks(compilation: Compilation, path: str, line: int) -> Iterator[Remark]:
+def _remarks(compilation: Compilation, frames: Frames, line: Line) -> Iterator[Remark]:
+    """Those about the line, and about code of functions that it calls."""
     sources = [each.remarks for each in (*compilation.steps, *compilation.analyses)]
     for remark in (each for remarks in [*sources, compilation.warnings] for each in remarks):
         place = SourceLocation.parse(remark.location or "")
-        if place.line == line and place.file and (place.file == path or path.endswith(f"/{place.file}")):
+        if not place.file or not place.line:
+            continue
+        is_here = place.line == line[1] and line[0].endswith(f"/{place.file}")
+        if is_here or line in frames.lines((Frame(place.file, place.line, place.column or 0),)):
             yield remark

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -61,6 +63,12 @@ def run(command: Sequence[str], environment: Mapping[str, str], while_running: C
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def check_program(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Raise `NotStartedError` when there is no such program."""
+    if shutil.which(command[0], mode=os.F_OK, path=environment.get("PATH")) is None:
+        raise NotStartedError(f"cannot run {command[0]}: {os.strerror(errno.ENOENT)}")
 
 
 def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

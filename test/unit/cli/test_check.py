@@ -71,7 +71,7 @@ def test_status_says_what_was_asked_for(cutecc: Run, tmp_path: Path) -> None:
     assert "barrier.mlir:7:7: warning: a barrier inside a branch (line 6)" in (
         cutecc("check", "barrier.mlir", *target, only).stdout
     )
-    for error_on in ("remark", "check-spills,check-divergent-barriers"):
+    for error_on in ("remark", "warning,check-divergent-barriers"):
         cutecc("check", "barrier.mlir", *target, only, f"--error-on={error_on}", status=1)
 
 
@@ -130,6 +130,13 @@ def test_a_record_shows_what_was_found_when_it_was_made(cutecc: Run, tmp_path: P
     refused = cutecc("check", "bare", status=2).stderr
     assert "the record of elementwise_add for sm_80 in bare holds no results of analyses" in refused
     assert f"cutecc check {ADD} --target sm_80" in refused
+
+
+def test_what_does_not_run_cannot_be_an_error(cutecc: Run) -> None:
+    refused = cutecc("check", ADD, "--only=check-coalescing", "--error-on=check-spills", status=2).stderr
+    assert "--error-on=check-spills: --only leaves it out" in refused
+    refused = cutecc("check", ADD, "--error-on=warnin", status=2).stderr
+    assert "did you mean warning?" in refused
 
 
 def test_the_list_names_each(cutecc: Run) -> None:

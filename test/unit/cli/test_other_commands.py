@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import CUTECC
 
 from cutecc.passes import registry
 from cutecc.passes.pipelines import choose_pipeline
@@ -144,3 +146,12 @@ def test_parity_usage(cutecc, modules: Path, tmp_path: Path) -> None:
     done = cutecc("parity", "k.mlir", status=2)
     assert "k.mlir: which target is it for?" in done.stderr
     assert "unknown target 'sm_1'" in cutecc("parity", "k.mlir", "--target=sm_1", status=2).stderr
+
+
+def test_a_reader_that_goes_gets_no_verdict() -> None:
+    """Status 1 would be that of a difference, or of a wrong result."""
+    with subprocess.Popen([CUTECC, "passes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141

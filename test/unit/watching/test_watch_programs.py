@@ -324,3 +324,13 @@ def test_a_folder_of_the_users_is_left_alone(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "holds files that are not of a watch" in done.stderr
     assert (tmp_path / "site/index.html").read_text() == "mine"
+
+
+def test_a_program_that_is_not_there_leaves_what_was_recorded(cutecc: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "cutecc-watch"
+    folder.mkdir()
+    for name in (".cutecc-watch", "index.html"):
+        (folder / name).write_text("earlier")
+    refused = cutecc("watch", "--", "no-such-program", status=127).stderr
+    assert "cannot run no-such-program: No such file or directory" in refused
+    assert (folder / "index.html").read_text() == "earlier"
