@@ -51,7 +51,9 @@ def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
     )
     if failure := compilation.failure:
         yield "<h2>Failure</h2>"
-        yield f"<p>{_escape(failure.stage)}</p><pre>{_escape(failure.message)}</pre>"
+        where = f", at {failure.location}" if failure.location else ""
+        yield f"<p>{_escape(failure.stage + where)}</p><pre>{_escape(failure.message)}</pre>"
+        yield from (f"<p>{_escape(each)}</p>" for each in failure.notes)
         if (found := reproducer(compilation)) and found[1]:
             yield f"<p>It happens again with</p><pre>{_escape(found[1])}</pre>"
     if compilation.steps:

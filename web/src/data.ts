@@ -227,6 +227,6 @@ export interface Manifest {
   analyses: { name: string; after: number; seconds: number; remarks: Remark[]; failure: string | null }[];
   artifacts: { kind: string; file: string }[];
   resources: KernelResources[];
-  failure: { stage: string; message: string; reproducer: string | null } | null;
+  failure: { stage: string; message: string; reproducer: string | null; location: string | null; notes: string[] } | null;
   seconds: Record<string, number>;
 }

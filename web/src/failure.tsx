@@ -25,7 +25,8 @@ export function FailureNotice() {
           </button>
         )}
       </h2>
-      <pre>{failure.message}</pre>
+      {failure.location !== null && <p class="failure-place">{failure.location}</p>}
+      <pre>{[failure.message, ...failure.notes].join("\n")}</pre>
       {failure.reproducer !== null && (
         <details>
           <summary>Reproducer {failure.reproducer}</summary>

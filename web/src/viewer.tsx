@@ -158,6 +158,7 @@ function whyEmpty(stop: Stop | undefined): string {
   if (stop === undefined) return "This page holds nothing to show.";
   if (stop.step?.status === "failed") return "This pass failed: there is no module after it.";
   if (manifest.value === null) return "This page was cut off before its data.";
+  if (manifest.value.failure?.stage === "trace") return "There is no module: the trace failed.";
   return "This page does not hold this text. It was cut off, or the compilation had not come so far.";
 }
 

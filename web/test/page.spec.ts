@@ -322,6 +322,15 @@ test("a compilation that had not ended says so", async ({ page: tab }) => {
   await expect(tab.locator(".message")).toContainText("does not hold this text");
 });
 
+test("a trace that failed says where, and that there is no module", async ({ page: tab }) => {
+  const failure = { stage: "trace", message: "it does not trace", reproducer: null, location: "/k/kernel.py:9:12", notes: ["in row_sum"] };
+  await open(tab, madeUp("untraced", { manifest: manifest([], { status: "failed", failure }) }));
+  const notice = tab.getByRole("region", { name: "Failure" });
+  await expect(notice).toContainText("/k/kernel.py:9:12");
+  await expect(notice.locator("pre")).toHaveText("it does not trace\nin row_sum");
+  await expect(tab.locator(".message")).toContainText("the trace failed");
+});
+
 const HOSTILE = `"><img src=x onerror="alert(1)"><script>alert(2)</script></script><svg onload=alert(3)>{{7*7}}javascript:alert(4)`;
 
 test("hostile names and texts are text: nothing runs, nothing is asked for", async ({ page: tab }) => {
@@ -336,7 +345,7 @@ test("hostile names and texts are text: nothing runs, nothing is asked for", asy
         command: [HOSTILE],
         versions: { cutecc: HOSTILE, nvidia_cutlass_dsl: HOSTILE },
         status: "failed",
-        failure: { stage: HOSTILE, message: HOSTILE, reproducer: HOSTILE },
+        failure: { stage: HOSTILE, message: HOSTILE, reproducer: HOSTILE, location: HOSTILE, notes: [HOSTILE] },
         resources: [],
       },
     ),

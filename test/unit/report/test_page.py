@@ -61,6 +61,7 @@ def test_nothing_in_a_record_breaks_out(text: str, tmp_path: Path) -> None:
     assert found.title == f"{text} for {text} – cutecc report"
     assert text in "".join(found.all("h1"))
     assert text in found.all("pre")
+    assert f"{text}, at {text}" in found.all("p")
     chunks = found.chunks
     assert chunks["manifest"]["name"] == text
     assert chunks["stage:0"]["text"] == f"{text}\n"
