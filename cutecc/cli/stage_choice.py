@@ -74,7 +74,7 @@ def text_of(compilation: Compilation, stages: Stages, position: Position, functi
     try:
         found = find_function(module, function, f"after {position.name}")
     except UsageError as error:
-        if other := _last_with(compilation, stages, function):
+        if not has_function(module, function) and (other := _last_with(compilation, stages, function)):
             error.hints = [f"the last module with it is that after {other.name}"]
         raise
     return StageText(position, module, found.first, stage.places[found.first : found.last + 1])

@@ -234,6 +234,8 @@ def stages_of(compilation: Compilation) -> Stages:
         data = compilation.artifact("stages")
     except KeyError:
         raise RecordError(f"the record of {compilation.name} lacks the file of its stages") from None
+    if data is None and compilation.failure and compilation.failure.stage == "trace":
+        raise RecordError(f"{compilation.name} has no module: {compilation.failure.message}")
     if data is None:
         raise RecordError(
             f"the record of {compilation.name} holds no stages: nobody asked for them when it was compiled",

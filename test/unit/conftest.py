@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -69,6 +70,24 @@ def cutecc(tmp_path: Path) -> Run:
         return result
 
     return run
+
+
+@pytest.fixture
+def says(cutecc):
+    """Runs `cutecc compile` and checks each line of its message, in order, as a pattern."""
+
+    def check(*arguments: object, status: int, lines: list[str], env: dict[str, str] | None = None) -> str:
+        done = cutecc("compile", *arguments, status=status, env=env)
+        assert done.stdout == ""
+        assert "internal error" not in done.stderr
+        rest = done.stderr.splitlines()
+        for pattern in lines:
+            found = next((index for index, line in enumerate(rest) if re.fullmatch(pattern, line)), None)
+            assert found is not None, f"no line {pattern!r} (in this order) in:\n{done.stderr}"
+            rest = rest[found + 1 :]
+        return done.stderr
+
+    return check
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cutecc.errors import RecordError
 from cutecc.places import Frame, Place, place_of
-from cutecc.record import Artifact
+from cutecc.record import Artifact, Failure
 from cutecc.record.stages import CallFrame, Stages, StageWriter, UserLines, changed_by, create, stages_of
 
 KERNEL, HELPER = Frame("/k/gemm.py", 12, 5), Frame("/lib/helper.py", 3, 1)
@@ -31,7 +31,9 @@ STAGES: list[tuple[int, str, list[Place | None]]] = [
     [
         ([KERNEL], [KERNEL]),
         ([HELPER, KERNEL], [HELPER, KERNEL]),
-        ([HELPER._replace(column=0), KERNEL], [HELPER._replace(column=0), KERNEL]),
+        # In a file that the kernel's calls; SASS has no columns at all.
+        ([HELPER._replace(column=0), KERNEL], [HELPER._replace(column=0)]),
+        ([HELPER._replace(column=0), KERNEL._replace(column=0)],) * 2,
         ([KERNEL, KERNEL], [KERNEL]),
         ([KERNEL._replace(line=14, column=0), KERNEL], [KERNEL]),
         ([KERNEL._replace(line=14), KERNEL], [KERNEL._replace(line=14), KERNEL]),
@@ -185,6 +187,13 @@ def test_a_record_without_stages_says_how_to_make_them() -> None:
     with pytest.raises(RecordError, match="holds no stages") as caught:
         stages_of(small())
     assert "--dump-after=all" in caught.value.hints[0]
+
+
+def test_the_record_of_a_failed_trace_says_why_it_has_none() -> None:
+    compilation = small()
+    compilation.failure = Failure("trace", "copy does not trace: NameError")
+    with pytest.raises(RecordError, match="has no module: copy does not trace: NameError"):
+        stages_of(compilation)
 
 
 def test_a_record_whose_file_is_gone_says_so() -> None:
