@@ -140,6 +140,10 @@ class ArgumentError(UsageError):
     """An argument that a compiled kernel does not take: its type, shape, strides, alignment or device."""
 
 
+class EpilogueError(UsageError):
+    """A function over a product's accumulators that is no epilogue, or operands that do not fit it."""
+
+
 class LayoutError(Error):
     """A layout expression that CuTe does not define: sizes that do not divide, ranks that differ, text that is none."""
 

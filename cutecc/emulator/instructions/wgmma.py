@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.watch import Agent
 
 _FORM: Final = re.compile(
-    r"mma_async\.(?P<sparse>sp\.)?sync\.aligned\.m64n(?P<n>\d+)k(?P<k>\d+)"
-    r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)(?P<satfinite>\.satfinite)?(?P<combine>\.and\.popc)?"
+    r"mma_async\.(?P<sparse>sp\.)?sync\.aligned\.m64n(?P<n>\d+)k(?P<k>\d+)(?P<satfinite>\.satfinite)?"
+    r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)(?P<satfinite_last>\.satfinite)?(?P<combine>\.and\.popc)?"
 )
+"""ptxas takes `.satfinite` in both places; CuTe DSL writes the first, CUTLASS the last."""
 _RESULTS: Final = {
     **{"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "fp8": ("f16", "f32")},
     **{"int8": ("s32",), "b1": ("s32",)},
@@ -73,7 +74,7 @@ class WarpgroupMultiplication:
             return None
         if k * ELEMENT_BITS[a] != 8 * _DEPTH_BYTES * (2 if is_sparse else 1):
             return None
-        return cls(n, k, d, a, b, is_sparse, match["satfinite"] is not None)
+        return cls(n, k, d, a, b, is_sparse, bool(match["satfinite"] or match["satfinite_last"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,10 +145,11 @@ def test_integers_saturate_only_when_told() -> None:
     warps.set("%da", np.uint64(Tile(start=A_START).descriptor))
     warps.set("%db", np.uint64(Tile(start=B_START).descriptor))
     warps.set("%p", True)
-    for suffix, want in (("", 2**31 - 1 + 32 * 127**2 - 2**32), (".satfinite", 2**31 - 1)):
+    wrapped, largest = 2**31 - 1 + 32 * 127**2 - 2**32, 2**31 - 1
+    for types, want in (("s32.s8.s8", wrapped), ("s32.s8.s8.satfinite", largest), ("satfinite.s32.s8.s8", largest)):
         for number in range(4):
             warps.set(f"%d{number}", 2**31 - 1)
-        warps.do(text(f"sync.aligned.m64n8k32.s32.s8.s8{suffix}", 8, "s32"))
+        warps.do(text(f"sync.aligned.m64n8k32.{types}", 8, "s32"))
         assert (get_accumulators(warps, 8, "s32") == want).all()
 
 

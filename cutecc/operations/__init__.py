@@ -1,0 +1,101 @@
+"""Ready operations: matrix products described, found, compiled by cutecc and launched (`docs/operations.md`).
+
+The names below load what they need when they are first used.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs more than the rest of this file
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cutecc.operations.autotuning import autotune
+    from cutecc.operations.candidates import gemm_descriptions, tile_descriptions
+    from cutecc.operations.description import GemmDescription
+    from cutecc.operations.discovery import Found, find, supports
+    from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
+    from cutecc.operations.epilogue.values import Epilogue
+    from cutecc.operations.gemm import Gemm, compile_all, load
+    from cutecc.operations.instruction import MathInstruction
+    from cutecc.operations.memory import allocated_bytes, set_release_threshold
+    from cutecc.operations.operand import Operand
+    from cutecc.operations.operators import compile, through_cutecc
+    from cutecc.operations.status import Status
+    from cutecc.operations.tile import TileDescription
+    from cutecc.operations.torch_library import torch_operator
+    from cutecc.operations.tuning_results import Tuning
+    from cutecc.operations.views import DeviceMatrix, MatrixArray
+
+__all__ = [
+    "Column",
+    "DeviceMatrix",
+    "Epilogue",
+    "Found",
+    "Full",
+    "Gemm",
+    "GemmDescription",
+    "MathInstruction",
+    "MatrixArray",
+    "Operand",
+    "Row",
+    "Scalar",
+    "Status",
+    "TileDescription",
+    "Tuning",
+    "allocated_bytes",
+    "autotune",
+    "compile",
+    "compile_all",
+    "find",
+    "gemm_descriptions",
+    "load",
+    "set_release_threshold",
+    "supports",
+    "through_cutecc",
+    "tile_descriptions",
+    "torch_operator",
+]
+
+_HOMES = {
+    "Column": "epilogue.declarations",
+    "DeviceMatrix": "views",
+    "Epilogue": "epilogue.values",
+    "Found": "discovery",
+    "Full": "epilogue.declarations",
+    "Gemm": "gemm",
+    "GemmDescription": "description",
+    "MathInstruction": "instruction",
+    "MatrixArray": "views",
+    "Operand": "operand",
+    "Row": "epilogue.declarations",
+    "Scalar": "epilogue.declarations",
+    "Status": "status",
+    "TileDescription": "tile",
+    "Tuning": "tuning_results",
+    "allocated_bytes": "memory",
+    "autotune": "autotuning",
+    "compile": "operators",
+    "compile_all": "gemm",
+    "find": "discovery",
+    "gemm_descriptions": "candidates",
+    "load": "gemm",
+    "set_release_threshold": "memory",
+    "supports": "discovery",
+    "through_cutecc": "operators",
+    "tile_descriptions": "candidates",
+    "torch_operator": "torch_library",
+}
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cutecc.operations' has no attribute '{name}'")
+    import importlib
+
+    value = getattr(importlib.import_module(f"cutecc.operations.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

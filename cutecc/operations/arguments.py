@@ -1,0 +1,334 @@
+"""The arguments of a product as its user gives them, read and held against a description.
+
+A is M×K, B is K×N, C, D and other full operands are M×N, each with the batch in front if there is one. What is
+`interleaved32` is given as it lies in memory: A as (K/32, M, 32), B as (K/32, N, 32), C and D as (N/32, M, 32).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, cast
+
+from cutecc.arguments.arrays import Array, read_array
+from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.errors import ArgumentError, SpecError
+from cutecc.operations.description import GemmDescription
+from cutecc.operations.epilogue.values import Epilogue, Input, Output
+from cutecc.operations.kernels.signature import INTERLEAVED, full_operand
+from cutecc.operations.operand import Layout, Operand
+from cutecc.operations.tile_model import Problem
+from cutecc.operations.views import MatrixArray, View
+from cutecc.runtime.checks import array_text, kind_text
+
+_ALIGNED = 128
+"""Elements: a multiple of every alignment."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix, or a batch of them, as rows and columns."""
+
+    name: str
+    array: Array
+    rows: int
+    columns: int
+    batches: int
+    steps: tuple[int, int, int]
+    """Elements from one row, column and matrix to the next."""
+    layout: Layout
+    several: MatrixArray | None = None
+
+    @property
+    def grouped(self) -> bool:
+        """Whether it is `interleaved32`."""
+        return self.layout == "interleaved32"
+
+    @property
+    def text(self) -> str:
+        """`A (64, 32)`."""
+        batch = f"{self.batches}, " if self.batches > 1 else ""
+        return f"{self.name} ({batch}{self.rows}, {self.columns})"
+
+
+def read(name: str, value: Any) -> Array | MatrixArray:
+    """The array that an argument is. Raises `ArgumentError` for what is none."""
+    if isinstance(value, MatrixArray | Array):
+        return value
+    try:
+        array = read_array(value)
+    except SpecError as error:
+        raise ArgumentError(f"argument '{name}': {error.message}", hints=error.hints) from None
+    if array is None:
+        given = "nothing" if value is None else kind_text(value)
+        hints = ["an address needs its layout: DeviceMatrix(pointer, shape, leading, dtype)"] if _is_int(value) else []
+        raise ArgumentError(f"argument '{name}' has to be an array, and {given} is given", hints=hints)
+    return array
+
+
+def matrix(name: str, given: Array | MatrixArray, operand: Operand, *, grouped_rows: bool = False) -> Matrix:
+    """An argument as a matrix that lies as `operand` says; `grouped_rows` of an interleaved one whose rows are grouped.
+
+    Raises `ArgumentError` for another element type, number of modes or layout.
+    """
+    several = given if isinstance(given, MatrixArray) else None
+    array = several.like if several else cast(Array, given)
+    dtype = find_numeric_type(array.dtype)
+    if dtype is None or dtype.name != operand.dtype:
+        hints: list[str] = []
+        if dtype is not None and dtype.width == 8 and operand.bits == 8:
+            hints = [f"bytes that hold {operand.dtype} numbers can be viewed as such: x.view(torch.float8_e4m3fn)"]
+        _refuse(name, array, operand, f"its elements are {dtype or array.dtype}, not {operand.dtype}", hints)
+    inner = 3 if operand.layout == "interleaved32" else 2
+    rank = len(array.shape)
+    if rank not in ((inner,) if several else (inner, inner + 1)):
+        _refuse(name, array, operand, f"it has {rank} mode{'' if rank == 1 else 's'}, not {_ranks(name, operand)}")
+    batched = rank > inner
+    batches = len(several.addresses) if several else array.shape[0] if batched else 1
+    batch_step = array.stride[0] if batched else 0
+    shape, stride = array.shape[-inner:], array.stride[-inner:]
+    if operand.layout == "interleaved32":
+        groups, others, width = shape
+        compact = (INTERLEAVED * others, INTERLEAVED, 1)
+        wrong = [mode for mode in range(3) if shape[mode] > 1 and stride[mode] != compact[mode]]
+        if width != INTERLEAVED or (wrong and 0 not in shape):
+            _refuse(
+                name,
+                array,
+                operand,
+                f"interleaved32 is {_ranks(name, operand)} without gaps",
+                ["of a matrix x with rows contiguous: x.reshape(rows, columns // 32, 32).transpose(0, 1).contiguous()"],
+            )
+        extent = groups * INTERLEAVED
+        rows, columns = (extent, others) if grouped_rows else (others, extent)
+        return Matrix(name, array, rows, columns, batches, (0, 0, batch_step), operand.layout, several)
+    contiguous = 1 if operand.layout == "row" else 0
+    if shape[contiguous] > 1 and stride[contiguous] != 1 and 0 not in shape:
+        other = {"row": "column", "column": "row"}[operand.layout]
+        hints = [f"describe it as {operand.dtype}:{other}, or choose by the arguments: Gemm.for_arguments(A, B, C, D)"]
+        what = "rows" if operand.layout == "row" else "columns"
+        _refuse(name, array, operand, f"its {what} are not contiguous: {_steps(array)}", hints)
+    return Matrix(name, array, shape[0], shape[1], batches, (stride[0], stride[1], batch_step), operand.layout, several)
+
+
+def agree(a: Matrix, b: Matrix, others: Sequence[Matrix]) -> Problem:
+    """The sizes that the matrices have together. Raises `ArgumentError`, which names all shapes."""
+    found = Problem(a.rows, b.columns, a.columns, max(each.batches for each in (a, b, *others)))
+    problems: list[str] = []
+    if a.columns != b.rows:
+        problems.append(f"K is {a.columns} in A and {b.rows} in B")
+    for each in others:
+        if (each.rows, each.columns) != (found.m, found.n):
+            problems.append(f"{each.name} is not M×N = {found.m}×{found.n}")
+    if uneven := [each.name for each in (a, b, *others) if each.batches != found.batches]:
+        problems.append(f"a batch of {found.batches}, and {', '.join(uneven)} of another number")
+    if problems:
+        shapes = ", ".join(each.text for each in (a, b, *others))
+        hints = ["A is (M, K), B is (K, N), C and D are (M, N), with the batch in front if there is one"]
+        if uneven:
+            hints.append("a matrix that all products share: B.expand(L, -1, -1)")
+        raise ArgumentError(f"the shapes do not fit: {shapes}: {'; '.join(problems)}", hints=hints)
+    return found
+
+
+def check_alignment(each: Matrix, operand: Operand, *, extents: bool) -> None:
+    """Raise `ArgumentError` unless addresses and distances are the multiples that the description promises.
+
+    With `extents`, contiguous ones are too.
+    """
+    align, name, array = operand.alignment, each.name, each.array
+    hint = (
+        f"describe it with a smaller alignment, {operand.dtype}:{operand.layout}:1 for any, or copy it: .contiguous()"
+    )
+    for address in each.several.addresses if each.several else (array.address,):
+        if address % operand.alignment_bytes and each.rows and each.columns:
+            reason = f"its address {address:#x} is not a multiple of {operand.alignment_bytes} bytes"
+            _refuse(name, array, operand, reason, [hint])
+    if each.grouped:
+        return
+    row, column, batch = each.steps
+    leading, count = (row, each.rows) if operand.layout == "row" else (column, each.columns)
+    for step, number, what in ((leading, count, "leading dimension"), (batch, each.batches, "distance of matrices")):
+        if number > 1 and step % align:
+            _refuse(name, array, operand, f"its {what} {step} is not a multiple of {align} elements", [hint])
+    contiguous = each.columns if operand.layout == "row" else each.rows
+    if extents and contiguous % align:
+        what = "columns" if operand.layout == "row" else "rows"
+        _refuse(name, array, operand, f"{contiguous} {what} are not a multiple of {align}", [hint])
+
+
+def promises_extent(description: GemmDescription, name: str) -> bool:
+    """Whether the contiguous extent of a matrix has to be a multiple of its alignment.
+
+    Of A and B not where TMA knows the edges; of the others where they lie as D does, along which kernels work.
+    """
+    if name in ("A", "B"):
+        return description.family != "sm90"
+    return operands_of(description)[name].layout == description.d.layout
+
+
+def operands_of(description: GemmDescription) -> dict[str, Operand]:
+    """Every matrix by its name: A, B, and the full operands of the epilogue."""
+    found = {"A": description.a, "B": description.b}
+    for each in description.epilogue.operands:
+        if (operand := full_operand(description, each)) is not None:
+            found[each.name] = operand
+    return found
+
+
+def argument_view(each: Matrix, *, turned: bool) -> Any:
+    """What a kernel takes for a matrix: (rows, columns, batch), with `turned` (columns, rows, batch)."""
+    array, (row, column, batch) = each.array, each.steps
+    sizes, steps = (each.rows, each.columns), (row, column)
+    if turned:
+        sizes, steps = sizes[::-1], steps[::-1]
+    if each.several is not None:
+        return View(each.several.table, "i64", (each.batches,), (1,)), _leading(each)
+    if each.grouped:
+        lines, groups = sizes[0], sizes[1] // INTERLEAVED
+        whole = batch or INTERLEAVED * lines * max(1, groups)
+        shape = (lines, INTERLEAVED, groups, each.batches)
+        return View(array, array.dtype, shape, (INTERLEAVED, 1, INTERLEAVED * lines, whole))
+    return View(array, array.dtype, (*sizes, each.batches), (*steps, batch))
+
+
+def vector_view(operand: Input | Output, array: Array, problem: Problem) -> View:
+    """What a kernel takes for a row, a column or a scalar in memory. Raises `ArgumentError` for another shape.
+
+    `operand` is the user's; a kernel of the transposed product takes the same.
+    """
+    name, dtype = operand.name, find_numeric_type(array.dtype)
+    text = f"argument '{name}': {array_text(array)}"
+    if dtype is None or dtype.name != operand.dtype:
+        raise ArgumentError(f"{text}: its elements are {dtype or array.dtype}, not {operand.dtype}")
+    kind = operand.kind
+    writes = isinstance(operand, Output)
+    if kind == "scalar":
+        return _scalar_view(name, array, problem, writes)
+    extent, letter = (problem.n, "N") if kind == "row" else (problem.m, "M")
+    batches = problem.batches
+    places: dict[tuple[int, ...], tuple[int, int | None]] = {}
+    """By the shape, the modes of the values and of the batch."""
+    among = (batches, 1, extent) if kind == "row" else (batches, extent, 1)
+    places[among] = (2 if kind == "row" else 1, 0)
+    places[(batches, extent)] = (1, 0)
+    if batches == 1 or not writes:
+        alone = (1, extent) if kind == "row" else (extent, 1)
+        places[alone] = (1 if kind == "row" else 0, None)
+        places[(extent,)] = (0, None)
+    place = places.get(array.shape)
+    if place is None:
+        what = "one value a column" if kind == "row" else "one value a row"
+        batch = f", or ({batches}, {extent})" if batches > 1 and not writes else ""
+        shape = f"({batches}, {extent})" if writes and batches > 1 else f"({extent},)"
+        raise ArgumentError(f"{text}: it holds {what}, {letter} = {extent}: the shape {shape}{batch}")
+    mode, batch_mode = place
+    step = array.stride[mode]
+    if extent > 1 and step != 1:
+        raise ArgumentError(f"{text}: its values do not follow one another", hints=[f"pass {name}.contiguous()"])
+    bytes_ = operand.alignment * dtype.width // 8
+    batch_step = 0 if batch_mode is None else array.stride[batch_mode]
+    if array.address % bytes_ or (problem.batches > 1 and batch_step % operand.alignment):
+        raise ArgumentError(f"{text}: it is not aligned to {bytes_} bytes, as the epilogue's operand {name} says")
+    return View(array, operand.dtype, (extent, problem.batches), (1, batch_step))
+
+
+def described(name: str, value: Any, *, extents: bool = True) -> Operand:
+    """The operand that an argument is: its type, its layout, and as many aligned elements as it allows.
+
+    With `extents`, its contiguous extent is a multiple of them too. Raises `ArgumentError` for what is no matrix.
+    """
+    if isinstance(value, list | tuple) and value:
+        each = [described(f"{name}[{index}]", one, extents=extents) for index, one in enumerate(cast("Any", value))]
+        return replace(each[0], alignment=min(one.alignment for one in each))
+    given = read(name, value)
+    array = given.like if isinstance(given, MatrixArray) else given
+    dtype = find_numeric_type(array.dtype)
+    if dtype is None:
+        raise ArgumentError(f"argument '{name}': cutecc has no element type {array.dtype}")
+    if len(array.shape) not in (2, 3):
+        raise ArgumentError(f"argument '{name}': {array_text(array)} is no matrix, nor a batch of them")
+    sizes, steps = array.shape[-2:], array.stride[-2:]
+    contiguous = [mode for mode in (1, 0) if steps[mode] == 1 and sizes[mode] > 1]
+    contiguous += [mode for mode in (1, 0) if sizes[mode] == 1]
+    if not contiguous:
+        raise ArgumentError(
+            f"argument '{name}': {array_text(array)}: neither its rows nor its columns are contiguous",
+            hints=[f"pass {name}.contiguous()"],
+        )
+    mode = contiguous[0]
+    numbers = [sizes[mode]] if extents else []
+    numbers += [steps[1 - mode]] if sizes[1 - mode] > 1 else []
+    numbers += [array.stride[0]] if len(array.shape) == 3 and array.shape[0] > 1 else []
+    addresses = given.addresses if isinstance(given, MatrixArray) else (array.address,)
+    if array.library == "numpy":
+        addresses = ()  # its copy on the GPU has an address of its own
+    operand = Operand(dtype.name, "row" if mode == 1 else "column")
+    alignment = operand.alignment
+    while alignment > 1 and (
+        any(number % alignment for number in numbers)
+        or any(address % (alignment * operand.bits // 8) for address in addresses)
+    ):
+        alignment //= 2
+    return Operand(operand.dtype, operand.layout, alignment)
+
+
+def numbers_of(epilogue: Epilogue, given: Mapping[str, Any]) -> dict[str, float]:
+    """The value of each scalar that a launch passes as a number. Raises `ArgumentError` for one that is missing."""
+    found: dict[str, float] = {}
+    for each in epilogue.inputs:
+        if each.kind == "scalar" and not each.in_memory:
+            value = given.get(each.name)
+            found[each.name] = _number(each, each.default if value is None else value)
+    return found
+
+
+def _number(operand: Input, value: Any) -> float:
+    if value is None:
+        raise ArgumentError(f"the epilogue needs '{operand.name}', a number of type {operand.dtype}")
+    try:
+        number = int(value) if operand.dtype.startswith(("i", "u")) else float(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise ArgumentError(
+            f"argument '{operand.name}' has to be a number of type {operand.dtype}, not {kind_text(value)}",
+            hints=["a scalar in device memory is described as one: Scalar(…, in_memory=True)"],
+        ) from None
+    return number
+
+
+def _scalar_view(name: str, array: Array, problem: Problem, writes: bool) -> View:
+    shared = array.shape in ((), (1,), (1, 1)) and (problem.batches == 1 or not writes)
+    if not shared and array.shape not in ((problem.batches,), (problem.batches, 1), (problem.batches, 1, 1)):
+        wanted = "(), or one value" if problem.batches == 1 else f"({problem.batches},), one value a matrix"
+        raise ArgumentError(f"argument '{name}': {array_text(array)} holds a scalar: the shape {wanted}")
+    step = 0 if shared or problem.batches == 1 else array.stride[0]
+    return View(array, find_numeric_type(array.dtype).name, (problem.batches,), (step,))  # type: ignore[union-attr]
+
+
+def _leading(each: Matrix) -> int:
+    """Of a matrix in an array of them: the distance of its rows, or of its columns where these are contiguous."""
+    row, column, _ = each.steps
+    step, count = (row, each.rows) if each.layout == "row" else (column, each.columns)
+    # A single row or column: no second one is ever reached, but the distance has to be aligned.
+    return step if count > 1 else -(-max(each.rows, each.columns) // _ALIGNED) * _ALIGNED
+
+
+def _ranks(name: str, operand: Operand) -> str:
+    if operand.layout == "interleaved32":
+        shape = {"A": "(K/32, M, 32)", "B": "(K/32, N, 32)"}.get(name, "(N/32, M, 32)")
+        return f"{shape}, or with a batch in front"
+    return "2, or 3 with a batch in front"
+
+
+def _steps(array: Array) -> str:
+    return f"strides ({', '.join(map(str, array.stride))})"
+
+
+def _refuse(name: str, array: Array, operand: Operand, reason: str, hints: list[str] | None = None) -> NoReturn:
+    raise ArgumentError(
+        f"argument '{name}': {array_text(array)}, but the operation takes {operand}: {reason}", hints=hints or []
+    )
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

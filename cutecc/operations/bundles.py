@@ -1,0 +1,142 @@
+"""An operation in one file: its descriptions and compiled kernels, for machines without the DSL.
+
+The file is an archive as bundles of kernels are (`cutecc.record.archive`): `operation.json` first, then one bundle of a
+kernel for each form of each target.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from cutecc.errors import RecordError, UsageError
+from cutecc.kernel import Kernel
+from cutecc.operations.description import GemmDescription
+from cutecc.record import archive
+from cutecc.record.bundle import decode_bundle, encode_bundle
+
+FORMAT = "cutecc/operation"
+MAJOR, MINOR = 1, 0
+INDEX = "operation.json"
+
+
+class Form(msgspec.Struct):
+    """One description and its kernel."""
+
+    file: str
+    description: msgspec.Raw
+    """As `GemmDescription.to_json` writes it."""
+
+
+class Member(msgspec.Struct):
+    """An operation for one target."""
+
+    target: str
+    forms: list[Form]
+    """The first is the operation itself; a second one reads no source."""
+
+
+class _Index(msgspec.Struct):
+    format: str
+    version: str
+    name: str
+    members: list[Member]
+
+
+def write(path: str | Path, operations: Sequence[Sequence[tuple[GemmDescription, Kernel]]]) -> None:
+    """Write operations, each for another target and with its forms, to the file `path`, whole or not at all.
+
+    Raises `RecordError` for kernels that cannot be put into a bundle and a file that cannot be written, `UsageError`
+    when something else is there.
+    """
+    path = Path(path)
+    _check_destination(path)
+    members: list[Member] = []
+    files: list[tuple[str, bytes]] = []
+    for forms in operations:
+        target = forms[0][0].target
+        if any(each.target == target for each in members):
+            raise RecordError(f"the operation comes twice for {target}")
+        listed: list[Form] = []
+        for number, (description, kernel) in enumerate(forms):
+            name = f"{target}-{number}.cutecc"
+            files.append((name, encode_bundle([kernel.compilation])))
+            listed.append(Form(name, msgspec.Raw(description.to_json())))
+        members.append(Member(target, listed))
+    index = _Index(FORMAT, f"{MAJOR}.{MINOR}", operations[0][0][0].name, members)
+    data = archive.pack([(INDEX, msgspec.json.format(msgspec.json.encode(index))), *files])
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial")
+    try:
+        try:
+            with partial.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+    except OSError as failure:
+        raise RecordError(
+            f"cannot write {path}: {failure.strerror}", hints=["free some space, or name another file"]
+        ) from None
+
+
+def read(path: str | Path) -> dict[str, list[tuple[GemmDescription, Kernel]]]:
+    """The forms of each target in the file `path`, in its order. The whole file is read and checked.
+
+    Raises `RecordError` for one that cannot be read, is damaged, is none, or has a newer major version.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as failure:
+        raise RecordError(f"cannot read {path}: {failure.strerror}") from None
+    first = archive.first_entry(data)
+    if first is None or first[0] != INDEX.encode():
+        hints = ["op.bundle(path) writes one"]
+        if first is not None and first[0] == b"bundle.json":
+            hints = ["it holds a kernel: cutecc.load(path)"]
+        raise RecordError(f"{path} is not a bundle of an operation", hints=hints)
+    try:
+        index = msgspec.json.decode(first[1], type=_Index)
+    except msgspec.DecodeError as failure:
+        raise RecordError(f"{path} is damaged: its {INDEX} is not as it should be: {failure}") from None
+    major = index.version.partition(".")[0]
+    if index.format != FORMAT or not major.isdecimal() or int(major) > MAJOR:
+        raise RecordError(
+            f"{path} is {index.format} {index.version}; this cutecc reads {FORMAT} up to {MAJOR}.x",
+            hints=["upgrade cutecc to read it"],
+        )
+    entries = {each.name: each for each in archive.unpack(data, str(path))}
+    found: dict[str, list[tuple[GemmDescription, Kernel]]] = {}
+    for member in index.members:
+        for form in member.forms:
+            entry = entries.get(form.file)
+            if entry is None:
+                raise RecordError(f"{path} is damaged: it lacks {form.file}")
+            content = data[entry.offset : entry.offset + entry.size]
+            (compilation,) = decode_bundle(content, f"{path}: {form.file}")
+            description = GemmDescription.from_json(bytes(form.description))
+            found.setdefault(member.target, []).append((description, Kernel(compilation)))
+    if not found:
+        raise RecordError(f"{path} is damaged: it holds nothing")
+    return found
+
+
+def _check_destination(path: Path) -> None:
+    """Raise `UsageError` when something else than such a file is at `path`, or it has no folder."""
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+    if path.exists():
+        if not path.is_file():
+            raise UsageError(f"cannot write {path}: it is no plain file", hints=["name another file"])
+        with path.open("rb") as file:
+            start = file.read(64)
+        if start and f"\0{INDEX}".encode() not in start and INDEX.encode() not in start:
+            raise UsageError(
+                f"cannot write {path}: the file there is not a bundle of an operation",
+                hints=["name another file, or remove that one first"],
+            )

@@ -1,0 +1,310 @@
+"""Calls of a product on a GPU: the first of a form in full, later ones by a look-up and a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from cutecc.arguments.arrays import Array
+from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.errors import ArgumentError
+from cutecc.operations.arguments import read
+from cutecc.operations.epilogue.values import is_float
+from cutecc.operations.given import Given
+from cutecc.operations.kernels.workspace import ALIGNMENT
+from cutecc.operations.launches import Launches, Planned
+from cutecc.operations.memory import Block, DevicePool, pool_of
+from cutecc.operations.variant import Arrays, Bound, Variant
+from cutecc.operations.views import MatrixArray, View
+from cutecc.runtime.checks import array_text
+from cutecc.runtime.cuda_bindings import describe_status, load_bindings
+from cutecc.runtime.driver import failure
+from cutecc.runtime.library import Loaded
+from cutecc.runtime.streams import current_stream, read_stream
+
+
+@dataclass(slots=True)
+class _Known:
+    """A form of call that came before: everything but addresses, numbers and the stream."""
+
+    planned: Planned
+    loaded: Loaded
+    masks: tuple[int, ...]
+    """For each array the bits of its address that have to be 0."""
+    hazards: tuple[tuple[int, int, int, int, bool], ...]
+    """Two places, and how far the second address may be above the first for the arrays to share memory: from more than,
+    to less than, and whether 0 is allowed."""
+    current: Callable[[], int]
+    """The stream of a call that names none."""
+    pool: DevicePool | None
+    """Where the workspace comes from; `None` for a call that needs none or is given it."""
+    workspace: int
+    """Bytes."""
+    zeroed: int
+    """Bytes at its beginning that have to be zeros."""
+    used: set[int]
+    """The streams of this GPU that have been launched on."""
+
+
+class Calls:
+    """The calls of one form of a product. Threads may share it."""
+
+    def __init__(self, variant: Variant, pools: Callable[[int], DevicePool] = pool_of, cuda: Any = None) -> None:
+        """`pools` gives the memory of a GPU, `cuda` is `cuda.bindings.driver` or what stands in for it.
+
+        Raises what compiling raises, and `LaunchError` for a kernel that cannot be launched.
+        """
+        self._variant = variant
+        self._launches = Launches(variant.kernel.launcher)
+        self._pools = pools
+        self._cuda = cuda
+        self._used: dict[int, set[int]] = {}
+        """Streams that were launched on, by GPU."""
+        self._takes_tables = variant.description.mode == "array"
+        self._arrays = variant.array_names
+        inputs = {each.name: each for each in variant.description.epilogue.inputs}
+        self._numbers = tuple(
+            # Integers are taken as residues, which only binding computes.
+            (name, inputs[name].default, float if is_float(inputs[name].dtype) else None)
+            for name in variant.number_names
+        )
+        names = (*self._arrays, "workspace", *variant.number_names)
+        self._places = {name: index for index, name in enumerate(names)}
+        """Of addresses and numbers, among the values of a launch; behind them is a 0 for the stream."""
+        self._masks = tuple(max(1, variant.alignment_bytes(name)) - 1 for name in self._arrays)
+
+    def repeat(self, given: Given) -> bool:
+        """Launch a call that is like an earlier one; false when it is not: nothing was done then."""
+        stream = given.stream
+        values: list[Any] = []
+        form: list[Any] = [given.slices]
+        try:
+            arrays = given.arguments
+            for name in self._arrays:
+                array = arrays[name]
+                try:
+                    values.append(array.data_ptr())
+                    form.append((array.dtype, array.shape, array.stride(), array.get_device()))
+                except AttributeError:
+                    if stream is not None:  # has to wait for cupy's own
+                        return False
+                    values.append(array.data.ptr)
+                    form.append((array.dtype, array.shape, array.strides, array.device.id))
+            workspace = given.workspace
+            if workspace is not None:
+                form.append((workspace.dtype, workspace.shape, workspace.get_device()))
+            known: _Known | None = self._launches.find(tuple(form))
+            if known is None:
+                return False
+            for address, mask in zip(values, known.masks, strict=True):
+                if address & mask:
+                    return False
+            for output, other, low, high, may_equal in known.hazards:
+                if low < (distance := values[other] - values[output]) < high and (distance or not may_equal):
+                    return False
+            values.append(0 if workspace is None else workspace.data_ptr())
+        except (AttributeError, KeyError, TypeError, RuntimeError):  # a torch tensor without memory raises the last
+            return False
+        if values[-1] % ALIGNMENT:
+            return False
+        for name, default, kind in self._numbers:
+            number = arrays.get(name)
+            if number is None:
+                number = default
+            if type(number) is not kind and (type(number) is not int or kind is not float):
+                return False
+            values.append(number)
+        values.append(0)
+        if stream is None:
+            stream = known.current()
+        elif type(stream) is not int:
+            stream = read_stream(stream)
+        if known.pool is None:
+            known.planned.launch(values, stream)
+        else:
+            self._launch_with_workspace(known, values, stream)
+        known.used.add(stream)
+        if self._takes_tables:
+            _note_stream(arrays, stream)
+        return True
+
+    def launch(self, given: Given, bound: Bound, *, repeatable: bool = True) -> None:
+        """Launch a call that was bound.
+
+        Raises `ArgumentError` for arrays of several devices and a workspace that does not do, `LaunchError` for a
+        failure of the driver.
+        """
+        loaded = self._launches.load(_ordinal(bound.arrays))
+        ordinal = loaded.device.ordinal
+        library = _library(bound.arrays)
+        current = current_stream(library, ordinal)
+        stream = current() if given.stream is None else read_stream(given.stream)
+        size = self._variant.workspace_bytes(bound.problem, bound.slices)
+        zeroed = self._variant.zeroed_bytes(bound.problem, bound.slices)
+        with loaded.device.current():
+            pool = None
+            if size and given.workspace is None:
+                with loaded.device.driver.relaxed_capture():  # the first time, this makes one
+                    pool = self._pools(ordinal)
+            self._wait(loaded, bound.arrays, library, stream, given.stream is None)
+            block = self._take(pool, size, zeroed, stream) if pool is not None else None
+            view = self._workspace(given.workspace, block, size, ordinal) if size else None
+            values = bound.values if view is None else {**bound.values, "workspace": view}
+            planned = self._launch(bound, values, loaded, stream)
+            if block is not None:
+                block.free(stream)
+        used = self._used.setdefault(ordinal, set())
+        used.add(stream)
+        if self._takes_tables:
+            _note_stream(bound.arrays, stream)
+        form = self._form(given) if planned is not None and repeatable else None
+        if planned is not None and form is not None:
+            hazards = tuple(
+                (self._places[each.output], self._places[each.other], *each.distances, each.may_equal)
+                for each in bound.hazards
+            )
+            known = _Known(planned, loaded, self._masks, hazards, current, pool, size, zeroed, used)
+            self._launches.keep(form, known)
+
+    def synchronize(self) -> None:
+        """Wait for everything on the streams that were launched on since the last time. Raises `LaunchError`."""
+        for ordinal, streams in self._used.items():
+            waiting = set(streams)
+            streams.clear()
+            with self._launches.load(ordinal).device.current():
+                for stream in waiting:
+                    self._check(
+                        "waiting for a product", self._driver.cuStreamSynchronize(self._driver.CUstream(stream))
+                    )
+
+    def _launch(self, bound: Bound, arguments: Mapping[str, Any], loaded: Loaded, stream: int) -> Planned | None:
+        """Launch, and return what repeats it if the form came before."""
+        launches = self._launches
+        numbers = launches.bind({**arguments, "stream": stream})
+        places = {flat: self._places[name] for flat, name in bound.sources.items()}
+        planned = None
+        if not launches.is_new(numbers.key):
+            planned = launches.plan(numbers, loaded, {**places, "workspace": self._places["workspace"]})
+        if planned is None:
+            launches.evaluate(numbers, loaded, stream)
+            return None
+        workspace = arguments.get("workspace")
+        values: list[Any] = [_address(bound.arrays[name]) for name in self._arrays]
+        values.append(0 if workspace is None else workspace.data_ptr())
+        planned.launch([*values, *bound.numbers.values(), 0], stream)
+        return planned
+
+    def _launch_with_workspace(self, known: _Known, values: list[Any], stream: int) -> None:
+        with known.loaded.device.current():
+            assert known.pool is not None
+            block = self._take(known.pool, known.workspace, known.zeroed, stream)
+            values[self._places["workspace"]] = block.address
+            known.planned.launch(values, stream)
+            block.free(stream)
+
+    def _form(self, given: Given) -> tuple[Any, ...] | None:
+        """What `repeat` looks a call up by; `None` for arrays that it does not read."""
+        form: list[Any] = [given.slices]
+        try:
+            for name in self._arrays:
+                array = given.arguments[name]
+                if hasattr(array, "data_ptr"):
+                    form.append((array.dtype, array.shape, array.stride(), array.get_device()))
+                else:
+                    form.append((array.dtype, array.shape, array.strides, array.device.id))
+            if (workspace := given.workspace) is not None:
+                form.append((workspace.dtype, workspace.shape, workspace.get_device()))
+            hash(tuple(form))
+        except (AttributeError, TypeError):
+            return None
+        return tuple(form)
+
+    @staticmethod
+    def _wait(loaded: Loaded, arrays: Arrays, library: str | None, stream: int, is_current: bool) -> None:
+        """Order the launch behind the work that owners of arrays have named."""
+        if is_current and library == "cupy":
+            return  # what cupy names is its current stream
+        named = {each.stream for each in arrays.values() if isinstance(each, Array) and each.stream is not None}
+        for first in named - {stream}:
+            loaded.device.driver.order(first, stream)
+
+    @staticmethod
+    def _workspace(given: Any, block: Block | None, needed: int, ordinal: int) -> View:
+        if block is not None:
+            return View(Array("u8", (needed,), (1,), block.address, "cuda", ordinal), "u8", (needed,), (1,))
+        array = cast(Array, read("workspace", given))
+        check_workspace(array, needed)
+        return View(array, "u8", (needed,), (1,))
+
+    def _take(self, pool: DevicePool, size: int, zeroed: int, stream: int) -> Block:
+        block = pool.allocate(size, stream)
+        if zeroed:
+            cuda = self._driver
+            self._check("zeroing a workspace", cuda.cuMemsetD8Async(block.address, 0, zeroed, cuda.CUstream(stream)))
+        return block
+
+    @property
+    def _driver(self) -> Any:
+        if self._cuda is None:
+            self._cuda = load_bindings()
+        return self._cuda
+
+    def _check(self, what: str, answer: Any) -> None:
+        if int(status := answer[0]):
+            raise failure(what, int(status), describe_status(self._driver, int(status)))
+
+
+def check_workspace(array: Array, needed: int) -> None:
+    """Raise `ArgumentError` for an array that is too small for a workspace, not aligned, or not in one piece."""
+    dtype = find_numeric_type(array.dtype)
+    size = dtype.width // 8 if dtype else 1
+    reach = 1
+    for extent, step in zip(reversed(array.shape), reversed(array.stride), strict=True):
+        if extent > 1 and step != reach:
+            raise ArgumentError(f"the workspace {array_text(array)} has gaps")
+        reach *= extent
+    if size * reach < needed:
+        raise ArgumentError(
+            f"the workspace has {size * reach:,} bytes, and this call needs {needed:,}",
+            hints=["op.workspace_bytes(A, B, C, D) says how many"],
+        )
+    if array.address % ALIGNMENT:
+        raise ArgumentError(f"the workspace at {array.address:#x} is not aligned to {ALIGNMENT} bytes")
+
+
+def _ordinal(arrays: Arrays) -> int | None:
+    """The CUDA ordinal of the arrays. Raises `ArgumentError` when they live elsewhere, or on several GPUs."""
+    found: tuple[str, Array] | None = None
+    for name, each in arrays.items():
+        array = each.table if isinstance(each, MatrixArray) else each
+        if array.device == "cpu":
+            hints = ["numpy arrays are copied by themselves, when all arguments are numpy's"]
+            hints.append('device="cpu" runs the operation on the CPU emulator')
+            raise ArgumentError(f"argument '{name}' lives on the CPU: move it with .cuda()", hints=hints)
+        if array.device != "cuda":
+            raise ArgumentError(f"argument '{name}' lives on {array.place}, and the operation runs on a CUDA device")
+        if found is not None and array.ordinal is not None and found[1].ordinal not in (None, array.ordinal):
+            raise ArgumentError(
+                f"argument '{name}' lives on {array.place}, and '{found[0]}' on {found[1].place}: "
+                "all arguments of a call live on one device"
+            )
+        if found is None or found[1].ordinal is None:
+            found = name, array
+    return found[1].ordinal if found else None
+
+
+def _library(arrays: Arrays) -> str | None:
+    """Whose current stream a call goes to."""
+    found = {(each.like if isinstance(each, MatrixArray) else each).library for each in arrays.values()}
+    return next((each for each in ("torch", "cupy") if each in found), None)
+
+
+def _note_stream(arrays: Mapping[str, Any], stream: int) -> None:
+    for each in arrays.values():
+        if isinstance(each, MatrixArray):
+            each.streams.add(stream)
+
+
+def _address(array: Array | MatrixArray) -> int:
+    return array.table.address if isinstance(array, MatrixArray) else array.address

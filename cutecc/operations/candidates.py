@@ -1,0 +1,361 @@
+"""The descriptions to choose from: all valid tiles of an instruction, the default choice, everything on offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from math import log2
+
+from cutecc.errors import UsageError
+from cutecc.operations.description import (
+    SPLIT_K_MODES,
+    GemmDescription,
+    Mode,
+    matched,
+)
+from cutecc.operations.epilogue.values import ACCUM, Epilogue, Output, default_conversion
+from cutecc.operations.epilogue.verification import compute_type
+from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit
+from cutecc.operations.instruction_set import KINDS, memory_type, multiplied_type
+from cutecc.operations.operand import Layout, Operand, as_operand
+from cutecc.operations.rules import RESULTS
+from cutecc.operations.swizzle import Swizzle
+from cutecc.operations.tile import Schedule, TileDescription, TileRequest
+from cutecc.operations.tile_model import LARGE, Problem, cycles, machine
+from cutecc.operations.tile_rules import WGMMA_TILE_BYTES, shared_memory
+from cutecc.operations.validity import check, refusal
+from cutecc.target import Target
+
+MOST_TILES = 64
+"""Tiles that `tile_descriptions` lists."""
+USUAL_ACCUMULATORS = {"f64": "f64", "i8": "i32"}
+"""By the type of A; f32 for all others."""
+
+_UNITS: tuple[Unit, ...] = ("wgmma", "tensor_op", "simt")
+"""The fastest first."""
+_WARP_TILES = ((64, 64), (64, 32), (32, 64), (32, 32), (32, 16), (16, 32), (16, 16))
+_WARP_GRIDS = ((2, 2), (2, 4), (4, 2), (1, 4), (4, 1), (2, 1), (1, 2), (1, 1))
+_THREAD_TILES = ((8, 8), (8, 4), (4, 8), (4, 4), (4, 2), (2, 4), (2, 2))
+_WGMMA_COLUMNS = (256, 192, 128, 96, 64, 32, 16, 8)
+_WGMMA_CLUSTERS = ((2, 1), (1, 2), (1, 1))
+_FEW_STAGES = 3
+_MOST_STAGES = {"simt": 4, "tensor_op": 5, "wgmma": 8}
+
+
+def tile_descriptions(
+    a: Operand | str,
+    b: Operand | str,
+    d: Operand | str,
+    accumulator: str | None = None,
+    instruction: MathInstruction | None = None,
+    *,
+    target: str,
+    c: Operand | None = None,
+    epilogue: Epilogue | None = None,
+    mode: Mode = "gemm",
+    problem: Problem | None = None,
+) -> list[TileDescription]:
+    """The valid tiles for a product, the best guess first: at most `MOST_TILES`.
+
+    Without an instruction those of the best unit that takes the operands; without a problem those for a large one.
+    Raises `UsageError` with the reason when there is no tile.
+    """
+    operands = as_operand(a), as_operand(b), as_operand(d)
+    given = [instruction] if instruction else fitting_instructions(*operands, accumulator=accumulator, target=target)
+    described = [_described(target, each, operands, c, epilogue, mode) for each in given]
+    for each in described:
+        if ranked := _ranked(each, TileRequest(), problem or LARGE):
+            return [found.tile for found in ranked]
+    raise _nothing_fits(described[0], TileRequest())
+
+
+def choose(
+    a: Operand | str,
+    b: Operand | str,
+    d: Operand | str,
+    *,
+    target: str,
+    problem: Problem | None = None,
+    accumulator: str | None = None,
+    arithmetic: Arithmetic | None = None,
+    unit: Unit | None = None,
+    instruction: MathInstruction | str | None = None,
+    tile: TileDescription | TileRequest | str | None = None,
+    c: Operand | None = None,
+    epilogue: Epilogue | None = None,
+    swizzle: Swizzle | None = None,
+    mode: Mode | None = None,
+) -> GemmDescription:
+    """A valid description of a product, with each part as given, and the others chosen by their estimated time.
+
+    The unit is `wgmma` where TMA can read the operands, else `tensor_op`, else `simt`. K is split only when a problem
+    is given, and no mode. Raises `UsageError` with the reason and the nearest description when nothing fits.
+    """
+    operands = as_operand(a), as_operand(b), as_operand(d)
+    if isinstance(instruction, str):
+        instruction = MathInstruction.parse(instruction)
+    request = _request(tile)
+    given = (
+        [instruction]
+        if instruction
+        else fitting_instructions(*operands, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
+    )
+    modes, sizes = _modes(mode, problem), problem or LARGE
+    described = [
+        [_described(target, each, operands, c, epilogue, chosen, swizzle) for chosen in modes] for each in given
+    ]
+    for each in described:
+        if found := [best for one in each for best in _ranked(one, request, sizes, 1)]:
+            best = min(found, key=lambda candidate: cycles(candidate, sizes))
+            return best if swizzle else replace(best, swizzle=_swizzle(best, sizes))
+    raise _nothing_fits(described[0][0], request)
+
+
+def fitting_instructions(
+    a: Operand,
+    b: Operand,
+    d: Operand,
+    *,
+    target: str,
+    accumulator: str | None = None,
+    arithmetic: Arithmetic | None = None,
+    unit: Unit | None = None,
+) -> list[MathInstruction]:
+    """The instructions that a target has for these types: the fastest unit and the best shape first.
+
+    Accumulator and arithmetic, where not given, are the usual ones; `wgmma` is listed once, with an N of 128. Raises
+    `UsageError` when there is none.
+    """
+    wanted = accumulator or USUAL_ACCUMULATORS.get(a.dtype, "f32")
+    found: list[MathInstruction] = []
+    for each in (unit,) if unit else _UNITS:
+        types = multiplied_type(each, a.dtype), multiplied_type(each, b.dtype)
+        for kind in KINDS:
+            if (kind.unit, kind.a, kind.b) != (each, *types) or not kind.exists_on(Target.parse(target)):
+                continue
+            how = arithmetic or kind.arithmetics[0]
+            if wanted in kind.accumulators and how in kind.arithmetics:
+                shapes = [shape for shape in kind.shapes if each != "wgmma" or shape[1] == 128]
+                found += [MathInstruction(each, shape, *types, wanted, how) for shape in shapes]
+    if not found:
+        where = f"{unit} of {target}" if unit else target
+        how = f" with {arithmetic}" if arithmetic else ""
+        raise UsageError(
+            f"{where} does not multiply {a.dtype} by {b.dtype} into {wanted}{how}",
+            hints=[f"on {target} there is {each}" for each in _on_offer(target, unit)],
+        )
+    return found
+
+
+def gemm_descriptions(
+    target: str,
+    *,
+    dtype: str | None = None,
+    unit: Unit | None = None,
+    layouts: Iterable[tuple[Layout, Layout, Layout]] | None = None,
+    tiles: int = 4,
+) -> Iterator[GemmDescription]:
+    """Everything on offer for a target, by instruction and layouts of A, B and D: the `tiles` best guesses of each.
+
+    Operands are aligned to 16 bytes, D has the type of A where it can, epilogues only convert. `dtype` is that of A.
+    """
+    for kind in KINDS:
+        if not kind.exists_on(Target.parse(target)) or (unit and kind.unit != unit):
+            continue
+        a, b = memory_type(kind.a), memory_type(kind.b)
+        if dtype and Operand(dtype, "row").dtype != a:
+            continue
+        for layout_a, layout_b, layout_d in layouts or _layouts(a):
+            for instruction in kind.instructions():
+                if instruction.unit == "wgmma" and instruction.shape[1] != 128:
+                    continue
+                results = RESULTS[instruction.accumulator]
+                d = Operand(a if a in results else results[0], layout_d)
+                operands = Operand(a, layout_a), Operand(b, layout_b), d
+                described = _described(target, instruction, operands, None, None, "gemm")
+                yield from _ranked(described, TileRequest(), LARGE, tiles)
+
+
+def plain_epilogue(d: Operand, accumulator: str) -> Epilogue:
+    """The accumulators, converted to D."""
+    output = Output("D", "full", d.dtype, ACCUM, "none", default_conversion(d.dtype), d.layout, d.alignment)
+    return Epilogue((), (), (output,), accumulator, compute_type(accumulator, identity=True))
+
+
+def _described(
+    target: str,
+    instruction: MathInstruction,
+    operands: tuple[Operand, Operand, Operand],
+    c: Operand | None,
+    epilogue: Epilogue | None,
+    mode: Mode,
+    swizzle: Swizzle | None = None,
+) -> GemmDescription:
+    """A description whose tile is still to be chosen."""
+    a, b, d = operands
+    epilogue = epilogue or plain_epilogue(d, instruction.accumulator)
+    if c is None and (source := epilogue.source) is not None:
+        c = Operand(source.dtype, source.layout, source.alignment)
+    epilogue = matched(epilogue, c, d, instruction.accumulator)
+    return GemmDescription(target, instruction, _ANY_TILE, a, b, d, c, epilogue, swizzle or "identity1", mode)
+
+
+_ANY_TILE = TileDescription((64, 64, 64), 2, (2, 2, 1))
+
+
+def _ranked(
+    described: GemmDescription, request: TileRequest, problem: Problem, most: int = MOST_TILES
+) -> list[GemmDescription]:
+    """The valid descriptions with the tiles that are asked for, the one with the least estimated time first."""
+    turned = described.is_compiled_transposed
+    if turned:
+        request, problem = _turned(request), problem.transposed()
+    valid = _valid(described.compiled(), request)
+    estimated = sorted((cycles(each, problem), index) for index, each in enumerate(valid))
+    found = [valid[index] for _, index in estimated[:most]]
+    return [each.transposed() for each in found] if turned else found
+
+
+@lru_cache(maxsize=256)
+def _valid(compiled: GemmDescription, request: TileRequest) -> Sequence[GemmDescription]:
+    """What is compiled, with each valid tile."""
+    valid: list[GemmDescription] = []
+    for tile in _tiles(compiled, request):
+        instruction = compiled.instruction
+        if instruction.unit == "wgmma":
+            instruction = replace(instruction, shape=(64, tile.threadblock[1], instruction.shape[2]))
+        candidate = replace(compiled, tile=tile, instruction=instruction)
+        if refusal(candidate) is None:
+            valid.append(candidate)
+    return valid
+
+
+def _tiles(compiled: GemmDescription, request: TileRequest) -> Iterator[TileDescription]:
+    """Tiles worth a try for what is compiled, with the parts that are asked for; not all of them are valid."""
+    unit = compiled.instruction.unit
+    for threadblock, warps, cluster, schedule in _cuts(compiled, request):
+        if request.threadblock is None and max(threadblock[:2]) > 512:
+            continue
+        tile = TileDescription(threadblock, request.stages or 2, warps, cluster, schedule)
+        if not request.allows(tile):
+            continue
+        if request.stages:
+            yield tile
+            continue
+        counts = range(_MOST_STAGES[unit], 1, -1)
+        most = next((stages for stages in counts if _fits(compiled, replace(tile, stages=stages))), None)
+        if most is not None:
+            yield replace(tile, stages=most)
+            # Of fewer stages, more blocks may share an SM.
+            if unit != "wgmma" and most > _FEW_STAGES:
+                yield replace(tile, stages=_FEW_STAGES)
+
+
+_Cut = tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int], Schedule]
+
+
+def _cuts(compiled: GemmDescription, request: TileRequest) -> Iterator[_Cut]:
+    """Threadblocks, warps, clusters and schedules of the unit."""
+    unit, (_, _, depth) = compiled.instruction.unit, compiled.instruction.shape
+    if unit == "wgmma":
+        yield from _wgmma_cuts(compiled, request)
+        return
+    bits = min(compiled.a.bits, compiled.b.bits)
+    depths = (8, 16, 32) if unit == "simt" else (512 // bits, 1024 // bits, 2 * depth)
+    grids = [request.warps] if request.warps else [(*grid, 1) for grid in _WARP_GRIDS]
+    if request.threadblock:
+        for grid in grids:
+            yield request.threadblock, grid, (1, 1), "multistage"
+        return
+    # Lanes of a warp are 8 along M and 4 along N.
+    tiles = [(8 * m, 4 * n) for m, n in _THREAD_TILES] if unit == "simt" else _WARP_TILES
+    for (m, n), grid, k in product(tiles, grids, dict.fromkeys(depths)):
+        yield (m * grid[0], n * grid[1], k * grid[2]), grid, (1, 1), "multistage"
+
+
+def _wgmma_cuts(compiled: GemmDescription, request: TileRequest) -> Iterator[_Cut]:
+    k = WGMMA_TILE_BYTES * 8 // compiled.a.bits
+    clusters = [request.cluster] if request.cluster else _WGMMA_CLUSTERS
+    ways: tuple[tuple[Schedule, int, int], ...] = (
+        *(("cooperative", 2, 256), ("cooperative", 2, 128), ("pingpong", 2, 128), ("pingpong", 2, 64)),
+        ("cooperative", 1, 64),
+    )
+    for (schedule, groups, m), n, cluster in product(ways, _WGMMA_COLUMNS, clusters):
+        threadblock = (m, n, k)
+        if request.threadblock and request.threadblock[0] == m and n == _WGMMA_COLUMNS[0]:
+            threadblock = request.threadblock
+        yield threadblock, (groups, 1, 1), cluster, schedule
+
+
+def _fits(compiled: GemmDescription, tile: TileDescription) -> bool:
+    return shared_memory(replace(compiled, tile=tile)) is None
+
+
+def _request(tile: TileDescription | TileRequest | str | None) -> TileRequest:
+    if isinstance(tile, str):
+        return TileRequest.parse(tile)
+    if isinstance(tile, TileDescription):
+        return TileRequest(tile.threadblock, tile.stages, tile.warps, tile.cluster, tile.schedule)
+    return tile or TileRequest()
+
+
+def _turned(request: TileRequest) -> TileRequest:
+    """The request of the transposed product."""
+    threadblock, warps, cluster = request.threadblock, request.warps, request.cluster
+    return replace(
+        request,
+        threadblock=threadblock and (threadblock[1], threadblock[0], threadblock[2]),
+        warps=warps and (warps[1], warps[0], warps[2]),
+        cluster=cluster and (cluster[1], cluster[0]),
+    )
+
+
+def _modes(mode: Mode | None, problem: Problem | None) -> list[Mode]:
+    if mode:
+        return [mode]
+    if problem is None:
+        return ["gemm"]
+    return ["batched"] if problem.batches > 1 else ["gemm", *SPLIT_K_MODES]
+
+
+def _swizzle(description: GemmDescription, problem: Problem) -> Swizzle:
+    """Strips as wide as makes the tiles that run together about as high as wide, in elements."""
+    compiled = description.compiled()
+    if description.is_compiled_transposed:
+        problem = problem.transposed()
+    m, n, _ = compiled.tile.threadblock
+    side = (machine(description.target).multiprocessors * m * n) ** 0.5
+    if problem.m <= side or problem.n <= n:
+        return "identity1"
+    swizzles: tuple[tuple[int, Swizzle], ...] = ((1, "identity1"), (2, "identity2"), (4, "identity4"), (8, "identity8"))
+    return min(swizzles, key=lambda each: abs(log2(each[0] * n / side)))[1]
+
+
+def _layouts(dtype: str) -> list[tuple[Layout, Layout, Layout]]:
+    both: tuple[Layout, Layout] = ("row", "column")
+    found: list[tuple[Layout, Layout, Layout]] = list(product(both, both, both))
+    return [*found, ("interleaved32", "interleaved32", "interleaved32")] if dtype == "i8" else found
+
+
+def _on_offer(target: str, unit: Unit | None) -> list[str]:
+    """What is multiplied on a target, one line a unit."""
+    lines: dict[Unit, list[str]] = {}
+    for kind in KINDS:
+        if kind.exists_on(Target.parse(target)) and unit in (None, kind.unit):
+            types = memory_type(kind.a) if kind.a == kind.b else f"{kind.a} by {kind.b}"
+            lines.setdefault(kind.unit, []).append(f"{types} into {' or '.join(kind.accumulators)}")
+    return [f"{each} on {', '.join(types)}" for each, types in lines.items()]
+
+
+def _nothing_fits(described: GemmDescription, request: TileRequest) -> UsageError:
+    """The error that no tile is valid, with the reason for one that is as asked for."""
+    compiled = described.compiled()
+    tile = next(iter(_tiles(compiled, TileRequest())), _ANY_TILE)
+    tile = tile.transposed() if described.is_compiled_transposed else tile
+    asked = {part: value for part, value in vars(request).items() if value is not None}
+    verdict = check(replace(described, tile=replace(tile, **asked)))
+    if verdict:
+        return UsageError("no tile that is asked for is valid", hints=[f"this one is: {verdict.nearest}"])
+    return UsageError(verdict.reason, hints=verdict.hints)

@@ -1,0 +1,163 @@
+"""From descriptions to kernels: from the persistent cache without the DSL, else compiled in processes of their own."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from cutecc.cache import direct, entries, lookup
+from cutecc.cache.direct import DirectEntry, Snapshot
+from cutecc.cache.fingerprint import digest_of, own_fingerprint
+from cutecc.cache.folder import CacheError
+from cutecc.cache.store import Store
+from cutecc.config import Settings
+from cutecc.errors import Error
+from cutecc.kernel import Kernel
+from cutecc.operations.description import GemmDescription
+from cutecc.operations.kernels import build, signature
+from cutecc.record import ArtifactKind, Compilation, Remark
+
+if TYPE_CHECKING:
+    from cutecc.request import CompileOptions
+
+Progress = Callable[[GemmDescription, Kernel | Error], None]
+
+_FORMAT = 1
+_ARTIFACTS: tuple[ArtifactKind, ...] = ("ptx", "cubin", "host-program")
+"""What a compilation that asks for nothing else keeps."""
+_NOTHING_READ = Snapshot({}, [], {}, [], {})
+_WHEELS = ("nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-base", "nvidia-cutlass-dsl-libs-core")
+_VARIABLES = ("CUTE_", "CUTLASS_")
+
+
+def compile_descriptions(
+    descriptions: Sequence[GemmDescription],
+    *,
+    options: CompileOptions | None = None,
+    workers: int | None = None,
+    progress: bool | Progress = False,
+) -> list[Kernel | Error]:
+    """The kernel of each description, or why there is none, in their order; a description that comes twice is compiled
+    once.
+
+    Those that the cache has are read from it: neither the DSL nor MLIR is imported for them. The others are compiled in
+    `workers` processes, by default one for each processor. `options` are CompileOptions; with other than the usual
+    ones, this process's cache of kernels is left alone. `progress` draws a bar on standard error, or is told of each.
+    """
+    unique = {each.compiled().key: each for each in descriptions}
+    found: dict[str, Kernel | Error] = {}
+    use_cache = options is None and lookup.wanted(None)
+    if use_cache:
+        for key, each in unique.items():
+            if (kernel := _restore(each)) is not None:
+                found[key] = kernel
+                if callable(progress):
+                    progress(each, kernel)
+    missing = {key: each for key, each in unique.items() if key not in found}
+    if missing:
+        found.update(_compile(missing, options, workers, progress, keep=use_cache))
+    return [found[each.compiled().key] for each in descriptions]
+
+
+def _compile(
+    missing: dict[str, GemmDescription],
+    options: CompileOptions | None,
+    workers: int | None,
+    progress: bool | Progress,
+    *,
+    keep: bool,
+) -> dict[str, Kernel | Error]:
+    from cutecc.request import CompileOptions
+    from cutecc.sweep import Job, compile_many
+
+    by_entry: dict[str, GemmDescription] = {}
+    listed: list[Job] = []
+    for each in missing.values():
+        compiled = each.compiled()
+        entry = build.entry(compiled)
+        by_entry[entry] = each
+        listed.append(
+            Job(
+                build.FILE,
+                entry=entry,
+                args=signature.specs(compiled),
+                target=compiled.target,
+                options=options or CompileOptions(),
+            )
+        )
+
+    def tell(job: Job, result: Kernel | Error) -> None:
+        assert callable(progress)
+        progress(by_entry[job.entry or ""], result)
+
+    results = compile_many(listed, workers=workers, progress=tell if callable(progress) else progress)
+    for each, result in zip(missing.values(), results, strict=True):
+        if keep and isinstance(result, Kernel):
+            _keep(each, result.compilation)
+    return dict(zip(missing, results, strict=True))
+
+
+def _restore(description: GemmDescription) -> Kernel | None:
+    """The kernel that the cache has."""
+    start = time.perf_counter()
+    compiled = description.compiled()
+    key = cache_key(compiled)
+    try:
+        data = Store.of(Settings.from_environment()).get(f"{key}.direct")
+        entry = direct.decode(data) if data else None
+        stored = lookup.load(entry.key) if entry else None
+    except CacheError:
+        return None  # compiled, and told of then
+    if entry is None or stored is None or not entries.serves(stored, entry.module, _ARTIFACTS, observe=False):
+        return None
+    compilation = Compilation(
+        name=entry.name,
+        target=compiled.target,
+        pipeline=stored.record.pipeline,
+        versions=stored.record.versions,
+        source=build.FILE,
+        signature=entry.signature,
+        warnings=list(entry.warnings),
+    )
+    entries.restore(stored, compilation, _ARTIFACTS, optional=_ARTIFACTS)
+    compilation.seconds = {"cache": time.perf_counter() - start}
+    return Kernel(compilation)
+
+
+def _keep(description: GemmDescription, compilation: Compilation) -> None:
+    """Keep a kernel under its description. Nobody fails because of the cache: a warning says what is wrong with it."""
+    if compilation.status != "ok" or compilation.signature is None:
+        return
+    key = cache_key(description.compiled())
+    entry = DirectEntry(key, key, compilation.name, compilation.signature, [], _NOTHING_READ)
+    data = entries.encode(compilation, key, _ARTIFACTS, own_warnings=0, entry=description.name)
+    try:
+        store = Store.of(Settings.from_environment())
+        store.put(f"{key}.record", data)
+        store.put(f"{key}.direct", direct.encode(entry))
+    except CacheError as error:
+        compilation.warnings.append(Remark("warning", error.message))
+
+
+def cache_key(compiled: GemmDescription) -> str:
+    """What decides about a kernel: its description, this cutecc, the DSL, and the variables that it reads."""
+    variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
+    return digest_of(
+        {
+            "format": _FORMAT,
+            "description": compiled.to_json(places=False).decode(),
+            "cutecc": own_fingerprint(),
+            "wheels": {name: _version(name) for name in _WHEELS},
+            "variables": variables,
+        }
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,267 @@
+"""Which kernels there are for arguments, with uniform metadata, and why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from cutecc.errors import Error, UsageError
+from cutecc.operations import candidates
+from cutecc.operations.choosing import (
+    EpilogueLike,
+    epilogue_of,
+    example,
+    problem_of,
+    sizes_of,
+    target_name,
+    usual_result,
+)
+from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode, matched
+from cutecc.operations.instruction import MathInstruction
+from cutecc.operations.metadata_filter import Fact, MetadataFilter
+from cutecc.operations.operand import Operand, as_operand
+from cutecc.operations.status import YES, Status
+from cutecc.operations.tile import TileDescription
+from cutecc.operations.tile_model import LARGE, Problem, cycles
+from cutecc.operations.validity import refusal
+
+if TYPE_CHECKING:
+    from cutecc.operations.gemm import Gemm
+
+Arguments = str | Mapping[str, Any] | Sequence[Any]
+"""What a product is of: types, `f16` or `f16,f16,f32` (A, B, D); a dictionary from `a`, `b`, `c`, `d` to operands, or
+from `A`, `B`, `C`, `D` to arrays; arrays (A, B, D) or (A, B, C, D)."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A kernel that there is."""
+
+    description: GemmDescription
+
+    @property
+    def name(self) -> str:
+        """Short, for tables."""
+        return self.description.name
+
+    @cached_property
+    def facts(self) -> dict[str, Fact]:
+        """What the kernel is, by the keys that a filter knows."""
+        return facts_of(self.description)
+
+    @property
+    def operation(self) -> Gemm:
+        """The operation, to compile and run."""
+        from cutecc.operations.gemm import Gemm
+
+        return Gemm.of(self.description)
+
+
+def find(
+    arguments: Arguments | None = None,
+    target: str | None = None,
+    *,
+    where: str | MetadataFilter = "",
+    epilogue: EpilogueLike = "identity",
+    problem: tuple[int, ...] | None = None,
+    limit: int | None = None,
+) -> list[Found]:
+    """The kernels for arguments on a target, the fastest first by estimate; without arguments everything on offer.
+
+    `where` are conditions on their metadata, `tile.m=128,cluster.n>=2,unit=wgmma`; of each instruction the 64 best
+    tiles are looked at. `problem` is (M, N, K) or with the batch behind, that of arrays by default. Raises `UsageError`
+    for arguments that are none, and for a key that no metadata has; `NoGpuError` where nothing names a target.
+    """
+    chosen = where if isinstance(where, MetadataFilter) else MetadataFilter.parse(where) if where else MetadataFilter()
+    name = target_name(target)
+    if arguments is None:
+        described = candidates.gemm_descriptions(name)
+        sizes = problem_of(problem) or LARGE
+    else:
+        request = read_arguments(arguments)
+        sizes = problem_of(problem) or request.problem or LARGE
+        described = iter(ranked(request, name, epilogue, sizes))
+    found: list[Found] = []
+    known = False
+    for each in described:
+        candidate = Found(each)
+        if not known:
+            chosen.check_keys({*candidate.facts})
+            known = True
+        if chosen.failing(candidate.facts) is None:
+            found.append(candidate)
+            if limit is not None and len(found) == limit:
+                break
+    return found
+
+
+def supports(arguments: Arguments, target: str | None = None, *, epilogue: EpilogueLike = "identity") -> Status:
+    """Whether there is a kernel for arguments on a target; if not, why."""
+    try:
+        found = find(arguments, target, epilogue=epilogue, limit=1)
+    except Error as error:
+        return Status.of(error)
+    return YES if found else Status(False, "no tile fits these operands")
+
+
+def facts_of(description: GemmDescription) -> dict[str, Fact]:
+    """What a description says, in the same words for every kernel: those of `cutecc operators` and more.
+
+    Of each operand `a`, `b`, `c`, `out` its `.dtype`, `.layout` and `.alignment` in bytes; `tile.m`, `cluster.n` and so
+    on are the sizes of `tile` and `cluster`.
+    """
+    instruction, tile = description.instruction, description.tile
+    found: dict[str, Fact] = {
+        "name": description.name,
+        "class": "Gemm",
+        "provider": "cutecc",
+        "targets": description.target,
+        "family": description.family,
+    }
+    matrices = {"a": description.a, "b": description.b, "c": description.c, "out": description.d}
+    for role, operand in matrices.items():
+        found[f"{role}.dtype"] = operand.dtype if operand else None
+        found[f"{role}.layout"] = operand.layout if operand else None
+        found[f"{role}.alignment"] = operand.alignment_bytes if operand else None
+    found |= {
+        "accumulator": instruction.accumulator,
+        "unit": instruction.unit,
+        "instruction": "x".join(map(str, instruction.shape)),
+        "arithmetic": instruction.arithmetic,
+        "stages": tile.stages,
+        "schedule": tile.schedule,
+        "swizzle": description.swizzle,
+        "mode": description.mode,
+        "epilogue": description.epilogue.name or "identity",
+    }
+    for key, sizes in (("tile", tile.threadblock), ("warps", tile.warps), ("cluster", tile.cluster)):
+        found[key] = "x".join(map(str, sizes))
+        found |= {f"{key}.{letter}": size for letter, size in zip("mnk", sizes, strict=False)}
+    return found
+
+
+@dataclass(frozen=True)
+class Request:
+    """A product of which the means are to be chosen."""
+
+    a: Operand
+    b: Operand
+    d: Operand
+    c: Operand | None = None
+    problem: Problem | None = None
+    mode: Mode = "gemm"
+
+
+def read_arguments(arguments: Arguments) -> Request:
+    """What a product is of. Raises `UsageError` for anything else."""
+    if isinstance(arguments, str):
+        words = [word.strip() for word in arguments.split(",")]
+        if len(words) not in (1, 3):
+            raise UsageError(
+                f"'{arguments}' names {len(words)} types", hints=["one is A's and B's; three are those of A, B and D"]
+            )
+        a = as_operand(words[0])
+        b = as_operand(words[1] if len(words) == 3 else words[0])
+        return Request(a, b, as_operand(words[2]) if len(words) == 3 else usual_result(a))
+    if isinstance(arguments, Mapping) and "a" in arguments:
+        given = {name: None if each is None else as_operand(each) for name, each in arguments.items()}
+        a, b = given.get("a"), given.get("b")
+        if a is None or b is None or set(given) - {"a", "b", "c", "d"}:
+            raise UsageError(f"a product is of a, b, d and maybe c, not of {', '.join(given)}")
+        return Request(a, b, given.get("d") or usual_result(a), given.get("c"))
+    return _of_arrays(arguments)
+
+
+def _of_arrays(arguments: Mapping[str, Any] | Sequence[Any]) -> Request:
+    from cutecc.operations.arguments import described
+
+    if not isinstance(arguments, Mapping):
+        names = {3: ("A", "B", "D"), 4: ("A", "B", "C", "D")}.get(len(arguments))
+        if names is None:
+            raise UsageError(f"a product is of (A, B, D) or (A, B, C, D), not of {len(arguments)} arrays")
+        arguments = dict(zip(names, arguments, strict=True))
+    given = {name: each for name, each in arguments.items() if each is not None}
+    if set(given) - {"A", "B", "C", "D"} or not {"A", "B", "D"} <= set(given):
+        raise UsageError(f"a product is of A, B, D and maybe C, not of {', '.join(given)}")
+    arrays = {name: example(name, each) for name, each in given.items()}
+    operands = {name: described(name, each) for name, each in given.items()}
+    mode: Mode = "batched" if any(len(each.shape) == 3 for each in arrays.values()) else "gemm"
+    if any(isinstance(each, list | tuple) for each in given.values()):
+        mode = "array"
+    return Request(operands["A"], operands["B"], operands["D"], operands.get("C"), sizes_of(arrays), mode)
+
+
+def ranked(
+    request: Request,
+    target: str,
+    epilogue: EpilogueLike = "identity",
+    problem: Problem = LARGE,
+    *,
+    split: bool = False,
+) -> list[GemmDescription]:
+    """All descriptions for a product, the least estimated time first; with `split`, those that split K too.
+
+    Raises `UsageError` with the reason when there is none.
+    """
+    found: list[tuple[float, int, GemmDescription]] = []
+    instructions = candidates.fitting_instructions(request.a, request.b, request.d, target=target)
+    modes: tuple[Mode, ...] = (request.mode, *(SPLIT_K_MODES if split and request.mode == "gemm" else ()))
+    for instruction in instructions:
+        graph = epilogue_of(epilogue, {}, request.c, request.d, instruction.accumulator)
+        for mode in modes:
+            for each in _tiled(request, target, instruction, graph, mode, problem):
+                found.append((cycles(each, problem), len(found), each))
+    if not found:  # says why
+        graph = epilogue_of(epilogue, {}, request.c, request.d, instructions[0].accumulator)
+        first = candidates.choose(
+            request.a, request.b, request.d, target=target, c=request.c, epilogue=graph, mode=request.mode
+        )
+        found.append((0.0, 0, first))
+    return [each for _, _, each in sorted(found, key=lambda entry: entry[:2])]
+
+
+def _tiled(
+    request: Request, target: str, instruction: MathInstruction, graph: Any, mode: Mode, problem: Problem
+) -> Iterator[GemmDescription]:
+    """The descriptions of one instruction, a tile each."""
+    try:
+        tiles: list[TileDescription] = candidates.tile_descriptions(
+            request.a,
+            request.b,
+            request.d,
+            instruction=instruction,
+            target=target,
+            c=request.c,
+            epilogue=graph,
+            mode=mode,
+            problem=problem,
+        )
+    except UsageError:
+        return
+    source = request.c
+    if source is None and graph.source is not None:
+        source = Operand(graph.source.dtype, graph.source.layout, graph.source.alignment)
+    for tile in tiles:
+        described = GemmDescription(
+            target,
+            _with_columns(instruction, tile, request.d.layout == "column"),
+            tile,
+            request.a,
+            request.b,
+            request.d,
+            source,
+            matched(graph, source, request.d, instruction.accumulator),
+            mode=mode,
+        )
+        if refusal(described) is None:
+            yield described
+
+
+def _with_columns(instruction: MathInstruction, tile: TileDescription, turned: bool) -> MathInstruction:
+    """The instruction with the N of a tile, which wgmma's is."""
+    if instruction.unit != "wgmma":
+        return instruction
+    m, _, k = instruction.shape
+    return replace(instruction, shape=(m, tile.threadblock[0 if turned else 1], k))

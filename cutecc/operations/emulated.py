@@ -1,0 +1,66 @@
+"""Calls of a product on the CPU emulator, on arrays of the CPU, in place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cutecc.emulator.device import Emulation, Emulator
+from cutecc.emulator.options import EmulatorOptions
+from cutecc.operations.kernels.workspace import ALIGNMENT
+from cutecc.operations.variant import Bound, Variant
+from cutecc.operations.views import MatrixArray
+
+if TYPE_CHECKING:
+    from cutecc.emulator.memory.allocations import Allocation
+    from cutecc.kernel import Kernel
+    from cutecc.runtime import binding
+
+_POISON = 0xAB
+"""What is in a workspace that nobody has written: no zeros, which would hide that it is read."""
+
+
+def emulate(variant: Variant, bound: Bound, options: EmulatorOptions) -> Emulation:
+    """Run a call that was bound to its end; returns what was found and counted.
+
+    Raises `ArgumentError` and `EmulatorError` as `Kernel.emulate` does.
+    """
+    arguments = dict(bound.values)
+    if size := variant.workspace_bytes(bound.problem, bound.slices):
+        arguments["workspace"] = _workspace(size, variant.zeroed_bytes(bound.problem, bound.slices))
+    tables = {name: each for name, each in bound.arrays.items() if isinstance(each, MatrixArray)}
+    emulator = _Emulator(variant.kernel, tables)
+    return emulator.emulate((), arguments, options, show=_show)
+
+
+class _Emulator(Emulator):
+    """Knows the matrices behind tables of addresses."""
+
+    def __init__(self, kernel: Kernel, tables: Mapping[str, MatrixArray]) -> None:
+        super().__init__(kernel.compilation, kernel.launcher.binder)
+        self._tables = tables
+
+    def _allocations(self, bound: binding.Bound) -> Iterable[Allocation]:
+        from dataclasses import replace
+
+        from cutecc.emulator.memory.allocations import tensor_allocation
+
+        yield from super()._allocations(bound)
+        for name, each in self._tables.items():
+            for index, address in enumerate(each.addresses):
+                yield tensor_allocation(replace(each.like, address=address), f"{name}[{index}]")
+
+
+def _workspace(size: int, zeroed: int) -> Any:
+    memory = np.full(size + ALIGNMENT, _POISON, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    memory[start : start + zeroed] = 0
+    return memory[start : start + size]
+
+
+def _show(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,296 @@
+"""What an operand of an epilogue is: declared as a shape and a type, or told from an array of the user's."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+from cutecc.arguments.arrays import Array, leading_mode, read_array
+from cutecc.arguments.dtypes import close_type_names, find_numeric_type
+from cutecc.errors import EpilogueError, SourceLocation, SpecError, UsageError
+from cutecc.operations.epilogue.source import calling_location
+from cutecc.operations.epilogue.values import Conversion, Kind, default_conversion, is_float
+from cutecc.operations.operand import OPERAND_TYPES, Layout, Operand, most_aligned
+
+_PACKAGE = os.path.dirname(__file__)
+_KINDS: tuple[Kind, ...] = ("full", "row", "column", "scalar")
+
+
+@dataclass(frozen=True)
+class Full:
+    """An operand of M×N elements: `Full("f16")`, `Full("f16", layout="column", alignment=1)`."""
+
+    dtype: str
+    layout: Layout = "row"
+    alignment: int = 0
+    """Elements that the address and every leading dimension are multiples of; as many as 16 bytes hold if not given."""
+    conversion: Conversion | None = None
+    """How results become the type; `round` for floating-point types and `clamp` for integers if not given."""
+
+    def __post_init__(self) -> None:
+        _set_type(self)
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operand of N elements, one for each column, the same in every row: the bias of a linear layer, say."""
+
+    dtype: str
+    alignment: int = 0
+
+    def __post_init__(self) -> None:
+        _set_type(self)
+
+
+@dataclass(frozen=True)
+class Column:
+    """An operand of M elements, one for each row."""
+
+    dtype: str
+    alignment: int = 0
+
+    def __post_init__(self) -> None:
+        _set_type(self)
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One value: a number of a launch, or with `in_memory` an element of memory for each batch, as results are."""
+
+    dtype: str = "f32"
+    default: float | None = None
+    """The number when a launch gives none."""
+    in_memory: bool = False
+
+    def __post_init__(self) -> None:
+        _set_type(self)
+        if self.default is not None and (self.in_memory or not math.isfinite(self.default)):
+            raise EpilogueError(
+                f"a scalar {'in memory ' if self.in_memory else ''}cannot have {self.default} as its default",
+                calling_location(_PACKAGE),
+                hints=["a number of a launch can have a finite one"],
+            )
+
+
+Declaration = Full | Row | Column | Scalar
+
+
+def kind_of(declaration: Declaration) -> Kind:
+    """The shape that a declaration names."""
+    kinds: dict[type[Declaration], Kind] = {Full: "full", Row: "row", Column: "column", Scalar: "scalar"}
+    return kinds[type(declaration)]
+
+
+def kind_word(kind: Kind) -> str:
+    """The name of the class that declares a shape."""
+    return kind.capitalize()
+
+
+def known_type(dtype: Any, location: SourceLocation | None) -> str:
+    """The name of a type of operands; `EpilogueError` with the close ones when it is none.
+
+    Also takes the types of torch, numpy and the DSL, by their names.
+    """
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", str(dtype))
+    name = str(name).removeprefix("torch.")
+    found = find_numeric_type(name)
+    if found is not None and found.name in OPERAND_TYPES:
+        return found.name
+    close = [each for each in close_type_names(name) if each in OPERAND_TYPES]
+    hints = [f"did you mean {close[0]}?"] if close else []
+    raise EpilogueError(
+        f"operands of an epilogue cannot be of type {name}",
+        location,
+        hints=[*hints, f"types: {', '.join(OPERAND_TYPES)}"],
+    )
+
+
+def declared(
+    name: str, given: Any, *, compute: str, size: tuple[int, int] | None, kind: Kind | None = None
+) -> Declaration:
+    """What is given for an operand, as a declaration: one already, a matrix's `Operand` or its text, a number, an array
+    of any library. Arrays stand for others like them, by their shape in a product of `size`, (M, N), unless `kind` is
+    known.
+
+    Raises `EpilogueError` for everything else, and for shapes that fit no operand or more than one.
+    """
+    if isinstance(given, Full | Row | Column | Scalar):
+        return given
+    if isinstance(given, Operand):
+        return Full(given.dtype, given.layout, given.alignment)
+    if isinstance(given, str) and (kind is not None or name in ("C", "D")):
+        return _of_text(name, given, kind or "full")
+    if isinstance(given, Real) and not getattr(given, "shape", ()):
+        return Scalar(compute)
+    try:
+        array = read_array(given)
+    except SpecError as error:
+        raise EpilogueError(
+            f"the operand {name}: {error.message}", calling_location(_PACKAGE), hints=error.hints
+        ) from None
+    if array is None:
+        raise EpilogueError(
+            f"{article(type(given).__name__)} does not say what the operand {name} is",
+            calling_location(_PACKAGE),
+            hints=[f'declare it: {name}=Full("f16"), Row, Column or Scalar', "or give an array like those of a launch"],
+        )
+    return _of_array(name, array, size, kind or ("full" if name in ("C", "D") else None))
+
+
+def example_size(operands: Mapping[str, Any]) -> tuple[int, int] | None:
+    """(M, N) of a product by the example arrays for `D`, `C` or `accum`, the first of them that is an array."""
+    for name in ("D", "C", "accum"):
+        given = operands.get(name)
+        match given:
+            case (int(m), int(n)):
+                return m, n
+            case _:
+                pass
+        if given is None or isinstance(given, Full | Row | Column | Scalar | Operand | Real):
+            continue
+        array = read_array(given)
+        if array is not None and len(array.shape) in (2, 3):
+            return array.shape[-2], array.shape[-1]
+    return None
+
+
+def _of_text(name: str, text: str, kind: Kind) -> Declaration:
+    """The operand of a type, and of a full one its layout and alignment: `f16`, `f16:column:4`."""
+    if kind == "full":
+        try:
+            operand = Operand.parse(text)
+        except UsageError as error:
+            raise EpilogueError(
+                f"the operand {name}: {error.message}", calling_location(_PACKAGE), hints=error.hints
+            ) from None
+        return Full(operand.dtype, operand.layout, operand.alignment)
+    match kind:
+        case "row":
+            return Row(text)
+        case "column":
+            return Column(text)
+        case "scalar":
+            return Scalar(text, in_memory=True)
+
+
+def _of_array(name: str, array: Array, size: tuple[int, int] | None, kind: Kind | None) -> Declaration:
+    location = calling_location(_PACKAGE)
+    dtype = known_type(array.dtype, location)
+    shape = array.shape
+    words: dict[Kind, str] = {each: f'{name}={kind_word(each)}("{dtype}")' for each in _KINDS}
+    words["scalar"] = f'{name}=Scalar("{dtype}", in_memory=True)'
+    if kind is not None:
+        # Without the size, at least it has to be a matrix, or batches of one.
+        fits = _holds(shape, kind, size) if size is not None else kind != "full" or len(shape) in (2, 3)
+        possible: list[Kind] = [kind] if fits else []
+    elif size is not None:
+        possible: list[Kind] = [each for each in _KINDS if _looks_like(shape, each, size)]
+    elif math.prod(shape) == 1 and len(shape) <= 1:
+        possible: list[Kind] = ["scalar"]
+    else:
+        raise EpilogueError(
+            f"what the operand {name} of shape {shape} is, only the size of the product tells",
+            location,
+            hints=["give D as an array too, or accum=(M, N)", f"or declare it: {' or '.join(words.values())}"],
+        )
+    if not possible:
+        raise EpilogueError(
+            f"the operand {name} of shape {shape} does not fit a product of {size or 'M×N elements'}",
+            location,
+            hints=[_fitting(size), f"or declare it: {' or '.join(words.values())}"],
+        )
+    if len(possible) > 1:
+        raise EpilogueError(
+            f"the operand {name} of shape {shape} can be {' or '.join(possible)} in a product of {size}",
+            location,
+            hints=[f"declare it: {' or '.join(words[each] for each in possible)}"],
+        )
+    match possible[0]:
+        case "full":
+            return Full(dtype, *_memory(name, array, dtype, location))
+        case "row":
+            return Row(dtype, _alignment(array, dtype, []))
+        case "column":
+            return Column(dtype, _alignment(array, dtype, []))
+        case "scalar":
+            return Scalar(dtype, in_memory=True)
+
+
+def _looks_like(shape: tuple[int, ...], kind: Kind, size: tuple[int, int]) -> bool:
+    """Whether an array of a shape can be an operand of a kind, as numpy broadcasts it; batches may come first."""
+    (m, n), inner = size, shape[-2:]
+    match kind:
+        case "full":
+            return len(shape) in (2, 3) and inner == (m, n)
+        case "row":
+            return shape == (n,) or (len(shape) in (2, 3) and inner == (1, n))
+        case "column":
+            return len(shape) in (2, 3) and inner == (m, 1)
+        case "scalar":
+            return shape in ((), (1,)) or (len(shape) in (2, 3) and inner == (1, 1))
+
+
+def _holds(shape: tuple[int, ...], kind: Kind, size: tuple[int, int]) -> bool:
+    """Whether an array of a shape has the elements of an operand whose kind is known; a vector can be (L, …) then."""
+    if _looks_like(shape, kind, size):
+        return True
+    m, n = size
+    match kind:
+        case "row":
+            return len(shape) == 2 and shape[1] == n
+        case "column":
+            return len(shape) in (1, 2) and shape[-1] == m
+        case "scalar":
+            return len(shape) == 1
+        case "full":
+            return False
+
+
+def _fitting(size: tuple[int, int] | None) -> str:
+    m, n = size or ("M", "N")
+    return f"full operands are ({m}, {n}), rows ({n},) or (1, {n}), columns ({m}, 1), with batches (L, …) before"
+
+
+def _memory(name: str, array: Array, dtype: str, location: SourceLocation | None) -> tuple[Layout, int]:
+    mode = leading_mode(array)
+    rank = len(array.shape)
+    if mode is None or mode < rank - 2:
+        raise EpilogueError(
+            f"neither rows nor columns of the operand {name} are contiguous: strides {array.stride}",
+            location,
+            hints=["pass a contiguous copy"],
+        )
+    layout: Layout = "row" if mode == rank - 1 else "column"
+    return layout, _alignment(array, dtype, [step for each, step in enumerate(array.stride) if each != mode])
+
+
+def _alignment(array: Array, dtype: str, steps: Sequence[int]) -> int:
+    """The elements, up to 16 bytes, that the address and every given stride of an array are multiples of."""
+    alignment = most_aligned(dtype)
+    bytes_each = 16 // alignment
+    while alignment > 1 and (array.address % (alignment * bytes_each) or any(step % alignment for step in steps)):
+        alignment //= 2
+    return alignment
+
+
+def _set_type(declaration: Declaration) -> None:
+    object.__setattr__(declaration, "dtype", known_type(declaration.dtype, calling_location(_PACKAGE)))
+    if isinstance(declaration, Full):
+        conversion = declaration.conversion or default_conversion(declaration.dtype)
+        allowed = ("round", "clamp") if is_float(declaration.dtype) else ("clamp", "fast_clamp")
+        if conversion not in allowed or (conversion == "fast_clamp" and declaration.dtype == "i32"):
+            raise EpilogueError(
+                f"{declaration.dtype} results cannot be converted by {conversion}",
+                calling_location(_PACKAGE),
+                hints=[f"conversions: {', '.join(allowed[: 1 if declaration.dtype == 'i32' else 2])}"],
+            )
+        object.__setattr__(declaration, "conversion", conversion)
+
+
+def article(name: str) -> str:
+    """`a list`, `an int`."""
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

@@ -1,0 +1,125 @@
+"""An epilogue from a plain Python function: called once with symbolic values, named by what it returns."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import FunctionType
+from typing import Any, cast
+
+from cutecc.errors import EpilogueError
+from cutecc.operations.epilogue.calling import called
+from cutecc.operations.epilogue.declarations import example_size
+from cutecc.operations.epilogue.parameters import inputs_of
+from cutecc.operations.epilogue.results import output_of, results_of
+from cutecc.operations.epilogue.source import WrittenFunction, definition_location, function_node
+from cutecc.operations.epilogue.symbolic import Trace
+from cutecc.operations.epilogue.values import ACCUM, ACCUMULATORS, Argument, Epilogue, Input, Output, Step
+from cutecc.operations.epilogue.verification import compute_type
+
+
+def trace(function: Callable[..., Any], /, accumulator: str = "f32", **operands: Any) -> Epilogue:
+    """The epilogue that a plain Python function describes.
+
+        def f(accum, C, alpha, beta, bias):
+            D = gelu(alpha * accum + beta * C + bias)
+            row_sum = sum(D, axis=1)
+            return D, row_sum
+
+        trace(f, C=Full("f16"), bias=Row("f16"), D=Full("f16"), row_sum=Column("f32"))
+
+    The first parameter is `accum`, the product's accumulators of type `accumulator`; the others are inputs. Results are
+    called as the names in the `return` statement, or as the keys of a dictionary; the first one is `D` when none is
+    called so.
+
+    `operands` says what each is: `Full`, `Row`, `Column`, `Scalar`, a matrix's `Operand`, for C and results a text such
+    as `f16:row`, or an array like those of a launch. With arrays, `D`, `C` or `accum=(M, N)` gives the product's size.
+    An annotation (`bias: Row("f16")`) or a number as the default (`slope=0.1`) says so too; `alpha` and `beta` are 1
+    and 0 by themselves.
+
+    Within the function the names of `cutecc.operations.epilogue.functions` are known, unless its module has others.
+
+    Raises `EpilogueError` with the place in the function for all that is not the language's.
+    """
+    plain = _plain_function(function)
+    if accumulator not in ACCUMULATORS:
+        raise EpilogueError(
+            f"there are no accumulators of type {accumulator}", hints=[f"types: {', '.join(ACCUMULATORS)}"]
+        )
+    written = WrittenFunction(plain, function_node(plain))
+    compute = compute_type(accumulator, identity=False)
+    size = example_size(operands)
+    inputs = inputs_of(written, operands, compute, size)
+    running = Trace(written.file, compute)
+    results = results_of(written, running, called(written, running, inputs))
+    outputs = [output_of(result, operands, compute, size) for result in results]
+    _refuse_unknown(written, operands, [each.name for each in (*inputs, *outputs)])
+    steps = _needed(running.steps, outputs)
+    _refuse_unused(written, inputs, steps, outputs)
+    names: dict[Any, str] = {step.name: f"%{index}" for index, step in enumerate(steps)}
+    identity = not steps and all(each.reduction == "none" for each in outputs)
+    return Epilogue(
+        tuple(inputs),
+        tuple(
+            replace(each, name=names[each.name], arguments=tuple(names.get(arg, arg) for arg in each.arguments))
+            for each in steps
+        ),
+        tuple(replace(each, value=names.get(each.value, each.value)) for each in outputs),
+        accumulator,
+        compute_type(accumulator, identity=identity),
+        plain.__name__.strip("<>"),
+    )
+
+
+def _plain_function(function: Any) -> FunctionType:
+    if isinstance(function, FunctionType):
+        flags = function.__code__.co_flags
+        if not flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+            return function
+    kind = type(cast("object", function)).__name__
+    location = definition_location(function) if isinstance(function, FunctionType) else None
+    raise EpilogueError(
+        f"an epilogue is a plain Python function, not a {'generator' if location else kind}",
+        location,
+        hints=["def epilogue(accum, C, alpha, beta): return alpha * accum + beta * C"],
+    )
+
+
+def _needed(steps: Sequence[Step], outputs: Sequence[Output]) -> list[Step]:
+    """The steps that results depend on, in their order."""
+    needed: set[Argument] = {each.value for each in outputs}
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if step.name in needed:
+            needed.update(step.arguments)
+            kept.insert(0, step)
+    return kept
+
+
+def _refuse_unknown(written: WrittenFunction, operands: Mapping[str, Any], names: Sequence[str]) -> None:
+    for name in operands:
+        # Only says how large the product is.
+        if name in names or name == ACCUM:
+            continue
+        close = difflib.get_close_matches(name, names, n=1)
+        raise EpilogueError(
+            f"the function has no parameter and no result called {name}",
+            written.location,
+            hints=[f"did you mean {close[0]}?" if close else f"it has {', '.join(names)}"],
+        )
+
+
+def _refuse_unused(
+    written: WrittenFunction, inputs: Sequence[Input], steps: Sequence[Step], outputs: Sequence[Output]
+) -> None:
+    used: set[Argument] = {argument for step in steps for argument in step.arguments}
+    used.update(each.value for each in outputs)
+    for each in inputs:
+        if each.name not in used:
+            raise EpilogueError(
+                f"no result depends on the operand {each.name}",
+                written.parameter(each.name),
+                hints=["remove the parameter, or return what is computed from it"],
+            )

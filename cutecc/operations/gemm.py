@@ -1,0 +1,307 @@
+"""A matrix product with an epilogue: described, compiled, launched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cutecc.errors import ArgumentError, Error, UsageError
+from cutecc.operations import candidates, validity
+from cutecc.operations.arguments import described
+from cutecc.operations.choosing import (
+    EpilogueLike,
+    accumulator_of,
+    device_target,
+    epilogue_of,
+    example,
+    fitting_target,
+    problem_of,
+    sizes_of,
+    target_name,
+    target_names,
+    usual_result,
+)
+from cutecc.operations.description import GemmDescription, Mode
+from cutecc.operations.instruction import MathInstruction
+from cutecc.operations.operand import Operand, as_operand
+from cutecc.operations.product import Product
+from cutecc.operations.swizzle import Swizzle, parse_swizzle
+from cutecc.operations.tile import TileDescription, TileRequest
+from cutecc.operations.views import MatrixArray
+
+if TYPE_CHECKING:
+    from cutecc.kernel import Kernel
+    from cutecc.report.writing import Report
+
+_TABLES = 64
+"""Arrays of matrices that an operation keeps tables for."""
+
+
+class Gemm(Product):
+    """D = epilogue(A B, C, …): A is M×K, B is K×N, C and D are M×N, with a batch in front if there is one.
+
+    What is not given is chosen. Compiled when it is first needed; threads may share it.
+    """
+
+    def __init__(
+        self,
+        a: Operand | str,
+        b: Operand | str,
+        d: Operand | str | None = None,
+        c: Operand | str | None = None,
+        *,
+        accumulator: str | None = None,
+        epilogue: EpilogueLike = "linear_combination",
+        operands: Mapping[str, Any] | None = None,
+        instruction: MathInstruction | str | None = None,
+        tile: TileDescription | TileRequest | str | None = None,
+        swizzle: Swizzle | str | None = None,
+        mode: Mode | None = None,
+        target: str | None = None,
+        problem: tuple[int, ...] | None = None,
+    ) -> None:
+        """Matrices are operands or text such as `f16:row:8`. D is by default like A in rows: `f16` of 8-bit floats, and
+        `i32` of integers. Without `c` no source is read.
+
+        `epilogue` is the name of one, an `Epilogue`, or a function; `operands` says what the operands of a function
+        are besides C and D: `{"bias": Row("f16")}`, or arrays like those of a call. `problem`, (M, N, K) or with the
+        batch behind, is what the rest is chosen for; a large one by default. `target` is by default `CUTECC_TARGET`,
+        else this machine's GPU.
+
+        Raises `UsageError` with the reason and the nearest that there is for what no kernel computes, `EpilogueError`
+        for a function that is no epilogue, `NoGpuError` where nothing names a target.
+        """
+        first, second = as_operand(a), as_operand(b)
+        result = as_operand(d) if d is not None else usual_result(first)
+        source = as_operand(c) if c is not None else None
+        adds = accumulator or accumulator_of(instruction) or candidates.USUAL_ACCUMULATORS.get(first.dtype, "f32")
+        graph = epilogue_of(epilogue, operands or {}, source, result, adds)
+        if graph.source is not None and source is None:
+            source = Operand(graph.source.dtype, graph.source.layout, graph.source.alignment)
+
+        def choose(name: str) -> GemmDescription:
+            return candidates.choose(
+                first,
+                second,
+                result,
+                target=name,
+                problem=problem_of(problem),
+                accumulator=accumulator,
+                instruction=instruction,
+                tile=tile,
+                c=source,
+                epilogue=graph,
+                swizzle=parse_swizzle(swizzle) if swizzle else None,
+                mode=mode if mode or problem else "gemm",
+            )
+
+        self._choose: Callable[[str], GemmDescription] | None = choose
+        super().__init__(choose(target_name(target)))
+
+    @classmethod
+    def of(cls, description: GemmDescription) -> Gemm:
+        """The operation of a description. Raises `UsageError` with the reason and the nearest where there is none."""
+        validity.check(description).require()
+        return cls._made(description, ())
+
+    @classmethod
+    def _made(cls, description: GemmDescription, kernels: Sequence[Kernel]) -> Gemm:
+        made = cls.__new__(cls)
+        made._choose = None
+        Product.__init__(made, description, kernels)
+        return made
+
+    @classmethod
+    def for_arguments(
+        cls,
+        A: Any,
+        B: Any,
+        C: Any = None,
+        D: Any = None,
+        *,
+        epilogue: EpilogueLike = "linear_combination",
+        operands: Mapping[str, Any] | None = None,
+        target: str | None = None,
+        mode: Mode | None = None,
+        **parts: Any,
+    ) -> Gemm:
+        """The operation for arguments like these: types, layouts, alignments, sizes and batch are theirs.
+
+        `operands` are the epilogue's others by name, arrays too. The rest is as in `Gemm`. Lists of matrices are of
+        mode `array`. Raises as `Gemm` does, and `ArgumentError` for what are no matrices or do not fit together.
+        """
+        if D is None:
+            raise ArgumentError("an operation for arguments needs D", hints=["Gemm(a=…, b=…, d=…) takes descriptions"])
+        given = {"A": A, "B": B, "C": C, "D": D}
+        arrays = {name: example(name, each) for name, each in given.items() if each is not None}
+        problem = sizes_of(arrays)
+        if mode is None and any(isinstance(each, list | tuple | MatrixArray) for each in given.values()):
+            mode = "array"
+        elif mode is None and any(len(each.shape) == 3 for each in arrays.values()):
+            mode = "batched"
+        if target is None and (first := arrays["A"]).device == "cuda":
+            target = device_target(first.ordinal)
+
+        def made(extents: bool) -> Gemm:
+            found = {name: described(name, given[name], extents=extents or name not in ("A", "B")) for name in arrays}
+            return cls(
+                found["A"],
+                found["B"],
+                found["D"],
+                found.get("C"),
+                epilogue=epilogue,
+                operands={**(operands or {}), "accum": (problem.m, problem.n)} if operands else None,
+                target=target,
+                mode=mode,
+                problem=(problem.m, problem.n, problem.k, problem.batches),
+                **parts,
+            )
+
+        # Where TMA reads A and B their extents need no alignment.
+        try:
+            op = made(extents=False)
+        except UsageError:
+            return made(extents=True)
+        return op if op.description.family == "sm90" else made(extents=True)
+
+    @classmethod
+    def load(cls, path: str | Path, *, target: str | None = None) -> Gemm:
+        """The operation that `bundle` wrote. Needs neither the DSL nor MLIR.
+
+        Of several targets the one that fits this machine's GPU, or `target`. Raises `RecordError` for a file that is
+        no such bundle, `UsageError` for a target that it does not hold.
+        """
+        from cutecc.operations import bundles
+
+        found = bundles.read(path)
+        name = target or fitting_target(list(found))
+        if name not in found:
+            raise UsageError(f"{path} holds nothing for {name}", hints=[f"it is for {', '.join(found)}"])
+        return cls._made(found[name][0][0], [kernel for _, kernel in found[name]])
+
+    def __repr__(self) -> str:
+        return f"<Gemm {self.description.name}>"
+
+    def tile_descriptions(self) -> list[TileDescription]:
+        """The valid tiles for these operands, this instruction and epilogue, the best guess first."""
+        each = self.description
+        return candidates.tile_descriptions(
+            each.a,
+            each.b,
+            each.d,
+            instruction=each.instruction,
+            target=each.target,
+            c=each.c,
+            epilogue=each.epilogue,
+            mode=each.mode,
+        )
+
+    def with_tile(self, tile: TileDescription | str) -> Gemm:
+        """The same operation with another tile. Raises `UsageError` with the nearest that there is."""
+        tile = TileDescription.parse(tile) if isinstance(tile, str) else tile
+        instruction = self.description.instruction
+        if instruction.unit == "wgmma":
+            turned = self.description.is_compiled_transposed
+            columns = tile.threadblock[0 if turned else 1]
+            instruction = replace(instruction, shape=(64, columns, instruction.shape[2]))
+        return Gemm.of(replace(self.description, tile=tile, instruction=instruction))
+
+    # Compiling.
+
+    def compile(self, *, progress: bool = False) -> Kernel:
+        """Compile what is not compiled yet, or take it from the cache, and return the kernel.
+
+        With a source there are two, since beta = 0 means that C is not read: the one that reads it is returned, and
+        `kernels` has both. Raises `cutecc.Error` for what does not compile.
+        """
+        results = compile_all([self], progress=progress)
+        if isinstance(results[0], Error):
+            raise results[0]
+        return results[0]
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The compiled kernels: the operation's, and if C can be left out that of the form without it."""
+        self.compile()
+        return [each.kernel for each in self.variants]
+
+    def bundle(self, path: str | Path, *, targets: Sequence[str] | str | None = None) -> None:
+        """Write the compiled operation to one file, which `Gemm.load` reads where neither the DSL nor MLIR is.
+
+        `targets` are those to compile it for, by default its own; on each, what was not given is chosen anew. Raises as
+        `compile` does, `RecordError` for a file that cannot be written, `UsageError` when something else is there.
+        """
+        from cutecc.operations import bundles
+
+        names = [self.description.target] if targets is None else target_names(targets)
+        operations = [self if name == self.description.target else self._for_target(name) for name in names]
+        for result in compile_all(operations):
+            if isinstance(result, Error):
+                raise result
+        bundles.write(path, [[(each.description, each.kernel) for each in op.variants] for op in operations])
+
+    def report(self, path: str | Path, *, open: bool = False) -> Report:
+        """Write the page that shows how the kernel is compiled to the HTML file `path`; with `open` show it too.
+
+        Compiles the kernel again, all steps kept. Raises as `compile` and `cutecc.write_report` do.
+        """
+        from cutecc.operations.compiling import compile_descriptions
+        from cutecc.report.writing import write_report
+        from cutecc.request import CompileOptions
+
+        (kernel,) = compile_descriptions([self.description], options=CompileOptions(report=True))
+        if isinstance(kernel, Error):
+            raise kernel
+        report = write_report(kernel, path)
+        if open:
+            import webbrowser
+
+            webbrowser.open(report.path.absolute().as_uri())
+        return report
+
+    def _for_target(self, name: str) -> Gemm:
+        if self._choose is None:
+            raise UsageError(
+                f"this operation is described for {self.description.target} alone, not for {name}",
+                hints=["Gemm(a=…, b=…, d=…) is described without a target"],
+            )
+        other = Gemm._made(self._choose(name), ())
+        other._choose = self._choose
+        return other
+
+
+def compile_all(
+    operations: Sequence[Gemm],
+    *,
+    workers: int | None = None,
+    progress: bool | Callable[[Gemm, Kernel | Error], None] = False,
+) -> list[Kernel | Error]:
+    """Compile operations in parallel processes; for each its kernel, or why there is none, in their order.
+
+    What was compiled before comes from the cache, without the DSL. `workers` is the number of processes, by default one
+    for each processor. `progress` draws a bar on standard error, or is told of each operation when it is done.
+    """
+    from cutecc.operations.compiling import compile_descriptions
+
+    wanted = [(op, each) for op in operations for each in op.variants if not each.has_kernel]
+    told = progress if callable(progress) else None
+    bar = progress if isinstance(progress, bool) else False
+    results = compile_descriptions([each.description for _, each in wanted], workers=workers, progress=bar)
+    failures: dict[int, Error] = {}
+    for (op, each), result in zip(wanted, results, strict=True):
+        if isinstance(result, Error):
+            failures.setdefault(id(op), result)
+        else:
+            each.take(result)
+    found = [failures.get(id(op)) or op.variants[0].kernel for op in operations]
+    if told is not None:
+        for op, result in zip(operations, found, strict=True):
+            told(op, result)
+    return found
+
+
+def load(path: str | Path, *, target: str | None = None) -> Gemm:
+    """The operation that `bundle` wrote, as `Gemm.load`."""
+    return Gemm.load(path, target=target)

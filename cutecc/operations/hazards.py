@@ -1,0 +1,70 @@
+"""Arguments that must not share memory: what a product writes, with what it reads or writes besides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cutecc.arguments.arrays import Array
+from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.errors import ArgumentError
+from cutecc.runtime.checks import array_text
+
+
+def check_hazards(outputs: Mapping[str, Array], inputs: Mapping[str, Array], same: frozenset[str]) -> list[Hazard]:
+    """The pairs of arrays that must not share memory, none of which does. Raises `ArgumentError` for one that does.
+
+    An input in `same` may be an output as it is: each element is read before it is written.
+    """
+    found: list[Hazard] = []
+    written = list(outputs.items())
+    for index, (name, output) in enumerate(written):
+        for other, array in [*inputs.items(), *written[:index]]:
+            layout = (array.shape, array.stride, array.dtype)
+            may_equal = other in same and layout == (output.shape, output.stride, output.dtype)
+            hazard = Hazard(name, other, extent(output), extent(array), may_equal)
+            if hazard.happens(output.address, array.address):
+                hints = [f"write {name} to memory of its own"]
+                if other in same:
+                    hints.append(f"{name} may be {other} itself, with the same layout")
+                raise ArgumentError(
+                    f"{name} is written and shares memory with {other}: {array_text(output)} at {output.address:#x}, "
+                    f"{array_text(array)} at {array.address:#x}",
+                    hints=hints,
+                )
+            found.append(hazard)
+    return found
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """Two arguments that must not share memory."""
+
+    output: str
+    other: str
+    reach: tuple[int, int]
+    """Bytes from the address of `output` to where its memory begins and ends."""
+    other_reach: tuple[int, int]
+    may_equal: bool
+    """Whether they may begin at the same address."""
+
+    @property
+    def distances(self) -> tuple[int, int]:
+        """They share memory when `other` is above `output` by more than the first and less than the second; bytes."""
+        (low, high), (other_low, other_high) = self.reach, self.other_reach
+        return low - other_high, high - other_low
+
+    def happens(self, output: int, other: int) -> bool:
+        """Whether they share memory, at these addresses."""
+        least, most = self.distances
+        return least < other - output < most and not (output == other and self.may_equal)
+
+
+def extent(array: Array) -> tuple[int, int]:
+    """Bytes from the first element to where the memory begins and ends."""
+    if 0 in array.shape:
+        return 0, 0
+    dtype = find_numeric_type(array.dtype)
+    width = dtype.width // 8 if dtype else 1
+    spans = [(size - 1) * step * width for size, step in zip(array.shape, array.stride, strict=True)]
+    return sum(min(0, each) for each in spans), sum(max(0, each) for each in spans) + width

@@ -1,0 +1,104 @@
+"""Which multiply-adds there are, on which targets: the table that validity and the choice of an instruction read.
+
+The shapes of `mma.sync` and `wgmma` are those of the PTX ISA, sections "Matrix multiply-accumulate".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit
+from cutecc.target import Target
+
+WGMMA_TARGET = "sm_90a"
+_FP8 = ("f8E4M3FN", "f8E5M2")
+_WGMMA_BYTES = 32
+"""Of K that one `wgmma` multiplies."""
+
+
+@dataclass(frozen=True)
+class InstructionKind:
+    """Instructions of one unit on one pair of types."""
+
+    unit: Unit
+    a: str
+    b: str
+    accumulators: tuple[str, ...]
+    shapes: tuple[tuple[int, int, int], ...]
+    """The best one first. Of `wgmma` with every N."""
+    arithmetics: tuple[Arithmetic, ...] = ("multiply_add",)
+    since: str = "sm_80"
+    """The first target; of `wgmma` the only one."""
+
+    def exists_on(self, target: Target) -> bool:
+        """Whether the target has it."""
+        if self.unit == "wgmma":
+            return target.name == self.since
+        first = Target.parse(self.since)
+        return (target.major, target.minor) >= (first.major, first.minor)
+
+    def instructions(self) -> list[MathInstruction]:
+        """Each one of this kind."""
+        return [
+            MathInstruction(self.unit, shape, self.a, self.b, accumulator, arithmetic)
+            for arithmetic in self.arithmetics
+            for accumulator in self.accumulators
+            for shape in self.shapes
+        ]
+
+
+def wgmma_extents(dtype: str) -> tuple[int, ...]:
+    """Every N of a `wgmma` on operands of this type: multiples of 8 up to 256, of i8 above 32 multiples of 16."""
+    return tuple(n for n in range(8, 257, 8) if dtype != "i8" or n <= 32 or n % 16 == 0)
+
+
+def extents_in_words(dtype: str) -> str:
+    """What `wgmma_extents` lists."""
+    return "a multiple of 8 up to 32 or of 16 up to 256" if dtype == "i8" else "a multiple of 8 up to 256"
+
+
+def _wgmma(a: str, b: str, bits: int, accumulators: tuple[str, ...], arithmetic: Arithmetic) -> InstructionKind:
+    shapes = tuple((64, n, _WGMMA_BYTES * 8 // bits) for n in reversed(wgmma_extents(a)))
+    return InstructionKind("wgmma", a, b, accumulators, shapes, (arithmetic,), WGMMA_TARGET)
+
+
+KINDS: tuple[InstructionKind, ...] = (
+    InstructionKind("simt", "f64", "f64", ("f64",), ((1, 1, 1),)),
+    InstructionKind("simt", "f32", "f32", ("f32",), ((1, 1, 1),)),
+    InstructionKind("tensor_op", "f64", "f64", ("f64",), ((8, 8, 4),)),
+    InstructionKind("tensor_op", "tf32", "tf32", ("f32",), ((16, 8, 8),), ("multiply_add", "multiply_add_fast_f32")),
+    InstructionKind("tensor_op", "f16", "f16", ("f32", "f16"), ((16, 8, 16), (16, 8, 8))),
+    InstructionKind("tensor_op", "bf16", "bf16", ("f32",), ((16, 8, 16), (16, 8, 8))),
+    InstructionKind("tensor_op", "i8", "i8", ("i32",), ((16, 8, 32),), ("multiply_add_saturate",)),
+    *(InstructionKind("tensor_op", each, each, ("f32",), ((16, 8, 32),), since="sm_89") for each in _FP8),
+    _wgmma("tf32", "tf32", 32, ("f32",), "multiply_add"),
+    _wgmma("f16", "f16", 16, ("f32", "f16"), "multiply_add"),
+    _wgmma("bf16", "bf16", 16, ("f32",), "multiply_add"),
+    _wgmma("i8", "i8", 8, ("i32",), "multiply_add_saturate"),
+    *(_wgmma(a, b, 8, ("f32",), "multiply_add") for a in _FP8 for b in _FP8),
+)
+"""All of them. `simt` has its place on every target that cutecc compiles for, the oldest of which is sm_80."""
+
+
+@cache
+def kinds(unit: Unit, a: str, b: str) -> Sequence[InstructionKind]:
+    """The kinds of a unit that multiply these types; at most one as the table stands."""
+    return [kind for kind in KINDS if (kind.unit, kind.a, kind.b) == (unit, a, b)]
+
+
+@cache
+def instructions(target: Target) -> Sequence[MathInstruction]:
+    """Every instruction of a target, units in the order simt, tensor_op, wgmma."""
+    return [instruction for kind in KINDS if kind.exists_on(target) for instruction in kind.instructions()]
+
+
+def multiplied_type(unit: Unit, dtype: str) -> str:
+    """What a unit makes of elements of this type in memory: tensor cores multiply f32 as tf32."""
+    return "tf32" if dtype == "f32" and unit != "simt" else dtype
+
+
+def memory_type(multiplied: str) -> str:
+    """The type in memory of what an instruction multiplies."""
+    return "f32" if multiplied == "tf32" else multiplied

@@ -1,0 +1,73 @@
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
+"""What the kernels of all families have in common: how a launch goes, and how a block ends."""
+
+from __future__ import annotations
+
+import cutlass
+from cutlass import cute
+
+from cutecc.operations.description import GemmDescription
+from cutecc.operations.kernels.fused_epilogue import FusedEpilogue
+from cutecc.operations.kernels.numeric import numeric
+from cutecc.operations.kernels.rasterization import Rasterization
+from cutecc.operations.kernels.reduction_kernel import Finish, Summation
+from cutecc.operations.kernels.regions import region
+from cutecc.operations.kernels.split_k import Turns, partial_sums
+from cutecc.operations.kernels.workspace import PARTIALS, TURNS, product
+
+
+class GemmKernel:
+    """A kernel object: a family derives from it and says in `launch` how its own kernel is launched.
+
+    `product` is what its blocks compute: the description itself, but of parallel split K one whole product for each
+    slice, whose index is then the batch of the one operand. `epilogue` belongs to it.
+    """
+
+    def __init__(self, description: GemmDescription):
+        self.description, self.product = description, product(description)
+        self.epilogue = FusedEpilogue(self.product)
+        self.rasterization = Rasterization(description.swizzle, description.tile.threadblock[:2])
+        self.accumulator = numeric(description.instruction.accumulator)
+
+    def launch(self, problem, a, b, operands, workspace, slices, stream) -> None:
+        """Launch the family's kernel; `operands` are those of `product`."""
+        raise NotImplementedError
+
+    @cute.jit
+    def __call__(self, problem, a, b, operands, workspace, slices, stream):
+        """Launch all that the operation takes; `signature.py` says on what."""
+        if cutlass.const_expr(self.description.mode == "split_k_parallel"):
+            partials = partial_sums(self.description, workspace, problem, slices)
+            self.launch(problem, a, b, (partials,), workspace, slices, stream)
+            Summation(self.description).launch(problem, partials, operands, workspace, slices, stream)
+        else:
+            self.launch(problem, a, b, operands, workspace, slices, stream)
+        if cutlass.const_expr(self.description.epilogue.has_reductions):
+            Finish(self.description).launch(problem, operands, workspace, slices, stream)
+
+    @cute.jit
+    def conclude(
+        self, sums, coordinates, problem, tile, batch, operands, workspace, slices, slice_index, thread, warp, threads
+    ):
+        """What a block does with its sums: the epilogue, or with serial split K its turn, of which the last has it.
+
+        `tile` is the (m, n) index of the tile, `warp` that of the warp within it; `thread` counts the `threads` that
+        hold sums.
+        """
+        if cutlass.const_expr(self.description.mode == "split_k_serial"):
+            index = tile[0] + tile[1] * self.rasterization.tiles(problem)[0]
+            turns = region(self.description, workspace, problem, slices, TURNS, cutlass.Int32)
+            partials = region(self.description, workspace, problem, slices, PARTIALS, self.accumulator)
+            Turns(threads).add(sums, turns, partials, index, slice_index, slices, thread)
+            if slice_index + 1 == slices:
+                self.apply(sums, coordinates, problem, batch, operands, workspace, slices, tile, warp)
+        elif cutlass.const_expr(self.description.mode == "split_k_parallel"):
+            self.apply(sums, coordinates, problem, slice_index, operands, workspace, slices, tile, warp)
+        else:
+            self.apply(sums, coordinates, problem, batch, operands, workspace, slices, tile, warp)
+
+    def apply(self, sums, coordinates, problem, batch, operands, workspace, slices, tile, warp):
+        """The epilogue of one tile."""
+        self.epilogue.apply(
+            sums, coordinates, problem, batch, operands, workspace=workspace, slices=slices, tile=tile, warp=warp
+        )

@@ -1,0 +1,153 @@
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
+"""The kernels that run after a GEMM, in CuTe: the sum of the slices of K with its epilogue, the end of reductions."""
+
+from __future__ import annotations
+
+import cutlass
+from cutlass import cute
+
+from cutecc.operations.description import GemmDescription
+from cutecc.operations.epilogue.values import Output
+from cutecc.operations.kernels.access import Access
+from cutecc.operations.kernels.arithmetic import converted, neutral, reduced
+from cutecc.operations.kernels.fused_epilogue import FusedEpilogue
+from cutecc.operations.kernels.lanes import make_tiled_mma, warp_place
+from cutecc.operations.kernels.numeric import numeric
+from cutecc.operations.kernels.reduction import FINISH_THREADS, SUMMATION_THREADS, WARP
+from cutecc.operations.kernels.regions import region
+from cutecc.operations.kernels.warp_reduction import exchanged
+from cutecc.operations.kernels.workspace import SUMMING_CUT, ceil_div, partial_row, partial_type, parts_name
+
+
+class Summation:
+    """Adds up the slices of parallel split K, and runs the epilogue of `description`."""
+
+    def __init__(self, description: GemmDescription):
+        self.description, self.epilogue = description, FusedEpilogue(description)
+        self.tile, self.warps = SUMMING_CUT.tile, SUMMING_CUT.warps
+        self.dtype = numeric(partial_type(description))
+        # Its blocks may be launched while those before it end.
+        self.starts_early = description.family == "sm90"
+        self.vector = partial_row(description, 1)
+
+    def launch(self, problem, partials, operands, workspace, slices, stream) -> None:
+        """`partials` is (M, N, slice)."""
+        grid = (ceil_div(problem[0], self.tile[0]), ceil_div(problem[1], self.tile[1]), 1)
+        self.kernel(problem, partials, operands, workspace, slices).launch(
+            grid=grid, block=(SUMMATION_THREADS, 1, 1), stream=stream, use_pdl=self.starts_early
+        )
+
+    @cute.kernel
+    def kernel(self, problem, partials, operands, workspace, slices):
+        """One tile of D."""
+        thread, _, _ = cute.arch.thread_idx()
+        tile_m, tile_n, _ = cute.arch.block_idx()
+        if cutlass.const_expr(self.starts_early):
+            cute.arch.griddepcontrol_launch_dependents()
+            cute.arch.griddepcontrol_wait()
+        tiled_mma = make_tiled_mma(self.dtype, self.warps, (1, self.vector))
+        places = cute.local_tile(cute.make_identity_tensor(problem[:2]), self.tile, (tile_m, tile_n))
+        places = tiled_mma.get_slice(thread).partition_C(places)
+        sums = cute.make_rmem_tensor(places.shape, self.dtype)
+        sums.fill(0)
+        access = Access(places, *problem[:2])
+        for index in cutlass.range(slices, unroll=4):
+            self.add(sums, access, partials[None, None, index])
+        warp = warp_place(thread, self.warps)
+        self.epilogue.apply(
+            sums, places, problem, 0, operands, workspace=workspace, slices=slices, tile=(tile_m, tile_n), warp=warp
+        )
+
+    def add(self, sums, access: Access, partials) -> None:
+        """Add a thread's elements of one slice."""
+        for row in access.patch.rows:
+            piece = access.load(partials, self.vector, access.patch.columns, row)
+            for i, column in enumerate(access.patch.columns):
+                at = access.patch.index[row, column]
+                sums[at] = sums[at] + piece[i]
+
+
+class Finish:
+    """Puts the parts of every reduction of `description` together."""
+
+    def __init__(self, description: GemmDescription):
+        self.description, self.epilogue, self.cut = description, description.epilogue, FusedEpilogue(description).cut
+        self.compute = numeric(self.epilogue.compute)
+
+    def launch(self, problem, operands, workspace, slices, stream) -> None:
+        """One launch for each reduction."""
+        m, n, _, batches = problem
+        for operand, argument in zip(self.epilogue.operands, operands, strict=True):
+            if not isinstance(operand, Output) or operand.reduction == "none":
+                continue
+            count = self.cut.parts(operand.kind, m, n)
+            extent = {"row": n, "column": m}.get(operand.kind, 1)
+            parts = region(self.description, workspace, problem, slices, parts_name(operand.name), self.compute)
+            strides = (cutlass.Int64(batches) * extent, cutlass.Int64(extent), 1)
+            parts = cute.make_tensor(parts.iterator, cute.make_layout((count, batches, extent), stride=strides))
+            if operand.kind == "scalar":
+                self.all(operand, parts, argument).launch(
+                    grid=(1, batches, 1), block=(FINISH_THREADS, 1, 1), stream=stream
+                )
+            else:
+                self.each(operand, parts, argument).launch(
+                    grid=(ceil_div(extent, FINISH_THREADS), batches, 1), block=(FINISH_THREADS, 1, 1), stream=stream
+                )
+
+    @cute.kernel
+    def each(self, output: cutlass.Constexpr, parts, target):
+        """One result a thread: `parts` is (part, batch, result), `target` (result, batch)."""
+        thread, _, _ = cute.arch.thread_idx()
+        block, batch, _ = cute.arch.block_idx()
+        place = block * FINISH_THREADS + thread
+        if place < parts.shape[2]:
+            found = self.nothing(output)
+            for part in cutlass.range(parts.shape[0], unroll=4):
+                found[0] = self.reduced(output, found[0], parts[part, batch, place])
+            target[place, batch] = self.rounded(output, found)
+
+    @cute.kernel
+    def all(self, output: cutlass.Constexpr, parts, target):
+        """One result a block: `parts` is (part, batch, 1), `target` (batch)."""
+        thread, _, _ = cute.arch.thread_idx()
+        _, batch, _ = cute.arch.block_idx()
+        of_warps = cutlass.utils.SmemAllocator().allocate_tensor(
+            self.compute, cute.make_layout(FINISH_THREADS // WARP), 16
+        )
+        found = self.nothing(output)
+        for part in cutlass.range(thread, parts.shape[0], FINISH_THREADS, unroll=4):
+            found[0] = self.reduced(output, found[0], parts[part, batch, 0])
+        self.over_lanes(output, found, WARP)
+        if thread % WARP == 0:
+            of_warps[thread // WARP] = found[0]
+        cute.arch.sync_threads()
+        if thread < WARP:
+            found[0] = of_warps[thread % (FINISH_THREADS // WARP)]
+            self.over_lanes(output, found, FINISH_THREADS // WARP)
+            if thread == 0:
+                target[batch] = self.rounded(output, found)
+
+    def over_lanes(self, output: Output, found, lanes: int) -> None:
+        """Reduce over groups of `lanes` lanes."""
+        distance = lanes // 2
+        while distance:
+            value = found.load()
+            found.store(reduced(self.epilogue, output, value, exchanged(value, distance)))
+            distance //= 2
+
+    def nothing(self, output: Output) -> cute.Tensor:
+        """A register that the reduction has taken nothing into yet."""
+        found = cute.make_rmem_tensor((1,), self.compute)
+        found.fill(neutral(output, self.epilogue.compute))
+        return found
+
+    def reduced(self, output: Output, left, right):
+        """The reduction of two numbers."""
+        pair = [cute.full((1,), each, self.compute) for each in (left, right)]
+        return reduced(self.epilogue, output, *pair)[0]
+
+    def rounded(self, output: Output, found: cute.Tensor):
+        """The result as a number of the output's type."""
+        result = cute.make_rmem_tensor((1,), numeric(output.dtype))
+        result.store(converted(found.load(), output.dtype, output.conversion))
+        return result[0]

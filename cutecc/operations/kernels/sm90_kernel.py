@@ -1,0 +1,418 @@
+# pyright: basic
+"""The warp-specialised Hopper GEMM in CuTe: TMA, with multicast in clusters, mbarriers, wgmma, an epilogue of TMA stores."""
+
+from __future__ import annotations
+
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import CopyUniversalOp, cpasync, warp, warpgroup
+
+from cutecc.operations.description import GemmDescription
+from cutecc.operations.kernels import sm90
+from cutecc.operations.kernels.gemm_kernel import GemmKernel
+from cutecc.operations.kernels.numeric import numeric
+from cutecc.operations.kernels.rasterization import Rasterization
+from cutecc.operations.kernels.sm90_instructions import make_tiled_mma, staged_layout, swizzled_atom
+from cutecc.operations.kernels.split_k import slice_of_steps
+from cutecc.operations.tile_model import machine
+
+WARPGROUP = sm90.WARPGROUP
+OUT_BARRIER = 1
+"""Named barriers from this one on: one for each computing warpgroup."""
+
+
+class Sm90Gemm(GemmKernel):
+    """The kernel of one description; `sm90.py` says how it works."""
+
+    def __init__(self, description: GemmDescription):
+        super().__init__(description)
+        tile = description.tile
+        self.tile, self.stages, self.cluster = tile.threadblock, tile.stages, tile.cluster
+        self.is_pingpong = tile.schedule == "pingpong"
+        self.warpgroups, self.rows = sm90.warpgroups(description), sm90.rows_of_warpgroup(description)
+        self.registers = sm90.registers(description)
+        # Clusters, not blocks, are what takes turns.
+        of_cluster = (self.tile[0] * self.cluster[0], self.tile[1] * self.cluster[1])
+        self.rasterization = Rasterization(description.swizzle, of_cluster)
+        self.result = sm90.result(description)
+        self.box = (sm90.INSTRUCTION_M, sm90.out_columns(description, self.result) if self.result else self.tile[1])
+
+    def launch(self, problem, a, b, operands, workspace, slices, stream) -> None:
+        """As many clusters as the GPU holds at once, or as there is work for."""
+        m, n, k = self.tile
+        along_m, along_n = self.cluster
+        a_layout = staged_layout(self.description.a, (m, k), self.stages, self.description.a.layout == "row")
+        b_layout = staged_layout(self.description.b, (n, k), self.stages, self.description.b.layout == "column")
+        tma_a, a = self.load_atom(a, a_layout, (m, k), sharers=along_n)
+        tma_b, b = self.load_atom(b, b_layout, (n, k), sharers=along_m)
+        tma_d, d, d_layout = None, None, None
+        if cutlass.const_expr(self.result is not None):
+            d_layout = self.out_layout()
+            target = operands[self.product.epilogue.operands.index(self.result)]
+            buffer = cute.slice_(d_layout, (None, None, 0))
+            tma_d, d = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), target, buffer, self.box)
+
+        tasks = self.tasks(problem, slices)
+        if cutlass.const_expr(self.description.mode != "split_k_serial"):
+            # Blocks that wait for others' slices must not keep those from being launched: then one task each.
+            tasks = cutlass.min(tasks, machine(self.description.target).multiprocessors // (along_m * along_n))
+        tiled_mma, box_mma = make_tiled_mma(self.description, n), make_tiled_mma(self.description, self.box[1])
+        self.kernel(
+            *(problem, tma_a, a, tma_b, b, tma_d, d, tiled_mma, box_mma, a_layout, b_layout, d_layout),
+            *(operands, workspace, slices),
+        ).launch(
+            grid=(along_m, along_n, tasks),
+            block=(sm90.block_threads(self.description), 1, 1),
+            cluster=(along_m, along_n, 1),
+            min_blocks_per_mp=1,
+            stream=stream,
+            use_pdl=True,
+        )
+
+    def tasks(self, problem, slices):
+        """How many tiles of clusters there are, each slice of K counted."""
+        of_m, of_n = self.rasterization.tiles(problem)
+        return of_m * of_n * problem[3] * (1 if slices is None else slices)
+
+    def load_atom(self, operand, layout, tile: tuple[int, int], sharers: int):
+        """The TMA loads of an operand's tiles, each of which `sharers` blocks of a cluster load together."""
+        operation = cpasync.CopyBulkTensorTileG2SMulticastOp() if sharers > 1 else cpasync.CopyBulkTensorTileG2SOp()
+        stage = cute.slice_(layout, (None, None, 0))
+        return cpasync.make_tiled_tma_atom(operation, operand, stage, tile, num_multicast=sharers)
+
+    def out_layout(self) -> cute.ComposedLayout:
+        """Boxes of D in shared memory: (64, columns, buffer), some buffers for each warpgroup."""
+        atom = swizzled_atom(numeric(self.result.dtype), self.box[1], "K")
+        return cute.tile_to_shape(atom, (*self.box, sm90.OUT_BUFFERS * self.warpgroups), order=(0, 1, 2))
+
+    @cute.kernel
+    def kernel(
+        self,
+        problem,
+        tma_a,
+        a,
+        tma_b,
+        b,
+        tma_d,
+        d,
+        tiled_mma: cute.TiledMma,
+        box_mma: cute.TiledMma,
+        a_layout,
+        b_layout,
+        d_layout,
+        operands,
+        workspace,
+        slices,
+    ):
+        """Every tile that this block computes; `a`, `b` and `d` are coordinate tensors, as TMA takes them."""
+        thread, _, _ = cute.arch.thread_idx()
+        warp_index = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+        group = warp_index // 4
+        if warp_index == 0:
+            cpasync.prefetch_descriptor(tma_a)
+            cpasync.prefetch_descriptor(tma_b)
+            if cutlass.const_expr(self.result is not None):
+                cpasync.prefetch_descriptor(tma_d)
+
+        allocator = cutlass.utils.SmemAllocator()
+        full = allocator.allocate_array(cutlass.Int64, self.stages)
+        empty = allocator.allocate_array(cutlass.Int64, self.stages)
+        turns = allocator.allocate_array(cutlass.Int64, 2)
+        staged_a = self.allocate(allocator, self.description.a.dtype, a_layout)
+        staged_b = self.allocate(allocator, self.description.b.dtype, b_layout)
+        staged_d = None
+        if cutlass.const_expr(self.result is not None):
+            staged_d = self.allocate(allocator, self.result.dtype, d_layout)
+        self.initialize(full, empty, turns, thread)
+
+        # What runs before this launch may still write what is read here; from here on the next may start to get ready.
+        cute.arch.griddepcontrol_launch_dependents()
+        cute.arch.griddepcontrol_wait()
+
+        if group == 0:
+            if cutlass.const_expr(self.registers is not None):
+                cute.arch.setmaxregister_decrease(self.registers[0])
+            if warp_index == 0:
+                self.produce(problem, slices, (tma_a, a, staged_a), (tma_b, b, staged_b), full, empty)
+        else:
+            if cutlass.const_expr(self.registers is not None):
+                cute.arch.setmaxregister_increase(self.registers[1])
+            out = (tma_d, d, staged_d, box_mma)
+            self.consume(
+                *(problem, slices, tiled_mma, staged_a, staged_b, full, empty, turns),
+                *(operands, out, workspace, thread - WARPGROUP, group - 1),
+            )
+
+    def allocate(self, allocator, dtype: str, layout: cute.ComposedLayout) -> cute.Tensor:
+        """Shared memory of a swizzled layout."""
+        return allocator.allocate_tensor(numeric(dtype), layout.outer, sm90.STAGES_ALIGNMENT, swizzle=layout.inner)
+
+    @cute.jit
+    def initialize(self, full, empty, turns, thread):
+        """Set up the barriers of the whole cluster.
+
+        A stage is full when TMA has written all its bytes, and empty when every warpgroup that multiplies it has, also
+        in the blocks that this one's loads reach.
+        """
+        along_m, along_n = self.cluster
+        readers = (along_m + along_n - 1) * (1 if self.is_pingpong else self.warpgroups)
+        if thread == 0:
+            for stage in cutlass.range_constexpr(self.stages):
+                cute.arch.mbarrier_init(full + stage, 1)
+                cute.arch.mbarrier_init(empty + stage, readers)
+            for which in cutlass.range_constexpr(2):
+                cute.arch.mbarrier_init(turns + which, 1)
+            cute.arch.mbarrier_init_fence()
+        if cutlass.const_expr(self.cluster != (1, 1)):
+            cute.arch.cluster_arrive_relaxed()
+            cute.arch.cluster_wait()
+        else:
+            cute.arch.sync_threads()
+
+    @cute.jit
+    def advanced(self, stage, phase, steps):
+        """The place in the ring `steps` stages on: the stage, and the parity of its barriers."""
+        ahead = stage + steps
+        return ahead % self.stages, phase ^ (ahead // self.stages % 2)
+
+    @cute.jit
+    def following(self, stage, phase):
+        """The next place in the ring."""
+        stage += 1
+        if stage == self.stages:
+            stage = cutlass.Int32(0)
+            phase ^= 1
+        return stage, phase
+
+    @cute.jit
+    def task(self, index, problem, slices):
+        """Of the task with this index: (m, n) of this block's tile, batch, index of its slice, first step of K, steps."""
+        along_m, along_n = self.cluster
+        block_m, block_n, _ = cute.arch.block_idx()
+        whole = self.tasks(problem, None)
+        m, n, batch = self.rasterization.split(index % whole, problem)
+        slice_index = index // whole
+        first, steps = slice_of_steps(problem[2], self.tile[2], slices, slice_index)
+        return m * along_m + block_m, n * along_n + block_n, batch, slice_index, first, steps
+
+    @cute.jit
+    def produce(self, problem, slices, load_a, load_b, full, empty):
+        """Fetch every tile of A and B into the ring; one warp runs this."""
+        along_m, along_n = self.cluster
+        block_m, block_n, cluster = cute.arch.block_idx()
+        _, _, clusters = cute.arch.grid_dim()
+        (tma_a, a, staged_a), (tma_b, b, staged_b) = load_a, load_b
+        tile_m, tile_n, tile_k = self.tile
+        tiles_a = cute.local_tile(a, (tile_m, tile_k), (None, None, None))
+        tiles_b = cute.local_tile(b, (tile_n, tile_k), (None, None, None))
+        to_a, from_a = cpasync.tma_partition(
+            tma_a, block_n, cute.make_layout(along_n), cute.group_modes(staged_a, 0, 2), cute.group_modes(tiles_a, 0, 2)
+        )
+        to_b, from_b = cpasync.tma_partition(
+            tma_b, block_m, cute.make_layout(along_m), cute.group_modes(staged_b, 0, 2), cute.group_modes(tiles_b, 0, 2)
+        )
+        # A bit for each block of the cluster, those along M next to each other.
+        same_m = sum(1 << (other * along_m) for other in range(along_n))
+        multicast_a = {"mcast_mask": cutlass.Int16(same_m << block_m)} if along_n > 1 else {}
+        multicast_b = {"mcast_mask": cutlass.Int16(((1 << along_m) - 1) << (block_n * along_m))} if along_m > 1 else {}
+        # What lies outside of A or B arrives as zeros, and counts as transferred.
+        bytes_a, bytes_b = (tile_m * self.description.a.bits, tile_n * self.description.b.bits)
+        stage_bytes = (bytes_a + bytes_b) * tile_k // 8
+
+        stage = cutlass.Int32(0)
+        phase = cutlass.Int32(1)  # a fresh barrier counts as just past phase 1: the first round does not wait
+        index = cluster
+        tasks = self.tasks(problem, slices)
+        while index < tasks:
+            m, n, batch, _, first, steps = self.task(index, problem, slices)
+            for step in range(first, first + steps):
+                cute.arch.mbarrier_wait(empty + stage, phase)
+                arrived = full + stage
+                with cute.arch.elect_one():
+                    cute.arch.mbarrier_arrive_and_expect_tx(arrived, stage_bytes)
+                cute.copy(tma_a, from_a[None, m, step, batch], to_a[None, stage], tma_bar_ptr=arrived, **multicast_a)
+                cute.copy(tma_b, from_b[None, n, step, batch], to_b[None, stage], tma_bar_ptr=arrived, **multicast_b)
+                stage, phase = self.following(stage, phase)
+            index += clusters
+        if cutlass.const_expr(self.cluster != (1, 1)):
+            # A block must not end while others of its cluster still arrive at its barriers.
+            for _ in cutlass.range_constexpr(self.stages):
+                cute.arch.mbarrier_wait(empty + stage, phase)
+                stage, phase = self.following(stage, phase)
+
+    @cute.jit
+    def consume(
+        self, problem, slices, tiled_mma, staged_a, staged_b, full, empty, turns, operands, out, workspace, thread, group
+    ):
+        """Multiply tile after tile, and run the epilogue of each; a warpgroup runs this."""
+        _, _, cluster = cute.arch.block_idx()
+        _, _, clusters = cute.arch.grid_dim()
+        rows_of = 0 if self.is_pingpong else group
+        own_rows = cute.local_tile(staged_a, (self.rows, self.tile[2]), (rows_of, 0, None))
+        whole = tiled_mma.get_slice(0)
+        fragment_a = tiled_mma.make_fragment_A(whole.partition_A(own_rows))
+        fragment_b = tiled_mma.make_fragment_B(whole.partition_B(staged_b))
+        sums = cute.make_rmem_tensor(tiled_mma.partition_shape_C((self.rows, self.tile[1])), self.accumulator)
+
+        stage, phase, index, stride = cutlass.Int32(0), cutlass.Int32(0), cluster, clusters
+        turn = cutlass.Int32(0)
+        tasks = self.tasks(problem, slices)
+        if cutlass.const_expr(self.is_pingpong):
+            # Warpgroups take every other task. The second begins behind the first one's, and the first need not wait
+            # for its first turn: a fresh barrier counts as just past phase 1.
+            turn = 1 - group
+            if group == 1:
+                _, _, _, _, _, steps = self.task(cutlass.min(index, tasks - 1), problem, slices)
+                stage, phase = self.advanced(stage, phase, steps)
+                index += clusters
+            stride = clusters * 2
+        while index < tasks:
+            m, n, batch, slice_index, _, steps = self.task(index, problem, slices)
+            if cutlass.const_expr(self.is_pingpong):
+                cute.arch.mbarrier_wait(turns + group, turn)
+                turn ^= 1
+            if steps == 0:
+                sums.fill(0)
+            stage, phase, last = self.multiply(
+                tiled_mma, sums, fragment_a, fragment_b, steps, full, empty, stage, phase, thread
+            )
+            if cutlass.const_expr(self.is_pingpong):
+                if thread % WARPGROUP == 0:
+                    cute.arch.mbarrier_arrive(turns + (1 - group))
+            warpgroup.wait_group(0)
+            if steps > 0:
+                self.release(empty + last, thread)
+            if cutlass.const_expr(self.is_pingpong):
+                # What the other warpgroup multiplies lies between.
+                between = cutlass.min(index + clusters, tasks - 1)
+                _, _, _, _, _, steps = self.task(between, problem, slices)
+                stage, phase = self.advanced(stage, phase, steps)
+            row = m * (self.tile[0] // self.rows) + rows_of
+            self.finish(
+                *(sums, tiled_mma, (row, n), (m, n), batch, slice_index, thread, group),
+                *(problem, slices, operands, out, workspace),
+            )
+            index += stride
+        if thread % WARPGROUP < 32:
+            cute.arch.cp_async_bulk_wait_group(0, read=True)
+
+    @cute.jit
+    def multiply(self, tiled_mma, sums, fragment_a, fragment_b, steps, full, empty, stage, phase, thread):
+        """Issue the products of every step; those of the last may still be under way.
+
+        Returns the next place in the ring, and the stage that is read last.
+        """
+        last = stage
+        for step in range(steps):
+            cute.arch.mbarrier_wait(full + stage, phase)
+            warpgroup.fence()
+            tiled_mma.set(warpgroup.Field.ACCUMULATE, step > 0)
+            for k in cutlass.range_constexpr(cute.size(fragment_a, mode=[2])):
+                slice_a, slice_b = fragment_a[None, None, k, stage], fragment_b[None, None, k, stage]
+                cute.gemm(tiled_mma, sums, slice_a, slice_b, sums)
+                tiled_mma.set(warpgroup.Field.ACCUMULATE, True)
+            warpgroup.commit_group()
+            # With this step's products under way, those of the step before are what must be done.
+            warpgroup.wait_group(1)
+            if step > 0:
+                self.release(empty + last, thread)
+            last = stage
+            stage, phase = self.following(stage, phase)
+        return stage, phase, last
+
+    @cute.jit
+    def release(self, barrier, thread):
+        """Tell every block whose loads reach this one that the warpgroup has read a stage."""
+        along_m, along_n = self.cluster
+        lane = thread % WARPGROUP
+        if cutlass.const_expr(self.cluster == (1, 1)):
+            if lane == 0:
+                cute.arch.mbarrier_arrive(barrier)
+        else:
+            # One thread for each block of this one's row and column of the cluster.
+            block_m, block_n, _ = cute.arch.block_idx()
+            other_m, other_n = lane % along_m, lane // along_m
+            shares = (other_m == block_m % along_m) | (other_n == block_n % along_n)
+            if (lane < along_m * along_n) & shares:
+                cute.arch.mbarrier_arrive(barrier, lane)
+
+    @cute.jit
+    def finish(
+        self,
+        sums,
+        tiled_mma,
+        place,
+        tile,
+        batch,
+        slice_index,
+        thread,
+        group,
+        problem,
+        slices,
+        operands,
+        out,
+        workspace,
+    ):
+        """Conclude a tile; `place` is that of the warpgroup's rows among all of D, in units of them and of tiles."""
+        coordinates = cute.local_tile(cute.make_identity_tensor(problem[:2]), (self.rows, self.tile[1]), place)
+        coordinates = tiled_mma.get_slice(thread % WARPGROUP).partition_C(coordinates)
+        warp_of_tile = (thread // 32 % (4 if self.is_pingpong else 4 * self.warpgroups), 0)
+        outgoing = (operands, out, place, thread, group)
+        # The last tiles of a cluster may lie outside of D altogether.
+        if (tile[0] * self.tile[0] < problem[0]) & (tile[1] * self.tile[1] < problem[1]):
+            self.conclude(
+                *(sums, coordinates, problem, tile, batch, outgoing, workspace, slices, slice_index),
+                *(thread, warp_of_tile, WARPGROUP * self.warpgroups),
+            )
+
+    def apply(self, sums, coordinates, problem, batch, outgoing, workspace, slices, tile, warp):
+        """The epilogue of the warpgroup's part of a tile."""
+        operands, out, place, thread, group = outgoing
+        held = {}
+        if self.result is not None:
+            held[self.result.name] = cute.make_rmem_tensor(sums.shape, numeric(self.result.dtype))
+        self.epilogue.apply(
+            *(sums, coordinates, problem, batch, operands),
+            **{"workspace": workspace, "slices": slices, "tile": tile, "warp": warp, "held": held},
+        )
+        if self.result is not None:
+            self.write(held[self.result.name], out, place, batch, thread % WARPGROUP, group)
+
+    @cute.jit
+    def write(self, rounded, out, place, batch, thread, group):
+        """Have TMA write a warpgroup's part of D, one box after the other, through buffers in shared memory."""
+        tma_d, d, staged_d, box_mma = out
+        rows, columns = self.box
+        dtype, buffers = staged_d.element_type, sm90.OUT_BUFFERS
+        if cutlass.const_expr(dtype.width == 16):
+            atom = cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), dtype)
+        else:
+            atom = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=2 * dtype.width)
+        gather = cute.make_tiled_copy_C(atom, box_mma)
+        to_staged = gather.get_slice(thread).partition_D(staged_d)
+        boxes = cute.local_tile(d, self.box, (None, None, None))
+        from_staged, to_d = cpasync.tma_partition(
+            tma_d, 0, cute.make_layout(1), cute.group_modes(staged_d, 0, 2), cute.group_modes(boxes, 0, 2)
+        )
+        down, across = self.rows // rows, self.tile[1] // columns
+        for number in cutlass.range_constexpr(down * across):
+            # A thread's sums are those of one box after the other, each as its own tiled MMA would have them.
+            box = cute.make_rmem_tensor(box_mma.partition_shape_C(self.box), dtype)
+            for i in cutlass.range_constexpr(cute.size(box)):
+                box[i] = rounded[number * cute.size(box) + i]
+            buffer = group * buffers + number % buffers
+            if thread < 32:
+                cute.arch.cp_async_bulk_wait_group(min(number, buffers - 1), read=True)
+            self.sync_warpgroup(group)
+            cute.copy(gather, gather.retile(box), to_staged[None, None, None, buffer])
+            # Ordinary writes become visible to TMA by the fence, and those of all threads by the barrier.
+            cute.arch.fence_proxy("async.shared", space="cta")
+            self.sync_warpgroup(group)
+            if thread < 32:
+                at = (place[0] * down + number // across, place[1] * across + number % across)
+                cute.copy(tma_d, from_staged[None, buffer], to_d[None, *at, batch])
+                cute.arch.cp_async_bulk_commit_group()
+
+    def sync_warpgroup(self, group) -> None:
+        """Wait for all threads of a computing warpgroup."""
+        cute.arch.barrier(barrier_id=OUT_BARRIER + group, number_of_threads=WARPGROUP)

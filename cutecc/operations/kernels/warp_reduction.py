@@ -1,0 +1,84 @@
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
+"""Reductions of an epilogue within a warp, by shuffles."""
+
+from __future__ import annotations
+
+import cutlass
+from cutlass import cute
+
+from cutecc.operations.epilogue.values import Epilogue, Output
+from cutecc.operations.kernels.access import Access, vector_copy
+from cutecc.operations.kernels.arithmetic import neutral, reduced
+from cutecc.operations.kernels.numeric import numeric
+
+COLUMN_LANES, ROW_LANES = (1, 2), (4, 8, 16)
+"""Distances of the lanes that hold other columns of the same rows, and other rows of the same columns."""
+
+
+class WarpReduction:
+    """One output that is a reduction: a thread takes its pieces in, and then a warp stores what it has found."""
+
+    def __init__(self, output: Output, epilogue: Epilogue, access: Access):
+        self.output, self.epilogue, self.access = output, epilogue, access
+        self.compute = numeric(epilogue.compute)
+        self.found: dict[tuple[int, ...], cute.TensorSSA] = {}
+        """By columns, by row, or the only one."""
+
+    def take(self, value: cute.TensorSSA, columns, row) -> None:
+        """Reduce a piece into what was found; what is no element of D counts as nothing."""
+        places = cute.make_rmem_tensor((len(columns),), cutlass.Int32)
+        for i, column in enumerate(columns):
+            places[i] = self.access.first_n + column
+        end = cutlass.select_(self.access.first_m + row < self.access.m, self.access.n, cutlass.Int32(0))
+        nothing = cute.full((len(columns),), neutral(self.output, self.epilogue.compute), self.compute)
+        value = cute.where(places.load() < cute.full((len(columns),), end, cutlass.Int32), value, nothing)
+        key = columns
+        if self.output.kind != "row":
+            key, value = (row,) if self.output.kind == "column" else (0,), self._folded(value)
+        self.found[key] = self._reduced(self.found[key], value) if key in self.found else value
+
+    def store(self, part: cute.Tensor) -> None:
+        """Reduce over the lanes, and let some of them store the results to their places in the vector `part`."""
+        lane = cute.arch.lane_idx()
+        match self.output.kind:
+            case "row":
+                lanes, writes, first = ROW_LANES, lane < 4, self.access.first_n
+            case "column":
+                lanes, writes, first = COLUMN_LANES, lane % 4 == 0, self.access.first_m
+            case _:
+                lanes, writes, first = COLUMN_LANES + ROW_LANES, lane == 0, cutlass.Int32(0)
+        for places, value in self.found.items():
+            for distance in lanes:
+                value = self._reduced(value, exchanged(value, distance))
+            results = cute.make_rmem_tensor((len(places),), self.compute)
+            results.store(value)
+            for i, place in enumerate(places):
+                inside = cute.make_rmem_tensor((1, 1), cutlass.Boolean)
+                inside[0] = writes & (first + place < part.shape[0])
+                single = cute.make_layout((1, 1))
+                target = cute.make_tensor(part.iterator + (first + place), single)
+                source = cute.make_tensor(results.iterator + i, single)
+                cute.copy(vector_copy(self.compute, 1), source, target, pred=inside)
+
+    def _reduced(self, left: cute.TensorSSA, right: cute.TensorSSA) -> cute.TensorSSA:
+        return reduced(self.epilogue, self.output, left, right)
+
+    def _folded(self, value: cute.TensorSSA) -> cute.TensorSSA:
+        """The elements of a piece reduced to one, in pairs."""
+        elements = cute.make_rmem_tensor((cute.size(value.shape),), value.dtype)
+        elements.store(value)
+        single = [cute.full((1,), elements[i], value.dtype) for i in range(cute.size(value.shape))]
+        while len(single) > 1:
+            pairs = [self._reduced(*single[i : i + 2]) for i in range(0, len(single) - 1, 2)]
+            single = pairs + single[len(single) & ~1 :]
+        return single[0]
+
+
+def exchanged(value: cute.TensorSSA, distance: int) -> cute.TensorSSA:
+    """The value of the lane whose number differs in the bit `distance`."""
+    count = cute.size(value.shape)
+    own, other = cute.make_rmem_tensor((count,), value.dtype), cute.make_rmem_tensor((count,), value.dtype)
+    own.store(value)
+    for i in range(count):
+        other[i] = cute.arch.shuffle_sync_bfly(own[i], distance)
+    return other.load()

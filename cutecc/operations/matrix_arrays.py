@@ -1,0 +1,87 @@
+"""Matrices anywhere in memory as one argument: a table of their addresses, made before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+import numpy as np
+
+from cutecc.arguments.arrays import Array
+from cutecc.errors import ArgumentError
+from cutecc.operations.arguments import read
+from cutecc.operations.memory import Block, DevicePool
+from cutecc.operations.views import MatrixArray
+from cutecc.runtime.checks import array_text
+from cutecc.runtime.cuda_bindings import describe_status
+from cutecc.runtime.device import CudaDevice
+from cutecc.runtime.driver import failure
+
+_NON_BLOCKING = 1
+"""`CU_STREAM_NON_BLOCKING`: waits for nobody."""
+
+
+def read_matrices(name: str, matrices: Sequence[Any]) -> list[Array]:
+    """The matrices of one argument. Raises `ArgumentError` unless they have one type, shape, layout and device."""
+    if not matrices:
+        raise ArgumentError(f"argument '{name}': a batch without matrices")
+    arrays = [cast(Array, read(f"{name}[{index}]", each)) for index, each in enumerate(matrices)]
+    first = arrays[0]
+    for index, each in enumerate(arrays):
+        if (each.dtype, each.shape, each.stride, each.place) != (first.dtype, first.shape, first.stride, first.place):
+            raise ArgumentError(
+                f"argument '{name}': its matrices differ: {array_text(first)}, and at {index} {array_text(each)}",
+                hints=["all have one shape and the same strides"],
+            )
+    return arrays
+
+
+def table_on_cpu(name: str, matrices: Sequence[Any]) -> MatrixArray:
+    """The matrices in this process's memory, for the emulator. Raises `ArgumentError`."""
+    arrays = read_matrices(name, matrices)
+    addresses = tuple(each.address for each in arrays)
+    table = np.array(addresses, np.int64)
+    array = Array("int64", table.shape, (1,), table.ctypes.data, library="numpy")
+    return MatrixArray(array, arrays[0], addresses, owner=(table, tuple(matrices)))
+
+
+def table_on_gpu(name: str, arrays: Sequence[Array], device: CudaDevice, pool: DevicePool, cuda: Any) -> MatrixArray:
+    """The matrices on a GPU. Waits for the copy of the table alone, also while a CUDA graph is being captured.
+
+    `cuda` is `cuda.bindings.driver` or what stands in for it. Raises `LaunchError`.
+    """
+    addresses = tuple(each.address for each in arrays)
+    table = np.array(addresses, np.int64)
+
+    def do(function: str, *arguments: Any) -> Any:
+        status, *results = getattr(cuda, function)(*arguments)
+        if int(status):
+            raise failure(f"making the table of '{name}'", int(status), describe_status(cuda, int(status)))
+        return results[0] if results else None
+
+    with device.current(), device.driver.relaxed_capture():
+        stream = do("cuStreamCreate", _NON_BLOCKING)
+        try:
+            block = pool.allocate(table.nbytes, int(stream))
+            do("cuMemcpyHtoDAsync", block.address, table.ctypes.data, table.nbytes, stream)
+            do("cuStreamSynchronize", stream)
+        finally:
+            do("cuStreamDestroy", stream)
+    streams: set[int] = set()
+    array = Array("int64", table.shape, (1,), block.address, "cuda", device.ordinal)
+    return MatrixArray(array, arrays[0], addresses, _Table(block, device, streams, device.driver.order), streams)
+
+
+class _Table:
+    """The memory of a table, which goes back behind the launches that read it."""
+
+    def __init__(self, block: Block, device: CudaDevice, streams: set[int], order: Callable[[int, int], None]) -> None:
+        self._block, self._device, self._streams, self._order = block, device, streams, order
+
+    def __del__(self) -> None:
+        # At the end of the process the driver may be gone.
+        with suppress(Exception), self._device.current():
+            for stream in self._streams:
+                self._order(stream, 0)
+            self._block.free(0)

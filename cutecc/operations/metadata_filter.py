@@ -1,0 +1,116 @@
+"""Filters over the metadata of kernels, as text: `tile.m=128,cluster.n>=2,name~Sm90`.
+
+Conditions are separated by commas, and all have to hold. A condition is a key, one of `=`, `!=`, `<`, `<=`, `>`, `>=`
+and `~` (contains), and a value; after `=`, several values with `|` between them. Nothing in it is evaluated.
+"""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.errors import UsageError
+
+Fact: TypeAlias = "str | int | bool | None"
+"""A value of metadata; `None` is `none` in text."""
+
+_CONDITION = re.compile(r"\s*(?P<key>[A-Za-z_][\w.]*)\s*(?P<sign>!=|<=|>=|=|<|>|~)\s*(?P<value>[^=<>!~]+?)\s*")
+_ORDER: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of a filter. `str` gives its text."""
+
+    key: str
+    sign: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.key}{self.sign}{self.value}"
+
+    def holds(self, facts: Mapping[str, Fact]) -> bool:
+        """Whether the metadata `facts` meet it; false where they do not have the key.
+
+        Raises `UsageError` for an order of what is no number.
+        """
+        if self.key not in facts:
+            return False
+        fact = facts[self.key]
+        match self.sign:
+            case "=":
+                return any(_is(fact, each.strip()) for each in self.value.split("|"))
+            case "!=":
+                return not any(_is(fact, each.strip()) for each in self.value.split("|"))
+            case "~":
+                return self.value.lower() in _text(fact).lower()
+            case _:
+                return fact is not None and _ORDER[self.sign](self._number(fact), self._number(self.value))
+
+    def _number(self, value: str | int | bool) -> int:
+        if isinstance(value, str) and not re.fullmatch(r"-?[0-9]{1,18}", value):
+            raise UsageError(
+                f"'{self}' compares '{value}', which is no whole number", hints=["words are compared with =, != and ~"]
+            )
+        return int(value)
+
+
+@dataclass(frozen=True)
+class MetadataFilter:
+    """Conditions that all have to hold; none of them at all lets everything through."""
+
+    conditions: tuple[Condition, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> MetadataFilter:
+        """The filter that `text` spells; `UsageError` for what is none."""
+        conditions: list[Condition] = []
+        for part in text.split(","):
+            match = _CONDITION.fullmatch(part)
+            if match is None:
+                raise UsageError(
+                    f"'{part.strip()}' is no condition on metadata",
+                    hints=["a key, one of = != < <= > >= ~, and a value: tile.m=128,cluster.n>=2,a.dtype=f16|bf16"],
+                )
+            conditions.append(Condition(match["key"], match["sign"], match["value"]))
+        return cls(tuple(conditions))
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.conditions))
+
+    def failing(self, facts: Mapping[str, Fact]) -> Condition | None:
+        """The first condition that `facts` do not meet; `None` when they meet all."""
+        return next((each for each in self.conditions if not each.holds(facts)), None)
+
+    def check_keys(self, known: set[str]) -> None:
+        """Raise `UsageError` for a key that is not among `known`, which are the keys of all metadata there is."""
+        for each in self.conditions:
+            if each.key not in known:
+                close = difflib.get_close_matches(each.key, known, n=1)
+                hints = [f"did you mean {close[0]}?"] if close else []
+                raise UsageError(f"no metadata is called '{each.key}'", hints=[*hints, f"known: {_listed(known)}"])
+
+
+def _listed(keys: set[str]) -> str:
+    return ", ".join(sorted(keys))
+
+
+def _is(fact: Fact, word: str) -> bool:
+    if _text(fact).lower() == word.lower():
+        return True
+    dtype = find_numeric_type(word)  # a type has several names
+    return dtype is not None and fact == dtype.name
+
+
+def _text(fact: Fact) -> str:
+    return str(fact).lower() if fact is None or isinstance(fact, bool) else str(fact)

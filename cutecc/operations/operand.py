@@ -1,0 +1,117 @@
+"""A matrix that a kernel reads or writes: its type, how it lies in memory, and what its addresses are multiples of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, get_args
+
+from cutecc.arguments.dtypes import close_type_names, find_numeric_type
+from cutecc.errors import UsageError
+from cutecc.operations.words import known_word, positive_integer, unknown_word
+
+Layout = Literal["row", "column", "interleaved32"]
+"""How a matrix lies in memory, as the user sees it: `row` has contiguous rows, `column` contiguous columns.
+
+`interleaved32` keeps 32 elements together, of K in A and B and of N in C and D: element (m, k) of A is at
+`(k // 32) * 32 * M + m * 32 + k % 32`.
+"""
+
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+OPERAND_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "i8", "u8", "i32")
+"""The types of matrices, by their names in `cutecc.arguments.dtypes`."""
+WIDEST_ALIGNMENT = 16
+"""Bytes: no access is wider."""
+
+_LAYOUT_WORDS: dict[str, Layout] = {
+    "row": "row",
+    "column": "column",
+    "interleaved32": "interleaved32",
+    "row_major": "row",
+    "column_major": "column",
+    "col": "column",
+    "r": "row",
+    "c": "column",
+    "t": "row",
+    "n": "column",
+}
+_TRANSPOSED: dict[Layout, Layout] = {"row": "column", "column": "row", "interleaved32": "interleaved32"}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A matrix in global memory. Written `f16:row:8`."""
+
+    dtype: str
+    """The type of its elements, a name of `OPERAND_TYPES`; other names of the same type are turned into that one."""
+    layout: Layout
+    alignment: int = 0
+    """Elements that the address and every leading dimension are multiples of; as many as 16 bytes hold if not given."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", _known_type(self.dtype))
+        object.__setattr__(self, "layout", _known_layout(self.layout))
+        if not self.alignment:
+            object.__setattr__(self, "alignment", most_aligned(self.dtype))
+
+    @classmethod
+    def parse(cls, text: str) -> Operand:
+        """The operand that `type:layout:alignment` spells; `row` and 16 bytes where the last two are left out.
+
+        Raises `UsageError` for an unknown type or layout, and for an alignment that is no whole number from 1.
+        """
+        words = text.split(":")
+        if len(words) > 3 or not all(word.strip() for word in words):
+            raise UsageError(f"operand '{text}' is not type:layout:alignment, such as f16:row:8")
+        layout = words[1] if len(words) > 1 else "row"
+        alignment = positive_integer(words[2], "an alignment in elements") if len(words) > 2 else 0
+        return cls(words[0], layout, alignment)  # type: ignore[arg-type]  # checked as it is made
+
+    def __str__(self) -> str:
+        return f"{self.dtype}:{self.layout}:{self.alignment}"
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element."""
+        return type_bits(self.dtype)
+
+    @property
+    def alignment_bytes(self) -> int:
+        """Bytes that the address and every leading dimension are multiples of."""
+        return self.alignment * self.bits // 8
+
+    def transposed(self) -> Operand:
+        """The same memory read as the transposed matrix."""
+        return Operand(self.dtype, _TRANSPOSED[self.layout], self.alignment)
+
+
+def as_operand(operand: Operand | str) -> Operand:
+    """`operand` itself, or the one that the text spells."""
+    return operand if isinstance(operand, Operand) else Operand.parse(operand)
+
+
+@cache
+def type_bits(dtype: str) -> int:
+    """Bits of one element of a type that `cutecc.arguments.dtypes` knows."""
+    found = find_numeric_type(dtype)
+    assert found is not None, dtype
+    return found.width
+
+
+def most_aligned(dtype: str) -> int:
+    """The elements of 16 bytes, the widest alignment that matters."""
+    return WIDEST_ALIGNMENT * 8 // type_bits(dtype)
+
+
+@cache
+def _known_type(name: str) -> str:
+    found = find_numeric_type(name.strip())
+    if found is not None and found.name in OPERAND_TYPES:
+        return found.name
+    close = [each for each in close_type_names(name.strip()) if each in OPERAND_TYPES]
+    raise unknown_word(name, OPERAND_TYPES, "operand type", close=close)
+
+
+def _known_layout(name: str) -> Layout:
+    found = _LAYOUT_WORDS.get(name.strip().lower())
+    return found or known_word(name, LAYOUTS, "layout")  # type: ignore[return-value]

@@ -1,0 +1,55 @@
+"""What an operator asks of the GPU while it compiles, answered for a GPU that is not there.
+
+Persistent kernels bake the number of clusters that run at once into their grid. The package asks the driver; for
+another target than this machine's GPU the figures below answer. A figure that is off costs time and changes no result.
+"""
+
+from __future__ import annotations
+
+from cutecc.errors import NoGpuError, UsageError
+from cutecc.target import Target, device_targets
+
+# Multiprocessors of the largest GPU in data centres of each compute capability, as NVIDIA's data sheets have them:
+# A100, A40, Orin, L40, H100 and H200 SXM, B200, B300, Thor, RTX PRO 6000 Blackwell, GB10.
+_MULTIPROCESSORS = {
+    (8, 0): 108,
+    (8, 6): 84,
+    (8, 7): 16,
+    (8, 9): 142,
+    (9, 0): 132,
+    (10, 0): 148,
+    (10, 3): 148,
+    (11, 0): 20,
+    (12, 0): 188,
+    (12, 1): 48,
+}
+_IN_A_GROUP = 16
+"""Multiprocessors of a cluster are of one group (GPC), and at least so many of them are enabled in each."""
+
+
+def multiprocessors(target: Target) -> int:
+    """How many multiprocessors a GPU of this target is taken to have."""
+    return _MULTIPROCESSORS[target.major, target.minor]
+
+
+def active_clusters(count: int, cluster_size: int) -> int:
+    """How many clusters of `cluster_size` blocks `count` multiprocessors run at once, one block each; at least 1.
+
+    Of clusters of more than 2, as many as fit into whole groups of 16 multiprocessors: with one more than the GPU can
+    hold, all would wait for it. Raises `UsageError` for a cluster that no GPU has.
+    """
+    if not 1 <= cluster_size <= 32:
+        raise UsageError(f"a cluster of {cluster_size} blocks; there are 1 to 32 in one")
+    if cluster_size <= 2:
+        return max(1, count // cluster_size)
+    if cluster_size > _IN_A_GROUP:
+        return max(1, count // cluster_size)
+    return max(1, count // _IN_A_GROUP * (_IN_A_GROUP // cluster_size))
+
+
+def is_here(target: Target) -> bool:
+    """Whether the first GPU of this machine is of this target."""
+    try:
+        return device_targets()[0] == target
+    except NoGpuError:
+        return False

@@ -1,0 +1,308 @@
+"""Running a product: arguments of any library, on a GPU, or on the CPU emulator."""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from cutecc.arguments.arrays import Array
+from cutecc.errors import ArgumentError, Error
+from cutecc.operations.arguments import read
+from cutecc.operations.choosing import forms, problem_of
+from cutecc.operations.description import GemmDescription
+from cutecc.operations.epilogue.values import Epilogue
+from cutecc.operations.given import Given
+from cutecc.operations.status import YES, Status
+from cutecc.operations.tile_model import Problem
+from cutecc.operations.variant import Bound, Variant
+from cutecc.operations.views import MatrixArray
+from cutecc.runtime.checks import check_device
+
+if TYPE_CHECKING:
+    from cutecc.emulator.device import Emulation
+    from cutecc.emulator.options import EmulatorOptions
+    from cutecc.kernel import Kernel
+    from cutecc.operations.calls import Calls
+    from cutecc.operations.numpy_arrays import HostCopies
+
+_TABLES = 64
+"""Arrays of matrices that an operation keeps tables for."""
+
+
+class Product:
+    """A product that is described whole. Threads may share it."""
+
+    def __init__(self, description: GemmDescription, kernels: Sequence[Kernel] = ()) -> None:
+        """`kernels` are those of the forms, in their order, where they are there already."""
+        self.description = description
+        """All parts, as given or chosen."""
+        self.variants = [Variant(each) for each in forms(description)]
+        """The operation itself, and if C can be left out the form without it."""
+        for variant, kernel in zip(self.variants, kernels, strict=False):
+            variant.take(kernel)
+        self._calls: dict[int, Calls] = {}
+        self._copies: dict[int, HostCopies] = {}
+        self._tables: dict[tuple[object, ...], MatrixArray] = {}
+        self._lock = threading.Lock()
+        self._takes_lists = description.mode == "array"
+        declared = {each.name: each.default for each in description.epilogue.inputs}
+        self._has_alpha, self._has_beta = "alpha" in declared, "beta" in declared
+        alpha, beta = declared.get("alpha"), declared.get("beta")
+        self._alpha = alpha if alpha is not None else 1.0 if self._has_alpha else None
+        self._beta = 0.0 if beta is None else beta
+
+    @property
+    def epilogue(self) -> Epilogue:
+        """What becomes of the accumulators."""
+        return self.description.epilogue
+
+    def run(
+        self,
+        A: Any,
+        B: Any,
+        C: Any = None,
+        D: Any = None,
+        *,
+        alpha: float | None = None,
+        beta: float | None = None,
+        stream: Any = None,
+        workspace: Any = None,
+        slices: int | None = None,
+        device: str = "cuda",
+        sync: bool = False,
+        emulator: EmulatorOptions | None = None,
+        **operands: Any,
+    ) -> None:
+        """Compute D; `operands` are the epilogue's others by name. Launches, and does not wait unless `sync`.
+
+        Matrices are (M, K), (K, N), (M, N), with a batch in front if there is one: torch's, cupy's, what has DLPack,
+        addresses as `DeviceMatrix`. numpy's are copied to the GPU; results come back at `sync()`. In mode `array` each
+        is a list of matrices. With beta = 0, or without C, C is not read.
+
+        `stream` is where to launch, the current one of the arrays' library by default. `workspace` is an array of at
+        least `workspace_bytes` bytes, zeros before the first call and left so; by default memory is taken from a pool.
+        `slices` says into how many parts K is split. `device="cpu"` runs on the CPU emulator with the options
+        `emulator`, on arrays of the CPU, in place.
+
+        Raises `ArgumentError` for arguments that do not fit, before anything is launched; what compiling raises;
+        `LaunchError` for failures of the driver; `NoGpuError` for numpy arrays where there is no GPU.
+        """
+        arguments = {"A": A, "B": B, "C": C, "D": D, "alpha": alpha, "beta": beta, **operands}
+        index = self._form(arguments)
+        if self._takes_lists:
+            self._replace_lists(arguments, device)
+        calls = self._calls.get(index)
+        given = Given(arguments, stream, workspace, slices)
+        if calls is None or device != "cuda" or not calls.repeat(given):
+            self._run_anew(index, given, operands, device, emulator)
+        if sync:
+            self.sync()
+
+    def sync(self) -> None:
+        """Wait for the calls so far, and bring the results of numpy arrays back. Raises `LaunchError` for faults."""
+        for copies in self._copies.values():
+            copies.sync()
+        for calls in self._calls.values():
+            calls.synchronize()
+
+    def emulate(
+        self, A: Any, B: Any, C: Any = None, D: Any = None, *, emulator: EmulatorOptions | None = None, **rest: Any
+    ) -> Emulation:
+        """As `run` with `device="cpu"`: what was found, counted and printed, as `Kernel.emulate` says."""
+        from cutecc.emulator.options import EmulatorOptions
+        from cutecc.operations.emulated import emulate
+
+        slices = rest.pop("slices", None)
+        variant, bound = self._bound(A, B, C, D, slices, rest)
+        return emulate(variant, bound, emulator or EmulatorOptions())
+
+    def supports(self, A: Any, B: Any, C: Any = None, D: Any = None, **rest: Any) -> Status:
+        """Whether `run` takes these arguments, and why not. Nothing is compiled; arrays may live anywhere."""
+        try:
+            self._bound(A, B, C, D, rest.pop("slices", None), rest)
+        except Error as error:
+            return Status.of(error)
+        return YES
+
+    def workspace_bytes(
+        self,
+        A: Any = None,
+        B: Any = None,
+        C: Any = None,
+        D: Any = None,
+        *,
+        problem: tuple[int, ...] | None = None,
+        slices: int | None = None,
+        **rest: Any,
+    ) -> int:
+        """The bytes of workspace of a call with these arguments, or on a `problem`, (M, N, K) or with the batch behind.
+
+        Raises `ArgumentError` as `run` does.
+        """
+        if problem is not None:
+            sizes = cast(Problem, problem_of(problem))
+            from cutecc.operations.tile_model import slices as usual_slices
+
+            return self.variants[0].workspace_bytes(sizes, slices or usual_slices(self.description, sizes))
+        variant, bound = self._bound(A, B, C, D, slices, rest)
+        return variant.workspace_bytes(bound.problem, bound.slices)
+
+    def matrices(self, name: str, matrices: Sequence[Any], *, device: str = "cuda") -> MatrixArray:
+        """Matrices anywhere in memory as one argument of mode `array`, such as `"A"`: a table of their addresses.
+
+        Calls make tables of lists by themselves and keep them; one that a CUDA graph uses has to be made before, and
+        kept. Waits for the copy of the table alone. Raises `ArgumentError` for matrices that are not alike.
+        """
+        from cutecc.operations import matrix_arrays
+
+        check_device(device)
+        if device == "cpu":
+            return matrix_arrays.table_on_cpu(name, matrices)
+        arrays = matrix_arrays.read_matrices(name, matrices)
+        if arrays[0].device != "cuda":
+            raise ArgumentError(
+                f"argument '{name}': its matrices live on {arrays[0].place}: move them with .cuda()",
+                hints=['device="cpu" runs the operation on the CPU emulator'],
+            )
+        from cutecc.operations.memory import pool_of
+        from cutecc.runtime.cuda_bindings import cuda_driver, load_bindings
+        from cutecc.runtime.device import CudaDevice
+
+        gpu = CudaDevice(cuda_driver(), arrays[0].ordinal or 0)
+        return matrix_arrays.table_on_gpu(name, arrays, gpu, pool_of(gpu.ordinal), load_bindings())
+
+    def _replace_lists(self, arguments: dict[str, Any], device: str) -> None:
+        """Put arrays of matrices in the place of lists; the tables of the last ones are kept."""
+        for name, value in arguments.items():
+            if not isinstance(value, list | tuple):
+                continue
+            listed = cast("Sequence[Any]", value)
+            arrays = [cast(Array, read(f"{name}[{index}]", each)) for index, each in enumerate(listed)]
+            key = (device, *((each.address, each.shape, each.stride, each.dtype) for each in arrays))
+            with self._lock:
+                table = self._tables.pop(key, None)
+            table = table or self.matrices(name, listed, device=device)
+            with self._lock:
+                while len(self._tables) >= _TABLES:
+                    del self._tables[next(iter(self._tables))]
+                self._tables[key] = table
+            arguments[name] = table
+
+    def _bound(self, A: Any, B: Any, C: Any, D: Any, slices: int | None, rest: dict[str, Any]) -> tuple[Variant, Bound]:
+        """The form that a call takes, and its arguments held against it."""
+        arguments = {**rest, "A": A, "B": B, "C": C, "D": D}
+        arguments.setdefault("alpha", None)
+        arguments.setdefault("beta", None)
+        variant = self.variants[self._form(arguments)]
+        self._check_names(set(rest) - {"alpha", "beta"})
+        if self._takes_lists:
+            from cutecc.operations.matrix_arrays import table_on_cpu
+
+            for name, value in arguments.items():
+                if isinstance(value, list | tuple):
+                    arguments[name] = table_on_cpu(name, cast("Sequence[Any]", value))
+        return variant, variant.bind(arguments, slices)
+
+    def _form(self, arguments: dict[str, Any]) -> int:
+        """Which of the forms a call takes; fills in alpha and beta where they were left out.
+
+        Raises `ArgumentError` for alpha, beta and C that do not go together, or not with the epilogue.
+        """
+        alpha, beta, C = arguments["alpha"], arguments["beta"], arguments["C"]
+        if alpha is None:
+            arguments["alpha"] = self._alpha
+        elif not self._has_alpha:
+            raise ArgumentError(f"alpha = {alpha} is given, and the epilogue has none")
+        if beta is None:
+            beta = arguments["beta"] = 0.0 if C is None else self._beta
+        if not self._has_beta:
+            # C counts where the epilogue has one, and beta for nothing.
+            if _is_nonzero(beta):
+                raise ArgumentError(
+                    f"beta = {beta} is given, and the operation has none", hints=['Gemm(…, c="f16:row") has a source']
+                )
+            return 0
+        if not _is_nonzero(beta):
+            if len(self.variants) > 1:
+                return 1
+        elif C is None:
+            raise ArgumentError(f"beta = {beta}, and no C is given")
+        return 0
+
+    def _check_names(self, names: set[str]) -> None:
+        known = [each.name for each in self.epilogue.operands]
+        for name in names:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hints = [f"did you mean {close[0]}?"] if close else []
+                raise ArgumentError(
+                    f"the epilogue has no operand '{name}'", hints=[*hints, f"its operands: {', '.join(known)}"]
+                )
+
+    def _run_anew(
+        self, index: int, given: Given, operands: dict[str, Any], device: str, emulator: EmulatorOptions | None
+    ) -> None:
+        """A call that is not like an earlier one."""
+        check_device(device)
+        arguments = given.arguments
+        variant = self.variants[index]
+        self._check_names(set(operands))
+        if device == "cpu":
+            from cutecc.emulator.options import EmulatorOptions
+            from cutecc.operations.emulated import emulate
+
+            bound = variant.bind(arguments, given.slices)
+            emulate(variant, bound, emulator or EmulatorOptions()).raise_findings()
+            return
+        if emulator is not None:
+            raise ArgumentError("emulator= is for the CPU emulator", hints=['pass device="cpu" too'])
+        if self._are_numpy(variant, arguments):
+            self._run_on_copies(index, variant, given)
+            return
+        bound = variant.bind(arguments, given.slices)
+        self._calls_of(index).launch(given, bound)
+
+    def _calls_of(self, index: int) -> Calls:
+        from cutecc.operations.calls import Calls
+
+        if (calls := self._calls.get(index)) is None:
+            with self._lock:
+                calls = self._calls.get(index)
+                if calls is None:
+                    calls = self._calls[index] = Calls(self.variants[index])
+        return calls
+
+    @staticmethod
+    def _are_numpy(variant: Variant, arguments: Mapping[str, Any]) -> bool:
+        """Whether all arrays are numpy's. Raises `ArgumentError` when only some are."""
+        arrays = {name: read(name, arguments.get(name)) for name in variant.array_names}
+        numpy = [name for name, each in arrays.items() if isinstance(each, Array) and each.library == "numpy"]
+        if numpy and len(numpy) < len(arrays):
+            other = next(name for name in arrays if name not in numpy)
+            raise ArgumentError(
+                f"argument '{numpy[0]}' is a numpy array, and '{other}' is not: all arrays of a call are, or none"
+            )
+        return bool(numpy)
+
+    def _run_on_copies(self, index: int, variant: Variant, given: Given) -> None:
+        """A call on numpy arrays: copied to the current GPU; what is written comes back at `sync`."""
+        from cutecc.operations.numpy_arrays import copies_here
+        from cutecc.runtime.streams import read_stream
+
+        copies = copies_here(self._copies)
+        stream = 0 if given.stream is None else read_stream(given.stream)
+        outputs = [each.name for each in variant.description.epilogue.outputs]
+        with copies.of_call(given.arguments, outputs, stream) as copy:
+            bound = variant.bind(given.arguments, given.slices, copies=copy)
+            self._calls_of(index).launch(replace(given, stream=stream), bound, repeatable=False)
+
+
+def _is_nonzero(beta: Any) -> bool:
+    """Whether beta scales C by anything; a value that is no number is refused later."""
+    try:
+        return bool(beta != 0)
+    except (TypeError, ValueError, RuntimeError):
+        return True

@@ -1,0 +1,106 @@
+"""How a kernel cuts its work: what a threadblock computes, in how many stages, with which warps and clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from cutecc.errors import UsageError
+from cutecc.operations.words import extents, known_word, positive_integer
+
+Schedule = Literal["multistage", "cooperative", "pingpong"]
+"""`multistage`: all warps load and multiply. Of a warp-specialised kernel, where one warpgroup only loads:
+`cooperative`: the others compute one tile together; `pingpong`: each a tile of its own, in turns."""
+
+SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+_KEYS = ("stages", "warps", "cluster", "schedule")
+
+
+@dataclass(frozen=True)
+class TileDescription:
+    """The work of one threadblock. Written `128x128x64:stages=4:warps=2x2x1:cluster=1x1:schedule=multistage`."""
+
+    threadblock: tuple[int, int, int]
+    """M, N, K of what a threadblock multiplies at a time; each warpgroup's own tile with `pingpong`."""
+    stages: int
+    """Tiles of A and of B that are in shared memory at once."""
+    warps: tuple[int, int, int]
+    """Warps along M, N, K; with `wgmma` the computing warpgroups along M, and 1, 1."""
+    cluster: tuple[int, int] = (1, 1)
+    """Threadblocks along M and N that share what they load."""
+    schedule: Schedule = "multistage"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schedule", known_word(self.schedule, SCHEDULES, "schedule"))
+
+    @classmethod
+    def parse(cls, text: str) -> TileDescription:
+        """The tile that `text` spells; cluster and schedule may be left out.
+
+        Raises `UsageError` for an unknown word, a size that is none, and stages or warps that are not given.
+        """
+        request = TileRequest.parse(text)
+        if request.threadblock is None or request.stages is None or request.warps is None:
+            raise UsageError(
+                f"tile '{text}' leaves threadblock, stages or warps open",
+                hints=["for example 128x128x32:stages=3:warps=2x2x1"],
+            )
+        cluster, schedule = request.cluster or (1, 1), request.schedule or "multistage"
+        return cls(request.threadblock, request.stages, request.warps, cluster, schedule)
+
+    def __str__(self) -> str:
+        threadblock, warps, cluster = map(_sizes, (self.threadblock, self.warps, self.cluster))
+        return f"{threadblock}:stages={self.stages}:warps={warps}:cluster={cluster}:schedule={self.schedule}"
+
+    def transposed(self) -> TileDescription:
+        """M and N exchanged."""
+        (m, n, k), (along_m, along_n, along_k) = self.threadblock, self.warps
+        cluster = (self.cluster[1], self.cluster[0])
+        return TileDescription((n, m, k), self.stages, (along_n, along_m, along_k), cluster, self.schedule)
+
+
+@dataclass(frozen=True)
+class TileRequest:
+    """The parts of a tile that are asked for; `None` leaves a part to be chosen. Written as a tile, `128x128x32`."""
+
+    threadblock: tuple[int, int, int] | None = None
+    stages: int | None = None
+    warps: tuple[int, int, int] | None = None
+    cluster: tuple[int, int] | None = None
+    schedule: Schedule | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> TileRequest:
+        """What `text` spells: sizes of a threadblock, a schedule, and `key=value`, joined by colons, each optional."""
+        found: dict[str, object] = {}
+        for word in filter(None, (word.strip() for word in text.split(":"))):
+            key, value = _read(word)
+            if key in found:
+                raise UsageError(f"tile '{text}' gives its {key} twice")
+            found[key] = value
+        return cls(**found)  # type: ignore[arg-type]  # `_read` gives each key its type
+
+    def allows(self, tile: TileDescription) -> bool:
+        """Whether `tile` has every part that is asked for."""
+        return all(getattr(self, part) in (None, getattr(tile, part)) for part in _PARTS)
+
+
+_PARTS = ("threadblock", *_KEYS)
+
+
+def _read(word: str) -> tuple[str, object]:
+    key, equals, value = word.partition("=")
+    if not equals:
+        if word[0].isdigit():
+            return "threadblock", extents(word, "MNK", "a threadblock")
+        return "schedule", known_word(word, SCHEDULES, "schedule")
+    key = known_word(key, _KEYS, "part of a tile")
+    if key == "stages":
+        return key, positive_integer(value, "the number of stages")
+    if key == "schedule":
+        return key, known_word(value, SCHEDULES, "schedule")
+    return key, extents(value, "MNK" if key == "warps" else "MN", key)
+
+
+def _sizes(sizes: tuple[int, ...]) -> str:
+    return "x".join(map(str, sizes))

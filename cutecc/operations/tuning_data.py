@@ -1,0 +1,132 @@
+"""Random data on a GPU for timing products, and the timing: all contestants on the same data, in turn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.benchmarking.running import sets_needed
+from cutecc.errors import Error
+from cutecc.operations.epilogue.values import Output
+from cutecc.operations.gemm import Gemm
+from cutecc.operations.operand import Operand
+from cutecc.operations.tile_model import Problem
+from cutecc.operations.variant import Variant
+from cutecc.operations.views import DeviceMatrix
+from cutecc.runtime.timing import Samples, measure
+from cutecc.runtime.workspace import Workspace
+from cutecc.trial.elements import elements_of
+
+_SEED = 2024
+_MOST_BYTES = 1 << 31
+"""Random bytes of one array: a longer one repeats them."""
+
+Launch = Callable[[Gemm, dict[str, Any], Any, int], object]
+"""Puts a product with these arguments, a workspace and a stream on the device."""
+
+
+def time_products(
+    operations: Sequence[Gemm], problem: Problem, gpu: Workspace, launch: Launch | None = None
+) -> list[Samples | Error]:
+    """The times of each operation on the problem, or why it cannot be launched.
+
+    All work on the same random normal data, of which there are as many sets as exceed twice the L2 cache; calls take
+    turns with them. Data and workspaces are freed at the end. `launch` is for tests.
+    """
+    start = launch or _launch
+    generator = np.random.default_rng(_SEED)
+    failures: dict[int, Error] = {}
+    calls: dict[str, list[Callable[[], object]]] = {}
+    with gpu.scope():
+        first = _arguments(operations[0].variants[0], problem, gpu, generator)
+        count = sets_needed(sum(size for _, size in first.values()), gpu.l2_bytes)
+        sets = [first, *(_arguments(operations[0].variants[0], problem, gpu, generator) for _ in range(count - 1))]
+        for index, op in enumerate(operations):
+            size = op.workspace_bytes(problem=(problem.m, problem.n, problem.k, problem.batches))
+            workspace = _workspace(gpu, size) if size else None
+            found = [
+                partial(start, op, {name: each for name, (each, _) in arguments.items()}, workspace, gpu.stream)
+                for arguments in sets
+            ]
+            try:
+                found[0]()
+                gpu.synchronize()
+            except Error as error:
+                failures[index] = error
+                continue
+            calls[str(index)] = found
+        samples = measure(calls, gpu) if calls else {}
+    return [failures[index] if index in failures else samples[str(index)] for index in range(len(operations))]
+
+
+def _launch(op: Gemm, arguments: dict[str, Any], workspace: Any, stream: int) -> None:
+    # The source counts, where there is one.
+    beta = 1.0 if "C" in arguments and op.epilogue.operand("beta") is not None else None
+    op.run(**arguments, beta=beta, workspace=workspace, stream=stream)
+
+
+def _arguments(
+    variant: Variant, problem: Problem, gpu: Workspace, generator: np.random.Generator
+) -> dict[str, tuple[DeviceMatrix, int]]:
+    """An array for every argument, with its bytes."""
+    m, n, k, batches = problem.m, problem.n, problem.k, problem.batches
+    found: dict[str, tuple[DeviceMatrix, int]] = {}
+    for name, operand in variant.operands.items():
+        rows, columns = {"A": (m, k), "B": (k, n)}.get(name, (m, n))
+        found[name] = _matrix(operand, rows, columns, batches, gpu, generator, grouped_rows=name == "B")
+    for each in variant.description.epilogue.operands:
+        if each.name not in found and (isinstance(each, Output) or each.in_memory):
+            extent = {"row": n, "column": m}.get(each.kind, 1)
+            address, size = _filled(each.dtype, extent * batches, gpu, generator)
+            shape = (batches, extent) if batches > 1 else (extent,)
+            found[each.name] = DeviceMatrix(address, shape, extent, each.dtype, ordinal=gpu.ordinal), size
+    return found
+
+
+def _matrix(
+    operand: Operand,
+    rows: int,
+    columns: int,
+    batches: int,
+    gpu: Workspace,
+    generator: np.random.Generator,
+    *,
+    grouped_rows: bool,
+) -> tuple[DeviceMatrix, int]:
+    dtype, align = operand.dtype, operand.alignment
+    if operand.layout == "interleaved32":
+        groups, lines = (rows // 32, columns) if grouped_rows else (columns // 32, rows)
+        address, size = _filled(dtype, groups * lines * 32, gpu, generator)
+        return DeviceMatrix(address, (groups, lines, 32), 32, dtype, ordinal=gpu.ordinal), size
+    contiguous, others = (columns, rows) if operand.layout == "row" else (rows, columns)
+    leading = -(-contiguous // align) * align
+    address, size = _filled(dtype, leading * others * batches, gpu, generator)
+    shape = (batches, rows, columns) if batches > 1 else (rows, columns)
+    return DeviceMatrix(address, shape, leading, dtype, operand.layout, ordinal=gpu.ordinal), size
+
+
+def _filled(dtype: str, count: int, gpu: Workspace, generator: np.random.Generator) -> tuple[int, int]:
+    """The address and the bytes of so many random elements."""
+    numeric = find_numeric_type(dtype)
+    assert numeric is not None, dtype
+    elements = elements_of(numeric)
+    width = elements.code.itemsize
+    address = gpu.allocate(count * width)
+    most = _MOST_BYTES // width
+    codes = elements.random(min(count, most), generator)
+    for start in range(0, count, most):
+        part = codes[: count - start]
+        gpu.upload(address + start * width, np.ascontiguousarray(part))
+    return address, count * width
+
+
+def _workspace(gpu: Workspace, size: int) -> DeviceMatrix:
+    size = math.ceil(size / 16) * 16
+    address = gpu.allocate(size)
+    gpu.upload(address, np.zeros(size, np.uint8))
+    return DeviceMatrix(address, (size,), size, "u8", ordinal=gpu.ordinal)

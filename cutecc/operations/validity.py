@@ -1,0 +1,150 @@
+"""Whether there is a kernel for a description; if not, why, and which description is nearest to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from cutecc.errors import UsageError
+from cutecc.operations import rules, tile_rules
+from cutecc.operations.description import GemmDescription, matched
+from cutecc.operations.kernels.family import Refusal
+from cutecc.operations.nearest import Rule, nearest
+
+RULES: tuple[Rule, ...] = (
+    rules.multiplied_types,
+    rules.types_exist,
+    rules.target_has_it,
+    rules.arithmetic_exists,
+    rules.accumulator_exists,
+    rules.shape_exists,
+    rules.layouts,
+    *(partial(rules.alignment, name=name) for name in "ABCD"),
+    rules.results,
+    rules.epilogue_fits,
+    rules.modes,
+    tile_rules.schedule,
+    tile_rules.cluster,
+    tile_rules.stages,
+    tile_rules.warps,
+    *(partial(tile_rules.extent, axis=axis) for axis in range(3)),
+    *(partial(tile_rules.contiguous_run, name=name) for name in "AB"),
+    tile_rules.registers,
+)
+"""In the order in which they are asked."""
+FAMILY_RULES: tuple[Rule, ...] = (tile_rules.shared_memory, tile_rules.family_takes_it)
+"""What a family is asked, once all others hold."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An answer about a description; true when it is accepted."""
+
+    accepted: bool
+    reason: str = ""
+    """Why not, in one sentence; empty when accepted."""
+    nearest: GemmDescription | None = None
+    """The description itself when it is accepted; else the nearest that is. `None` where the search found none."""
+    changes: tuple[str, ...] = ()
+    """What `nearest` has different, such as `tile.stages 3, not 9`."""
+
+    def __bool__(self) -> bool:
+        return self.accepted
+
+    def __str__(self) -> str:
+        return "accepted" if self.accepted else "\n".join([f"refused: {self.reason}", *self.hints])
+
+    @property
+    def hints(self) -> list[str]:
+        """What to change, as errors say it."""
+        return [f"the nearest that there is has {'; '.join(self.changes)}"] if self.changes else []
+
+    def require(self) -> None:
+        """Raise `UsageError` with the reason and what to change, unless accepted."""
+        if not self.accepted:
+            raise UsageError(self.reason, hints=self.hints)
+
+
+def refusal(description: GemmDescription) -> Refusal | None:
+    """Why there is no kernel for a description, `None` if there is one. Looks for no other description."""
+    if _has_no_transposed(description):
+        reason = "C and D are interleaved together or not at all, and C is interleaved, D column-major"
+        return Refusal(reason, ("c.layout", "d.layout", "c"))
+    return next(_refusals(description.compiled()), None)
+
+
+def check(description: GemmDescription) -> Verdict:
+    """Whether there is a kernel for a description, with the reason and the nearest description if not.
+
+    The nearest one changes as few parts of the problem as possible (target, types, layouts, alignments, accumulator,
+    arithmetic, mode, epilogue), of those with the same number the fewest parts of the means (instruction, tile,
+    swizzle), and of those the least. It is accepted itself.
+    """
+    refused = refusal(description)
+    if refused is None:
+        return Verdict(True, nearest=description)
+    start = _with_plain_source(description) if _has_no_transposed(description) else description
+    reason = refused.reason
+    if start is description and description.is_compiled_transposed:
+        reason = f"a column-major D is computed as Dᵀ = Bᵀ Aᵀ, and of that, {reason}"
+    found = nearest(start.compiled(), RULES, FAMILY_RULES)
+    if found is None:
+        return Verdict(False, reason)
+    found = found.transposed() if start.is_compiled_transposed else found
+    return Verdict(False, reason, found, tuple(differences(description, found)))
+
+
+def differences(before: GemmDescription, after: GemmDescription) -> Iterator[str]:
+    """The parts that `after` has different from `before`, each as `part new, not old`."""
+    old, new = _parts(before), _parts(after)
+    for part in new:
+        if old.get(part) != new[part]:
+            yield f"{part} {new[part]}, not {old[part]}" if part in old else f"{part} {new[part]}"
+    yield from (f"no {part}" for part in old if part not in new)
+    # The epilogue's operands and accumulator follow those of the description, and what is multiplied the types.
+    changed = {part.partition(".")[0] for part in {**old, **new} if old.get(part) != new.get(part)}
+    if before.epilogue != after.epilogue and changed.isdisjoint(("c", "d", "accumulator")):
+        yield "an epilogue that fits"
+    multiplied = [f"{each.instruction.a} by {each.instruction.b}" for each in (before, after)]
+    if multiplied[0] != multiplied[1] and changed.isdisjoint(("a", "b")):
+        yield f"an instruction on {multiplied[1]}, not {multiplied[0]}"
+
+
+def _parts(description: GemmDescription) -> dict[str, str]:
+    """A description in words, part by part; all but the epilogue."""
+    tile, instruction = description.tile, description.instruction
+    found = {
+        "target": description.target,
+        "instruction": f"{instruction.unit} {'x'.join(map(str, instruction.shape))}",
+        "accumulator": instruction.accumulator,
+        "arithmetic": instruction.arithmetic,
+        "tile": "x".join(map(str, tile.threadblock)),
+        "stages": str(tile.stages),
+        "warps": "x".join(map(str, tile.warps)),
+        "cluster": "x".join(map(str, tile.cluster)),
+        "schedule": tile.schedule,
+        "swizzle": description.swizzle,
+        "mode": description.mode,
+    }
+    for name in ("a", "b", "c", "d"):
+        if (operand := getattr(description, name)) is not None:
+            found |= {f"{name}.{part}": str(getattr(operand, part)) for part in ("dtype", "layout", "alignment")}
+    return found
+
+
+def _refusals(compiled: GemmDescription) -> Iterator[Refusal]:
+    return (refused for rule in (*RULES, *FAMILY_RULES) if (refused := rule(compiled)) is not None)
+
+
+def _has_no_transposed(description: GemmDescription) -> bool:
+    """Whether D asks for the transposed product, and C has no name in it."""
+    c = description.c
+    return description.is_compiled_transposed and c is not None and c.layout == "interleaved32"
+
+
+def _with_plain_source(description: GemmDescription) -> GemmDescription:
+    assert description.c is not None
+    c = replace(description.c, layout=description.d.layout)
+    epilogue = matched(description.epilogue, c, description.d, description.instruction.accumulator)
+    return replace(description, c=c, epilogue=epilogue)

@@ -1,0 +1,208 @@
+"""A product compiled in one form: its arguments bound to the kernel's parameters, and launched.
+
+A description with a source C has two forms, since beta = 0 means that C is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from cutecc.arguments.arrays import Array
+from cutecc.errors import ArgumentError, Error
+from cutecc.operations.arguments import (
+    Matrix,
+    agree,
+    argument_view,
+    check_alignment,
+    matrix,
+    numbers_of,
+    operands_of,
+    promises_extent,
+    read,
+    vector_view,
+)
+from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
+from cutecc.operations.epilogue.values import Output
+from cutecc.operations.hazards import Hazard, check_hazards
+from cutecc.operations.kernels.workspace import needs_workspace, regions, workspace_bytes
+from cutecc.operations.operand import type_bits
+from cutecc.operations.tile_model import Problem
+from cutecc.operations.tile_model import slices as usual_slices
+from cutecc.operations.views import MatrixArray
+
+if TYPE_CHECKING:
+    from cutecc.kernel import Kernel
+
+Arrays = dict[str, "Array | MatrixArray"]
+"""Arguments in memory, by name."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A call held against the description."""
+
+    problem: Problem
+    arrays: Arrays
+    """As they are given to the kernel."""
+    values: dict[str, Any]
+    """By parameter of the kernel, without workspace and stream."""
+    sources: dict[str, str]
+    """The user's argument behind each of the kernel's, by its flat name: `a`, `operands[0]`."""
+    numbers: dict[str, float]
+    hazards: list[Hazard]
+    slices: int
+
+
+class Variant:
+    """One form of a product."""
+
+    def __init__(self, description: GemmDescription) -> None:
+        self.description = description
+        """As the user sees it: D may have contiguous columns."""
+        self.compiled = description.compiled()
+        """What the kernel computes, maybe the transposed product."""
+        epilogue = description.epilogue
+        stored = [each for each in epilogue.operands if isinstance(each, Output) or each.in_memory]
+        self.array_names: tuple[str, ...] = ("A", "B", *(each.name for each in stored))
+        """The arguments in memory."""
+        self.number_names: tuple[str, ...] = tuple(
+            each.name for each in epilogue.inputs if each.kind == "scalar" and not each.in_memory
+        )
+        self.operands = operands_of(description)
+        """A, B and the full operands of the epilogue."""
+        self.takes_slices = description.mode in SPLIT_K_MODES
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The compiled kernel. Raises what compiling raises."""
+        from cutecc.operations.compiling import compile_descriptions
+
+        (result,) = compile_descriptions([self.description])
+        if isinstance(result, Error):
+            raise result
+        return result
+
+    def take(self, kernel: Kernel) -> None:
+        """Have the kernel, which was compiled elsewhere."""
+        vars(self)["kernel"] = kernel
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether the kernel is there already."""
+        return "kernel" in vars(self)
+
+    # Reading a call.
+
+    def bind(
+        self,
+        given: Mapping[str, Any],
+        slices: int | None,
+        *,
+        copies: Callable[[Arrays], Arrays] | None = None,
+    ) -> Bound:
+        """The arguments held against the description: `given` are arrays, arrays of matrices and numbers by name.
+
+        `copies` gives what the kernel is given in their place, once they are known to fit. Raises `ArgumentError`.
+        """
+        description, epilogue = self.description, self.description.epilogue
+        arrays = {name: read(name, given.get(name)) for name in self.array_names}
+        matrices = self._matrices(arrays)
+        full = [name for name in self.array_names if name in matrices and name not in ("A", "B")]
+        problem = agree(matrices["A"], matrices["B"], [matrices[name] for name in full])
+        if problem.batches > 1 and description.mode not in ("batched", "array"):
+            raise ArgumentError(
+                f"the arguments are a batch of {problem.batches}, and the operation is of mode {description.mode}",
+                hints=['describe it with mode="batched"'],
+            )
+        turned = description.is_compiled_transposed
+        vectors = [
+            each for each in epilogue.operands if each.name in self.array_names and each.name not in self.operands
+        ]
+        for each in vectors:  # before anything is copied
+            vector_view(each, cast(Array, arrays[each.name]), problem)
+        hazards = self._hazards(arrays, {each.name for each in epilogue.outputs})
+        if copies is not None:
+            arrays = copies(arrays)
+            matrices = self._matrices(arrays)
+        for name, each in matrices.items():
+            check_alignment(each, self.operands[name], extents=promises_extent(description, name))
+        views: dict[str, Any] = {
+            each.name: vector_view(each, cast(Array, arrays[each.name]), problem) for each in vectors
+        }
+        views.update({name: argument_view(matrices[name], turned=turned) for name in full})
+        found = numbers_of(epilogue, given)
+        first, second = ("B", "A") if turned else ("A", "B")
+        m, n = (problem.n, problem.m) if turned else (problem.m, problem.n)
+        names = [each.name for each in epilogue.operands]
+        values: dict[str, Any] = {
+            "problem": (m, n, problem.k, problem.batches),
+            # One is (M, K), the other (N, K): A as it is and B turned, whichever is which.
+            "a": argument_view(matrices[first], turned=first == "B"),
+            "b": argument_view(matrices[second], turned=second == "B"),
+            "operands": tuple(found[name] if name in found else views[name] for name in names),
+        }
+        sources = {**_flat("a", first, values["a"]), **_flat("b", second, values["b"])}
+        for index, name in enumerate(names):
+            sources.update(_flat(f"operands[{index}]", name, values["operands"][index]))
+        if self.takes_slices:
+            values["slices"] = slices = self._slices(slices, problem)
+        elif slices not in (None, 1):
+            raise ArgumentError(
+                f"slices={slices}, and the operation is of mode {description.mode}",
+                hints=['describe it with mode="split_k_serial" or mode="split_k_parallel"'],
+            )
+        return Bound(problem, arrays, values, sources, found, hazards, slices or 1)
+
+    def workspace_bytes(self, problem: Problem, slices: int = 1) -> int:
+        """The bytes of workspace that a call on this problem needs."""
+        if not needs_workspace(self.compiled):
+            return 0
+        return workspace_bytes(self.compiled, *self._turned(problem), problem.batches, slices)
+
+    def zeroed_bytes(self, problem: Problem, slices: int = 1) -> int:
+        """How many of them, at the beginning, have to be zeros before the first call."""
+        if not needs_workspace(self.compiled):
+            return 0
+        found = regions(self.compiled, *self._turned(problem), problem.batches, slices)
+        return max((each.offset + each.bytes for each in found if each.is_zeroed), default=0)
+
+    def alignment_bytes(self, name: str) -> int:
+        """The bytes that the address of an argument in memory has to be a multiple of."""
+        if (operand := self.operands.get(name)) is not None:
+            # In a table of addresses each has been checked.
+            return 8 if self.description.mode == "array" else operand.alignment_bytes
+        declared = self.description.epilogue.operand(name)
+        assert declared is not None, name
+        return declared.alignment * type_bits(declared.dtype) // 8
+
+    def _turned(self, problem: Problem) -> tuple[int, int]:
+        return (problem.n, problem.m) if self.description.is_compiled_transposed else (problem.m, problem.n)
+
+    def _matrices(self, arrays: Arrays) -> dict[str, Matrix]:
+        return {
+            name: matrix(name, arrays[name], operand, grouped_rows=name == "B")
+            for name, operand in self.operands.items()
+            if name in arrays
+        }
+
+    def _hazards(self, arrays: Arrays, outputs: set[str]) -> list[Hazard]:
+        plain = {name: each for name, each in arrays.items() if isinstance(each, Array)}
+        full = frozenset(name for name in self.operands if name not in ("A", "B"))
+        written = {name: each for name, each in plain.items() if name in outputs}
+        inputs = {name: each for name, each in plain.items() if name not in outputs}
+        return check_hazards(written, inputs, full)
+
+    def _slices(self, slices: int | None, problem: Problem) -> int:
+        if slices is None:
+            slices = usual_slices(self.description, problem)
+        if not 1 <= slices <= max(1, problem.k):
+            raise ArgumentError(f"K = {problem.k} cannot be split into {slices} slices")
+        return slices
+
+
+def _flat(parameter: str, name: str, value: Any) -> dict[str, str]:
+    """The flat parameters that take an argument's address or number."""
+    return {f"{parameter}[0]" if isinstance(value, tuple) else parameter: name}

@@ -1,0 +1,116 @@
+"""Memory as kernels are given it: matrices behind raw addresses, views of arrays, arrays of pointers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cutecc.arguments.arrays import Array
+from cutecc.operations.operand import Layout
+
+
+@dataclass(frozen=True)
+class _Device:
+    type: str
+    index: int | None
+
+
+@dataclass(frozen=True)
+class DeviceMatrix:
+    """A matrix behind a raw address of device memory."""
+
+    pointer: int
+    shape: tuple[int, ...]
+    """(rows, columns), or with the batch in front (batch, rows, columns). Vectors have one size."""
+    leading: int
+    """Elements from one row to the next; with `layout="column"` from one column to the next."""
+    dtype: str
+    layout: Layout = "row"
+    batch: int | None = None
+    """Elements from one matrix of a batch to the next; by default they follow one another."""
+    ordinal: int = 0
+    """The CUDA ordinal of the GPU."""
+
+    def data_ptr(self) -> int:
+        """The address."""
+        return self.pointer
+
+    def get_device(self) -> int:
+        """The CUDA ordinal."""
+        return self.ordinal
+
+    @property
+    def device(self) -> _Device:
+        """Where the memory is, as torch says it."""
+        return _Device("cuda", self.ordinal)
+
+    def stride(self) -> tuple[int, ...]:
+        """In elements."""
+        if len(self.shape) < 2:
+            return (1,) * len(self.shape)
+        row = self.layout == "row"
+        steps = (self.leading, 1) if row else (1, self.leading)
+        if len(self.shape) == 2:
+            return steps
+        whole = self.leading * self.shape[-2 if row else -1]
+        return (whole if self.batch is None else self.batch, *steps)
+
+
+class View:
+    """What a kernel is called with: memory, its element type and layout."""
+
+    __slots__ = ("_address", "_stride", "device", "dtype", "shape")
+
+    def __init__(self, array: Array, dtype: str, shape: tuple[int, ...], stride: tuple[int, ...]) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.device = _Device(array.device, array.ordinal)
+        self._stride = stride
+        self._address = array.address
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._address
+
+    def stride(self) -> tuple[int, ...]:
+        """In elements."""
+        return self._stride
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixArray:
+    """Matrices of one shape anywhere in memory, by a table of their addresses in the memory of the same device.
+
+    `Gemm.matrices` makes one. It does not keep the matrices alive, and a CUDA graph does not keep it alive.
+    """
+
+    table: Array
+    """i64, one address a matrix."""
+    like: Array
+    """The first matrix."""
+    addresses: tuple[int, ...]
+    owner: object = field(default=None, repr=False)
+    """Keeps the table alive."""
+    streams: set[int] = field(default_factory=set[int], repr=False)
+    """Where launches have used it."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(matrices, rows, columns)."""
+        return (len(self.addresses), *self.like.shape)
+
+    @property
+    def dtype(self) -> str:
+        """The element type."""
+        return self.like.dtype
+
+    def data_ptr(self) -> int:
+        """The address of the table."""
+        return self.table.address
+
+    def stride(self) -> tuple[int, ...]:
+        """Of one matrix, in elements; a batch has none."""
+        return self.like.stride
+
+    def get_device(self) -> int:
+        """The CUDA ordinal; -1 on the CPU."""
+        return -1 if self.table.ordinal is None else self.table.ordinal

@@ -1,0 +1,99 @@
+"""What autotuning found, kept for later processes: the winner for a device and a class of shapes, a small file each.
+
+The files are next to the cache of compiled kernels, in the folder `tuned`. Each appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from cutecc.cache.fingerprint import digest_of
+from cutecc.cache.folder import CacheError, cache_folder, check_folder, make_folder
+from cutecc.config import Settings
+from cutecc.errors import UsageError
+from cutecc.operations.description import GemmDescription
+from cutecc.operations.tile_model import Problem
+
+_FORMAT = 1
+_LARGEST = 1 << 20
+"""Bytes of a file that is read."""
+
+
+class Winner(msgspec.Struct):
+    """The best of those that were timed."""
+
+    device: str
+    """The GPU's name."""
+    asked: str
+    """What the product is of, for people."""
+    shapes: str
+    """The class of shapes, `4096x4096x4096`."""
+    description: msgspec.Raw
+    """As `GemmDescription.to_json` writes it."""
+    microseconds: float
+    """The median on the problem that was timed."""
+    problem: tuple[int, int, int, int]
+    timed: int
+    """How many were timed."""
+    date: str
+
+
+def shape_class(problem: Problem) -> tuple[int, int, int, int]:
+    """The sizes that problems share a winner with: each rounded up to a power of two."""
+    return tuple(1 << max(0, size - 1).bit_length() for size in (problem.m, problem.n, problem.k, problem.batches))  # pyright: ignore[reportReturnType]
+
+
+def key_of(device: str, asked: str, problem: Problem) -> str:
+    """The name under which a winner is kept."""
+    return digest_of([_FORMAT, device, asked, *shape_class(problem)])
+
+
+def remembered(key: str) -> tuple[GemmDescription, Winner] | None:
+    """The winner that is kept under `key`; `None` when there is none, or only what cannot be read."""
+    try:
+        folder = _folder()
+        if not check_folder(folder):
+            return None
+        with open(folder / f"{key}.json", "rb") as file:
+            winner = msgspec.json.decode(file.read(_LARGEST), type=Winner)
+        return GemmDescription.from_json(bytes(winner.description)), winner
+    except (OSError, CacheError, msgspec.DecodeError, UsageError):
+        return None
+
+
+def remember(key: str, winner: Winner) -> Path:
+    """Keep a winner in the place of the one that is there. Raises `CacheError` when it cannot be written."""
+    folder = _folder()
+    make_folder(folder)
+    partial = folder / f".{key}.{os.getpid()}-{secrets.token_hex(4)}.partial"
+    path = folder / f"{key}.json"
+    try:
+        try:
+            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+                file.write(msgspec.json.encode(winner))
+            os.replace(partial, path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+    except OSError as failure:
+        raise CacheError(f"the winner cannot be kept in {folder}: {failure.strerror}") from None
+    return path
+
+
+def forget() -> int:
+    """Remove all winners; returns how many there were."""
+    folder = _folder()
+    if not check_folder(folder):
+        return 0
+    files = list(folder.glob("*.json"))
+    for path in files:
+        path.unlink(missing_ok=True)
+    return len(files)
+
+
+def _folder() -> Path:
+    return cache_folder(Settings.from_environment()).parent / "tuned"
