@@ -37,16 +37,22 @@ demo: $(BIN)/.base
 
 test: lint unit lit gpu
 
+# Tests start hundreds of processes. Where Python is told to write no bytecode, each would compile the sources anew.
+.PHONY: bytecode
+bytecode: $(BIN)/.dev
+	$(BIN)/python -m compileall -q cutecc
+
 lint: $(BIN)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-unit: $(BIN)/.dev
-	$(BIN)/python -m pytest -n $(JOBS)
-	$(BIN)/python -m pytest -n $(JOBS) test/bugs
+# Neighbours share what they compile: each worker has a stretch of tests, and takes from another's when it is done.
+unit: $(BIN)/.dev bytecode
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal test/bugs
 
-lit: $(BIN)/.dev
+lit: $(BIN)/.dev bytecode
 	$(BIN)/lit -j $(JOBS) test/lit
 
 # Where there is no GPU, says that nothing ran.

@@ -10,6 +10,7 @@ import click
 
 from cutecc.cli.jobs import Job, check_folders, plan, run
 from cutecc.cli.main import EXIT_FAILED, EXIT_USAGE, report
+from cutecc.cli.operators import operator_files_option
 from cutecc.cli.options import load_option, pipeline_options, wheel_options
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import check_reports
@@ -28,15 +29,21 @@ Examples:
   cutecc compile gemm.py --target sm_90a --report gemm.html
   cutecc compile softmax.py gemm.py --target sm_80,sm_90a -j 4
   cutecc compile cutecc-out/add-sm_90a/14-cse.mlir --start-after=cse#1
+  cutecc compile --operator cluster2x1x1_tile128x256x64 --gemm 4096x4096x4096:f16 --target sm_90a
 
 Compiling a .py file runs it. A .mlir file is only parsed.
 """
 
 
 @click.command(name="compile", epilog=_EPILOG)
-@click.argument("inputs", metavar="FILE.py[:FUNCTION]|FILE.mlir …", nargs=-1, required=True)
+@click.argument("inputs", metavar="FILE.py[:FUNCTION]|FILE.mlir …", nargs=-1)
 @click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: a='f16[?,?{div=8}]'.")
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
+@click.option(
+    "--operator", metavar="NAME", help="Compile an operator of nvidia-cutlass-operators, by a part of its name."
+)
+@click.option("--gemm", metavar="SIZES:TYPES", help="What to compile it for: 4096x4096x4096:f16 (cutecc operators -h).")
+@operator_files_option
 @click.option("--target", metavar="NAME,…", help="GPU targets, such as sm_90a; 'native' for this machine's GPUs.")
 @pipeline_options
 @load_option
@@ -70,6 +77,7 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
     browser that shows every stage beside the source (docs/report.md), also of a failure.
     """
     settings = Settings.from_environment()
+    inputs = _check_inputs(context, values, inputs)
     _check_bundle(values, inputs)
     planned: list[Job | Error] = []
     for text in inputs:
@@ -78,8 +86,9 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
         except Error as error:
             planned.append(error)
     jobs = [each for each in planned if isinstance(each, Job)]
-    check_folders(inputs, jobs)
-    check_reports(jobs, [*(Path(split_path(text)[0]) for text in inputs), *filter(None, [values["bundle"]])])
+    files: tuple[str, ...] = () if values["operator"] else inputs
+    check_folders(files, jobs)
+    check_reports(jobs, [*(Path(split_path(text)[0]) for text in files), *filter(None, [values["bundle"]])])
     reporter = Reporter(
         [job.label for job in jobs],
         as_list=len(planned) > 1,
@@ -124,6 +133,23 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
                 click.echo(f"{values['bundle']} was not written: it is to hold every target", err=True)
         wrong = not reporter.outcomes and all(isinstance(each, UsageError) for each in failures.values())
         context.exit(EXIT_USAGE if wrong else EXIT_FAILED)
+
+
+def _check_inputs(context: click.Context, values: dict[str, Any], inputs: tuple[str, ...]) -> tuple[str, ...]:
+    """What to compile: the files, or the operator. Raises `UsageError` for both and what belongs to the other."""
+    if values["operator"] is None:
+        if values["gemm"] or values["providers"]:
+            option = "--gemm" if values["gemm"] else "--provider"
+            raise UsageError(f"{option} is for --operator", hints=["name the operator with --operator"])
+        if not inputs:
+            argument = next(each for each in context.command.params if each.name == "inputs")
+            raise click.MissingParameter(ctx=context, param=argument)
+        return inputs
+    if inputs:
+        raise UsageError(f"--operator names what to compile, and so does {inputs[0]}", hints=["leave out one of them"])
+    if values["args"] or values["entry"]:
+        raise UsageError("--arg and --entry are for Python files", hints=["--gemm says what an operator is for"])
+    return (values["operator"],)
 
 
 def _check_bundle(values: dict[str, Any], inputs: Sequence[str]) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from cutecc import isolation
 from cutecc.cli.files import read_input
 from cutecc.config import Settings
-from cutecc.errors import Error, UsageError
+from cutecc.errors import Error, TraceError, UsageError
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.naming import kernel_request
-from cutecc.frontend.traced import TraceRequest
+from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.operations.gemm_problem import GemmProblem
 from cutecc.passes.dumps import Stage, read_stage
 from cutecc.record import Workload
 from cutecc.record.folder import file_name
+from cutecc.request import CompileOptions
 from cutecc.target import Target, parse_targets
 
 
@@ -60,6 +63,56 @@ class KernelFile:
     def source(self) -> str:
         """The file as the user named it."""
         return self.path
+
+
+@dataclass(frozen=True)
+class NamedOperator:
+    """An operator of nvidia-cutlass-operators by its name, and what to compile it for."""
+
+    text: str
+    """Its name, or a part of it."""
+    problem: GemmProblem
+    files: tuple[str, ...]
+    """Python files that register operators."""
+    targets: list[Target]
+    workload: None = None
+    stage: None = None
+
+    @property
+    def entry(self) -> str:
+        """The product that it is compiled for."""
+        return str(self.problem)
+
+    @property
+    def source(self) -> str:
+        """What the user named."""
+        return self.text
+
+    def trace(self, target: Target, options: CompileOptions) -> TracedModule:
+        """Trace it, in a process of its own. Raises `TraceError`, and `UsageError` for a name that is none."""
+        try:
+            return isolation.call(
+                "cutecc.operations.operators.tracing:trace_named",
+                self.text,
+                self.problem,
+                target.name,
+                options.trace_options,
+                options.wants_locations,
+                self.files,
+                environment={"CUTE_DSL_ARCH": target.name},
+                quiet=False,
+            )
+        except isolation.ProcessDied as death:
+            raise TraceError(f"tracing {self.text} aborted: {death.message}") from None
+
+
+def choose_operator(
+    name: str, gemm: str | None, files: tuple[str, ...], target: str | None, settings: Settings
+) -> NamedOperator:
+    """The operator that `--operator` names. Raises `UsageError`."""
+    if gemm is None:
+        raise UsageError("--operator needs to know what to compile for", hints=["say it: --gemm 4096x4096x4096:f16"])
+    return NamedOperator(name, GemmProblem.parse(gemm), files, _targets(target, settings))
 
 
 def choose(

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 
 from cutecc import isolation
 from cutecc.cache import lookup
-from cutecc.cli.inputs import KernelFile, ModuleFile, choose
+from cutecc.cli.inputs import KernelFile, ModuleFile, NamedOperator, choose, choose_operator
 from cutecc.cli.options import edits, make_wheel_options, split_names
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import Reporting
@@ -49,7 +49,7 @@ class Job:
 
     text: str
     """The input as the user named it."""
-    chosen: KernelFile | ModuleFile
+    chosen: KernelFile | ModuleFile | NamedOperator
     target: Target
     options: CompileOptions
     folder: Path | None
@@ -69,9 +69,12 @@ class Job:
 
 def plan(context: click.Context, values: dict[str, Any], text: str, settings: Settings, *, several: bool) -> list[Job]:
     """The jobs that an input makes; `several` when it is not the only one."""
-    chosen = choose(text, values["args"], values["entry"], values["target"], settings)
-    if values["start_after"] and isinstance(chosen, KernelFile):
-        raise UsageError("--start-after goes on from a dump", hints=["name the dump instead of the Python file"])
+    if values["operator"]:
+        chosen = choose_operator(text, values["gemm"], values["providers"], values["target"], settings)
+    else:
+        chosen = choose(text, values["args"], values["entry"], values["target"], settings)
+    if values["start_after"] and not isinstance(chosen, ModuleFile):
+        raise UsageError("--start-after goes on from a dump", hints=["name the dump instead of the kernel"])
     values = dict(values)
     _go_on_from_stage(context, values, chosen)
     options = _options(values, settings)
@@ -93,9 +96,11 @@ def plan(context: click.Context, values: dict[str, Any], text: str, settings: Se
     return jobs
 
 
-def _stem(chosen: KernelFile | ModuleFile) -> str:
+def _stem(chosen: KernelFile | ModuleFile | NamedOperator) -> str:
     if isinstance(chosen, ModuleFile):
         return chosen.name
+    if isinstance(chosen, NamedOperator):
+        return file_name(chosen.text)
     stem, function = Path(chosen.path).stem, chosen.request.function
     return file_name(f"{stem}-{function}" if function else stem)
 
@@ -164,7 +169,8 @@ def _compile(job: Job, values: dict[str, Any], on_event: Callable[[Event], None]
     def request(traced: TracedModule | ModuleFile, seconds: float = 0.0) -> CompileRequest:
         is_file = isinstance(traced, ModuleFile)
         output = job.output(traced.name)
-        _check_no_input(output, [job.text])
+        if not isinstance(chosen, NamedOperator):
+            _check_no_input(output, [job.text])
         return CompileRequest(
             traced.data if is_file else traced.bytecode,
             job.target.name,
@@ -192,6 +198,14 @@ def _compile(job: Job, values: dict[str, Any], on_event: Callable[[Event], None]
     with reporting.whole(functools.partial(_failed, job)) if reporting else contextlib.nullcontext():
         if isinstance(chosen, ModuleFile):
             compilation = lower_in_worker(request(chosen), reporting or on_event)
+        elif isinstance(chosen, NamedOperator):
+            start = time.perf_counter()
+            try:
+                traced = chosen.trace(job.target, job.options)
+            except Error as error:
+                _record_failed_trace(job, error)
+                raise
+            compilation = lower_in_worker(request(traced, time.perf_counter() - start), reporting or on_event)
         else:
             compilation = lower_file(
                 replace(chosen.request, target=job.target.name),
@@ -205,7 +219,9 @@ def _compile(job: Job, values: dict[str, Any], on_event: Callable[[Event], None]
     return Outcome(compilation, job.output(compilation.name), reporting and reporting.report)
 
 
-def _go_on_from_stage(context: click.Context, values: dict[str, Any], chosen: KernelFile | ModuleFile) -> None:
+def _go_on_from_stage(
+    context: click.Context, values: dict[str, Any], chosen: KernelFile | ModuleFile | NamedOperator
+) -> None:
     """Take from a dump's first line what the command line leaves open: position, pipeline and options."""
     stage = chosen.stage
     if stage is None:

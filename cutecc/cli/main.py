@@ -43,6 +43,7 @@ _COMMANDS = {
     "check": ("cutecc.cli.check", "Find narrow accesses, divergent barriers, spills and more, by line."),
     "bench": ("cutecc.cli.bench", "Time a kernel, beside others that do the same."),
     "opt": ("cutecc.cli.opt", "Run a pipeline on an MLIR module and print the result."),
+    "operators": ("cutecc.cli.operators", "List the operators that fit, and why others do not."),
     "layout": ("cutecc.cli.layout", "Evaluate a layout expression and draw it."),
     "watch": ("cutecc.cli.watch", "Run any program and record the kernels that it compiles."),
     "passes": ("cutecc.cli.passes", "List the passes, or describe one."),

@@ -21,7 +21,7 @@ from cutecc.operations.description import GemmDescription
 from cutecc.operations.discovery import Arguments, Request, ranked, read_arguments
 from cutecc.operations.gemm import Gemm, compile_all
 from cutecc.operations.swizzle import Swizzle
-from cutecc.operations.tile_model import Problem
+from cutecc.operations.tile_model import Problem, machine
 from cutecc.operations.tuning_results import Timed, Tuning
 from cutecc.operations.validity import refusal
 from cutecc.runtime.timing import Samples
@@ -32,6 +32,8 @@ _MOST = 24
 """Kernels that are compiled at most before the swizzles of the best, those with the least estimated time."""
 _COMPILING = 0.6
 """The part of the budget after which no more kernels are compiled."""
+_TILE = 128
+"""M and N of a tile of usual size."""
 _SWIZZLES: tuple[Swizzle, ...] = ("identity1", "identity2", "identity4", "identity8", "horizontal")
 
 Timer = Callable[[Sequence[Gemm], Problem], Sequence[Samples | Error]]
@@ -58,8 +60,9 @@ def autotune(
 
     `arguments` are types, operands or arrays, as `find` takes them; `problem`, (M, N, K) or with the batch behind, is
     theirs for arrays and has to be given otherwise. Arrays are neither read nor written. The candidates with the least
-    estimated time, those that split K among them, are compiled in `workers` processes and timed in turn on random
-    normal data, with more memory in use than twice the L2 cache; medians count. Then the swizzles of the best are.
+    estimated time, those that split K among them where D is small, are compiled in `workers` processes and timed in
+    turn on random normal data, with more memory in use than twice the L2 cache; medians count. Then the swizzles of the
+    best are timed beside it.
 
     The winner is remembered for this GPU, this product and problems whose sizes are the same when rounded up to powers
     of two; a remembered one is returned without timing anything, unless `again`. `progress` draws a bar on standard
@@ -78,7 +81,7 @@ def autotune(
     end = time.monotonic() + budget
     chosen = timer or _timer(device)
     with _bar(progress) as tell:
-        listed = ranked(request, name, epilogue, sizes, split=True)[:_MOST]
+        listed = ranked(request, name, epilogue, sizes, split=_has_few_tiles(sizes, name))[:_MOST]
         timed = _measured(listed, sizes, chosen, end - (1 - _COMPILING) * budget, workers, tell)
         best = timed[0]
         if best.samples is not None and time.monotonic() < end:
@@ -141,6 +144,12 @@ def _measured(
                 found.append(Timed(op.description, result))
         tell("timing", len(ready), len(ready))
     return [*sorted(found, key=lambda each: each.median), *failed]
+
+
+def _has_few_tiles(problem: Problem, target: str) -> bool:
+    """Whether D has too few tiles to keep a GPU busy, so that splitting K may help."""
+    tiles = -(-problem.m // _TILE) * -(-problem.n // _TILE)
+    return tiles < 2 * machine(target).multiprocessors
 
 
 def _swizzled(description: GemmDescription) -> list[GemmDescription]:

@@ -66,7 +66,7 @@ class Calls:
         inputs = {each.name: each for each in variant.description.epilogue.inputs}
         self._numbers = tuple(
             # Integers are taken as residues, which only binding computes.
-            (name, inputs[name].default, float if is_float(inputs[name].dtype) else None)
+            (name, inputs[name].default, is_float(inputs[name].dtype))
             for name in variant.number_names
         )
         names = (*self._arrays, "workspace", *variant.number_names)
@@ -108,11 +108,15 @@ class Calls:
             return False
         if values[-1] % ALIGNMENT:
             return False
-        for name, default, kind in self._numbers:
-            number = arrays.get(name)
+        for name, default, is_floating in self._numbers:
+            number: Any = arrays.get(name)
             if number is None:
                 number = default
-            if type(number) is not kind and (type(number) is not int or kind is not float):
+            if type(number) is not float and type(number) is not int:
+                if type(number).__module__ != "numpy":
+                    return False
+                number = float(number)
+            if not is_floating:
                 return False
             values.append(number)
         values.append(0)

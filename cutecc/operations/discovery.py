@@ -25,7 +25,6 @@ from cutecc.operations.operand import Operand, as_operand
 from cutecc.operations.status import YES, Status
 from cutecc.operations.tile import TileDescription
 from cutecc.operations.tile_model import LARGE, Problem, cycles
-from cutecc.operations.validity import refusal
 
 if TYPE_CHECKING:
     from cutecc.operations.gemm import Gemm
@@ -244,7 +243,7 @@ def _tiled(
     if source is None and graph.source is not None:
         source = Operand(graph.source.dtype, graph.source.layout, graph.source.alignment)
     for tile in tiles:
-        described = GemmDescription(
+        yield GemmDescription(
             target,
             _with_columns(instruction, tile, request.d.layout == "column"),
             tile,
@@ -255,8 +254,6 @@ def _tiled(
             matched(graph, source, request.d, instruction.accumulator),
             mode=mode,
         )
-        if refusal(described) is None:
-            yield described
 
 
 def _with_columns(instruction: MathInstruction, tile: TileDescription, turned: bool) -> MathInstruction:

@@ -75,13 +75,15 @@ class Launches:
         """What this thread has kept under `key`."""
         try:
             return self._local.kept.get(key)
-        except AttributeError:
-            self._local.kept = Recent(_REMEMBERED)
+        except AttributeError:  # the thread's first call
             return None
 
     def keep(self, key: Hashable, value: object) -> None:
         """Keep something for this thread."""
-        self._local.kept.put(key, value)
+        if not hasattr(self._local, "kept"):
+            self._local.kept = Recent[Hashable, Any](_REMEMBERED)
+        kept: Recent[Hashable, Any] = self._local.kept
+        kept.put(key, value)
 
     def load(self, ordinal: int | None) -> Loaded:
         """The kernel's code on a GPU. Raises `LaunchError`."""

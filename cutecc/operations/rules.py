@@ -126,7 +126,7 @@ def layouts(description: GemmDescription) -> Refusal | None:
 
 
 def alignment(description: GemmDescription, name: str) -> Refusal | None:
-    """An alignment is a power of two up to 16 bytes, and 16 bytes where TMA or an interleaved layout needs it."""
+    """An alignment is a power of two up to 16 bytes, and 16 bytes where a layout is interleaved."""
     operand: Operand | None = getattr(description, name.lower())
     if operand is None:
         return None
@@ -137,12 +137,6 @@ def alignment(description: GemmDescription, name: str) -> Refusal | None:
         return Refusal(f"an alignment is {known}, and that of {name} is {given}", (part, dtype))
     if operand.layout == "interleaved32" and given != most:
         return Refusal(f"an interleaved {name} is aligned to {most} elements, not to {given}", (part, layout))
-    if description.instruction.unit == "wgmma" and name in "AB" and given != most:
-        reason = (
-            f"wgmma reads with TMA, which needs {WIDEST_ALIGNMENT} bytes of alignment, "
-            f"and {name} has {operand.alignment_bytes}"
-        )
-        return Refusal(reason, ("instruction", part, dtype))
     return None
 
 

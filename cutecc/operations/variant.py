@@ -160,13 +160,13 @@ class Variant:
         """The bytes of workspace that a call on this problem needs."""
         if not needs_workspace(self.compiled):
             return 0
-        return workspace_bytes(self.compiled, *self._turned(problem), problem.batches, slices)
+        return workspace_bytes(self.compiled, *self._turned(problem), problem.k, problem.batches, slices)
 
     def zeroed_bytes(self, problem: Problem, slices: int = 1) -> int:
         """How many of them, at the beginning, have to be zeros before the first call."""
         if not needs_workspace(self.compiled):
             return 0
-        found = regions(self.compiled, *self._turned(problem), problem.batches, slices)
+        found = regions(self.compiled, *self._turned(problem), problem.k, problem.batches, slices)
         return max((each.offset + each.bytes for each in found if each.is_zeroed), default=0)
 
     def alignment_bytes(self, name: str) -> int:

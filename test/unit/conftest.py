@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from warm_processes import Templates, same_start
+
+from cutecc import isolation
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "test" / "kernels"
@@ -21,6 +25,8 @@ CUTECC = Path(sys.executable).with_name("cutecc")
 
 # Also for what fixtures of whole modules and sessions compile.
 os.environ["CUTECC_CACHE"] = "0"
+# Before any test changes it.
+ENVIRONMENT = dict(os.environ)
 # A shell starts what runs in its background with interrupts ignored, which all processes inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -44,32 +50,71 @@ def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "v1"
 
 
-@pytest.fixture
-def cutecc(tmp_path: Path) -> Run:
-    """Runs the `cutecc` command in `tmp_path`, its output captured; `status` is the exit code to expect.
+@pytest.fixture(scope="session")
+def templates() -> Iterator[Templates]:
+    """What processes of the command line are copies of."""
+    templates = Templates(ENVIRONMENT)
+    yield templates
+    templates.close()
 
-    No run may end in a traceback of ours, whatever else happens.
+
+@pytest.fixture(scope="session")
+def commands_folder(request: pytest.FixtureRequest) -> Path | None:
+    """A folder for `PATH` whose `cutecc` begins with its imports done; with `COLD_START=1`, there is none."""
+    return None if "COLD_START" in os.environ else request.getfixturevalue("templates").folder_of_commands()
+
+
+@pytest.fixture
+def warm_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that the library starts in a test begin with their imports done; not with `COLD_START=1`."""
+    if "COLD_START" not in os.environ:
+        monkeypatch.setattr(isolation, "start_python", request.getfixturevalue("templates").starter())
+
+
+@pytest.fixture(scope="session")
+def cutecc_in(request: pytest.FixtureRequest) -> Run:
+    """Runs the `cutecc` command in a folder, its output captured; `status` is the exit code to expect, or several.
+
+    No run may end in a traceback of ours, whatever else happens. The command is a process of its own in any case; it is
+    one with its imports done (`warm_processes`) unless it is `cold`, has `input`, or an interpreter would read its
+    environment.
     """
 
     def run(
-        *arguments: object, status: int = 0, env: dict[str, str] | None = None, input: str | None = None
+        folder: Path,
+        *arguments: object,
+        status: int | tuple[int, ...] = 0,
+        env: dict[str, str] | None = None,
+        input: str | None = None,
+        cold: bool = "COLD_START" in os.environ,
     ) -> subprocess.CompletedProcess[str]:
         environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-        result = subprocess.run(
-            [CUTECC, *map(str, arguments)],
-            cwd=tmp_path,
-            env={**environment, **(env or {})},
-            input=input,
-            capture_output=True,
-            text=True,
-            timeout=300,
+        environment |= env or {}
+        command = [str(CUTECC), *map(str, arguments)]
+        templates = None if cold or input is not None else request.getfixturevalue("templates")
+        if templates and same_start(environment, templates.environment):
+            result = subprocess.CompletedProcess(
+                command, *templates.run(command, folder=folder, environment=environment)
+            )
+        else:
+            result = subprocess.run(
+                command, cwd=folder, env=environment, input=input, capture_output=True, text=True, timeout=300
+            )
+        expected = status if isinstance(status, tuple) else (status,)
+        assert result.returncode in expected, (
+            f"status {result.returncode}, not {status}:\n{result.stdout}{result.stderr}"
         )
-        assert result.returncode == status, f"status {result.returncode}, not {status}:\n{result.stdout}{result.stderr}"
         if "--debug" not in arguments:
             assert "Traceback (most recent call last)" not in result.stdout + result.stderr
         return result
 
     return run
+
+
+@pytest.fixture
+def cutecc(tmp_path: Path, cutecc_in: Run) -> Run:
+    """Runs the `cutecc` command in `tmp_path`."""
+    return functools.partial(cutecc_in, tmp_path)
 
 
 @pytest.fixture

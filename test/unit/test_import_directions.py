@@ -78,12 +78,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "watching": {"cache", "contained", "frontend", "isolation", "passes", "record", "report", "request"},
     "lit": set(),
     "pytest_plugin": {"kernel", "jit_function", "emulator", "trial"},
-    "operations": {"driver", "runtime", "kernel", "request", "record"},
+    "operations": {
+        *("driver", "runtime", "kernel", "request", "record", "cache", "contained", "sweep", "loading", "events"),
+        *("report", "benchmarking", "emulator", "pool", "jit_function", "trial", "frontend", "passes"),
+    },
     "workbench": {"driver", "isolation", "request", "versions", "planning", "ir", "passes", "record", "contained"},
 }
 FRONT_DOORS = {"", "__main__", "cli"}
 """The package itself, the command and the command line, which may use everything."""
 DSL = "cutlass"
+DSL_CODE = ("cutecc.operations.kernels", "cutecc.operations.operators")
+"""Packages of code that the DSL traces, and of the operators that are built on it: they import it as they are imported.
+The instructions that the DSL has no atoms of are made of its bindings."""
 
 
 def place(module: str) -> str:
@@ -112,17 +118,46 @@ def violations(found: list[Import]) -> list[str]:
     return wrong
 
 
+def is_dsl(module: str) -> bool:
+    return module == DSL or module.startswith(f"{DSL}.")
+
+
+def is_dsl_code(module: str) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in DSL_CODE)
+
+
 def dsl_violations(found: list[Import]) -> list[str]:
-    """Imports of the DSL outside of the frontend; the bindings are `cutlass._mlir`."""
+    """Imports of the DSL outside of the frontend and of code written in it; the bindings are `cutlass._mlir`."""
     wrong: list[str] = []
     for each in found:
-        is_dsl = each.imported == DSL or each.imported.startswith(f"{DSL}.")
+        if not is_dsl(each.imported) or is_dsl_code(each.importer):
+            continue
         is_bindings = each.imported.startswith(f"{DSL}._mlir")
-        if is_dsl and not is_bindings and place(each.importer) != "frontend":
-            wrong.append(f"{each}; only cutecc/frontend imports the DSL")
+        if not is_bindings and place(each.importer) != "frontend":
+            wrong.append(f"{each}; only cutecc/frontend and {' and '.join(DSL_CODE)} import the DSL")
         if is_bindings and place(each.importer) not in ("ir", "frontend"):
             wrong.append(f"{each}; the bindings come from cutecc.ir")
     return wrong
+
+
+def early_violations(found: list[Import]) -> list[str]:
+    """Imports that would load the DSL with something else: only code written in it has it when it is imported."""
+    early = [each for each in found if not each.late and not each.typing_only]
+    loading_it: set[str] = set()
+    while (
+        more := {
+            each.importer
+            for each in early
+            if is_dsl_code(each.importer) and (is_dsl(each.imported) or each.imported in loading_it)
+        }
+        - loading_it
+    ):
+        loading_it |= more
+    return [
+        str(each)
+        for each in early
+        if each.importer not in loading_it and (is_dsl(each.imported) or each.imported in loading_it)
+    ]
 
 
 def test_imports_point_one_way() -> None:
@@ -130,15 +165,13 @@ def test_imports_point_one_way() -> None:
     assert not wrong, "\n" + "\n".join(wrong)
 
 
-def test_only_the_frontend_imports_the_dsl() -> None:
+def test_only_the_frontend_and_code_written_in_the_dsl_import_it() -> None:
     wrong = dsl_violations(imports())
     assert not wrong, "\n" + "\n".join(wrong)
 
 
-def test_the_frontend_imports_the_dsl_late() -> None:
-    early = [
-        str(each) for each in imports() if each.imported.startswith(DSL) and not each.late and not each.typing_only
-    ]
+def test_the_dsl_and_code_written_in_it_are_imported_late() -> None:
+    early = early_violations(imports())
     assert not early, "\n" + "\n".join(early)
 
 
@@ -241,11 +274,25 @@ def test_a_wrong_direction_is_found(tmp_path: Path, file: str, text: str, expect
         ("passes/x.py", "import cutlass.cute"),
         ("ir/x.py", "def f():\n    from cutlass import cute"),
         ("passes/x.py", "import cutlass._mlir.ir"),
+        ("operations/x.py", "import cutlass"),
     ],
 )
 def test_the_dsl_in_the_wrong_place_is_found(tmp_path: Path, file: str, text: str) -> None:
     (message,) = dsl_violations(imports(package(tmp_path, {file: text})))
     assert message.startswith(f"cutecc/{file}:")
+
+
+def test_an_early_import_of_code_written_in_the_dsl_is_found(tmp_path: Path) -> None:
+    files = {
+        "operations/kernels/tile.py": "import cutlass",
+        "operations/kernels/gemm.py": "from cutecc.operations.kernels import tile\nfrom cutlass import cute",
+        "operations/early.py": "from cutecc.operations.kernels import gemm",
+        "operations/late.py": "def f():\n    from cutecc.operations.kernels import gemm",
+    }
+    found = imports(package(tmp_path, files))
+    assert dsl_violations(found) == []
+    (message,) = early_violations(found)
+    assert message.startswith("cutecc/operations/early.py:1:")
 
 
 def test_right_directions_are_not_complained_about(tmp_path: Path) -> None:
@@ -256,7 +303,7 @@ def test_right_directions_are_not_complained_about(tmp_path: Path) -> None:
         "driver.py": "import cutecc.planning",
     }
     root = package(tmp_path, files)
-    assert violations(imports(root)) == dsl_violations(imports(root)) == []
+    assert violations(imports(root)) == dsl_violations(imports(root)) == early_violations(imports(root)) == []
 
 
 def test_the_source_is_where_it_should_be() -> None:

@@ -6,7 +6,8 @@ kind `column` or `scalar` has a single element, which stands for all of them.
 
 Steps are computed in the epilogue's compute type. For f32 they use the hardware's approximations (`tanh.approx`,
 `ex2.approx`, polynomials for `erf` and `normal_cdf`) when every output has 16 bits or fewer: their errors, up to 2⁻¹¹
-relative for tanh, 1.4e-5 for `normal_cdf` and 10⁻⁶ for the others, are then below or about that of rounding. With f32 and f64 outputs all functions are accurate.
+relative for tanh, 1.4e-5 for `normal_cdf` and 10⁻⁶ for the others, are then below or about that of rounding. With one
+output of f32 or f64, a reduction too, all functions are accurate.
 """
 
 from __future__ import annotations
@@ -257,7 +258,7 @@ _NORMAL_CDF = (
     *(0.3989074528217316, -0.06636036932468414, 0.009830130264163017, -0.001114147948101163, 9.457439591642469e-05),
     *(-5.760768999607535e-06, 2.3436740548277157e-07, -5.633317368136659e-09, 5.998067320600597e-11),
 )
-"""Of (cdf(x) - 1/2) / x as a polynomial in x² up to 4.2²: the least largest error of the whole, by Lawson's algorithm."""
+"""Of (cdf(x) - 1/2) / x as a polynomial in x² up to 4.2²: the least largest error, by Lawson's algorithm."""
 _NORMAL_CDF_END = 4.2
 
 

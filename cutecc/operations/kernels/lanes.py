@@ -7,8 +7,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import MmaUniversalOp
 
-WARP_LANES = (8, 4)
-"""Lanes of a warp along M and N."""
+from cutecc.operations.kernels.simt import WARP_LANES
 
 
 def make_tiled_mma(

@@ -14,8 +14,8 @@ def region(
     description: GemmDescription, workspace, problem, slices, name: str, dtype: type[cutlass.Numeric]
 ) -> cute.Tensor:
     """The region called `name` of the workspace of a launch, as a vector of `dtype`."""
-    m, n, _, batches = (cutlass.Int64(size) for size in problem)
+    m, n, k, batches = (cutlass.Int64(size) for size in problem[:4])
     count = cutlass.Int64(1 if slices is None else slices)
-    found = next(each for each in regions(description, m, n, batches, count) if each.name == name)
+    found = next(each for each in regions(description, m, n, k, batches, count) if each.name == name)
     pointer = cute.recast_ptr((workspace.iterator + found.offset).align(ALIGNMENT), dtype=dtype)
     return cute.make_tensor(pointer, cute.make_layout((found.bytes // (dtype.width // 8),)))

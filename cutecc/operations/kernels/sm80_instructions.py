@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
 """`mma.sync` as tiled MMAs: an instruction's atom, how warps share a tile, and the multiplication itself."""
 
 from __future__ import annotations

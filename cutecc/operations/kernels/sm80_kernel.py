@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
 """The multistage tensor-core GEMM in CuTe: cp.async into a ring of stages, fragments one step ahead, `mma.sync`."""
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Sm80Gemm(GemmKernel):
         holders = sm80.holding_threads(self.description)
         if cutlass.const_expr(holders < self.threads):
             self.gather(stages_a.iterator, sums, thread, holders)
-        if thread < holders:
+        if holders == self.threads or thread < holders:
             warp = warp_place(thread, self.warps[:2])
             self.conclude(
                 *(sums, places, problem, (tile_m, tile_n), batch),
@@ -73,7 +73,7 @@ class Sm80Gemm(GemmKernel):
     def allocate(self, allocator, plan: sm80.OperandPlan) -> cute.Tensor:
         """The stages of an operand in shared memory: (rows, K, stage)."""
         layout, swizzle = stages_layout(plan, self.stages), cute.make_swizzle(*plan.swizzle)
-        return allocator.allocate_tensor(numeric(plan.operand.dtype), layout, 1024, swizzle=swizzle)
+        return allocator.allocate_tensor(numeric(plan.operand.dtype), layout, sm80.STAGES_ALIGNMENT, swizzle=swizzle)
 
     @cute.jit
     def gather(self, shared: cute.Pointer, sums: cute.Tensor, thread, holders: int):
@@ -109,7 +109,7 @@ class Sm80Gemm(GemmKernel):
 
     @cute.jit
     def main_loop(self, first, steps, extent, fetches, fragments, tiled_mma, sums):
-        """Add the products of `steps` tiles along K from the tile `first` on, of all that K = `extent` has, to `sums`."""
+        """Add the products of `steps` tiles along K from the tile `first` on, where K is `extent`, to `sums`."""
         begin = cutlass.Int32(self.missing(extent))
         if first > 0:
             begin = cutlass.Int32(0)

@@ -11,6 +11,8 @@ brings tiles of A and B, 128 bytes of K deep, into a ring of `stages`. The other
 The blocks of a cluster compute tiles that lie next to each other. Those along N multiply the same rows of A, those along M
 the same columns of B: each loads its part of what is shared, and TMA writes it to all of them at once.
 
+Operands that TMA cannot read where they are, of less than 16 bytes of alignment, are copied first (`realignment.py`).
+
 A 16-byte aligned D leaves through shared memory, in boxes of 64 rows that TMA writes while the next one is gathered, clipped
 at the edges. Any other D, and every other result of the epilogue, is stored from registers.
 """

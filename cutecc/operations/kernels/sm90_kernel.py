@@ -12,8 +12,12 @@ from cutecc.operations.kernels import sm90
 from cutecc.operations.kernels.gemm_kernel import GemmKernel
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.rasterization import Rasterization
+from cutecc.operations.kernels.realignment import realigned
+from cutecc.operations.kernels.realignment_kernel import Realignment
+from cutecc.operations.kernels.regions import region
 from cutecc.operations.kernels.sm90_instructions import make_tiled_mma, staged_layout, swizzled_atom
 from cutecc.operations.kernels.split_k import slice_of_steps
+from cutecc.operations.kernels.workspace import copy_name
 from cutecc.operations.tile_model import machine
 
 WARPGROUP = sm90.WARPGROUP
@@ -41,6 +45,8 @@ class Sm90Gemm(GemmKernel):
         """As many clusters as the GPU holds at once, or as there is work for."""
         m, n, k = self.tile
         along_m, along_n = self.cluster
+        a = self.aligned("a", a, problem, workspace, slices, stream)
+        b = self.aligned("b", b, problem, workspace, slices, stream)
         a_layout = staged_layout(self.description.a, (m, k), self.stages, self.description.a.layout == "row")
         b_layout = staged_layout(self.description.b, (n, k), self.stages, self.description.b.layout == "column")
         tma_a, a = self.load_atom(a, a_layout, (m, k), sharers=along_n)
@@ -68,6 +74,13 @@ class Sm90Gemm(GemmKernel):
             stream=stream,
             use_pdl=True,
         )
+
+    def aligned(self, name: str, operand, problem, workspace, slices, stream) -> cute.Tensor:
+        """An operand as TMA can read it: itself, or its copy."""
+        if name not in realigned(self.description):
+            return operand
+        copy = region(self.description, workspace, problem, slices, copy_name(name), operand.element_type)
+        return Realignment(self.description, name).launch(problem, operand, copy.iterator, stream)
 
     def tasks(self, problem, slices):
         """How many tiles of clusters there are, each slice of K counted."""

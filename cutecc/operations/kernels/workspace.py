@@ -1,4 +1,4 @@
-"""How a kernel's workspace is divided: turns and partial sums of split K, parts of reductions. Needs no DSL.
+"""How a kernel's workspace is divided: aligned copies, turns and partial sums of split K, parts of reductions. No DSL.
 
 The arithmetic works on Python's integers, and on the DSL's where a kernel finds its regions.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.values import ACCUM, Epilogue, Kind, Output
+from cutecc.operations.kernels import realignment
 from cutecc.operations.operand import Operand, type_bits
 
 ALIGNMENT = 16
@@ -61,7 +62,8 @@ class Region:
 
 def needs_workspace(description: GemmDescription) -> bool:
     """Whether a kernel of this description takes a workspace."""
-    return description.mode in ("split_k_serial", "split_k_parallel") or description.epilogue.has_reductions
+    splits = description.mode in ("split_k_serial", "split_k_parallel")
+    return splits or description.epilogue.has_reductions or bool(realignment.realigned(description))
 
 
 def epilogue_cut(description: GemmDescription) -> Cut:
@@ -76,8 +78,8 @@ def epilogue_cut(description: GemmDescription) -> Cut:
     return Cut((m, n), (4 if tile.schedule == "pingpong" else 4 * tile.warps[0], 1))
 
 
-def regions(description: GemmDescription, m: Any, n: Any, batches: Any, slices: Any) -> list[Region]:
-    """The regions for a problem of M×N and some batches; `slices` counts for split K only."""
+def regions(description: GemmDescription, m: Any, n: Any, k: Any, batches: Any, slices: Any) -> list[Region]:
+    """The regions for a problem of M×N×K and some batches; `slices` counts for split K only."""
     found: list[Region] = []
 
     def add(name: str, size: Any, is_zeroed: bool = False) -> None:
@@ -93,6 +95,10 @@ def regions(description: GemmDescription, m: Any, n: Any, batches: Any, slices: 
     elif description.mode == "split_k_parallel":
         element = type_bits(partial_type(description)) // 8
         add(PARTIALS, slices * m * partial_row(description, n) * element)
+    for name in realignment.realigned(description):
+        operand = description.a if name == "a" else description.b
+        contiguous, other = realignment.extents(description, name, m, n, k)
+        add(copy_name(name), realignment.row_elements(operand, contiguous) * other * batches * (operand.bits // 8))
     for output in description.epilogue.outputs:
         if output.reduction != "none":
             extent = {"row": n, "column": m}.get(output.kind, 1)
@@ -101,10 +107,15 @@ def regions(description: GemmDescription, m: Any, n: Any, batches: Any, slices: 
     return found
 
 
-def workspace_bytes(description: GemmDescription, m: int, n: int, batches: int = 1, slices: int = 1) -> int:
+def workspace_bytes(description: GemmDescription, m: int, n: int, k: int, batches: int = 1, slices: int = 1) -> int:
     """The bytes that a launch on this problem needs."""
-    found = regions(description, m, n, batches, slices)
+    found = regions(description, m, n, k, batches, slices)
     return found[-1].offset + found[-1].bytes if found else 0
+
+
+def copy_name(operand: str) -> str:
+    """The name of the region for the aligned copy of `a` or `b`."""
+    return f"aligned {operand}"
 
 
 def parts_name(output: str) -> str:

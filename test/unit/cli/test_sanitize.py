@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import CUTECC
 from terminals import on_a_terminal
 
 from cutecc.cli import emulation
@@ -58,14 +57,14 @@ def reference(x):
 
 
 @pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bundles(tmp_path_factory: pytest.TempPathFactory, cutecc_in: Any) -> Path:
     """A folder with `racy.py`, and bundles of it, of its clean twin and of the element-wise add."""
     folder = tmp_path_factory.mktemp("bundles")
     (folder / "racy.py").write_text(REVERSE.replace("BARRIER", "pass"))
     (folder / "clean.py").write_text(REVERSE.replace("BARRIER", "cute.arch.sync_threads()"))
     for source in (folder / "clean.py", ADD):
         bundle = ["--bundle", source.stem + ".cutecc", "--line-info", "--quiet", "--target", "sm_80,sm_90a"]
-        subprocess.run([CUTECC, "compile", source, *bundle], cwd=folder, check=True, timeout=300)
+        cutecc_in(folder, "compile", source, *bundle)
     return folder
 
 

@@ -48,13 +48,17 @@ def prepare(folder: Path) -> Path:
     return folder / "work"
 
 
-def follow(document: Path, folder: Path) -> None:
-    """Do what `document` says, as a reader in `folder` would; what comes out has to be what it shows."""
+def follow(document: Path, folder: Path, commands_in: Path = Path(sys.executable).parent) -> None:
+    """Do what `document` says, as a reader in `folder` would; what comes out has to be what it shows.
+
+    `commands_in` is where `cutecc` is found.
+    """
     for language, block in BLOCK.findall(document.read_text()):
         if language == "console":
             for command in commands(block):
                 needs_gpu = NEEDS_GPU.match(command.line) and "--device" not in command.line
-                output = run(f"{command.line} --device cuda:0" if needs_gpu else command.line, folder)
+                line = f"{command.line} --device cuda:0" if needs_gpu else command.line
+                output = run(line, folder, commands_in)
                 if needs_gpu and output[0].startswith(NO_GPU):
                     continue
                 assert matches(command.excerpt, output), f"{command.line}\n" + "\n".join(output)
@@ -67,13 +71,13 @@ def follow(document: Path, folder: Path) -> None:
             compile(block, str(document), "exec")
 
 
-def run(command: str, folder: Path) -> list[str]:
+def run(command: str, folder: Path, commands_in: Path = Path(sys.executable).parent) -> list[str]:
     """The lines that `command` prints. What it installs comes into `folder`, from no index."""
     site = folder.parent / "site"
     environment = {
         **os.environ,
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-        "PYTHONPATH": str(site),
+        "PATH": os.pathsep.join([str(commands_in), str(Path(sys.executable).parent), os.environ["PATH"]]),
+        **({"PYTHONPATH": str(site)} if site.exists() else {}),
         "PIP_TARGET": str(site),
         "PIP_NO_DEPS": "1",
         "PIP_NO_INDEX": "1",

@@ -13,8 +13,10 @@ PAGES = [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not 
 
 
 @pytest.mark.parametrize("document", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
-def test_commands_do_what_the_document_shows(document: Path, tmp_path: Path) -> None:
-    follow(document, prepare(tmp_path))
+def test_commands_do_what_the_document_shows(document: Path, tmp_path: Path, commands_folder: Path | None) -> None:
+    """The commands of the README are started as a reader starts them, those of other pages with their imports done."""
+    warm = [commands_folder] if commands_folder and document.name != "README.md" else []
+    follow(document, prepare(tmp_path), *warm)
 
 
 def test_an_excerpt_that_is_not_there_is_found_out() -> None:

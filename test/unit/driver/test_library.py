@@ -23,6 +23,8 @@ from cutecc.record.folder import read_folder
 from cutecc.request import CompileOptions
 from cutecc.target import Target
 
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
 SM80 = Target.parse("sm_80")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 import subprocess
 import sys
 import textwrap
@@ -88,14 +87,14 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, package: str, entry: 
     plugins.load_installed.cache_clear()
 
 
-def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "cutecc", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "NO_COLOR": "1", **environment},
-    )
+@pytest.fixture
+def command(cutecc):
+    """Runs `cutecc`, whatever comes of it."""
+
+    def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        return cutecc(*arguments, status=(0, 1, 2), env={"NO_COLOR": "1", **environment})
+
+    return run
 
 
 def remarks(kernel: cutecc.Kernel | cutecc.KernelSet) -> list[str]:
@@ -162,7 +161,7 @@ def test_names_of_pipelines_are_taken_once() -> None:
         cutecc.register_pipeline("test-empty", lambda target, options: Pipeline())
 
 
-def test_installed_plugins_are_found_and_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_plugins_are_found_and_listed(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, "cutecc_test_plugin", "marks = cutecc_test_plugin", PASS.format(name="test-mark"))
     assert remarks(cutecc.compile_module(MODULE, target="sm_90a", pipeline="test-mark")) == ["seen"]
     assert remarks(cutecc.compile_module(MODULE, target="sm_90a", pipeline="test-mark", isolation="worker")) == ["seen"]
@@ -172,7 +171,7 @@ def test_installed_plugins_are_found_and_listed(tmp_path: Path, monkeypatch: pyt
 
 
 def test_an_installed_plugin_that_fails_leaves_the_rest_working(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "good").mkdir()
     (tmp_path / "bad").mkdir()
@@ -236,7 +235,7 @@ def test_a_pass_that_no_worker_can_import_is_refused() -> None:
         assert any('isolation="worker"' in hint for hint in caught.value.hints)
 
 
-def test_reproducers_name_the_file_and_do_not_load_it(tmp_path: Path) -> None:
+def test_reproducers_name_the_file_and_do_not_load_it(command, tmp_path: Path) -> None:
     text = PASS.format(name="test-mark").replace("remark(op, self.word)", 'raise cutecc.passes.error(op, "no")')
     file = write(tmp_path / "mine.py", text)
     module = write(tmp_path / "m.mlir", MODULE.decode())
@@ -254,7 +253,7 @@ def test_reproducers_name_the_file_and_do_not_load_it(tmp_path: Path) -> None:
     assert "no pass is called" not in again.stderr
 
 
-def test_remarks_are_shown_by_compile_unless_quiet(tmp_path: Path) -> None:
+def test_remarks_are_shown_by_compile_unless_quiet(command, tmp_path: Path) -> None:
     file = write(tmp_path / "mine.py", PASS.format(name="test-mark"))
     module = write(tmp_path / "m.mlir", MODULE.decode())
     arguments = ["compile", module, "--target=sm_90a", "--load", file, "--pipeline=test-mark", "-o", tmp_path / "out"]
@@ -322,7 +321,9 @@ def test_two_entry_points_may_be_one_module(tmp_path: Path, monkeypatch: pytest.
     assert plugins.failures() == []
 
 
-def test_a_file_and_a_package_with_one_name_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_and_a_package_with_one_name_are_an_error(
+    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install(tmp_path, monkeypatch, "cutecc_same", "same = cutecc_same", PASS.format(name="test-mark"))
     file = write(tmp_path / "mine.py", PASS.format(name="test-mark"))
     module = write(tmp_path / "m.mlir", MODULE.decode())
@@ -350,14 +351,14 @@ def test_two_packages_with_one_name_are_an_error_when_it_is_used(
     assert Path(failure.location.file).name == "cutecc_two.py"
 
 
-def test_a_file_is_loaded_once(tmp_path: Path) -> None:
+def test_a_file_is_loaded_once(command, tmp_path: Path) -> None:
     file = write(tmp_path / "mine.py", PASS.format(name="test-mark") + '\nPipeline.parse("cse,test-mark")\n')
     module = write(tmp_path / "m.mlir", MODULE.decode())
     done = command("opt", module, "--pipeline=test-mark", "--load", file, "--load", file)
     assert (done.returncode, done.stderr.count("remark: seen")) == (0, 1), done.stderr
 
 
-def test_a_file_that_cannot_be_loaded_is_said_also_when_no_pass_runs(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_loaded_is_said_also_when_no_pass_runs(command, tmp_path: Path) -> None:
     file = write(tmp_path / "mine.py", "1 / 0\n")
     done = command("opt", write(tmp_path / "m.mlir", MODULE.decode()), "--load", file)
     assert done.returncode == 2
@@ -389,7 +390,7 @@ PRINTS = PASS.replace("remark(op, self.word)", 'print("out"); print("err", file=
 
 
 @pytest.mark.parametrize("subcommand", ["opt", "compile"])
-def test_what_a_pass_prints_is_seen(tmp_path: Path, subcommand: str) -> None:
+def test_what_a_pass_prints_is_seen(command, tmp_path: Path, subcommand: str) -> None:
     file = write(tmp_path / "mine.py", PRINTS.format(name="test-mark"))
     module = write(tmp_path / "m.mlir", MODULE.decode())
     rest = ["--target=sm_90a", "-o", tmp_path / "written"]
@@ -399,7 +400,7 @@ def test_what_a_pass_prints_is_seen(tmp_path: Path, subcommand: str) -> None:
     assert "out\n" not in done.stdout
 
 
-def test_an_invalid_rewrite_is_blamed_on_its_pass(tmp_path: Path) -> None:
+def test_an_invalid_rewrite_is_blamed_on_its_pass(command, tmp_path: Path) -> None:
     text = PASS.format(name="test-mark").replace(
         "remark(op, self.word)", "op.parent.regions[0].blocks[0].operations[1].operation.erase()"
     )

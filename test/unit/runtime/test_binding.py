@@ -143,6 +143,11 @@ def test_parameters_that_no_caller_can_pass() -> None:
         binder(a="f32[?")
 
 
+def test_constants_without_a_spelling_are_left_out() -> None:
+    taken = Signature("f", [Parameter("a", "f32[?]"), Parameter("op", "object<function>", "cutlass.Constexpr")])
+    assert Binder(taken).bind((X,), {}).leaves == LEAVES[:2]
+
+
 # Calls.
 
 

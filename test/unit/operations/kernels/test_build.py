@@ -1,0 +1,25 @@
+"""From a description to a kernel: as an object in this process, and as a job's entry in any other."""
+
+from __future__ import annotations
+
+import pytest
+from launching import simt
+
+from cutecc.errors import UsageError
+from cutecc.operations.kernels import build, signature
+from cutecc.sweep import Job, compile_job
+
+
+def test_a_job_builds_the_kernel_from_its_text(cache_dir):
+    description = simt("f64:row:1", "f64:row:1", "f64:column:1", None, epilogue="identity")
+    args = signature.specs(description)
+    compilation = compile_job(Job(build.FILE, entry=build.entry(description), args=args, target="sm_80"))
+    assert compilation.status == "ok"
+    assert compilation.signature is not None
+    assert [each.name for each in compilation.signature.parameters] == list(signature.PARAMETERS)
+    assert compilation.signature.parameters[1].spec == "f64[?M,?K,?L]:(1,?{i64},?{i64})"
+
+
+def test_a_text_that_describes_nothing_is_refused():
+    with pytest.raises(UsageError, match="no description of a GEMM"):
+        build.build("{}")

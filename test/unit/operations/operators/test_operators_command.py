@@ -1,0 +1,77 @@
+"""`cutecc operators`, and `cutecc compile --operator`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import EXAMPLES, Run
+
+import cutecc as cutecc_library
+
+
+def test_operators_of_a_file(cutecc: Run) -> None:
+    where = "class=F64GemmOperator,cta_tile_shape_mn.n>=32"
+    done = cutecc(
+        *("operators", "--target", "sm_80", "--provider", EXAMPLES / "bring_your_own_kernel.py", "--dtype", "f64"),
+        *("--where", where, "--json"),
+    )
+    found = json.loads(done.stdout)
+    assert len(found["operators"]) == 8  # layouts
+    assert {each["cta_tile_shape_mn"] for each in found["operators"]} == {"8x32"}
+    assert sum(found["rejected"].values()) + 8 == found["considered"]
+
+
+def test_compile(cutecc: Run, tmp_path: Path) -> None:
+    name = "Sm80TensorOpGemmOperator_ttt_AFloat16_BFloat16_outFloat16_accFloat32_tile128x128x32"
+    cutecc(
+        *("compile", "--operator", name, "--gemm", "4096x4096x4096:f16", "--target", "sm_80", "-q"),
+        *("--dump-after", "all", "--bundle", "gemm.cutecc", "--report", "gemm.html"),
+    )
+    folder = tmp_path / "cutecc-out" / f"cutedsl.{name}-sm_80"
+    assert (folder / "00-traced.mlir").is_file()
+    assert (tmp_path / "gemm.html").stat().st_size > 100_000
+    (ptx,) = folder.glob("*.ptx")
+    # A report shows the package's source beside the code.
+    assert "sm80_tensorop_gemm_impl.py" in ptx.read_text().partition(".loc")[2]
+    kernel = cutecc_library.load(tmp_path / "gemm.cutecc")
+    assert isinstance(kernel, cutecc_library.Kernel)
+    assert kernel.compilation.name == f"cutedsl.{name}"
+    assert kernel.signature is not None and kernel.signature.parameters[0].spec.startswith("f16[?,?{div=8}]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        (["--operator", "x"], ["--operator needs to know what to compile for", "--gemm 4096x4096x4096:f16"]),
+        (["--gemm", "8x8x8:f16"], ["--gemm is for --operator"]),
+        (["--provider", "x.py"], ["--provider is for --operator"]),
+        (["--operator", "x", "--gemm", "8x8:f16"], ["'8x8:f16' is not MxNxK"]),
+        (["--operator", "x", "--gemm", "8x8x8:f16", "x.py"], ["--operator names what to compile, and so does x.py"]),
+        (["--operator", "x", "--gemm", "8x8x8:f16", "--arg", "a=f16[?]"], ["--arg and --entry are for Python files"]),
+        (["--operator", "x", "--gemm", "8x8x8:f16", "--start-after", "cse"], ["--start-after goes on from a dump"]),
+        ([], ["Missing argument 'FILE.py"]),
+    ],
+)
+def test_wrong_requests(cutecc: Run, arguments: list[str], messages: list[str]) -> None:
+    done = cutecc("compile", "--target", "sm_80", *arguments, status=2)
+    assert done.stdout == ""
+    for message in messages:
+        assert message in done.stderr
+
+
+def test_no_such_operator(cutecc: Run, tmp_path: Path) -> None:
+    done = cutecc("compile", "--operator", "Sm80Tensr", "--gemm", "64x64x64:f16", "--target", "sm_80", status=2)
+    assert "error: no operator for sm_80 has 'Sm80Tensr' in its name" in done.stderr
+    assert "hint: did you mean Sm80TensorOpGemmOperator?" in done.stderr
+    assert not (tmp_path / "cutecc-out").exists()
+
+
+def test_wrong_listings(cutecc: Run) -> None:
+    for arguments, message in (
+        (["--where", "tile.m"], "is no condition on metadata"),
+        (["--dtype", "f61"], "unknown type 'f61'"),
+        (["--gemm", "8x8x8:f16", "--dtype", "f16"], "leave out --dtype"),
+        (["--target", "sm_80,sm_90a"], "takes one target"),
+    ):
+        done = cutecc("operators", *arguments, *([] if "--target" in arguments else ["--target", "sm_80"]), status=2)
+        assert message in done.stderr

@@ -1,0 +1,180 @@
+"""Compiling operations: in processes of their own, from the cache without the DSL, into bundles and reports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_products import F32, bundles
+
+import cutecc
+from cutecc.errors import Error, RecordError, UsageError
+from cutecc.operations import compiling
+from cutecc.operations.choosing import fitting_target
+from cutecc.operations.gemm import Gemm, compile_all, load
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return bundles(tmp_path_factory)
+
+
+def python(code: str, *arguments: object) -> str:
+    """What a fresh process prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+_WITHOUT_THE_DSL = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        assert name.split(".")[0] not in ("cutlass", "nvidia_cutlass_dsl") and not name.startswith("cutecc.ir"), name
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def test_importing_operations_loads_nothing_heavy() -> None:
+    code = "import sys, cutecc.operations; print({'numpy', 'cutlass', 'torch', 'rich', 'msgspec'} & {*sys.modules})"
+    assert python(code) == "set()\n"
+    assert python("import cutecc.operations as o; print(all(getattr(o, n) for n in o.__all__ if n not in "
+                  "('compile', 'through_cutecc')))") == "True\n"  # fmt: skip
+
+
+def test_a_compiled_operation_is_taken_from_the_cache_without_the_dsl(
+    compiled: dict[str, Path], cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `compile_all` keeps, here of kernels that were compiled before, answers in other processes."""
+    op = Gemm.load(compiled["plain"])
+    for each in op.variants:
+        compiling._keep(each.description, each.kernel.compilation)
+    assert len([*cache_dir.iterdir()]) == 4
+    code = _WITHOUT_THE_DSL + (
+        "from cutecc.operations.gemm import Gemm\n"
+        f"op = Gemm(**{F32 | {'c': 'f32:row:1'}!r})\n"
+        "kernel = op.compile()\n"
+        "print([each.compilation.cached for each in op.kernels], kernel.signature == op.kernels[0].signature)\n"
+    )
+    assert python(code) == "[True, True] True\n"
+    again = Gemm(**F32, c="f32:row:1")
+    told: list[Any] = []
+    (kernel,) = compile_all([again], progress=lambda op, result: told.append((op, result)))
+    assert told == [(again, kernel)] and kernel.compilation.cached  # type: ignore[union-attr]
+    assert kernel.cubin == op.variants[0].kernel.cubin  # type: ignore[union-attr]
+    other = Gemm(**F32 | {"tile": "32x32x8:stages=3:warps=1x1x1"}, c="f32:row:1")
+    assert compiling.cache_key(other.description) != compiling.cache_key(op.description)
+
+
+def test_failures_are_results_and_leave_others_alone(
+    compiled: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = [each.kernel for each in Gemm.load(compiled["plain"]).variants]
+    monkeypatch.setattr("cutecc.sweep.compile_many", lambda jobs, **_: [_answer(each, kernels) for each in jobs])
+    good, bad = Gemm(**F32), Gemm(**F32 | {"target": "sm_86"})
+    results = compile_all([bad, good, bad])
+    assert isinstance(results[0], Error) and results[0] is results[2] and results[1] is kernels[0]
+    with pytest.raises(Error, match="as a test wants it"):
+        bad.compile()
+    assert good.kernels == [kernels[0]]
+
+
+def _answer(job: cutecc.Job, kernels: list[Any]) -> Any:
+    assert job.entry is not None and job.entry.startswith("build(") and set(job.args) >= {"problem", "a", "b"}
+    return Error("as a test wants it") if job.target == "sm_86" else kernels[0]
+
+
+def test_a_bundle_runs_where_neither_the_dsl_nor_mlir_is(compiled: dict[str, Path]) -> None:
+    code = _WITHOUT_THE_DSL + (
+        "import numpy as np, cutecc.operations\n"
+        "op = cutecc.operations.load(sys.argv[1])\n"
+        "A, B, C = np.eye(9, dtype='f4'), np.ones((9, 5), 'f4'), np.ones((9, 5), 'f4')\n"
+        "D = np.empty((9, 5), 'f4')\n"
+        "op.run(A, B, C, D, alpha=2, beta=3, device='cpu')\n"
+        "print(D.min(), D.max(), len(op.variants))\n"
+    )
+    assert python(code, compiled["plain"]) == "5.0 5.0 2\n"
+
+
+def test_a_bundle_says_what_it_holds(compiled: dict[str, Path], tmp_path: Path) -> None:
+    op = load(compiled["plain"])
+    assert op.description == Gemm(**F32, c="f32:row:1").description
+    with pytest.raises(UsageError, match="holds nothing for sm_90a\nhint: it is for sm_80"):
+        load(compiled["plain"], target="sm_90a")
+    with pytest.raises(UsageError, match="described for sm_80 alone"):
+        op.bundle(tmp_path / "other", targets="sm_80,sm_90a")
+    kernel = tmp_path / "kernel.cutecc"
+    op.variants[0].kernel.save(kernel)
+    with pytest.raises(RecordError, match=r"it holds a kernel: cutecc.load\(path\)"):
+        load(kernel)
+    with pytest.raises(UsageError, match="the file there is not a bundle of an operation"):
+        op.bundle(kernel)
+    copy = tmp_path / "copy.operation"
+    op.bundle(copy)
+    op.bundle(copy)  # in its own place
+    assert copy.read_bytes() == compiled["plain"].read_bytes()
+    data = bytearray(copy.read_bytes())
+    data[len(data) // 2] ^= 1
+    copy.write_bytes(data)
+    with pytest.raises(RecordError, match="damaged"):
+        load(copy)
+
+
+def test_several_targets_are_each_chosen_for(
+    compiled: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kernel = Gemm.load(compiled["plain"]).variants[0].kernel
+    monkeypatch.setattr("cutecc.sweep.compile_many", lambda jobs, **_: [kernel for _ in jobs])
+    op = Gemm("f16:row", "f16:column", "f16:row", target="sm_80")
+    op.bundle(tmp_path / "both", targets=["sm_80", "sm_90a"])
+    units = {name: load(tmp_path / "both", target=name).description.instruction.unit for name in ("sm_80", "sm_90a")}
+    assert units == {"sm_80": "tensor_op", "sm_90a": "wgmma"}
+
+
+def test_a_report_is_compiled_anew_written_and_shown(
+    compiled: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    op, asked = Gemm.load(compiled["plain"]), list[Any]()
+    shown: list[str] = []
+
+    def compile_many(jobs: Any, **_: Any) -> list[Any]:
+        asked.extend(job.options.report for job in jobs)
+        return [op.variants[0].kernel for _ in jobs]
+
+    monkeypatch.setattr("cutecc.sweep.compile_many", compile_many)
+    monkeypatch.setattr("webbrowser.open", shown.append)
+    report = op.report(tmp_path / "gemm.html", open=True)
+    assert asked == [True] and report.path.read_bytes()[:9].lower() == b"<!doctype"
+    assert shown == [(tmp_path / "gemm.html").as_uri()]
+
+
+def test_of_several_targets_the_latest_that_runs_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutecc.target import Target
+
+    here = Target.parse("sm_90a")
+    monkeypatch.setattr("cutecc.operations.choosing.device_targets", lambda: [here])
+    assert fitting_target(["sm_80", "sm_90a"]) == "sm_90a"
+    with pytest.raises(UsageError, match="nothing here runs on sm_90a"):
+        fitting_target(["sm_80", "sm_100a"])
+
+
+def test_tiles_are_listed_and_exchanged() -> None:
+    op = Gemm("f16:row", "f16:column", "f16:row", target="sm_80")
+    tiles = op.tile_descriptions()
+    assert op.description.tile in tiles and len(tiles) > 10
+    assert op.with_tile(tiles[3]).description.tile == tiles[3]
+    with pytest.raises(UsageError, match="the nearest that there is has"):
+        op.with_tile("100x100x32:stages=3:warps=2x2x1")
+
+
+def test_what_there_is_no_kernel_for_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UsageError) as caught:
+        Gemm("f16:row", "f16:column", "f64:row", target="sm_80")
+    assert "the nearest that there is" in str(caught.value)
+    with pytest.raises(UsageError, match="an operation has one target"):
+        Gemm("f16", "f16", target="sm_80,sm_90a")

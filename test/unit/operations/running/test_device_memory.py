@@ -1,0 +1,98 @@
+"""Device memory: counted, taken and given back in the order of streams, from the driver's pool or from RMM."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+from emulated_gpu import install
+
+from cutecc.errors import LaunchError
+from cutecc.operations import memory
+from cutecc.operations.memory import RELEASE_THRESHOLD, DevicePool, DriverPool, RmmPool
+
+
+def test_bytes_are_counted_from_taking_to_giving_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = install(monkeypatch)
+    pool = memory.pool_of(0)
+    assert pool.source == "driver" and pool is memory.pool_of(0)
+    first, second = pool.allocate(1000, 5), pool.allocate(24, 6)
+    assert memory.allocated_bytes() == memory.allocated_bytes(0) == 1024 and memory.allocated_bytes(1) == 0
+    first.free()
+    first.free()
+    second.free(7)
+    assert memory.allocated_bytes() == 0
+    assert gpu.cuda.streams == [("take", 5), ("take", 6), ("free", 5), ("free", 7)]
+
+
+def test_memory_that_is_forgotten_goes_back_on_its_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = install(monkeypatch)
+    block = memory.pool_of(0).allocate(64, 5)
+    del block
+    gc.collect()
+    assert gpu.cuda.streams[-1] == ("free", 5) and not gpu.cuda.heap
+
+
+def test_a_pool_keeps_what_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = install(monkeypatch)
+    memory.set_release_threshold(1 << 20)
+    assert gpu.cuda.thresholds == [RELEASE_THRESHOLD, 1 << 20]
+
+
+def test_too_little_memory_is_an_error_that_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = install(monkeypatch, total_bytes=1 << 20)
+    pool = DevicePool(0, DriverPool(0, gpu.cuda))
+    with pytest.raises(LaunchError, match="taking 2,097,152 bytes of device memory: CUDA_ERROR_OUT_OF_MEMORY"):
+        pool.allocate(2 << 20, 0)
+    assert pool.allocated_bytes == 0
+
+
+class _Stream:
+    def __init__(self, given: Any) -> None:
+        self.handle = given.__cuda_stream__()[1]
+
+
+class _Buffer:
+    log: list[tuple[str, int]]
+
+    def __init__(self, size: int, stream: _Stream) -> None:
+        if size > 1 << 20:
+            raise MemoryError("std::bad_alloc")
+        self.ptr, self._stream = 0x5000, stream.handle
+        self.log.append(("take", self._stream))
+
+    def __del__(self) -> None:
+        if hasattr(self, "_stream"):
+            self.log.append(("free", self._stream))
+
+
+@pytest.fixture
+def rmm(monkeypatch: pytest.MonkeyPatch) -> Any:
+    module, inner = ModuleType("rmm"), ModuleType("rmm.pylibrmm.stream")
+    _Buffer.log = []
+    module.DeviceBuffer, inner.Stream = _Buffer, _Stream  # type: ignore[attr-defined]
+    for name, each in (("rmm", module), ("rmm.pylibrmm", ModuleType("rmm.pylibrmm")), ("rmm.pylibrmm.stream", inner)):
+        monkeypatch.setitem(sys.modules, name, each)
+    monkeypatch.setattr(memory, "_rmm", lambda: module)
+    monkeypatch.setattr(memory, "_pools", {})
+    return module
+
+
+def test_rmm_is_used_where_it_is(rmm: Any) -> None:
+    pool = memory.pool_of(0)
+    assert pool.source == "rmm"
+    block = pool.allocate(100, 5)
+    assert (block.address, pool.allocated_bytes) == (0x5000, 100)
+    block.free()
+    assert _Buffer.log == [("take", 5), ("free", 5)] and pool.allocated_bytes == 0
+
+
+def test_rmms_failures_and_settings_are_its_own(rmm: Any) -> None:
+    pool = DevicePool(0, RmmPool(rmm))
+    with pytest.raises(LaunchError, match="taking 2,097,152 bytes of device memory from RMM"):
+        pool.allocate(2 << 20, 0)
+    with pytest.raises(LaunchError, match="RMM manages device memory"):
+        memory.set_release_threshold(0)

@@ -1,0 +1,66 @@
+"""Which operations there are for arguments: found by metadata, supported or not with a reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cutecc.errors import UsageError
+from cutecc.operations.discovery import facts_of, find, supports
+from cutecc.operations.operand import Operand
+from cutecc.operations.validity import check
+from cutecc.operations.views import DeviceMatrix
+
+
+def test_kernels_for_types_are_all_valid_and_the_best_come_first() -> None:
+    found = find("f16", "sm_90a")
+    assert len({each.name for each in found}) == len(found) > 50
+    assert all(check(each.description) for each in found[::10])
+    assert found[0].facts["unit"] == "wgmma" and {each.facts["unit"] for each in found} == {"wgmma", "tensor_op"}
+    assert found[0].operation.description == found[0].description
+
+
+def test_metadata_has_the_same_keys_for_every_kernel() -> None:
+    kernels = [
+        find(types, target, limit=1)[0] for types, target in (("f64", "sm_80"), ("i8", "sm_80"), ("f16", "sm_90a"))
+    ]
+    assert len({tuple(each.facts) for each in kernels}) == 1
+    facts = kernels[1].facts
+    assert (facts["a.dtype"], facts["out.dtype"], facts["accumulator"], facts["c.dtype"]) == ("i8", "i32", "i32", None)
+
+
+def test_filters_are_held_against_metadata() -> None:
+    chosen = find("f16", "sm_90a", where="tile.m=128,stages>=4,unit=tensor_op")
+    assert chosen and all(
+        (each.facts["tile.m"], each.facts["unit"]) == (128, "tensor_op") and each.description.tile.stages >= 4
+        for each in chosen
+    )
+    assert find("f16", "sm_80", where="tile.m=128,tile.n=7") == []
+    with pytest.raises(UsageError, match=r"no metadata is called 'tile\.x'"):
+        find("f16", "sm_80", where="tile.x=3")
+
+
+def test_everything_on_offer() -> None:
+    types = {str(facts_of(each.description)["a.dtype"]) for each in find(None, "sm_80", where="stages=3")}
+    assert {"f16", "f32", "i8"} <= types
+
+
+def test_arrays_say_types_layouts_alignments_and_sizes() -> None:
+    A, B, D = np.zeros((64, 36), np.float16), np.zeros((48, 36), np.float16).T, np.zeros((64, 48), np.float16)
+    (found,) = find((A, B, D), "sm_80", limit=1)
+    assert [str(each) for each in (found.description.a, found.description.b)] == ["f16:row:4", "f16:column:4"]
+    assert found.description.tile.threadblock[0] <= 128
+    C = np.zeros((64, 48), np.float16)
+    (batched,) = find({"A": A[None], "B": B[None], "C": C[None], "D": D[None]}, "sm_80", limit=1, epilogue="relu")
+    assert batched.description.mode == "batched" and batched.description.c == Operand("f16", "row", 8)
+
+
+def test_whether_there_is_a_kernel_is_said_with_a_reason() -> None:
+    assert supports("f16", "sm_80") and str(supports("f16", "sm_80")) == "yes"
+    mixed = supports("f16,f32,f16", "sm_80")
+    assert not mixed and "does not multiply f16 by f32" in mixed.reason and mixed.hints
+    A = DeviceMatrix(0x1000, (8, 8), 8, "f16")
+    other = DeviceMatrix(0x2000, (9, 8), 8, "f16")
+    assert "the shapes do not fit" in supports((A, other, A), "sm_80").reason
+    assert "names 2 types" in supports("f16,f16", "sm_80").reason
+    assert "(A, B, D) or (A, B, C, D), not of 2 arrays" in supports((A, A), "sm_80").reason

@@ -1,0 +1,216 @@
+"""Arguments of products held against descriptions: what kernels are given for them, and what is refused, in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from small_products import F32, biased
+
+from cutecc.errors import ArgumentError
+from cutecc.operations.arguments import described
+from cutecc.operations.epilogue.declarations import Column, Row
+from cutecc.operations.gemm import Gemm
+from cutecc.operations.variant import Bound, Variant
+from cutecc.operations.views import DeviceMatrix
+
+
+def variant(**parts: Any) -> Variant:
+    return Gemm(**(F32 | parts)).variants[0]
+
+
+def matrix(*shape: int, pointer: int = 0x10000, leading: int | None = None, layout: Any = "row") -> DeviceMatrix:
+    return DeviceMatrix(pointer, shape, leading or shape[-1 if layout == "row" else -2], "f32", layout)
+
+
+def bind(of: Variant, **arguments: Any) -> Bound:
+    places = {name: 0x10000 * (index + 1) for index, name in enumerate(arguments)}
+    given = {
+        name: replace(each, pointer=places[name])
+        if isinstance(each, DeviceMatrix) and each.pointer == 0x10000
+        else each
+        for name, each in arguments.items()
+    }
+    return of.bind(given, None)
+
+
+layouts = st.sampled_from(["row", "column"])
+
+
+@hypothesis.settings(max_examples=40)
+@hypothesis.given(
+    st.tuples(layouts, layouts, layouts), st.tuples(*[st.integers(1, 5)] * 3), st.integers(1, 3), st.integers(0, 3)
+)
+def test_kernels_see_the_elements_of_every_layout(
+    chosen: tuple[str, str, str], sizes: tuple[int, int, int], batches: int, gap: int
+) -> None:
+    """The address of each element is the one that the user's strides give it, also in the transposed product."""
+    of = _VARIANTS[chosen]
+    (m, n, k) = sizes
+    shapes = {"A": (m, k), "B": (k, n), "D": (m, n)}
+    given: dict[str, Any] = {}
+    for index, ((name, shape), layout) in enumerate(zip(shapes.items(), chosen, strict=True)):
+        leading = shape[1 if layout == "row" else 0] + gap
+        given[name] = DeviceMatrix(0x10000 * (index + 1), (batches, *shape), leading, "f32", layout)  # type: ignore[arg-type]
+    bound = of.bind(given, None)
+    turned = chosen[2] == "column"
+    assert bound.values["problem"] == (*((n, m) if turned else (m, n)), k, batches)
+    views = {"A": bound.values["b" if turned else "a"], "B": bound.values["a" if turned else "b"]}
+    views["D"] = bound.values["operands"][1]  # alpha comes first
+    for name, view in views.items():
+        swapped = {"A": False, "B": True, "D": turned}[name]
+        for batch, row, column in np.ndindex(batches, *shapes[name]):
+            place = (column, row, batch) if swapped else (row, column, batch)
+            assert all(index < size for index, size in zip(place, view.shape, strict=True))
+            address = view.data_ptr() + 4 * sum(i * s for i, s in zip(place, view.stride(), strict=True))
+            steps = given[name].stride()
+            assert address == given[name].pointer + 4 * (batch * steps[0] + row * steps[1] + column * steps[2])
+    assert {bound.sources["a"], bound.sources["b"]} == {"A", "B"} and bound.sources["operands[1]"] == "D"
+
+
+_VARIANTS = {
+    (a, b, d): variant(a=f"f32:{a}:1", b=f"f32:{b}:1", d=f"f32:{d}:1", mode="batched")
+    for a in ("row", "column")
+    for b in ("row", "column")
+    for d in ("row", "column")
+}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"B": matrix(16, 21)}, r"A \(33, 17\), B \(16, 21\), D \(33, 21\): K is 17 in A and 16 in B"),
+        ({"D": matrix(21, 33)}, r"D is not M×N = 33×21"),
+        ({"A": matrix(2, 33, 17)}, r"a batch of 2, and B, D of another number"),
+        ({"A": DeviceMatrix(0x90000, (33, 17), 17, "f16")}, r"argument 'A': .* its elements are f16, not f32"),
+        ({"A": DeviceMatrix(0x90001, (33, 17), 17, "f32")}, r"not a multiple of 4 bytes"),
+        ({"A": matrix(33, 17, layout="column")}, r"argument 'A': .* its rows are not contiguous: strides \(1, 33\)"),
+        ({"A": matrix(17)}, r"argument 'A': .* it has 1 mode, not 2, or 3 with a batch in front"),
+        ({"A": 0x10000}, r"argument 'A' has to be an array, and an int is given\nhint: an address needs its layout"),
+        ({"D": None}, r"argument 'D' has to be an array, and nothing is given"),
+        ({"D": DeviceMatrix(0x10010, (33, 21), 21, "f32")}, r"D is written and shares memory with A"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_what_does_not_fit_is_refused_with_both_sides(wrong: dict[str, Any], message: str) -> None:
+    arguments = {"A": matrix(33, 17), "B": matrix(17, 21), "D": matrix(33, 21)} | wrong
+    with pytest.raises(ArgumentError) as caught:
+        bind(variant(), **arguments)
+    import re
+
+    assert re.search(message, str(caught.value)), caught.value
+
+
+def test_promised_alignments_are_checked() -> None:
+    of = variant(a="f32:row:4", d="f32:row:1")
+    good = {"A": matrix(33, 16), "B": matrix(16, 21), "D": matrix(33, 21)}
+    bind(of, **good)
+    for wrong, message in (
+        (DeviceMatrix(0x90008, (33, 16), 16, "f32"), "its address 0x90008 is not a multiple of 16 bytes"),
+        (matrix(33, 16, leading=18), "its leading dimension 18 is not a multiple of 4"),
+    ):
+        with pytest.raises(ArgumentError, match=message) as caught:
+            bind(of, **good | {"A": wrong})
+        assert "f32:row:1 for any" in str(caught.value)
+    with pytest.raises(ArgumentError, match="18 columns are not a multiple of 4"):
+        bind(of, **good | {"A": matrix(33, 18, leading=20), "B": matrix(18, 21)})
+
+
+def test_modes_are_checked() -> None:
+    batch = {"A": matrix(2, 33, 17), "B": matrix(2, 17, 21), "D": matrix(2, 33, 21)}
+    with pytest.raises(ArgumentError, match="a batch of 2, and the operation is of mode gemm"):
+        bind(variant(), **batch)
+    with pytest.raises(ArgumentError, match="slices=2, and the operation is of mode gemm"):
+        variant().bind({"A": matrix(4, 4), "B": matrix(4, 4, pointer=0x20000), "D": matrix(4, 4, pointer=0x30000)}, 2)
+
+
+def test_vectors_have_the_shapes_that_broadcast() -> None:
+    of = Gemm(
+        **F32, mode="batched", epilogue=biased, operands={"bias": Row("f32", 1), "sums": Column("f32", 1)}
+    ).variants[0]
+    good = {"A": matrix(2, 33, 17), "B": matrix(2, 17, 21), "D": matrix(2, 33, 21)}
+    vector = {"bias": matrix(21), "sums": matrix(2, 33)}
+    bias, _, sums = bind(of, **good, **vector).values["operands"]
+    assert (bias.shape, bias.stride(), sums.shape, sums.stride()) == ((21, 2), (1, 0), (33, 2), (1, 33))
+    for shape, stride in (((1, 21), (1, 0)), ((2, 21), (1, 21)), ((2, 1, 21), (1, 21))):
+        assert bind(of, **good, **vector | {"bias": matrix(*shape)}).values["operands"][0].stride() == stride
+    with pytest.raises(ArgumentError, match=r"it holds one value a column, N = 21: the shape \(21,\), or \(2, 21\)"):
+        bind(of, **good, **vector | {"bias": matrix(33)})
+    with pytest.raises(ArgumentError, match=r"one value a row, M = 33: the shape \(2, 33\)"):
+        bind(of, **good, **vector | {"sums": matrix(33)})
+    with pytest.raises(ArgumentError, match="'bias' has to be an array"):
+        bind(of, **good, sums=matrix(2, 33))
+
+
+def test_calls_say_what_is_missing_or_too_much() -> None:
+    op = Gemm(**F32, c="f32:row:1")
+    good = [matrix(33, 17), matrix(17, 21, pointer=0x20000), matrix(33, 21, pointer=0x30000)]
+    a, b, d = good
+    c = matrix(33, 21, pointer=0x40000)
+    assert op.supports(a, b, c, d, beta=1.0) and op.supports(a, b, None, d)
+    for status, reason in (
+        (op.supports(a, b, None, d, beta=2.0), "beta = 2.0, and no C is given"),
+        (op.supports(a, b, c, d, alpa=1.0), "the epilogue has no operand 'alpa'"),
+        (op.supports(a, b, c, d, beta="x"), "argument 'beta' has to be a number of type f32, not a str"),
+        (Gemm(**F32).supports(a, b, c, d, beta=1.0), "beta = 1.0 is given, and the operation has none"),
+        (Gemm(**F32, epilogue="identity").supports(a, b, None, d, alpha=2.0), "the epilogue has none"),
+    ):
+        assert not status and reason in status.reason, status
+    assert "did you mean alpha?" in str(op.supports(a, b, c, d, alpa=1.0))
+
+
+def test_arguments_describe_themselves() -> None:
+    a = np.zeros((64, 48), np.float16)
+    assert str(described("A", a)) == "f16:row:8" and str(described("A", a.T)) == "f16:column:8"
+    assert str(described("A", a[:, :36])) == "f16:row:4"
+    assert str(described("A", a[:, :36], extents=False)) == "f16:row:8"
+    assert str(described("A", DeviceMatrix(0x1002, (8, 8), 8, "f16"))) == "f16:row:1"
+    with pytest.raises(ArgumentError, match="neither its rows nor its columns are contiguous"):
+        described("A", a[::2, ::2])
+
+
+def test_an_operation_for_arguments_is_theirs() -> None:
+    A, B, C = (np.zeros(shape, np.float32) for shape in ((2, 64, 33), (2, 33, 48), (2, 64, 48)))
+    D = np.zeros((2, 48, 64), np.float32).transpose(0, 2, 1)
+    op = Gemm.for_arguments(A, B, C, D, target="sm_80")
+    found = op.description
+    assert [str(each) for each in (found.a, found.b, found.c, found.d)] == [
+        *("f32:row:1", "f32:row:4", "f32:row:4", "f32:column:4")
+    ]
+    assert found.mode == "batched" and op.supports(A, B, C, D, beta=1.0)
+    with pytest.raises(ArgumentError, match=r"the shapes do not fit: A \(2, 64, 33\), B \(2, 64, 48\)"):
+        Gemm.for_arguments(A, C, None, D, target="sm_80")
+    with pytest.raises(ArgumentError, match="needs D"):
+        Gemm.for_arguments(A, B, target="sm_80")
+
+
+def test_a_function_takes_its_operands_from_arrays() -> None:
+    A, B, D = (np.zeros(shape, np.float32) for shape in ((64, 32), (32, 48), (64, 48)))
+    bias, sums = np.zeros(48, np.float32), np.zeros((64, 1), np.float32)
+    op = Gemm.for_arguments(A, B, None, D, epilogue=biased, operands={"bias": bias, "sums": sums}, target="sm_80")
+    kinds = {each.name: each.kind for each in op.epilogue.operands}
+    assert kinds == {"bias": "row", "D": "full", "sums": "column"}
+    assert op.supports(A, B, None, D, bias=bias, sums=sums)
+
+
+def test_interleaved_matrices_are_given_as_they_lie_in_memory() -> None:
+    of = Gemm("i8:interleaved32", "i8:interleaved32", "i8:interleaved32", target="sm_80").variants[0]
+    m, n, k = 24, 64, 96
+
+    def grouped(extent: int, lines: int, pointer: int) -> DeviceMatrix:
+        return DeviceMatrix(pointer, (extent // 32, lines, 32), 32, "i8")
+
+    good = {"A": grouped(k, m, 0x10000), "B": grouped(k, n, 0x20000), "D": grouped(n, m, 0x30000)}
+    bound = of.bind(good, None)
+    assert bound.values["problem"] == (m, n, k, 1)
+    a, b = bound.values["a"], bound.values["b"]
+    assert (a.shape, a.stride()[:3]) == ((m, 32, k // 32, 1), (32, 1, 32 * m))
+    assert (b.shape, b.stride()[:3]) == ((n, 32, k // 32, 1), (32, 1, 32 * n))
+    with pytest.raises(ArgumentError, match=r"interleaved32 is \(K/32, M, 32\), or with a batch in front without gaps"):
+        of.bind(good | {"A": DeviceMatrix(0x10000, (m, k, 1), k, "i8")}, None)
+    with pytest.raises(ArgumentError, match="D is not M×N"):
+        of.bind(good | {"D": grouped(k, m, 0x30000)}, None)

@@ -1,0 +1,323 @@
+"""Products launched on a GPU that is not there: what is computed, on which stream, with which memory, and how often."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from emulated_gpu import EmulatedGpu, install
+from small_products import bundles
+
+from cutecc.errors import ArgumentError, LaunchError, NoGpuError
+from cutecc.operations import memory
+from cutecc.operations.gemm import Gemm
+from cutecc.operations.views import DeviceMatrix
+
+M, N, K = 33, 21, 17
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return bundles(tmp_path_factory)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> EmulatedGpu:
+    return install(monkeypatch)
+
+
+def random(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed + sum(shape)).standard_normal(shape, dtype=np.float32)
+
+
+def product(A: Any, B: Any) -> Any:
+    return np.matmul(A.astype(np.float64), B.astype(np.float64))
+
+
+def test_a_product_of_device_memory(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B, C = random(M, K), random(K, N), random(M, N)
+    a, b, c = map(gpu.put, (A, B, C))
+    for repeat in range(4):  # evaluated, planned, repeated
+        d = gpu.put(np.full((M, N), np.nan, np.float32))
+        op.run(a, b, c, d, alpha=2.0 + repeat, beta=0.5)
+        np.testing.assert_allclose(gpu.get(d), (2 + repeat) * product(A, B) + 0.5 * C, rtol=1e-5, atol=1e-5)
+
+
+def test_a_source_is_not_read_when_beta_is_0(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B = random(M, K), random(K, N)
+    a, b, d = gpu.put(A), gpu.put(B), gpu.put(np.zeros((M, N), np.float32))
+    nowhere = DeviceMatrix(0x1000, (M, N), N, "f32")  # a read of it would be a fault
+    poisoned = gpu.put(np.full((M, N), np.nan, np.float32))
+    for source in (None, nowhere, poisoned, None, nowhere):
+        op.run(a, b, source, d, beta=0.0)
+        np.testing.assert_allclose(gpu.get(d), product(A, B), rtol=1e-5, atol=1e-5)
+
+
+def test_calls_like_earlier_ones_bind_nothing_anew(
+    compiled: dict[str, Path], gpu: EmulatedGpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B = random(M, K), random(K, N)
+    a, b, d = gpu.put(A), gpu.put(B), gpu.put(np.zeros((M, N), np.float32))
+    for _ in range(2):
+        op.run(a, b, None, d, stream=5)
+    other, e = gpu.put(2 * A), gpu.put(np.zeros((M, N), np.float32))
+    monkeypatch.setattr(op.variants[1], "bind", None)
+    before = dict(gpu.driver.calls)
+    op.run(other, b, None, e, alpha=np.float32(-1), stream=9)
+    changed = {name: count - before.get(name, 0) for name, count in gpu.driver.calls.items() if count != before[name]}
+    assert changed == {"launch": 1, "is_capturing": 1}
+    assert gpu.driver.launches[-1].stream == 9
+    np.testing.assert_allclose(gpu.get(e), -2 * product(A, B), rtol=1e-5, atol=1e-5)
+
+
+def test_a_repeated_call_is_held_against_addresses(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    a, b, d = gpu.put(random(M, K)), gpu.put(random(K, N)), gpu.put(np.zeros((M, N), np.float32))
+    for _ in range(3):
+        op.run(a, b, None, d)
+    with pytest.raises(ArgumentError, match="D is written and shares memory with A"):
+        op.run(a, b, None, DeviceMatrix(a.pointer + 64, (M, N), N, "f32"))
+    with pytest.raises(ArgumentError, match="not a multiple of 4 bytes"):
+        op.run(DeviceMatrix(a.pointer + 2, (M, K), K, "f32"), b, None, d)
+    assert len(gpu.driver.launches) == 3
+
+
+def test_a_source_may_be_the_result_itself(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B, C = random(M, K), random(K, N), random(M, N)
+    a, b, c = map(gpu.put, (A, B, C))
+    op.run(a, b, c, c, beta=1.0)
+    np.testing.assert_allclose(gpu.get(c), product(A, B) + C, rtol=1e-5, atol=1e-5)
+    shifted = DeviceMatrix(c.pointer + 4, (M, N - 1), N, "f32")
+    narrow = DeviceMatrix(b.pointer, (K, N - 1), N, "f32")
+    with pytest.raises(ArgumentError, match="D may be C itself"):
+        op.run(a, narrow, shifted, DeviceMatrix(c.pointer, (M, N - 1), N, "f32"), beta=1.0)
+
+
+def test_views_and_empty_products(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B = random(M, K), random(K, N)
+    a, b, d = gpu.put(A), gpu.put(B), gpu.put(np.zeros((M, N), np.float32))
+    part = DeviceMatrix(d.pointer + 4 * (2 * N + 1), (M - 4, N - 2), N, "f32")
+    narrow = DeviceMatrix(a.pointer, (M - 4, K - 3), K, "f32")
+    op.run(narrow, DeviceMatrix(b.pointer, (K - 3, N - 2), N, "f32"), None, part)
+    expected = np.zeros((M, N))
+    expected[2 : M - 2, 1 : N - 1] = product(A[: M - 4, : K - 3], B[: K - 3, : N - 2])
+    np.testing.assert_allclose(gpu.get(d), expected, rtol=1e-5, atol=1e-5)
+    launches = len(gpu.driver.launches)
+    for _ in range(3):
+        op.run(DeviceMatrix(a.pointer, (0, K), K, "f32"), b, None, DeviceMatrix(d.pointer, (0, N), N, "f32"))
+    assert len(gpu.driver.launches) == launches
+
+
+class Cupy:
+    """What cupy's arrays offer of memory of the stand-in."""
+
+    def __init__(self, matrix: DeviceMatrix) -> None:
+        self.shape, self.dtype = matrix.shape, np.dtype(np.float32)
+        self.strides = tuple(4 * step for step in matrix.stride())
+        self.data = type("Pointer", (), {"ptr": matrix.pointer})()
+        self.device = type("Device", (), {"id": 0})()
+        self.__cuda_array_interface__ = {
+            **{"shape": self.shape, "strides": self.strides, "typestr": "<f4"},
+            **{"data": (matrix.pointer, False), "version": 3, "stream": 3},
+        }
+
+
+Cupy.__module__ = "cupy"
+
+
+def test_cupys_arrays_and_the_streams_that_they_name(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B = random(M, K), random(K, N)
+    a, b, d = gpu.put(A), gpu.put(B), gpu.put(np.zeros((M, N), np.float32))
+    for repeat in range(4):
+        op.run(Cupy(a), Cupy(b), None, Cupy(d), alpha=1 + repeat)
+        np.testing.assert_allclose(gpu.get(d), (1 + repeat) * product(A, B), rtol=1e-5, atol=1e-5)
+    assert not gpu.driver.orders
+    for _ in range(3):
+        op.run(Cupy(a), Cupy(b), None, Cupy(d), stream=5, sync=True)
+    assert gpu.driver.orders == [(3, 5)] * 3 and gpu.cuda.streams[-1] == ("wait", 5)
+
+
+# Workspaces, vectors, and a D of columns, which is computed as the transposed product.
+
+
+def run_split(op: Gemm, gpu: EmulatedGpu, **options: Any) -> None:
+    A, B, bias = random(M, 64), random(64, N), random(N)
+    d = gpu.put(np.full((M, N), np.nan, np.float32), layout="column")
+    sums = gpu.put(np.full(M, np.nan, np.float32))
+    op.run(gpu.put(A), gpu.put(B), None, d, bias=gpu.put(bias), sums=sums, **options)
+    expected = np.maximum(product(A, B) + bias, 0)
+    np.testing.assert_allclose(gpu.get(d), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(gpu.get(sums), expected.sum(axis=1), rtol=1e-4, atol=1e-4)
+
+
+def test_a_workspace_is_taken_zeroed_and_freed_on_the_stream(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["split"]))
+    for _ in range(3):
+        del gpu.cuda.streams[:]
+        run_split(op, gpu, slices=3, stream=5)
+        launches = [("launch", 5)] * sum(name == "launch" for name, _ in gpu.cuda.streams)
+        assert gpu.cuda.streams == [("take", 5), ("zero", 5), *launches, ("free", 5)]
+        assert memory.allocated_bytes() == 0
+
+
+def test_a_given_workspace_is_used_as_it_is(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["split"]))
+    size = op.workspace_bytes(problem=(M, N, 64), slices=3)
+    assert size > 0
+    _, address = gpu.cuda.cuMemAlloc(size)
+    workspace = DeviceMatrix(address, (size,), size, "u8")
+    for _ in range(3):  # every call leaves it as the next one wants it
+        run_split(op, gpu, slices=3, workspace=workspace)
+    assert not any(name in ("take", "zero") for name, _ in gpu.cuda.streams)
+    with pytest.raises(ArgumentError, match=f"the workspace has {size - 16:,} bytes, and this call needs {size:,}"):
+        run_split(op, gpu, slices=3, workspace=DeviceMatrix(address, (size - 16,), size, "u8"))
+
+
+def test_matrices_anywhere_in_memory(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["array"]))
+    A, B = [random(M, K, seed=each) for each in range(3)], [random(K, N, seed=each) for each in range(3)]
+    a, b = [gpu.put(each) for each in A], [gpu.put(each) for each in B]
+    for _ in range(3):
+        d = [gpu.put(np.zeros((M, N), np.float32)) for _ in range(3)]
+        op.run(a, b, None, d, stream=5)
+        for index in range(3):
+            np.testing.assert_allclose(gpu.get(d[index]), product(A[index], B[index]), rtol=1e-5, atol=1e-5)
+    del gpu.cuda.streams[:]
+    tables = op.matrices("A", a), op.matrices("B", b), op.matrices("D", d)
+    assert ("wait", 5) not in gpu.cuda.streams  # only for its own copies
+    op.run(tables[0], tables[1], None, tables[2], stream=5)
+    orders = len(gpu.driver.orders)
+    held = memory.allocated_bytes()
+    del tables
+    gc.collect()
+    assert memory.allocated_bytes() < held and gpu.driver.orders[orders:] == [(5, 0)] * 3
+    with pytest.raises(ArgumentError, match="its matrices differ"):
+        op.run([a[0], b[0]], b[:2], None, d[:2])
+
+
+def test_nothing_is_taken_outside_of_a_capture(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    """The first call loads code in relaxed mode, the others launch: the recording driver refuses anything else."""
+    op = gpu.know(Gemm.load(compiled["split"]))
+    gpu.driver.capturing.add(5)
+    for _ in range(3):
+        run_split(op, gpu, slices=2, stream=5)
+
+
+def test_arrays_of_the_wrong_device_are_refused(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    a, b, d = gpu.put(random(M, K)), gpu.put(random(K, N)), gpu.put(np.zeros((M, N), np.float32))
+    with pytest.raises(ArgumentError, match="argument 'B' lives on cuda:1, and 'A' on cuda:0"):
+        op.run(a, replace(b, ordinal=1), None, d)
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ArgumentError, match="argument 'A' lives on the CPU") as caught:
+        op.run(torch.zeros(M, K), torch.zeros(K, N), None, torch.zeros(M, N))
+    assert 'device="cpu" runs the operation on the CPU emulator' in str(caught.value)
+    with pytest.raises(ArgumentError, match="no device is called 'gpu'"):
+        op.run(a, b, None, d, device="gpu")
+    assert not gpu.driver.launches
+
+
+def test_threads_share_an_operation(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B = random(M, K), random(K, N)
+    a, b = gpu.put(A), gpu.put(B)
+    results = [gpu.put(np.zeros((M, N), np.float32)) for _ in range(4)]
+    failures: list[BaseException] = []
+
+    def work(index: int) -> None:
+        try:
+            for _ in range(3):
+                op.run(a, b, None, results[index], alpha=1.0 + index, stream=5 + index)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and len(gpu.driver.launches) == 12
+    parameters = {each.stream: each.parameters for each in gpu.driver.launches}
+    assert len(set(parameters.values())) == 4
+    assert all(each.parameters == parameters[each.stream] for each in gpu.driver.launches)
+
+
+# numpy.
+
+
+def test_numpy_arrays_are_copied_in_and_come_back_at_sync(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B, C = random(M, K), random(K, N), random(M, N)
+    D = np.zeros((M, N + 3), np.float32)[:, 1 : N + 1]
+    op.run(A, B, C, D, beta=1.0)
+    expected = product(A, B) + C
+    A[:] = 0  # may be used again at once
+    assert not D.any() and ("wait", 0) not in gpu.cuda.streams
+    held = memory.allocated_bytes()
+    D.base[:, 0] = 7  # what lies between the rows
+    op.sync()
+    np.testing.assert_allclose(D, expected, rtol=1e-5, atol=1e-5)
+    assert (D.base[:, 0] == 7).all() and held > 0 and memory.allocated_bytes() == 0
+
+
+def test_results_go_into_the_next_product_before_they_come_back(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B, S = random(M, K), random(K, N), random(N, N)
+    D, E = np.zeros((M, N), np.float32), np.zeros((M, N), np.float32)
+    op.run(A, B, None, D, stream=5)
+    op.run(D, S, None, E, stream=6)
+    assert (5, 6) in gpu.driver.orders and not D.any()
+    with pytest.raises(ArgumentError, match=r"call sync\(\) first"):
+        op.run(D[1:], S, None, E[1:])
+    op.sync()
+    np.testing.assert_allclose(E, product(product(A, B), S), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(D, product(A, B), rtol=1e-5, atol=1e-5)
+
+
+def test_what_numpy_arrays_are_refused_for(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B, D = random(M, K), random(K, N), np.zeros((M, N), np.float32)
+    D.flags.writeable = False
+    with pytest.raises(ArgumentError, match="'D' is written, and its array is read-only"):
+        op.run(A, B, None, D)
+    with pytest.raises(ArgumentError, match="'A' is a numpy array, and 'D' is not"):
+        op.run(A, B, None, gpu.put(D))
+    square = np.zeros((N, N), np.float32)
+    with pytest.raises(ArgumentError, match="D is written and shares memory with B"):
+        op.run(random(N, N), square, None, square)
+    assert memory.allocated_bytes() == 0 and not gpu.driver.launches
+
+
+def test_without_a_gpu_numpy_arrays_run_on_the_emulator(compiled: dict[str, Path]) -> None:
+    op = Gemm.load(compiled["plain"])
+    A, B, D = random(M, K), random(K, N), np.zeros((M, N), np.float32)
+    with pytest.raises((NoGpuError, LaunchError), match=r"CUDA|cuda") as caught:
+        op.run(A, B, None, D)
+    assert 'device="cpu"' in str(caught.value)
+    op.run(A, B.T.copy().T.copy(), None, D, device="cpu")
+    np.testing.assert_allclose(D, product(A, B), rtol=1e-5, atol=1e-5)
+    found = op.emulate(A, B, random(M, N), D, beta=2.0, alpha=0.0)
+    assert found.ok and found.blocks == found.total_blocks
+    np.testing.assert_allclose(D, 2 * random(M, N), rtol=1e-6)
+
+
+def test_matrices_anywhere_on_the_emulator(compiled: dict[str, Path]) -> None:
+    from cutecc.emulator.options import EmulatorOptions
+
+    op = Gemm.load(compiled["array"])
+    A, B = [random(M, K, seed=each) for each in range(2)], [random(K, N, seed=each) for each in range(2)]
+    D = [np.zeros((M, N), np.float32) for _ in range(2)]
+    op.run(A, B, None, D, device="cpu", emulator=EmulatorOptions(check="bounds"))
+    for a, b, d in zip(A, B, D, strict=True):
+        np.testing.assert_allclose(d, product(a, b), rtol=1e-5, atol=1e-5)
