@@ -1,0 +1,81 @@
+"""Asking a template (`warm_processes`) for a process. Also a program: the `cutecc` command of a folder of commands.
+
+It begins in a few milliseconds, for which it imports little.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+
+
+class WarmProcess:
+    """A copy of a template; as much of `subprocess.Popen` as its users need."""
+
+    def __init__(
+        self,
+        template: str,
+        entry: str,
+        arguments: Sequence[str],
+        *,
+        streams: Sequence[int],
+        descriptors: Sequence[int] = (),
+        environment: Mapping[str, str],
+        folder: str | None = None,
+        path: Sequence[str] | None = None,
+        outlives: bool = False,
+    ) -> None:
+        """`entry`, a `module:name`, called in `folder` with `arguments` as its command line, and `path` as `sys.path`.
+
+        It ends with the process that asked for it, unless it `outlives` that one.
+        `streams` are the three standard ones. The numbers that `descriptors` have there follow the arguments.
+        """
+        request = {
+            "entry": entry,
+            "arguments": list(arguments),
+            "inherited": len(descriptors),
+            "environment": dict(environment),
+            "folder": folder or os.getcwd(),
+            "path": path,
+            "outlives": outlives,
+        }
+        self.returncode: int | None = None
+        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._connection.connect(template)
+        socket.send_fds(self._connection, [json.dumps(request).encode()], [*streams, *descriptors])
+        self.pid = int(self._connection.recv(32))
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit status; of a process that a signal ended, minus the signal's number."""
+        if self.returncode is None:
+            self._connection.settimeout(timeout)
+            self.returncode = int(self._connection.recv(32))
+            self._connection.close()
+        return self.returncode
+
+    def leave(self) -> None:
+        """Have it end, without waiting."""
+        self._connection.close()
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def main() -> None:
+    """Be `cutecc`, its command line the arguments after the first, which is the template's address."""
+    template, *command = sys.argv[1:]
+    process = WarmProcess(template, "cutecc.__main__:main", command, streams=(0, 1, 2), environment=os.environ)
+    status = process.wait()
+    if status < 0:
+        os.kill(os.getpid(), -status)
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,323 @@
+"""Processes of the command line that begin with their imports done: copies of one that has done nothing else.
+
+Hundreds of tests run `cutecc`, and each run starts two to four interpreters, whose imports take longer than what they
+do. A *template* is a fresh interpreter that imports what one of them imports, waits, and forks for every process that
+is asked for. There is one for each kind, so that a process has no module that it would not load by itself: the command
+line (never the MLIR bindings), lowering (never the DSL), tracing.
+
+What needs an interpreter's own start is run without: `conftest.cutecc` says what, and `COLD_START=1` does it for all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import selectors
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warm_client import WarmProcess
+
+KINDS = ("command", "lowering", "tracing")
+
+_MOST_BYTES = 1 << 18
+_MOST_DESCRIPTORS = 32
+_READ_AT_THE_START = ("PYTHON", "CUTE_", "CUTLASS_", "LD_", "MLIR_", "OMP_", "OPENBLAS_")
+"""How variables begin that the interpreter or a library reads when it is loaded."""
+
+
+def same_start(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether interpreters begin alike with both environments."""
+    first, second = (
+        {name: value for name, value in each.items() if name.startswith(_READ_AT_THE_START)} for each in (one, other)
+    )
+    return first == second
+
+
+class Starter:
+    """`isolation.start_python`, with the same contract, without an interpreter's start."""
+
+    def __init__(self, folder: str, environment: Mapping[str, str]) -> None:
+        """The templates listen in `folder`, and were started with `environment`."""
+        from cutecc import isolation
+
+        self._folder = folder
+        self._environment = {**environment, "CUTE_DSL_ARCH": ""}
+        self._isolation = isolation
+        self._cold = isolation.start_python
+
+    def __call__(self, entry: str, *descriptors: int, **settings: Any) -> Any:
+        environment: dict[str, str] = settings.get("env") or dict(os.environ)
+        if not same_start({**environment, "CUTE_DSL_ARCH": ""}, self._environment):
+            return self._cold(entry, *descriptors, **settings)
+        # The driver names the target to the process that traces, and to no other.
+        kind = "tracing" if "CUTE_DSL_ARCH" in environment else "lowering"
+        with open(os.devnull, "r+b") as nothing:
+
+            def stream(chosen: Any, standard: int) -> int:
+                if chosen is None:
+                    return standard
+                chosen = nothing if chosen == subprocess.DEVNULL else chosen
+                return chosen if isinstance(chosen, int) else chosen.fileno()
+
+            return WarmProcess(
+                f"{self._folder}/{kind}",
+                entry,
+                ["-c", json.dumps(sys.path)],
+                streams=(nothing.fileno(), stream(settings.get("stdout"), 1), stream(settings.get("stderr"), 2)),
+                descriptors=[*descriptors, *self._isolation._reply_descriptors],
+                environment=environment,
+                path=sys.path,
+                # Calls end with their caller, by `_die_with`.
+                outlives=not entry.startswith("cutecc.isolation:"),
+            )
+
+
+class Templates:
+    """One template of each kind, as long as this process lives."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        """Starts them with `environment`."""
+        self._folder = tempfile.TemporaryDirectory(prefix="cutecc-warm-")
+        self.environment = environment
+        self._processes = [
+            subprocess.Popen(
+                [sys.executable, __file__, kind, self._folder.name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=environment,
+                # In the way of neither Ctrl-C nor a test's output.
+                start_new_session=True,
+            )
+            for kind in KINDS
+        ]
+        for process in self._processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+
+    def address(self, kind: str) -> str:
+        """Where the template of a kind listens."""
+        return f"{self._folder.name}/{kind}"
+
+    def starter(self) -> Starter:
+        """What starts processes that the library asks for."""
+        return Starter(self._folder.name, self.environment)
+
+    def folder_of_commands(self) -> Path:
+        """A folder for `PATH` in which `cutecc` is a program that starts at once. Ctrl-C does not reach it."""
+        folder = Path(self._folder.name) / "bin"
+        if not folder.exists():
+            folder.mkdir()
+            start = [sys.executable, "-IS", str(Path(__file__).with_name("warm_client.py"))]
+            words = [*start, self.address("command"), str(Path(sys.executable).with_name("cutecc"))]
+            (folder / "cutecc").write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+            (folder / "cutecc").chmod(0o755)
+        return folder
+
+    def run(self, command: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> tuple[int, str, str]:
+        """The status, standard output and error of `cutecc` with this command line, in `folder`."""
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            try:
+                process = WarmProcess(
+                    self.address("command"),
+                    "cutecc.__main__:main",
+                    command,
+                    streams=(nothing, output.fileno(), errors.fileno()),
+                    environment=environment,
+                    folder=str(folder),
+                )
+            finally:
+                os.close(nothing)
+            status = process.wait(timeout=300)
+            texts: list[str] = []
+            for stream in (output, errors):
+                stream.seek(0)
+                # As `subprocess` has it with `text=True`.
+                texts.append(stream.read().decode().replace("\r\n", "\n").replace("\r", "\n"))
+        return status, texts[0], texts[1]
+
+    def close(self) -> None:
+        """End the templates, and what still runs of their copies."""
+        for process in self._processes:
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.close()
+            process.wait()
+            process.stdout.close()
+        self._folder.cleanup()
+
+
+# In a template.
+
+
+@dataclass
+class _Copy:
+    pid: int
+    outlives: bool
+    exited: int
+    """The file descriptor that becomes readable when the process has ended."""
+
+
+class _Template:
+    """Serves requests until its standard input ends."""
+
+    def __init__(self, address: str) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listener.bind(address)
+        self._listener.listen(64)
+        self._selector.register(self._listener, selectors.EVENT_READ, "listener")
+        self._selector.register(0, selectors.EVENT_READ, "end")
+        self._copies: dict[socket.socket, _Copy] = {}
+
+    def serve(self) -> dict[str, Any]:
+        """In each copy, returns the request that it is for; in the template, when no more will come, exits."""
+        while True:
+            for key, _ in self._selector.select():
+                match key.data:
+                    case "listener":
+                        connection, _ = self._listener.accept()
+                        self._selector.register(connection, selectors.EVENT_READ, "connection")
+                    case "connection":
+                        assert isinstance(key.fileobj, socket.socket)
+                        if request := self._read(key.fileobj):
+                            return request
+                    case "end":
+                        for copy in self._copies.values():
+                            os.kill(copy.pid, signal.SIGKILL)
+                        os._exit(0)
+                    case socket.socket() as connection:
+                        self._tell(connection)
+
+    def _read(self, connection: socket.socket) -> dict[str, Any] | None:
+        """Fork for the request that a connection brings, or end what it asked for when it is given up."""
+        if connection.fileno() < 0:
+            # Its process has ended in the same moment.
+            return None
+        try:
+            message, descriptors, _, _ = socket.recv_fds(connection, _MOST_BYTES, _MOST_DESCRIPTORS)
+        except ConnectionResetError:
+            message, descriptors = b"", []
+        if not message:
+            self._selector.unregister(connection)
+            if copy := self._copies.get(connection):
+                if not copy.outlives:
+                    os.kill(copy.pid, signal.SIGKILL)
+            else:
+                connection.close()
+            return None
+        request: dict[str, Any] = json.loads(message)
+        pid = os.fork()
+        if pid == 0:
+            self._close()
+            return request | {"descriptors": descriptors}
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._copies[connection] = copy = _Copy(pid, request["outlives"], os.pidfd_open(pid))
+        self._selector.register(copy.exited, selectors.EVENT_READ, connection)
+        with contextlib.suppress(OSError):
+            connection.send(str(pid).encode())
+        return None
+
+    def _tell(self, connection: socket.socket) -> None:
+        """Send the status of a process that has ended."""
+        copy = self._copies.pop(connection)
+        self._selector.unregister(copy.exited)
+        os.close(copy.exited)
+        status = os.waitstatus_to_exitcode(os.waitpid(copy.pid, 0)[1])
+        with contextlib.suppress(OSError):
+            connection.send(str(status).encode())
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(connection)
+        connection.close()
+
+    def _close(self) -> None:
+        """In a copy: leave the template's ends alone."""
+        for connection, copy in self._copies.items():
+            os.close(copy.exited)
+            connection.close()
+        for key in list(self._selector.get_map().values()):
+            if isinstance(key.fileobj, socket.socket):
+                key.fileobj.close()
+        self._selector.close()
+
+
+def _begin(request: dict[str, Any]) -> None:
+    """Make this copy what a process that starts with the request would be, and run its entry."""
+    descriptors: list[int] = request["descriptors"]
+    for standard, descriptor in enumerate(descriptors[:3]):
+        os.dup2(descriptor, standard)
+        os.close(descriptor)
+    for standard, name in enumerate(("stdin", "stdout", "stderr")):
+        # The template's may be files where these are pipes, or terminals.
+        old: io.TextIOWrapper = getattr(sys, name)
+        stream = open(standard, old.mode, encoding=old.encoding, errors=old.errors, closefd=False)  # noqa: SIM115
+        stream.reconfigure(line_buffering=stream.line_buffering or old.line_buffering)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    # Worked out anew from the environment.
+    tempfile.tempdir = None
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.argv = [*request["arguments"], *map(str, descriptors[3:])]
+    if request["path"] is not None:
+        sys.path[:] = request["path"]
+    module, _, name = request["entry"].partition(":")
+    getattr(importlib.import_module(module), name)()
+
+
+def _import(*modules: str) -> None:
+    """Import modules; with `.*`, all of a package."""
+    for name in modules:
+        package = importlib.import_module(name.removesuffix(".*"))
+        if name.endswith(".*"):
+            _import(*(each.name for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")))
+
+
+def _main(kind: str, folder: str) -> None:
+    # Where a program that is installed has its own folder.
+    sys.path[0] = str(Path(sys.executable).parent)
+    from cutecc import isolation
+
+    match kind:
+        case "command":
+            _import("cutecc.cli.*")
+            assert "cutlass" not in sys.modules
+        case "lowering":
+            _import("cutecc.driver", "cutecc.ir.*", "cutecc.passes.*", "cutecc.passes.nvidia.*", "cutecc.backend.*")
+            _import("cutecc.passes.analysis.running", "cutecc.record.*")
+            assert "cutlass.cute" not in sys.modules
+        case "tracing":
+            from cutecc.frontend import dsl
+
+            _import("cutecc.frontend.*")
+            dsl.cutlass()
+    isolation.start_python = Starter(folder, os.environ)
+    if kind != "command":
+        # A copy dies with its connection, which goes with the process that asked for it: it is no child of that one.
+        isolation._die_with = lambda parent: None
+    template = _Template(f"{folder}/{kind}")
+    # Not to be looked at again in each copy, which would copy its pages.
+    gc.collect()
+    gc.freeze()
+    print("ready", flush=True)
+    _begin(template.serve())
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
