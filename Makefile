@@ -8,7 +8,7 @@ JOBS ?= 2
 # For the tests of torch tensors, which are left out without it: make test TORCH=torch
 TORCH ?=
 
-.PHONY: help demo test unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench clean
+.PHONY: help demo test unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations clean
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
@@ -19,6 +19,7 @@ help:
 	@echo "make web     build the report's page from web/ into the package; needs Node 20"
 	@echo "make test-web    its types and tests, in Chromium; needs Node 20 and Chromium"
 	@echo "make bench   compile time and memory against the stock compiler"
+	@echo "make bench-operations  GEMMs beside torch's; needs a GPU and torch"
 	@echo "make clean   remove .venv and cutecc-out"
 
 $(BIN)/.base: pyproject.toml
@@ -64,6 +65,9 @@ gpu-sanitize: $(BIN)/.dev
 	$(BIN)/python test/gpu/make_bundles.py build/gpu
 	compute-sanitizer --tool memcheck --error-exitcode 9 $(BIN)/python test/gpu/launch_all.py build/gpu
 	compute-sanitizer --tool racecheck --error-exitcode 9 $(BIN)/python test/gpu/launch_all.py build/gpu
+	$(BIN)/python test/gpu/operations/make_operations.py build/gpu-operations --representative
+	for tool in memcheck racecheck initcheck; do compute-sanitizer --tool $$tool --error-exitcode 9 \
+	  $(BIN)/python test/gpu/operations/launch_operations.py build/gpu-operations || exit; done
 
 # What tools/emulator_table.py makes the table of docs/emulator.md of.
 gpu-emulator: $(BIN)/.dev
@@ -96,6 +100,11 @@ bench: $(BIN)/.dev
 	$(BIN)/python tools/bench_emulator.py $(ARGS)
 	$(BIN)/python tools/bench_report.py $(ARGS)
 	$(BIN)/python tools/bench_watch.py $(ARGS)
+
+# The first half needs no GPU: its folder can be carried to a machine with one, which needs no compiler.
+bench-operations: $(BIN)/.dev
+	$(BIN)/python tools/bench_operations.py --compile build/bench-operations
+	$(BIN)/python tools/bench_operations.py --run build/bench-operations --json build/bench-operations.json $(ARGS)
 
 clean:
 	rm -rf $(VENV) cutecc-out

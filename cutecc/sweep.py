@@ -45,6 +45,8 @@ class Job:
     options: CompileOptions = field(default_factory=CompileOptions)
     output: Path | None = None
     """A folder for the record."""
+    cache: bool | None = None
+    """Whether to use the cache; by default as `CUTECC_CACHE` says."""
 
     def __str__(self) -> str:
         what = self.entry or (f"{self.file}:{self.function}" if self.function else self.file)
@@ -109,7 +111,7 @@ def compile_job(job: Job, contain: bool = False) -> Compilation:
         entry=named.function or named.entry,
         signature=traced.signature,
         options=options,
-        cache=lookup.wanted(None),
+        cache=lookup.wanted(job.cache),
         output=job.output,
         warnings=traced.warnings,
         lines=traced.lines,

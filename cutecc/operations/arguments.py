@@ -62,6 +62,7 @@ def read(name: str, value: Any) -> Array | MatrixArray:
     if array is None:
         given = "nothing" if value is None else kind_text(value)
         hints = ["an address needs its layout: DeviceMatrix(pointer, shape, leading, dtype)"] if _is_int(value) else []
+        hints += ['an operation with mode="array" takes lists of matrices'] if isinstance(value, list | tuple) else []
         raise ArgumentError(f"argument '{name}' has to be an array, and {given} is given", hints=hints)
     return array
 
@@ -102,6 +103,8 @@ def matrix(name: str, given: Array | MatrixArray, operand: Operand, *, grouped_r
         extent = groups * INTERLEAVED
         rows, columns = (extent, others) if grouped_rows else (others, extent)
         return Matrix(name, array, rows, columns, batches, (0, 0, batch_step), operand.layout, several)
+    if any(size > 1 and step < 0 for size, step in zip(array.shape, array.stride, strict=True)):
+        _refuse(name, array, operand, f"it is in reverse order: {_steps(array)}", [f"pass {name}.copy()"])
     contiguous = 1 if operand.layout == "row" else 0
     if shape[contiguous] > 1 and stride[contiguous] != 1 and 0 not in shape:
         other = {"row": "column", "column": "row"}[operand.layout]
@@ -115,6 +118,8 @@ def agree(a: Matrix, b: Matrix, others: Sequence[Matrix]) -> Problem:
     """The sizes that the matrices have together. Raises `ArgumentError`, which names all shapes."""
     found = Problem(a.rows, b.columns, a.columns, max(each.batches for each in (a, b, *others)))
     problems: list[str] = []
+    if max(found.m, found.n, found.k, found.batches) >= 1 << 31:
+        problems.append("no size may be 2^31 or more")
     if a.columns != b.rows:
         problems.append(f"K is {a.columns} in A and {b.rows} in B")
     for each in others:
@@ -125,10 +130,24 @@ def agree(a: Matrix, b: Matrix, others: Sequence[Matrix]) -> Problem:
     if problems:
         shapes = ", ".join(each.text for each in (a, b, *others))
         hints = ["A is (M, K), B is (K, N), C and D are (M, N), with the batch in front if there is one"]
-        if uneven:
+        if uneven and not any(each.several for each in (a, b, *others)):
             hints.append("a matrix that all products share: B.expand(L, -1, -1)")
         raise ArgumentError(f"the shapes do not fit: {shapes}: {'; '.join(problems)}", hints=hints)
     return found
+
+
+def check_written(name: str, array: Array) -> None:
+    """Raise `ArgumentError` for an array that cannot be an output: read-only, or with elements that share memory."""
+    if array.readonly:
+        raise ArgumentError(f"'{name}' is written, and its array is read-only", hints=[f"pass a copy: {name}.copy()"])
+    reach = 0
+    for step, size in sorted(zip(map(abs, array.stride), array.shape, strict=True)):
+        if size > 1 and step <= reach and 0 not in array.shape:
+            raise ArgumentError(
+                f"'{name}' is written, and elements of it share memory: {array_text(array)}, {_steps(array)}",
+                hints=[f"pass memory of its own: {name}.contiguous()"],
+            )
+        reach += (size - 1) * step
 
 
 def check_alignment(each: Matrix, operand: Operand, *, extents: bool) -> None:
@@ -136,12 +155,14 @@ def check_alignment(each: Matrix, operand: Operand, *, extents: bool) -> None:
 
     With `extents`, contiguous ones are too.
     """
+    if not each.rows or not each.columns:
+        return
     align, name, array = operand.alignment, each.name, each.array
     hint = (
         f"describe it with a smaller alignment, {operand.dtype}:{operand.layout}:1 for any, or copy it: .contiguous()"
     )
     for address in each.several.addresses if each.several else (array.address,):
-        if address % operand.alignment_bytes and each.rows and each.columns:
+        if address % operand.alignment_bytes:
             reason = f"its address {address:#x} is not a multiple of {operand.alignment_bytes} bytes"
             _refuse(name, array, operand, reason, [hint])
     if each.grouped:
@@ -179,6 +200,8 @@ def operands_of(description: GemmDescription) -> dict[str, Operand]:
 def argument_view(each: Matrix, *, turned: bool) -> Any:
     """What a kernel takes for a matrix: (rows, columns, batch), with `turned` (columns, rows, batch)."""
     array, (row, column, batch) = each.array, each.steps
+    if not each.rows or not each.columns:  # with distances that mean nothing, but have to be aligned
+        row, column, batch = (_ALIGNED, 1, 0) if each.layout == "row" else (1, _ALIGNED, 0)
     sizes, steps = (each.rows, each.columns), (row, column)
     if turned:
         sizes, steps = sizes[::-1], steps[::-1]
@@ -283,10 +306,17 @@ def numbers_of(epilogue: Epilogue, given: Mapping[str, Any]) -> dict[str, float]
     return found
 
 
+def lives_on_gpu(number: Any) -> bool:
+    """Whether a number is in the memory of a GPU, which reading it would wait for."""
+    return bool(getattr(number, "is_cuda", False)) or type(number).__module__.split(".")[0] == "cupy"
+
+
 def _number(operand: Input, value: Any) -> float:
     if value is None:
         raise ArgumentError(f"the epilogue needs '{operand.name}', a number of type {operand.dtype}")
     try:
+        if isinstance(value, str | bytes) or lives_on_gpu(value):
+            raise TypeError
         number = int(value) if operand.dtype.startswith(("i", "u")) else float(value)
     except (TypeError, ValueError, RuntimeError):
         raise ArgumentError(

@@ -115,14 +115,17 @@ class Calls:
             if type(number) is not float and type(number) is not int:
                 if type(number).__module__ != "numpy":
                     return False
-                number = float(number)
+                try:
+                    number = float(number)
+                except TypeError:  # an array
+                    return False
             if not is_floating:
                 return False
             values.append(number)
         values.append(0)
         if stream is None:
             stream = known.current()
-        elif type(stream) is not int:
+        elif type(stream) is not int or stream < 0:
             stream = read_stream(stream)
         if known.pool is None:
             known.planned.launch(values, stream)
@@ -154,7 +157,11 @@ class Calls:
             self._wait(loaded, bound.arrays, library, stream, given.stream is None)
             block = self._take(pool, size, zeroed, stream) if pool is not None else None
             view = self._workspace(given.workspace, block, size, ordinal) if size else None
-            values = bound.values if view is None else {**bound.values, "workspace": view}
+            values = dict(bound.values)
+            if view is not None:
+                values["workspace"] = view
+            if self._variant.is_persistent:
+                values["multiprocessors"] = loaded.device.multiprocessors
             planned = self._launch(bound, values, loaded, stream)
             if block is not None:
                 block.free(stream)

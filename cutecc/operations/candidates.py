@@ -38,8 +38,12 @@ _UNITS: tuple[Unit, ...] = ("wgmma", "tensor_op", "simt")
 _WARP_TILES = ((64, 64), (64, 32), (32, 64), (32, 32), (32, 16), (16, 32), (16, 16))
 _WARP_GRIDS = ((2, 2), (2, 4), (4, 2), (1, 4), (4, 1), (2, 1), (1, 2), (1, 1))
 _THREAD_TILES = ((8, 8), (8, 4), (4, 8), (4, 4), (4, 2), (2, 4), (2, 2))
-_WGMMA_COLUMNS = (256, 192, 128, 96, 64, 32, 16, 8)
+_WGMMA_COLUMNS = (256, 224, 192, 160, 128, 112, 96, 80, 64, 48, 32, 16, 8)
+"""Of 8 to 256 in steps of 8. TMA writes D best in 64 of them, well in 32 or 16."""
+_WGMMA_SUMS = 128 * 128
+"""Accumulators of a warpgroup that leave its threads registers for an epilogue: 128 of them."""
 _WGMMA_CLUSTERS = ((2, 1), (1, 2), (1, 1))
+_ORDERS: tuple[Swizzle, ...] = ("identity1", "identity2", "identity4", "identity8", "horizontal")
 _FEW_STAGES = 3
 _MOST_STAGES = {"simt": 4, "tensor_op": 5, "wgmma": 8}
 
@@ -90,8 +94,10 @@ def choose(
 ) -> GemmDescription:
     """A valid description of a product, with each part as given, and the others chosen by their estimated time.
 
-    The unit is `wgmma` where TMA can read the operands, else `tensor_op`, else `simt`. K is split only when a problem
-    is given, and no mode. Raises `UsageError` with the reason and the nearest description when nothing fits.
+    The unit is `wgmma` where TMA can read the operands, else `tensor_op`, else `simt`; of f32 it is `simt`, which keeps
+    all digits: operands of type `tf32`, `unit` or `instruction` ask for tensor cores, which round f32 to tf32, and
+    `arithmetic="multiply_add_fast_f32"` for three such products. K is split only when a problem is given, and no mode.
+    Raises `UsageError` with the reason and the nearest description when nothing fits.
     """
     operands = as_operand(a), as_operand(b), as_operand(d)
     if isinstance(instruction, str):
@@ -125,13 +131,17 @@ def fitting_instructions(
 ) -> list[MathInstruction]:
     """The instructions that a target has for these types: the fastest unit and the best shape first.
 
-    Accumulator and arithmetic, where not given, are the usual ones; `wgmma` is listed once, with an N of 128. Raises
-    `UsageError` when there is none.
+    Accumulator and arithmetic, where not given, are the usual ones; `wgmma` is listed once, with an N of 128. Those
+    that round f32 to tf32, a third of its digits, only where that is asked for: by operands of type `tf32`, or by a
+    unit. Raises `UsageError` when there is none.
     """
     wanted = accumulator or USUAL_ACCUMULATORS.get(a.dtype, "f32")
     found: list[MathInstruction] = []
     for each in (unit,) if unit else _UNITS:
         types = multiplied_type(each, a.dtype), multiplied_type(each, b.dtype)
+        rounds = types != (a.dtype, b.dtype) and arithmetic != "multiply_add_fast_f32"
+        if rounds and unit is None and "tf32" not in (a.dtype, b.dtype):
+            continue
         for kind in KINDS:
             if (kind.unit, kind.a, kind.b) != (each, *types) or not kind.exists_on(Target.parse(target)):
                 continue
@@ -194,7 +204,7 @@ def _described(
     swizzle: Swizzle | None = None,
 ) -> GemmDescription:
     """A description whose tile is still to be chosen."""
-    a, b, d = operands
+    a, b, d = (each.stored for each in operands)
     epilogue = epilogue or plain_epilogue(d, instruction.accumulator)
     if c is None and (source := epilogue.source) is not None:
         c = Operand(source.dtype, source.layout, source.alignment)
@@ -284,6 +294,9 @@ def _wgmma_cuts(compiled: GemmDescription, request: TileRequest) -> Iterator[_Cu
     )
     for (schedule, groups, m), n, cluster in product(ways, _WGMMA_COLUMNS, clusters):
         threadblock = (m, n, k)
+        rows = m if schedule == "pingpong" else m // groups
+        if rows * n > _WGMMA_SUMS and request.threadblock is None:
+            continue
         if request.threadblock and request.threadblock[0] == m and n == _WGMMA_COLUMNS[0]:
             threadblock = request.threadblock
         yield threadblock, (groups, 1, 1), cluster, schedule
@@ -321,7 +334,9 @@ def _modes(mode: Mode | None, problem: Problem | None) -> list[Mode]:
 
 
 def _swizzle(description: GemmDescription, problem: Problem) -> Swizzle:
-    """Strips as wide as makes the tiles that run together about as high as wide, in elements."""
+    """The order with the least estimated time; where that does not tell, tiles that run together are about square."""
+    if description.family == "sm90":
+        return min(_ORDERS, key=lambda each: cycles(replace(description, swizzle=each), problem))
     compiled = description.compiled()
     if description.is_compiled_transposed:
         problem = problem.transposed()
@@ -329,8 +344,8 @@ def _swizzle(description: GemmDescription, problem: Problem) -> Swizzle:
     side = (machine(description.target).multiprocessors * m * n) ** 0.5
     if problem.m <= side or problem.n <= n:
         return "identity1"
-    swizzles: tuple[tuple[int, Swizzle], ...] = ((1, "identity1"), (2, "identity2"), (4, "identity4"), (8, "identity8"))
-    return min(swizzles, key=lambda each: abs(log2(each[0] * n / side)))[1]
+    strips: tuple[tuple[int, Swizzle], ...] = ((1, "identity1"), (2, "identity2"), (4, "identity4"), (8, "identity8"))
+    return min(strips, key=lambda each: abs(log2(each[0] * n / side)))[1]
 
 
 def _layouts(dtype: str) -> list[tuple[Layout, Layout, Layout]]:

@@ -25,7 +25,7 @@ from cutecc.target import Target, device_targets, parse_targets
 EpilogueLike = str | Epilogue | Callable[..., Any]
 """The name of an epilogue, one, or a plain function over `accum`."""
 
-_RESULTS = {"f8E4M3FN": "f16", "f8E5M2": "f16", "i8": "i32", "u8": "i32"}
+_RESULTS = {"f8E4M3FN": "f16", "f8E5M2": "f16", "i8": "i32", "u8": "i32", "tf32": "f32"}
 """The type of D where nobody says it, by that of A; A's own for all others."""
 
 
@@ -45,8 +45,8 @@ def problem_of(sizes: Sequence[int] | None) -> Problem | None:
     """(M, N, K), or with the batch behind, as a problem. Raises `UsageError` for other numbers of sizes."""
     if sizes is None:
         return None
-    if len(sizes) not in (3, 4) or any(size < 0 for size in sizes):
-        raise UsageError(f"a problem is (M, N, K), or (M, N, K, batch), not {tuple(sizes)}")
+    if not isinstance(sizes, Sequence) or len(sizes) not in (3, 4) or any(size < 0 for size in sizes):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"a problem is (M, N, K), or (M, N, K, batch), not {sizes}")
     return Problem(*sizes)
 
 

@@ -1,9 +1,12 @@
-"""From descriptions to kernels: from the persistent cache without the DSL, else compiled in processes of their own."""
+"""From descriptions to kernels: from the persistent cache without the DSL, else compiled, in processes of their own
+or, where the DSL is loaded already, here.
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -31,6 +34,8 @@ _ARTIFACTS: tuple[ArtifactKind, ...] = ("ptx", "cubin", "host-program")
 _NOTHING_READ = Snapshot({}, [], {}, [], {})
 _WHEELS = ("nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-base", "nvidia-cutlass-dsl-libs-core")
 _VARIABLES = ("CUTE_", "CUTLASS_")
+_FEW = 2
+"""Kernels that are compiled sooner here than in new processes, which have to load the DSL: those of one operation."""
 
 
 def compile_descriptions(
@@ -44,8 +49,9 @@ def compile_descriptions(
     once.
 
     Those that the cache has are read from it: neither the DSL nor MLIR is imported for them. The others are compiled in
-    `workers` processes, by default one for each processor. `options` are CompileOptions; with other than the usual
-    ones, this process's cache of kernels is left alone. `progress` draws a bar on standard error, or is told of each.
+    `workers` processes, by default one for each processor; without `workers` one or two in this process, where it has
+    the DSL loaded. `options` are CompileOptions; with other than the usual ones, this process's cache of kernels is
+    left alone. `progress` draws a bar on standard error, or is told of each.
     """
     unique = {each.compiled().key: each for each in descriptions}
     found: dict[str, Kernel | Error] = {}
@@ -73,6 +79,17 @@ def _compile(
     from cutecc.request import CompileOptions
     from cutecc.sweep import Job, compile_many
 
+    options = options or CompileOptions()
+    cache = False if keep else None  # kept under the description, and there alone
+    if workers is None and len(missing) <= _FEW and "cutlass.cute" in sys.modules:
+        found: dict[str, Kernel | Error] = {}
+        for key, each in missing.items():
+            found[key] = result = _compile_here(each, options, cache)
+            if keep and isinstance(result, Kernel):
+                _keep(each, result.compilation)
+            if callable(progress):
+                progress(each, result)
+        return found
     by_entry: dict[str, GemmDescription] = {}
     listed: list[Job] = []
     for each in missing.values():
@@ -85,7 +102,8 @@ def _compile(
                 entry=entry,
                 args=signature.specs(compiled),
                 target=compiled.target,
-                options=options or CompileOptions(),
+                options=options,
+                cache=cache,
             )
         )
 
@@ -98,6 +116,20 @@ def _compile(
         if keep and isinstance(result, Kernel):
             _keep(each, result.compilation)
     return dict(zip(missing, results, strict=True))
+
+
+def _compile_here(description: GemmDescription, options: CompileOptions, cache: bool | None) -> Kernel | Error:
+    """What compiling in this process gives."""
+    from cutecc.driver import compile
+
+    compiled = description.compiled()
+    try:
+        entry, specs = build.build(compiled.to_json()), signature.specs(compiled).values()
+        kernel = compile(entry, *specs, target=compiled.target, options=options, cache=cache)
+    except Error as error:
+        return error
+    assert isinstance(kernel, Kernel)
+    return kernel
 
 
 def _restore(description: GemmDescription) -> Kernel | None:

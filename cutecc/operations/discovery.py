@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from cutecc.operations.gemm import Gemm
 
 Arguments = str | Mapping[str, Any] | Sequence[Any]
-"""What a product is of: types, `f16` or `f16,f16,f32` (A, B, D); a dictionary from `a`, `b`, `c`, `d` to operands, or
-from `A`, `B`, `C`, `D` to arrays; arrays (A, B, D) or (A, B, C, D)."""
+"""What a product is of: types, `f16` or `f16,f16,f32` (A, B, D), `tf32` for f32 that may be rounded to that; a
+dictionary from `a`, `b`, `c`, `d` to operands, or from `A`, `B`, `C`, `D` to arrays; arrays (A, B, D) or (A, B, C, D).
+"""
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ def read_arguments(arguments: Arguments) -> Request:
             )
         a = as_operand(words[0])
         b = as_operand(words[1] if len(words) == 3 else words[0])
-        return Request(a, b, as_operand(words[2]) if len(words) == 3 else usual_result(a))
+        return Request(a, b, as_operand(words[2]).stored if len(words) == 3 else usual_result(a))
     if isinstance(arguments, Mapping) and "a" in arguments:
         given = {name: None if each is None else as_operand(each) for name, each in arguments.items()}
         a, b = given.get("a"), given.get("b")
@@ -247,8 +248,8 @@ def _tiled(
             target,
             _with_columns(instruction, tile, request.d.layout == "column"),
             tile,
-            request.a,
-            request.b,
+            request.a.stored,
+            request.b.stored,
             request.d,
             source,
             matched(graph, source, request.d, instruction.accumulator),

@@ -10,7 +10,9 @@ import numpy as np
 
 from cutecc.emulator.device import Emulation, Emulator
 from cutecc.emulator.options import EmulatorOptions
+from cutecc.errors import ArgumentError
 from cutecc.operations.kernels.workspace import ALIGNMENT
+from cutecc.operations.tile_model import machine
 from cutecc.operations.variant import Bound, Variant
 from cutecc.operations.views import MatrixArray
 
@@ -28,9 +30,18 @@ def emulate(variant: Variant, bound: Bound, options: EmulatorOptions) -> Emulati
 
     Raises `ArgumentError` and `EmulatorError` as `Kernel.emulate` does.
     """
+    for name, each in bound.arrays.items():
+        array = each.like if isinstance(each, MatrixArray) else each
+        if array.device != "cpu":
+            raise ArgumentError(
+                f"argument '{name}' lives on {array.place}, and this call runs on the CPU emulator",
+                hints=['leave out device="cpu" to run on a GPU, or move it with .cpu()'],
+            )
     arguments = dict(bound.values)
     if size := variant.workspace_bytes(bound.problem, bound.slices):
         arguments["workspace"] = _workspace(size, variant.zeroed_bytes(bound.problem, bound.slices))
+    if variant.is_persistent:
+        arguments["multiprocessors"] = machine(variant.description.target).multiprocessors
     tables = {name: each for name, each in bound.arrays.items() if isinstance(each, MatrixArray)}
     emulator = _Emulator(variant.kernel, tables)
     return emulator.emulate((), arguments, options, show=_show)

@@ -24,7 +24,7 @@ from cutecc.operations.choosing import (
     usual_result,
 )
 from cutecc.operations.description import GemmDescription, Mode
-from cutecc.operations.instruction import MathInstruction
+from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit
 from cutecc.operations.operand import Operand, as_operand
 from cutecc.operations.product import Product
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
@@ -56,6 +56,8 @@ class Gemm(Product):
         epilogue: EpilogueLike = "linear_combination",
         operands: Mapping[str, Any] | None = None,
         instruction: MathInstruction | str | None = None,
+        unit: Unit | None = None,
+        arithmetic: Arithmetic | None = None,
         tile: TileDescription | TileRequest | str | None = None,
         swizzle: Swizzle | str | None = None,
         mode: Mode | None = None,
@@ -65,6 +67,10 @@ class Gemm(Product):
         """Matrices are operands or text such as `f16:row:8`. D is by default like A in rows: `f16` of 8-bit floats, and
         `i32` of integers. Without `c` no source is read.
 
+        f32 keeps all its digits, outside of tensor cores. They round it to tf32, which has a third of them, and are
+        much faster: A and B as `tf32:row` ask for that, f32 in memory as before, or `unit="tensor_op"`, or an
+        `instruction`; `arithmetic="multiply_add_fast_f32"` has them make up for it by three products.
+
         `epilogue` is the name of one, an `Epilogue`, or a function; `operands` says what the operands of a function
         are besides C and D: `{"bias": Row("f16")}`, or arrays like those of a call. `problem`, (M, N, K) or with the
         batch behind, is what the rest is chosen for; a large one by default. `target` is by default `CUTECC_TARGET`,
@@ -73,8 +79,10 @@ class Gemm(Product):
         Raises `UsageError` with the reason and the nearest that there is for what no kernel computes, `EpilogueError`
         for a function that is no epilogue, `NoGpuError` where nothing names a target.
         """
+        if not isinstance(tile, TileDescription | TileRequest | str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"a tile is text such as 128x128x32, or a TileDescription, not {tile!r}")
         first, second = as_operand(a), as_operand(b)
-        result = as_operand(d) if d is not None else usual_result(first)
+        result = as_operand(d).stored if d is not None else usual_result(first)
         source = as_operand(c) if c is not None else None
         adds = accumulator or accumulator_of(instruction) or candidates.USUAL_ACCUMULATORS.get(first.dtype, "f32")
         graph = epilogue_of(epilogue, operands or {}, source, result, adds)
@@ -90,6 +98,8 @@ class Gemm(Product):
                 problem=problem_of(problem),
                 accumulator=accumulator,
                 instruction=instruction,
+                unit=unit,
+                arithmetic=arithmetic,
                 tile=tile,
                 c=source,
                 epilogue=graph,
@@ -130,7 +140,9 @@ class Gemm(Product):
         """The operation for arguments like these: types, layouts, alignments, sizes and batch are theirs.
 
         `operands` are the epilogue's others by name, arrays too. The rest is as in `Gemm`. Lists of matrices are of
-        mode `array`. Raises as `Gemm` does, and `ArgumentError` for what are no matrices or do not fit together.
+        mode `array`. What `autotune` found is not looked at: its answer for these arguments, which is there at once
+        where it is remembered, has the `operation`. Raises as `Gemm` does, and `ArgumentError` for what are no matrices
+        or do not fit together.
         """
         if D is None:
             raise ArgumentError("an operation for arguments needs D", hints=["Gemm(a=…, b=…, d=…) takes descriptions"])

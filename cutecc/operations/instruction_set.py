@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit
+from cutecc.operations.operand import ROUNDED_TYPES
 from cutecc.target import Target
 
 WGMMA_TARGET = "sm_90a"
@@ -101,4 +102,4 @@ def multiplied_type(unit: Unit, dtype: str) -> str:
 
 def memory_type(multiplied: str) -> str:
     """The type in memory of what an instruction multiplies."""
-    return "f32" if multiplied == "tf32" else multiplied
+    return ROUNDED_TYPES.get(multiplied, multiplied)

@@ -9,14 +9,15 @@ from typing import Any, cast
 import numpy as np
 
 from cutecc.arguments.arrays import Array
-from cutecc.errors import ArgumentError
+from cutecc.errors import ArgumentError, LaunchError
 from cutecc.operations.arguments import read
 from cutecc.operations.memory import Block, DevicePool
 from cutecc.operations.views import MatrixArray
 from cutecc.runtime.checks import array_text
-from cutecc.runtime.cuda_bindings import describe_status
+from cutecc.runtime.cuda_bindings import cuda_driver, describe_status
 from cutecc.runtime.device import CudaDevice
 from cutecc.runtime.driver import failure
+from cutecc.runtime.streams import current_stream, read_stream
 
 _NON_BLOCKING = 1
 """`CU_STREAM_NON_BLOCKING`: waits for nobody."""
@@ -35,6 +36,21 @@ def read_matrices(name: str, matrices: Sequence[Any]) -> list[Array]:
                 hints=["all have one shape and the same strides"],
             )
     return arrays
+
+
+def check_not_captured(name: str, first: Array, stream: Any) -> None:
+    """Raise `ArgumentError` while a CUDA graph is captured on the stream of a call: it would not keep the table.
+
+    `first` is one of the matrices, `stream` what the call names.
+    """
+    if first.device != "cuda":
+        return
+    handle = current_stream(first.library, first.ordinal or 0)() if stream is None else read_stream(stream)
+    if cuda_driver().is_capturing(handle):
+        raise ArgumentError(
+            f"argument '{name}' is a list, and a CUDA graph does not keep the table of its addresses",
+            hints=[f'make it before, and keep it as long as the graph: op.matrices("{name}", matrices)'],
+        )
 
 
 def table_on_cpu(name: str, matrices: Sequence[Any]) -> MatrixArray:
@@ -83,5 +99,6 @@ class _Table:
         # At the end of the process the driver may be gone.
         with suppress(Exception), self._device.current():
             for stream in self._streams:
-                self._order(stream, 0)
+                with suppress(LaunchError):  # one that is gone has nothing left to do
+                    self._order(stream, 0)
             self._block.free(0)

@@ -33,7 +33,10 @@ def pool_of(ordinal: int) -> DevicePool:
 
 
 def allocated_bytes(ordinal: int | None = None) -> int:
-    """Bytes in use now, on one GPU or on all: workspaces of calls, and copies of numpy arrays until `sync()`."""
+    """Bytes in use now, on one GPU or on all: workspaces of calls, and what operations keep until their `sync()`.
+
+    That is copies of numpy arrays, and tables of the addresses of matrices anywhere in memory.
+    """
     with _lock:
         return sum(pool.allocated_bytes for number, pool in _pools.items() if ordinal in (None, number))
 

@@ -100,14 +100,7 @@ class HostCopies:
         return copy.on_device(self._pool.ordinal), copy.block
 
     def for_output(self, name: str, value: Any, array: Array, stream: int) -> Array:
-        """What a call on `stream` is given for an output; `value` is the array, `array` how it lies in memory.
-
-        Raises `ArgumentError` for one that cannot be written.
-        """
-        if array.readonly:
-            raise ArgumentError(
-                f"'{name}' is written, and its array is read-only", hints=[f"pass a copy: {name}.copy()"]
-            )
+        """What a call on `stream` is given for an output; `value` is the array, `array` how it lies in memory."""
         if (earlier := self._find(name, array, stream)) is not None:
             return earlier.on_device(self._pool.ordinal)
         copy = self._new(array, stream)

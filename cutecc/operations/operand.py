@@ -20,6 +20,8 @@ Layout = Literal["row", "column", "interleaved32"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 OPERAND_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "i8", "u8", "i32")
 """The types of matrices, by their names in `cutecc.arguments.dtypes`."""
+ROUNDED_TYPES = {"tf32": "f32"}
+"""Types that tensor cores round elements in memory to; who names one asks for that, and means a matrix of the other."""
 WIDEST_ALIGNMENT = 16
 """Bytes: no access is wider."""
 
@@ -43,7 +45,10 @@ class Operand:
     """A matrix in global memory. Written `f16:row:8`."""
 
     dtype: str
-    """The type of its elements, a name of `OPERAND_TYPES`; other names of the same type are turned into that one."""
+    """The type of its elements, a name of `OPERAND_TYPES`; other names of the same type are turned into that one.
+
+    Where a kernel is still to be chosen also `tf32`: elements are f32, and may be rounded to tf32.
+    """
     layout: Layout
     alignment: int = 0
     """Elements that the address and every leading dimension are multiples of; as many as 16 bytes hold if not given."""
@@ -80,6 +85,11 @@ class Operand:
         """Bytes that the address and every leading dimension are multiples of."""
         return self.alignment * self.bits // 8
 
+    @property
+    def stored(self) -> Operand:
+        """The operand as it is in memory: f32 for `tf32`."""
+        return Operand(ROUNDED_TYPES.get(self.dtype, self.dtype), self.layout, self.alignment)
+
     def transposed(self) -> Operand:
         """The same memory read as the transposed matrix."""
         return Operand(self.dtype, _TRANSPOSED[self.layout], self.alignment)
@@ -87,6 +97,11 @@ class Operand:
 
 def as_operand(operand: Operand | str) -> Operand:
     """`operand` itself, or the one that the text spells."""
+    if not isinstance(operand, Operand | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(
+            f"an operand is text such as f16:row:8, or an Operand, not a {type(operand).__name__}",
+            hints=["of arrays: Gemm.for_arguments(A, B, C, D)"],
+        )
     return operand if isinstance(operand, Operand) else Operand.parse(operand)
 
 
@@ -106,7 +121,7 @@ def most_aligned(dtype: str) -> int:
 @cache
 def _known_type(name: str) -> str:
     found = find_numeric_type(name.strip())
-    if found is not None and found.name in OPERAND_TYPES:
+    if found is not None and found.name in (*OPERAND_TYPES, *ROUNDED_TYPES):
         return found.name
     close = [each for each in close_type_names(name.strip()) if each in OPERAND_TYPES]
     raise unknown_word(name, OPERAND_TYPES, "operand type", close=close)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, Error
-from cutecc.operations.arguments import read
+from cutecc.operations.arguments import lives_on_gpu, read
 from cutecc.operations.choosing import forms, problem_of
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.values import Epilogue
@@ -48,6 +48,7 @@ class Product:
         self._tables: dict[tuple[object, ...], MatrixArray] = {}
         self._lock = threading.Lock()
         self._takes_lists = description.mode == "array"
+        self._names = {each.name for each in description.epilogue.operands}
         declared = {each.name: each.default for each in description.epilogue.inputs}
         self._has_alpha, self._has_beta = "alpha" in declared, "beta" in declared
         alpha, beta = declared.get("alpha"), declared.get("beta")
@@ -80,12 +81,14 @@ class Product:
 
         Matrices are (M, K), (K, N), (M, N), with a batch in front if there is one: torch's, cupy's, what has DLPack,
         addresses as `DeviceMatrix`. numpy's are copied to the GPU; results come back at `sync()`. In mode `array` each
-        is a list of matrices. With beta = 0, or without C, C is not read.
+        is a list of matrices, whether any of which share memory is not looked at. With beta = 0, or without C, C is not
+        read.
 
         `stream` is where to launch, the current one of the arrays' library by default. `workspace` is an array of at
         least `workspace_bytes` bytes, zeros before the first call and left so; by default memory is taken from a pool.
         `slices` says into how many parts K is split. `device="cpu"` runs on the CPU emulator with the options
-        `emulator`, on arrays of the CPU, in place.
+        `emulator`, on arrays of the CPU, in place. Of a D without elements nothing is launched. torch's autograd does
+        not see the call.
 
         Raises `ArgumentError` for arguments that do not fit, before anything is launched; what compiling raises;
         `LaunchError` for failures of the driver; `NoGpuError` for numpy arrays where there is no GPU.
@@ -93,20 +96,27 @@ class Product:
         arguments = {"A": A, "B": B, "C": C, "D": D, "alpha": alpha, "beta": beta, **operands}
         index = self._form(arguments)
         if self._takes_lists:
-            self._replace_lists(arguments, device)
+            self._replace_lists(arguments, device, stream)
         calls = self._calls.get(index)
         given = Given(arguments, stream, workspace, slices)
-        if calls is None or device != "cuda" or not calls.repeat(given):
-            self._run_anew(index, given, operands, device, emulator)
+        if operands and not operands.keys() <= self._names:
+            self._check_names(set(operands))
+        if calls is None or device != "cuda" or emulator is not None or not calls.repeat(given):
+            self._run_anew(index, given, device, emulator)
         if sync:
             self.sync()
 
     def sync(self) -> None:
-        """Wait for the calls so far, and bring the results of numpy arrays back. Raises `LaunchError` for faults."""
+        """Wait for the calls so far, bring the results of numpy arrays back, and give back all memory that calls took.
+
+        Raises `LaunchError` for faults.
+        """
         for copies in self._copies.values():
             copies.sync()
         for calls in self._calls.values():
             calls.synchronize()
+        with self._lock:
+            self._tables.clear()
 
     def emulate(
         self, A: Any, B: Any, C: Any = None, D: Any = None, *, emulator: EmulatorOptions | None = None, **rest: Any
@@ -153,8 +163,9 @@ class Product:
     def matrices(self, name: str, matrices: Sequence[Any], *, device: str = "cuda") -> MatrixArray:
         """Matrices anywhere in memory as one argument of mode `array`, such as `"A"`: a table of their addresses.
 
-        Calls make tables of lists by themselves and keep them; one that a CUDA graph uses has to be made before, and
-        kept. Waits for the copy of the table alone. Raises `ArgumentError` for matrices that are not alike.
+        Calls make tables of lists by themselves and keep the last ones until `sync()`; one that a CUDA graph uses has
+        to be made before, and kept. Waits for the copy of the table alone. Raises `ArgumentError` for matrices that are
+        not alike.
         """
         from cutecc.operations import matrix_arrays
 
@@ -174,13 +185,17 @@ class Product:
         gpu = CudaDevice(cuda_driver(), arrays[0].ordinal or 0)
         return matrix_arrays.table_on_gpu(name, arrays, gpu, pool_of(gpu.ordinal), load_bindings())
 
-    def _replace_lists(self, arguments: dict[str, Any], device: str) -> None:
+    def _replace_lists(self, arguments: dict[str, Any], device: str, stream: Any) -> None:
         """Put arrays of matrices in the place of lists; the tables of the last ones are kept."""
         for name, value in arguments.items():
             if not isinstance(value, list | tuple):
                 continue
             listed = cast("Sequence[Any]", value)
             arrays = [cast(Array, read(f"{name}[{index}]", each)) for index, each in enumerate(listed)]
+            if device == "cuda" and arrays:
+                from cutecc.operations.matrix_arrays import check_not_captured
+
+                check_not_captured(name, arrays[0], stream)
             key = (device, *((each.address, each.shape, each.stride, each.dtype) for each in arrays))
             with self._lock:
                 table = self._tables.pop(key, None)
@@ -234,28 +249,25 @@ class Product:
 
     def _check_names(self, names: set[str]) -> None:
         known = [each.name for each in self.epilogue.operands]
-        for name in names:
-            if name not in known:
-                close = difflib.get_close_matches(name, known, n=1)
-                hints = [f"did you mean {close[0]}?"] if close else []
-                raise ArgumentError(
-                    f"the epilogue has no operand '{name}'", hints=[*hints, f"its operands: {', '.join(known)}"]
-                )
+        for name in names - self._names:
+            close = difflib.get_close_matches(name, known, n=1)
+            hints = [f"did you mean {close[0]}?"] if close else []
+            raise ArgumentError(
+                f"the epilogue has no operand '{name}'", hints=[*hints, f"its operands: {', '.join(known)}"]
+            )
 
-    def _run_anew(
-        self, index: int, given: Given, operands: dict[str, Any], device: str, emulator: EmulatorOptions | None
-    ) -> None:
+    def _run_anew(self, index: int, given: Given, device: str, emulator: EmulatorOptions | None) -> None:
         """A call that is not like an earlier one."""
         check_device(device)
         arguments = given.arguments
         variant = self.variants[index]
-        self._check_names(set(operands))
         if device == "cpu":
             from cutecc.emulator.options import EmulatorOptions
             from cutecc.operations.emulated import emulate
 
             bound = variant.bind(arguments, given.slices)
-            emulate(variant, bound, emulator or EmulatorOptions()).raise_findings()
+            if not bound.is_empty:
+                emulate(variant, bound, emulator or EmulatorOptions()).raise_findings()
             return
         if emulator is not None:
             raise ArgumentError("emulator= is for the CPU emulator", hints=['pass device="cpu" too'])
@@ -263,7 +275,8 @@ class Product:
             self._run_on_copies(index, variant, given)
             return
         bound = variant.bind(arguments, given.slices)
-        self._calls_of(index).launch(given, bound)
+        if not bound.is_empty:
+            self._calls_of(index).launch(given, bound)
 
     def _calls_of(self, index: int) -> Calls:
         from cutecc.operations.calls import Calls
@@ -297,11 +310,14 @@ class Product:
         outputs = [each.name for each in variant.description.epilogue.outputs]
         with copies.of_call(given.arguments, outputs, stream) as copy:
             bound = variant.bind(given.arguments, given.slices, copies=copy)
-            self._calls_of(index).launch(replace(given, stream=stream), bound, repeatable=False)
+            if not bound.is_empty:
+                self._calls_of(index).launch(replace(given, stream=stream), bound, repeatable=False)
 
 
 def _is_nonzero(beta: Any) -> bool:
     """Whether beta scales C by anything; a value that is no number is refused later."""
+    if lives_on_gpu(beta):
+        return True
     try:
         return bool(beta != 0)
     except (TypeError, ValueError, RuntimeError):

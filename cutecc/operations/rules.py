@@ -103,7 +103,7 @@ def shape_exists(description: GemmDescription) -> Refusal | None:
 
 
 def layouts(description: GemmDescription) -> Refusal | None:
-    """Interleaved matrices are of i8 for tensor_op; wgmma reads along K what has not 16 bits."""
+    """Interleaved matrices are of i8 for tensor_op, C and D together."""
     unit = description.instruction.unit
     for name, operand in _matrices(description):
         if operand.layout == "interleaved32":
@@ -116,12 +116,6 @@ def layouts(description: GemmDescription) -> Refusal | None:
         words = _MN_WORDS[description.c.layout], _MN_WORDS[description.d.layout]
         reason = f"C and D are interleaved together or not at all, and C is {words[0]}, D {words[1]}"
         return Refusal(reason, ("c.layout", "d.layout", "c"))
-    if unit == "wgmma":
-        for name, operand, along_k in (("A", description.a, "row"), ("B", description.b, "column")):
-            if operand.bits != 16 and operand.layout != along_k:
-                part, dtype = _parts(name, "layout", "dtype")
-                reason = f"wgmma on {operand.dtype} reads {name} {along_k}-major only, not {_MN_WORDS[operand.layout]}"
-                return Refusal(reason, ("instruction", part, dtype))
     return None
 
 

@@ -8,6 +8,7 @@ from math import prod
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.instruction_set import extents_in_words, wgmma_extents
 from cutecc.operations.kernels.family import Part, Refusal, family
+from cutecc.operations.kernels.operand_copies import is_read_along_k
 from cutecc.operations.operand import WIDEST_ALIGNMENT
 from cutecc.operations.tile import TileDescription
 from cutecc.target import Limits, Target
@@ -112,9 +113,11 @@ def _wgmma_depth(description: GemmDescription) -> Refusal | None:
 
 
 def contiguous_run(description: GemmDescription, name: str) -> Refusal | None:
-    """What is contiguous in memory of a tile of A or B is a multiple of 16 bytes."""
+    """What is contiguous of a tile of A or B, where the kernel reads it, is a multiple of 16 bytes."""
     m, n, k = description.tile.threadblock
     operand, along_k = (description.a, "row") if name == "A" else (description.b, "column")
+    if description.instruction.unit == "wgmma" and is_read_along_k(description, name.lower()):
+        return None  # its K is 128 bytes
     if operand.layout == "interleaved32":
         reason = f"a threadblock's K of {k} is no multiple of the 32 that {name} interleaves"
         return Refusal(reason, ("tile.k",)) if k % 32 else None

@@ -17,6 +17,7 @@ from cutecc.operations.arguments import (
     agree,
     argument_view,
     check_alignment,
+    check_written,
     matrix,
     numbers_of,
     operands_of,
@@ -27,7 +28,8 @@ from cutecc.operations.arguments import (
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
 from cutecc.operations.epilogue.values import Output
 from cutecc.operations.hazards import Hazard, check_hazards
-from cutecc.operations.kernels.workspace import needs_workspace, regions, workspace_bytes
+from cutecc.operations.kernels.signature import is_persistent
+from cutecc.operations.kernels.workspace import ALIGNMENT, needs_workspace, regions, workspace_bytes
 from cutecc.operations.operand import type_bits
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.tile_model import slices as usual_slices
@@ -48,12 +50,17 @@ class Bound:
     arrays: Arrays
     """As they are given to the kernel."""
     values: dict[str, Any]
-    """By parameter of the kernel, without workspace and stream."""
+    """By parameter of the kernel, without those of the place where it runs: workspace, multiprocessors and stream."""
     sources: dict[str, str]
     """The user's argument behind each of the kernel's, by its flat name: `a`, `operands[0]`."""
     numbers: dict[str, float]
     hazards: list[Hazard]
     slices: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to compute."""
+        return 0 in (self.problem.m, self.problem.n, self.problem.batches)
 
 
 class Variant:
@@ -74,6 +81,7 @@ class Variant:
         self.operands = operands_of(description)
         """A, B and the full operands of the epilogue."""
         self.takes_slices = description.mode in SPLIT_K_MODES
+        self.is_persistent = is_persistent(self.compiled)
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -109,6 +117,15 @@ class Variant:
         """
         description, epilogue = self.description, self.description.epilogue
         arrays = {name: read(name, given.get(name)) for name in self.array_names}
+        outputs = {each.name for each in epilogue.outputs}
+        for name, each in arrays.items():
+            if isinstance(each, Array) and description.mode == "array" and name in self.operands:
+                raise ArgumentError(
+                    f"argument '{name}' is one array, and the operation is of mode array",
+                    hints=["it takes lists of matrices, or what op.matrices made of them"],
+                )
+            if name in outputs:
+                check_written(name, each.like if isinstance(each, MatrixArray) else each)
         matrices = self._matrices(arrays)
         full = [name for name in self.array_names if name in matrices and name not in ("A", "B")]
         problem = agree(matrices["A"], matrices["B"], [matrices[name] for name in full])
@@ -123,7 +140,8 @@ class Variant:
         ]
         for each in vectors:  # before anything is copied
             vector_view(each, cast(Array, arrays[each.name]), problem)
-        hazards = self._hazards(arrays, {each.name for each in epilogue.outputs})
+        self._check_reductions(problem)
+        hazards = self._hazards(arrays, outputs)
         if copies is not None:
             arrays = copies(arrays)
             matrices = self._matrices(arrays)
@@ -160,7 +178,10 @@ class Variant:
         """The bytes of workspace that a call on this problem needs."""
         if not needs_workspace(self.compiled):
             return 0
-        return workspace_bytes(self.compiled, *self._turned(problem), problem.k, problem.batches, slices)
+        # A kernel that takes a workspace takes one also where it has nothing to put there, as with K = 0.
+        return max(
+            ALIGNMENT, workspace_bytes(self.compiled, *self._turned(problem), problem.k, problem.batches, slices)
+        )
 
     def zeroed_bytes(self, problem: Problem, slices: int = 1) -> int:
         """How many of them, at the beginning, have to be zeros before the first call."""
@@ -195,9 +216,20 @@ class Variant:
         inputs = {name: each for name, each in plain.items() if name not in outputs}
         return check_hazards(written, inputs, full)
 
+    def _check_reductions(self, problem: Problem) -> None:
+        """Raise `ArgumentError` where an output would be a reduction of no elements."""
+        if 0 not in (problem.m, problem.n):
+            return
+        values = {"row": problem.n, "column": problem.m, "scalar": 1}
+        for each in self.description.epilogue.outputs:
+            if values.get(each.kind, 0) * problem.batches:
+                raise ArgumentError(f"'{each.name}' would reduce a D of {problem.m}×{problem.n}, which has no elements")
+
     def _slices(self, slices: int | None, problem: Problem) -> int:
         if slices is None:
-            slices = usual_slices(self.description, problem)
+            return usual_slices(self.description, problem) if problem.m and problem.n and problem.batches else 1
+        if not isinstance(slices, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"slices={slices!r} is no whole number")
         if not 1 <= slices <= max(1, problem.k):
             raise ArgumentError(f"K = {problem.k} cannot be split into {slices} slices")
         return slices

@@ -43,6 +43,11 @@ class CudaDevice:
         )
 
     @cached_property
+    def multiprocessors(self) -> int:
+        """How many there are, of a part of a GPU only its own."""
+        return self.driver.device_attribute(self.ordinal, DeviceAttribute.MULTIPROCESSORS)
+
+    @cached_property
     def shared_bytes(self) -> int:
         """Shared memory that one block can have, static and dynamic."""
         return self.driver.device_attribute(self.ordinal, DeviceAttribute.SHARED_BYTES_OPT_IN)

@@ -23,6 +23,7 @@ INVALID_VALUE, INVALID_CONTEXT = 1, 201
 class DeviceAttribute(enum.IntEnum):
     """`CUdevice_attribute`."""
 
+    MULTIPROCESSORS = 16
     CAPABILITY_MAJOR = 75
     CAPABILITY_MINOR = 76
     SHARED_BYTES_OPT_IN = 97

@@ -29,19 +29,19 @@ class GemmKernel:
         self.rasterization = Rasterization(description.swizzle, description.tile.threadblock[:2])
         self.accumulator = numeric(description.instruction.accumulator)
 
-    def launch(self, problem, a, b, operands, workspace, slices, stream) -> None:
+    def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """Launch the family's kernel; `operands` are those of `product`."""
         raise NotImplementedError
 
     @cute.jit
-    def __call__(self, problem, a, b, operands, workspace, slices, stream):
+    def __call__(self, problem, a, b, operands, workspace, slices, multiprocessors, stream):
         """Launch all that the operation takes; `signature.py` says on what."""
         if cutlass.const_expr(self.description.mode == "split_k_parallel"):
             partials = partial_sums(self.description, workspace, problem, slices)
-            self.launch(problem, a, b, (partials,), workspace, slices, stream)
+            self.launch(problem, a, b, (partials,), workspace, slices, multiprocessors, stream)
             Summation(self.description).launch(problem, partials, operands, workspace, slices, stream)
         else:
-            self.launch(problem, a, b, operands, workspace, slices, stream)
+            self.launch(problem, a, b, operands, workspace, slices, multiprocessors, stream)
         if cutlass.const_expr(self.description.epilogue.has_reductions):
             Finish(self.description).launch(problem, operands, workspace, slices, stream)
 

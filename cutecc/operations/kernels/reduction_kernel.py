@@ -45,7 +45,8 @@ class Summation:
         if cutlass.const_expr(self.starts_early):
             cute.arch.griddepcontrol_launch_dependents()
             cute.arch.griddepcontrol_wait()
-        tiled_mma = make_tiled_mma(self.dtype, self.warps, (1, self.vector))
+        # Only for where the threads lie, which is the same for every type; there is none of integers.
+        tiled_mma = make_tiled_mma(cutlass.Float32, self.warps, (1, self.vector))
         places = cute.local_tile(cute.make_identity_tensor(problem[:2]), self.tile, (tile_m, tile_n))
         places = tiled_mma.get_slice(thread).partition_C(places)
         sums = cute.make_rmem_tensor(places.shape, self.dtype)

@@ -10,6 +10,7 @@ Every kernel has the same parameters:
 | `operands` | those of the epilogue in its order, see below |
 | `workspace` | bytes as `workspace.py` divides them, or `none` |
 | `slices` | into how many parts K is split, or `none` |
+| `multiprocessors` | how many the GPU has, of kernels that launch as many blocks; else `none` |
 | `stream` | a CUDA stream |
 
 Of the epilogue's operands, a full one is (M, N, L), interleaved (M, 32, N / 32, L); a `row` one is (N, L), one value a
@@ -25,7 +26,7 @@ from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.kernels.workspace import needs_workspace
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, type_bits
 
-PARAMETERS = ("problem", "a", "b", "operands", "workspace", "slices", "stream")
+PARAMETERS = ("problem", "a", "b", "operands", "workspace", "slices", "multiprocessors", "stream")
 INTERLEAVED = 32
 """Elements that an interleaved layout keeps together."""
 
@@ -47,8 +48,15 @@ def specs(description: GemmDescription) -> dict[str, str]:
         "operands": f"({', '.join(operands)},)",
         "workspace": f"u8[?] align={WIDEST_ALIGNMENT}" if needs_workspace(description) else "none",
         "slices": "i32" if is_split else "none",
+        "multiprocessors": "i32" if is_persistent(description) else "none",
         "stream": "stream",
     }
+
+
+def is_persistent(description: GemmDescription) -> bool:
+    """Whether a launch has no more blocks than the GPU runs at once, which compute one tile after the other."""
+    # Blocks that wait for others' slices must not keep those from being launched: then one task each.
+    return description.family == "sm90" and description.mode != "split_k_serial"
 
 
 def full_operand(description: GemmDescription, operand: Input | Output) -> Operand | None:

@@ -53,7 +53,7 @@ class SimtGemm(GemmKernel):
         self.threads = simt.block_threads(description)
         self.plans = simt.plans(description)
 
-    def launch(self, problem, a, b, operands, workspace, slices, stream) -> None:
+    def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """One block for each tile of D, batch and slice of K."""
         self.kernel(problem, a, b, operands, workspace, slices).launch(
             grid=self.rasterization.grid(problem, slices),

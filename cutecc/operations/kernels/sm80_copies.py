@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import cutlass
 from cutlass import cute
-from cutlass._mlir.dialects import llvm
 from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync, warp
-from cutlass.cutlass_dsl import T, dsl_user_op
 
+from cutecc.operations.kernels.byte_permutation import transposed_bytes
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.sm80 import LANE_ROWS, ROWS_OF_BYTES, RUN, RUN_ROWS, OperandPlan
 
@@ -144,7 +143,7 @@ class Fragments:
         for block in range(cute.size(source, mode=[1, 1])):
             for half in range(2):
                 words = [self._word(source[(i, *rows, half), (None, block)]) for i in range(ROWS_OF_BYTES)]
-                lane = cute.recast_tensor(target[(None, *rows, half), (None, block)], cutlass.Int32)
+                lane = cute.recast_tensor(target[(None, *rows, half), (None, block)], cutlass.Uint32)
                 for row, word in enumerate(transposed_bytes(words)):
                     lane[row] = word
 
@@ -152,19 +151,4 @@ class Fragments:
         """Four neighbouring bytes of shared memory."""
         word = cute.make_fragment_like(rows)
         cute.autovec_copy(rows, word)
-        return cute.recast_tensor(cute.make_tensor(word.iterator, cute.make_layout(ROWS_OF_BYTES)), cutlass.Int32)[0]
-
-
-@dsl_user_op
-def permute_bytes(low, high, selector: int, *, loc=None, ip=None):
-    """The word of those bytes, of the eight of `low` and `high`, that the digits of `selector` name, lowest first."""
-    operands = [cutlass.Int32(each).ir_value(loc=loc, ip=ip) for each in (low, high, selector)]
-    return cutlass.Int32(llvm.inline_asm(T.i32(), operands, "prmt.b32 $0, $1, $2, $3;", "=r,r,r,n", loc=loc, ip=ip))
-
-
-def transposed_bytes(words):
-    """Word `i` of the result has byte `i` of each of the four words."""
-    a, b, c, d = words
-    low = permute_bytes(a, b, 0x5140), permute_bytes(c, d, 0x5140)
-    high = permute_bytes(a, b, 0x7362), permute_bytes(c, d, 0x7362)
-    return [permute_bytes(*pair, selector) for pair in (low, high) for selector in (0x5410, 0x7632)]
+        return cute.recast_tensor(cute.make_tensor(word.iterator, cute.make_layout(ROWS_OF_BYTES)), cutlass.Uint32)[0]

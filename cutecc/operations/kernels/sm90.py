@@ -8,13 +8,14 @@ brings tiles of A and B, 128 bytes of K deep, into a ring of `stages`. The other
 | `cooperative` | all warpgroups one tile, each `threadblock` M / warpgroups rows of it |
 | `pingpong` | each of two its own tile; while one multiplies, the other runs its epilogue |
 
-The blocks of a cluster compute tiles that lie next to each other. Those along N multiply the same rows of A, those along M
-the same columns of B: each loads its part of what is shared, and TMA writes it to all of them at once.
+The blocks of a cluster compute tiles that lie next to each other. Those along N multiply the same rows of A, those
+along M the same columns of B: each loads its part of what is shared, and TMA writes it to all of them at once.
 
-Operands that TMA cannot read where they are, of less than 16 bytes of alignment, are copied first (`realignment.py`).
+Operands that TMA or `wgmma` cannot read as they lie are copied first (`operand_copies.py`).
 
-A 16-byte aligned D leaves through shared memory, in boxes of 64 rows that TMA writes while the next one is gathered, clipped
-at the edges. Any other D, and every other result of the epilogue, is stored from registers.
+A 16-byte aligned D leaves through shared memory, in boxes of 64 rows that TMA writes while the next one is gathered,
+clipped at the edges. Any other D, and every other result of the epilogue, is stored from registers; so is D where the
+tile's N is no multiple of 32 bytes.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def result(description: GemmDescription) -> Output | None:
 
 
 def out_columns(description: GemmDescription, result: Output) -> int:
-    """Columns of a box of D: up to a row of the widest swizzle, 0 where the tile's N is no multiple of the narrowest."""
+    """Columns of a box of D: up to a row of the widest swizzle, 0 where that of the narrowest does not divide N."""
     bits = type_bits(result.dtype)
     columns = gcd(description.tile.threadblock[1], SWIZZLE_BYTES * 8 // bits)
     return columns if columns * bits >= 2 * WIDEST_ALIGNMENT * 8 else 0

@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
 """The `wgmma` of every type, and the layouts in shared memory that it reads."""
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from cutlass.cute.nvgpu.warpgroup.mma import MmaTraits
 
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels.numeric import numeric
+from cutecc.operations.kernels.operand_copies import is_read_along_k
 from cutecc.operations.operand import Operand
 
 _SWIZZLES = ((128, "SW128"), (64, "SW64"), (32, "SW32"), (16, "INTER"))
@@ -52,7 +53,7 @@ def make_tiled_mma(description: GemmDescription, n: int) -> cute.TiledMma:
     if instruction.a == "tf32":
         return cute.make_tiled_mma(MmaTf32Op(shape))
     a, b, accumulator = (numeric(each) for each in (instruction.a, instruction.b, instruction.accumulator))
-    majors = (_major(description.a, "row"), _major(description.b, "column"))
+    majors = (_major(description, "a"), _major(description, "b"))
     source = warpgroup.OperandSource.SMEM
     if a.width == 16:
         return cute.make_tiled_mma(warpgroup.MmaF16BF16Op(a, accumulator, shape, source, *majors))
@@ -60,11 +61,11 @@ def make_tiled_mma(description: GemmDescription, n: int) -> cute.TiledMma:
     return cute.make_tiled_mma(operation(a, b, accumulator, shape, source, *majors))
 
 
-def staged_layout(operand: Operand, tile: tuple[int, int], stages: int, is_k_major: bool) -> cute.ComposedLayout:
-    """Tiles (rows, K) of an operand in shared memory, contiguous as in global memory: (rows, K, stage)."""
+def staged_layout(operand: Operand, shape: tuple[int, ...], is_k_major: bool) -> cute.ComposedLayout:
+    """A tile (rows, K) or tiles (rows, K, stage) of an operand in shared memory, contiguous as TMA reads it."""
     along, order = ("K", (0, 1, 2)) if is_k_major else ("MN", (1, 0, 2))
-    dtype = numeric(operand.dtype)
-    return cute.tile_to_shape(swizzled_atom(dtype, tile[1 if is_k_major else 0], along), (*tile, stages), order=order)
+    atom = swizzled_atom(numeric(operand.dtype), shape[1 if is_k_major else 0], along)
+    return cute.tile_to_shape(atom, shape, order=order[: len(shape)])
 
 
 def swizzled_atom(dtype: type[cutlass.Numeric], contiguous: int, along: str) -> cute.ComposedLayout:
@@ -73,5 +74,5 @@ def swizzled_atom(dtype: type[cutlass.Numeric], contiguous: int, along: str) -> 
     return warpgroup.make_smem_layout_atom(getattr(warpgroup.SmemLayoutAtomKind, f"{along}_{kind}"), dtype)
 
 
-def _major(operand: Operand, along_k: str) -> OperandMajorMode:
-    return OperandMajorMode.K if operand.layout == along_k else OperandMajorMode.MN
+def _major(description: GemmDescription, name: str) -> OperandMajorMode:
+    return OperandMajorMode.K if is_read_along_k(description, name) else OperandMajorMode.MN

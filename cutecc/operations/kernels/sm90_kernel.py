@@ -1,5 +1,5 @@
-# pyright: basic
-"""The warp-specialised Hopper GEMM in CuTe: TMA, with multicast in clusters, mbarriers, wgmma, an epilogue of TMA stores."""
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false, reportOptionalMemberAccess=false, reportOptionalSubscript=false
+"""The warp-specialised Hopper GEMM in CuTe: TMA, multicast in clusters, mbarriers, wgmma, an epilogue of TMA stores."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels import sm90
 from cutecc.operations.kernels.gemm_kernel import GemmKernel
 from cutecc.operations.kernels.numeric import numeric
+from cutecc.operations.kernels.operand_copies import is_read_along_k, operand_copies
+from cutecc.operations.kernels.operand_copies_kernel import OperandCopies
 from cutecc.operations.kernels.rasterization import Rasterization
-from cutecc.operations.kernels.realignment import realigned
-from cutecc.operations.kernels.realignment_kernel import Realignment
-from cutecc.operations.kernels.regions import region
+from cutecc.operations.kernels.signature import is_persistent
 from cutecc.operations.kernels.sm90_instructions import make_tiled_mma, staged_layout, swizzled_atom
 from cutecc.operations.kernels.split_k import slice_of_steps
-from cutecc.operations.kernels.workspace import copy_name
-from cutecc.operations.tile_model import machine
 
-WARPGROUP = sm90.WARPGROUP
+WARPGROUP, WARP = sm90.WARPGROUP, 32
 OUT_BARRIER = 1
 """Named barriers from this one on: one for each computing warpgroup."""
 
@@ -41,16 +39,14 @@ class Sm90Gemm(GemmKernel):
         self.result = sm90.result(description)
         self.box = (sm90.INSTRUCTION_M, sm90.out_columns(description, self.result) if self.result else self.tile[1])
 
-    def launch(self, problem, a, b, operands, workspace, slices, stream) -> None:
+    def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """As many clusters as the GPU holds at once, or as there is work for."""
-        m, n, k = self.tile
+        m, n, _ = self.tile
         along_m, along_n = self.cluster
-        a = self.aligned("a", a, problem, workspace, slices, stream)
-        b = self.aligned("b", b, problem, workspace, slices, stream)
-        a_layout = staged_layout(self.description.a, (m, k), self.stages, self.description.a.layout == "row")
-        b_layout = staged_layout(self.description.b, (n, k), self.stages, self.description.b.layout == "column")
-        tma_a, a = self.load_atom(a, a_layout, (m, k), sharers=along_n)
-        tma_b, b = self.load_atom(b, b_layout, (n, k), sharers=along_m)
+        if cutlass.const_expr(operand_copies(self.description)):
+            a, b = OperandCopies(self.description).launch(problem, a, b, workspace, slices, stream)
+        a_layout, tma_a, a = self.loads("a", a, m, sharers=along_n)
+        b_layout, tma_b, b = self.loads("b", b, n, sharers=along_m)
         tma_d, d, d_layout = None, None, None
         if cutlass.const_expr(self.result is not None):
             d_layout = self.out_layout()
@@ -59,15 +55,15 @@ class Sm90Gemm(GemmKernel):
             tma_d, d = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), target, buffer, self.box)
 
         tasks = self.tasks(problem, slices)
-        if cutlass.const_expr(self.description.mode != "split_k_serial"):
-            # Blocks that wait for others' slices must not keep those from being launched: then one task each.
-            tasks = cutlass.min(tasks, machine(self.description.target).multiprocessors // (along_m * along_n))
+        if cutlass.const_expr(is_persistent(self.description)):
+            tasks = cutlass.min(tasks, multiprocessors // (along_m * along_n))
         tiled_mma, box_mma = make_tiled_mma(self.description, n), make_tiled_mma(self.description, self.box[1])
         self.kernel(
             *(problem, tma_a, a, tma_b, b, tma_d, d, tiled_mma, box_mma, a_layout, b_layout, d_layout),
             *(operands, workspace, slices),
         ).launch(
-            grid=(along_m, along_n, tasks),
+            # Of a grid's extents only the first may exceed 65,535.
+            grid=(along_m * tasks, along_n, 1),
             block=(sm90.block_threads(self.description), 1, 1),
             cluster=(along_m, along_n, 1),
             min_blocks_per_mp=1,
@@ -75,23 +71,27 @@ class Sm90Gemm(GemmKernel):
             use_pdl=True,
         )
 
-    def aligned(self, name: str, operand, problem, workspace, slices, stream) -> cute.Tensor:
-        """An operand as TMA can read it: itself, or its copy."""
-        if name not in realigned(self.description):
-            return operand
-        copy = region(self.description, workspace, problem, slices, copy_name(name), operand.element_type)
-        return Realignment(self.description, name).launch(problem, operand, copy.iterator, stream)
-
     def tasks(self, problem, slices):
         """How many tiles of clusters there are, each slice of K counted."""
         of_m, of_n = self.rasterization.tiles(problem)
         return of_m * of_n * problem[3] * (1 if slices is None else slices)
 
-    def load_atom(self, operand, layout, tile: tuple[int, int], sharers: int):
-        """The TMA loads of an operand's tiles, each of which `sharers` blocks of a cluster load together."""
+    def loads(self, name: str, tensor, rows: int, sharers: int):
+        """The layout of `a` or `b` in shared memory, the TMA loads of its tiles, and their coordinates.
+
+        `sharers` blocks of a cluster load a tile together.
+        """
+        operand = self.description.a if name == "a" else self.description.b
+        tile, is_k_major = (rows, self.tile[2]), is_read_along_k(self.description, name)
         operation = cpasync.CopyBulkTensorTileG2SMulticastOp() if sharers > 1 else cpasync.CopyBulkTensorTileG2SOp()
-        stage = cute.slice_(layout, (None, None, 0))
-        return cpasync.make_tiled_tma_atom(operation, operand, stage, tile, num_multicast=sharers)
+        # `wgmma` cuts f32 off at the digits of tf32; TMA rounds them to the nearest on their way.
+        rounded = cutlass.TFloat32 if self.description.instruction.a == "tf32" else None
+        # A stage's layout is made, not sliced: the DSL aborts where the swizzle does not repeat with every stage.
+        stage = staged_layout(operand, tile, is_k_major)
+        atom, coordinates = cpasync.make_tiled_tma_atom(
+            operation, tensor, stage, tile, num_multicast=sharers, internal_type=rounded
+        )
+        return staged_layout(operand, (*tile, self.stages), is_k_major), atom, coordinates
 
     def out_layout(self) -> cute.ComposedLayout:
         """Boxes of D in shared memory: (64, columns, buffer), some buffers for each warpgroup."""
@@ -164,11 +164,12 @@ class Sm90Gemm(GemmKernel):
     def initialize(self, full, empty, turns, thread):
         """Set up the barriers of the whole cluster.
 
-        A stage is full when TMA has written all its bytes, and empty when every warpgroup that multiplies it has, also
-        in the blocks that this one's loads reach.
+        A stage is full when TMA has written all its bytes, and empty when every warp that multiplies it has, also in
+        the blocks that this one's loads reach.
         """
         along_m, along_n = self.cluster
-        readers = (along_m + along_n - 1) * (1 if self.is_pingpong else self.warpgroups)
+        warps = WARPGROUP // WARP * (1 if self.is_pingpong else self.warpgroups)
+        readers = (along_m + along_n - 1) * warps
         if thread == 0:
             for stage in cutlass.range_constexpr(self.stages):
                 cute.arch.mbarrier_init(full + stage, 1)
@@ -181,6 +182,16 @@ class Sm90Gemm(GemmKernel):
             cute.arch.cluster_wait()
         else:
             cute.arch.sync_threads()
+
+    def place(self):
+        """This block's (m, n) in its cluster."""
+        x, y, _ = cute.arch.block_idx()
+        return x % self.cluster[0], y
+
+    def turn(self):
+        """The index of this block's cluster, and how many clusters take turns."""
+        (x, _, _), (blocks, _, _) = cute.arch.block_idx(), cute.arch.grid_dim()
+        return x // self.cluster[0], blocks // self.cluster[0]
 
     @cute.jit
     def advanced(self, stage, phase, steps):
@@ -199,9 +210,9 @@ class Sm90Gemm(GemmKernel):
 
     @cute.jit
     def task(self, index, problem, slices):
-        """Of the task with this index: (m, n) of this block's tile, batch, index of its slice, first step of K, steps."""
+        """Of a task: (m, n) of this block's tile, batch, index of the slice, its first step of K, and its steps."""
         along_m, along_n = self.cluster
-        block_m, block_n, _ = cute.arch.block_idx()
+        block_m, block_n = self.place()
         whole = self.tasks(problem, None)
         m, n, batch = self.rasterization.split(index % whole, problem)
         slice_index = index // whole
@@ -212,8 +223,8 @@ class Sm90Gemm(GemmKernel):
     def produce(self, problem, slices, load_a, load_b, full, empty):
         """Fetch every tile of A and B into the ring; one warp runs this."""
         along_m, along_n = self.cluster
-        block_m, block_n, cluster = cute.arch.block_idx()
-        _, _, clusters = cute.arch.grid_dim()
+        block_m, block_n = self.place()
+        cluster, clusters = self.turn()
         (tma_a, a, staged_a), (tma_b, b, staged_b) = load_a, load_b
         tile_m, tile_n, tile_k = self.tile
         tiles_a = cute.local_tile(a, (tile_m, tile_k), (None, None, None))
@@ -255,11 +266,23 @@ class Sm90Gemm(GemmKernel):
 
     @cute.jit
     def consume(
-        self, problem, slices, tiled_mma, staged_a, staged_b, full, empty, turns, operands, out, workspace, thread, group
+        self,
+        problem,
+        slices,
+        tiled_mma,
+        staged_a,
+        staged_b,
+        full,
+        empty,
+        turns,
+        operands,
+        out,
+        workspace,
+        thread,
+        group,
     ):
         """Multiply tile after tile, and run the epilogue of each; a warpgroup runs this."""
-        _, _, cluster = cute.arch.block_idx()
-        _, _, clusters = cute.arch.grid_dim()
+        cluster, clusters = self.turn()
         rows_of = 0 if self.is_pingpong else group
         own_rows = cute.local_tile(staged_a, (self.rows, self.tile[2]), (rows_of, 0, None))
         whole = tiled_mma.get_slice(0)
@@ -285,13 +308,12 @@ class Sm90Gemm(GemmKernel):
                 cute.arch.mbarrier_wait(turns + group, turn)
                 turn ^= 1
             if steps == 0:
-                sums.fill(0)
+                self.words(sums).fill(0)
             stage, phase, last = self.multiply(
                 tiled_mma, sums, fragment_a, fragment_b, steps, full, empty, stage, phase, thread
             )
             if cutlass.const_expr(self.is_pingpong):
-                if thread % WARPGROUP == 0:
-                    cute.arch.mbarrier_arrive(turns + (1 - group))
+                self.pass_turn(turns + (1 - group), thread)
             warpgroup.wait_group(0)
             if steps > 0:
                 self.release(empty + last, thread)
@@ -302,12 +324,30 @@ class Sm90Gemm(GemmKernel):
                 stage, phase = self.advanced(stage, phase, steps)
             row = m * (self.tile[0] // self.rows) + rows_of
             self.finish(
-                *(sums, tiled_mma, (row, n), (m, n), batch, slice_index, thread, group),
+                *(self.taken(sums), tiled_mma, (row, n), (m, n), batch, slice_index, thread, group),
                 *(problem, slices, operands, out, workspace),
             )
             index += stride
-        if thread % WARPGROUP < 32:
+        if thread % WARPGROUP < WARP:
             cute.arch.cp_async_bulk_wait_group(0, read=True)
+
+    def words(self, sums: cute.Tensor) -> cute.Tensor:
+        """The registers of sums: two f16 share one, which the compiler takes apart in the main loop if others do."""
+        return cute.recast_tensor(sums, cutlass.Int32) if self.accumulator.width == 16 else sums
+
+    def taken(self, sums: cute.Tensor) -> cute.Tensor:
+        """The sums for the epilogue, which uses them one by one."""
+        if self.accumulator.width != 16:
+            return sums
+        found = cute.make_rmem_tensor(sums.shape, self.accumulator)
+        self.words(found).store(self.words(sums).load())
+        return found
+
+    @cute.jit
+    def pass_turn(self, turn, thread):
+        """Let the other warpgroup multiply."""
+        if thread % WARPGROUP == 0:
+            cute.arch.mbarrier_arrive(turn)
 
     @cute.jit
     def multiply(self, tiled_mma, sums, fragment_a, fragment_b, steps, full, empty, stage, phase, thread):
@@ -335,17 +375,20 @@ class Sm90Gemm(GemmKernel):
 
     @cute.jit
     def release(self, barrier, thread):
-        """Tell every block whose loads reach this one that the warpgroup has read a stage."""
+        """Tell every block whose loads reach this one that the warp has read a stage.
+
+        A warp knows only that its own part of a `wgmma` is done, so each one tells.
+        """
         along_m, along_n = self.cluster
-        lane = thread % WARPGROUP
+        lane = thread % WARP
         if cutlass.const_expr(self.cluster == (1, 1)):
             if lane == 0:
                 cute.arch.mbarrier_arrive(barrier)
         else:
             # One thread for each block of this one's row and column of the cluster.
-            block_m, block_n, _ = cute.arch.block_idx()
+            block_m, block_n = self.place()
             other_m, other_n = lane % along_m, lane // along_m
-            shares = (other_m == block_m % along_m) | (other_n == block_n % along_n)
+            shares = (other_m == block_m) | (other_n == block_n)
             if (lane < along_m * along_n) & shares:
                 cute.arch.mbarrier_arrive(barrier, lane)
 
@@ -369,7 +412,7 @@ class Sm90Gemm(GemmKernel):
         """Conclude a tile; `place` is that of the warpgroup's rows among all of D, in units of them and of tiles."""
         coordinates = cute.local_tile(cute.make_identity_tensor(problem[:2]), (self.rows, self.tile[1]), place)
         coordinates = tiled_mma.get_slice(thread % WARPGROUP).partition_C(coordinates)
-        warp_of_tile = (thread // 32 % (4 if self.is_pingpong else 4 * self.warpgroups), 0)
+        warp_of_tile = (thread // WARP % (4 if self.is_pingpong else 4 * self.warpgroups), 0)
         outgoing = (operands, out, place, thread, group)
         # The last tiles of a cluster may lie outside of D altogether.
         if (tile[0] * self.tile[0] < problem[0]) & (tile[1] * self.tile[1] < problem[1]):
@@ -414,14 +457,14 @@ class Sm90Gemm(GemmKernel):
             for i in cutlass.range_constexpr(cute.size(box)):
                 box[i] = rounded[number * cute.size(box) + i]
             buffer = group * buffers + number % buffers
-            if thread < 32:
+            if thread < WARP:
                 cute.arch.cp_async_bulk_wait_group(min(number, buffers - 1), read=True)
             self.sync_warpgroup(group)
             cute.copy(gather, gather.retile(box), to_staged[None, None, None, buffer])
             # Ordinary writes become visible to TMA by the fence, and those of all threads by the barrier.
             cute.arch.fence_proxy("async.shared", space="cta")
             self.sync_warpgroup(group)
-            if thread < 32:
+            if thread < WARP:
                 at = (place[0] * down + number // across, place[1] * across + number % across)
                 cute.copy(tma_d, from_staged[None, buffer], to_d[None, *at, batch])
                 cute.arch.cp_async_bulk_commit_group()

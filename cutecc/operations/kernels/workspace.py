@@ -1,4 +1,4 @@
-"""How a kernel's workspace is divided: aligned copies, turns and partial sums of split K, parts of reductions. No DSL.
+"""How a workspace is divided: copies of operands, turns and partial sums of split K, parts of reductions. No DSL.
 
 The arithmetic works on Python's integers, and on the DSL's where a kernel finds its regions.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.values import ACCUM, Epilogue, Kind, Output
-from cutecc.operations.kernels import realignment
+from cutecc.operations.kernels.operand_copies import operand_copies
 from cutecc.operations.operand import Operand, type_bits
 
 ALIGNMENT = 16
@@ -63,7 +63,7 @@ class Region:
 def needs_workspace(description: GemmDescription) -> bool:
     """Whether a kernel of this description takes a workspace."""
     splits = description.mode in ("split_k_serial", "split_k_parallel")
-    return splits or description.epilogue.has_reductions or bool(realignment.realigned(description))
+    return splits or description.epilogue.has_reductions or bool(operand_copies(description))
 
 
 def epilogue_cut(description: GemmDescription) -> Cut:
@@ -95,10 +95,8 @@ def regions(description: GemmDescription, m: Any, n: Any, k: Any, batches: Any, 
     elif description.mode == "split_k_parallel":
         element = type_bits(partial_type(description)) // 8
         add(PARTIALS, slices * m * partial_row(description, n) * element)
-    for name in realignment.realigned(description):
-        operand = description.a if name == "a" else description.b
-        contiguous, other = realignment.extents(description, name, m, n, k)
-        add(copy_name(name), realignment.row_elements(operand, contiguous) * other * batches * (operand.bits // 8))
+    for copy in operand_copies(description):
+        add(copy_name(copy.name), copy.bytes(m, n, k, batches))
     for output in description.epilogue.outputs:
         if output.reduction != "none":
             extent = {"row": n, "column": m}.get(output.kind, 1)
@@ -114,8 +112,8 @@ def workspace_bytes(description: GemmDescription, m: int, n: int, k: int, batche
 
 
 def copy_name(operand: str) -> str:
-    """The name of the region for the aligned copy of `a` or `b`."""
-    return f"aligned {operand}"
+    """The name of the region for the copy of `a` or `b`."""
+    return f"copy of {operand}"
 
 
 def parts_name(output: str) -> str:

@@ -226,10 +226,13 @@ def _fitting(args: Any, target: str) -> Iterator[GemmDescription]:
     try:
         a, b, d = _as_operand("A", args.A), _as_operand("B", args.B), _as_operand("out", args.out)
         instructions = candidates.fitting_instructions(a, b, d, target=target, accumulator=accumulator)
+        if (a.dtype, b.dtype) == ("f32", "f32"):
+            # tf32 has a third of the digits of f32: who takes the first operator gets those of the operands.
+            rounded = replace(a, dtype="tf32"), replace(b, dtype="tf32")
+            instructions += candidates.fitting_instructions(*rounded, d, target=target, accumulator=accumulator)
     except Error:
         return  # none of these types
-    # tf32 has a third of the digits of f32: who takes the first operator gets those of the operands.
-    for instruction in sorted(instructions, key=lambda each: each.a != a.dtype):
+    for instruction in instructions:
         try:
             tiles = candidates.tile_descriptions(a, b, d, instruction=instruction, target=target, problem=problem)
         except Error:

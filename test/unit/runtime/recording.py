@@ -39,6 +39,7 @@ class Gpu:
 
     capability: tuple[int, int] = (9, 0)
     shared_bytes: int = 227 * 1024
+    multiprocessors: int = 132
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ class RecordingDriver:
     def device_attribute(self, device: int, attribute: DeviceAttribute) -> int:
         gpu = self.gpus[device]
         return {
+            DeviceAttribute.MULTIPROCESSORS: gpu.multiprocessors,
             DeviceAttribute.CAPABILITY_MAJOR: gpu.capability[0],
             DeviceAttribute.CAPABILITY_MINOR: gpu.capability[1],
             DeviceAttribute.SHARED_BYTES_OPT_IN: gpu.shared_bytes,

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from cutecc.errors import UsageError
-from cutecc.operations.candidates import MOST_TILES, choose, gemm_descriptions, tile_descriptions
-from cutecc.operations.description import SPLIT_K_MODES
+from cutecc.operations.candidates import MOST_TILES, choose, fitting_instructions, gemm_descriptions, tile_descriptions
+from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
+from cutecc.operations.operand import Operand
 from cutecc.operations.tile import TileRequest
 from cutecc.operations.tile_model import Problem, cycles, slices
+from cutecc.operations.tile_rules import accumulator_registers
 from cutecc.operations.validity import refusal
 
 TYPES = [
@@ -44,10 +46,12 @@ def test_every_tile_is_accepted(dtype: str, result: str, target: str, alignment:
     ("operands", "target", "unit"),
     [
         (("f16:row", "f16:row", "f16:row"), "sm_90a", "wgmma"),
-        (("f16:row", "f16:row:4", "f16:row"), "sm_90a", "tensor_op"),
+        (("f16:row", "f16:row:4", "f16:row"), "sm_90a", "wgmma"),
         (("f16:row", "f16:row", "f16:row"), "sm_80", "tensor_op"),
-        (("f32:row", "f32:column", "f32:row"), "sm_90a", "wgmma"),
-        (("f32:row", "f32:row", "f32:row"), "sm_90a", "tensor_op"),
+        (("tf32:row", "tf32:column", "f32:row"), "sm_90a", "wgmma"),
+        (("tf32:row", "f32:row", "f32:row"), "sm_90a", "wgmma"),
+        (("tf32:row", "tf32:row", "f32:row"), "sm_80", "tensor_op"),
+        (("f32:row", "f32:column", "f32:row"), "sm_90a", "simt"),
         (("i8:interleaved32", "i8:interleaved32", "i8:interleaved32"), "sm_90a", "tensor_op"),
         (("f64:row", "f64:row", "f64:column"), "sm_80", "tensor_op"),
     ],
@@ -55,6 +59,21 @@ def test_every_tile_is_accepted(dtype: str, result: str, target: str, alignment:
 def test_the_fastest_unit_that_reads_the_operands(operands: tuple[str, str, str], target: str, unit: str) -> None:
     chosen = choose(*operands, target=target)
     assert chosen.instruction.unit == unit and refusal(chosen) is None
+
+
+def test_f32_is_rounded_to_tf32_only_where_that_is_asked_for() -> None:
+    plain = "f32:row", "f32:column", "f32:row"
+    asked = choose("tf32:row", "tf32:column", "f32:row", target="sm_90a")
+    assert (asked.a, asked.b, asked.d) == tuple(map(Operand.parse, plain))  # as it is in memory
+    assert asked.instruction.a == "tf32" and GemmDescription.from_json(asked.to_json()) == asked
+    assert choose(*plain, target="sm_90a", unit="wgmma") == asked
+    assert choose(*plain, target="sm_90a", instruction=asked.instruction) == asked
+    thrice = choose(*plain, target="sm_90a", arithmetic="multiply_add_fast_f32").instruction
+    assert (thrice.unit, thrice.a, thrice.arithmetic) == ("tensor_op", "tf32", "multiply_add_fast_f32")
+    kept = fitting_instructions(*map(Operand.parse, plain), target="sm_90a")
+    assert [(each.unit, each.a) for each in kept] == [("simt", "f32")]
+    with pytest.raises(UsageError, match="simt of sm_80 does not multiply tf32 by tf32"):
+        choose("tf32:row", "tf32:row", "f32:row", target="sm_80", unit="simt")
 
 
 def test_given_parts_stay() -> None:
@@ -106,3 +125,44 @@ def test_everything_on_offer_is_accepted_and_told_apart_by_name() -> None:
     assert len({each.name for each in found}) == len({each.key for each in found}) == len(found)
     interleaved = [each for each in gemm_descriptions("sm_80", dtype="i8", tiles=1) if each.a.layout == "interleaved32"]
     assert interleaved
+
+
+def test_tiles_of_wgmma_leave_registers_for_the_epilogue_unless_asked_for() -> None:
+    operands = "f16:row", "f16:column", "f16:row"
+    for tile in tile_descriptions(*operands, target="sm_90a"):
+        assert accumulator_registers(tile, "f32") <= 128, str(tile)
+    assert choose(*operands, target="sm_90a", tile="256x192x64").tile.threadblock == (256, 192, 64)
+
+
+@pytest.mark.parametrize("n", [80, 160])
+def test_columns_that_fit_a_narrow_product(n: int) -> None:
+    problem = Problem(8192, n, 4096)
+    chosen = choose("f16:row", "f16:column", "f16:row", target="sm_90a", problem=problem, mode="gemm")
+    columns = chosen.tile.threadblock[1] * chosen.tile.cluster[1]
+    assert -(-n // columns) * columns == n
+
+
+def test_estimates_of_warp_specialised_tiles() -> None:
+    def estimated(problem: Problem, **changes: object) -> float:
+        return cycles(replace(described, **changes), problem)  # type: ignore[arg-type]
+
+    described = choose("f16:row", "f16:column", "f16:row", target="sm_90a", tile="64x128x64:cluster=2x1:pingpong")
+    square = Problem(8192, 8192, 8192)
+    # Rows of A and B that do not begin with lines of the L2 cache are slow to fetch, those at 16 bytes most of all.
+    whole, half, least = (estimated(Problem(8192, 8192, 8192 - by)) for by in (0, 16, 8))
+    assert whole < half < least
+    # Narrow strips of a large D fetch the same rows again and again.
+    assert estimated(square, swizzle="identity8") < estimated(square, swizzle="identity1")
+    # An operand that is copied first takes a launch more.
+    assert estimated(square, a=Operand("f16", "row", 1)) > whole
+    # Operands of 8 bits have as many steps as bytes: half of those of 16 bits.
+    assert 1.5 < whole / cycles(choose("i8:row", "i8:column", "i32:row", target="sm_90a"), square) < 2.5
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("sizes", [(0, 64, 64), (64, 64, 0), (1, 1, 1), (64, 64, 64, 0)])
+def test_there_is_a_choice_for_the_smallest_products(target: str, sizes: tuple[int, ...]) -> None:
+    problem = Problem(*sizes)
+    for mode in ("gemm", "split_k_parallel"):
+        chosen = choose("f16:row", "f16:column", "f16:row", target=target, problem=problem, mode=mode)  # type: ignore[arg-type]
+        assert refusal(chosen) is None and slices(chosen, problem) == 1

@@ -59,14 +59,6 @@ TF32: dict[str, Any] = {
     "shape": (16, 8, 8),
     "threadblock": (128, 128, 32),
 }
-WGMMA_TF32: dict[str, Any] = {
-    "a": "f32:row",
-    "b": "f32:column",
-    "d": "f32:row",
-    "types": ("tf32", "tf32"),
-    "shape": (64, 128, 8),
-    "threadblock": (128, 128, 32),
-}
 RULES: list[tuple[Make, dict[str, Any], dict[str, Any], str, tuple[str, ...]]] = [
     (
         tensor_op,
@@ -175,17 +167,6 @@ RULES: list[tuple[Make, dict[str, Any], dict[str, Any], str, tuple[str, ...]]] =
         ("c.layout column, not interleaved32",),
     ),
     (
-        wgmma,
-        WGMMA_TF32,
-        {**WGMMA_TF32, "b": "f32:row"},
-        "wgmma on f32 reads B column-major only, not row-major",
-        (
-            "instruction tensor_op 16x8x8, not wgmma 64x128x8",
-            "tile 64x128x32, not 128x128x32",
-            "schedule multistage, not cooperative",
-        ),
-    ),
-    (
         tensor_op,
         {"a": "f16:row:4"},
         {"a": "f16:row:3"},
@@ -205,17 +186,6 @@ RULES: list[tuple[Make, dict[str, Any], dict[str, Any], str, tuple[str, ...]]] =
         {**INTERLEAVED, "a": "i8:interleaved32:8"},
         "an interleaved A is aligned to 16 elements, not to 8",
         ("a.layout row, not interleaved32",),
-    ),
-    (
-        wgmma,
-        {"d": "f16:row:1"},
-        {"b": "f16:column:4"},
-        "wgmma reads with TMA, which needs 16 bytes of alignment, and B has 8",
-        (
-            "instruction tensor_op 16x8x16, not wgmma 64x128x16",
-            "tile 64x128x64, not 128x128x64",
-            "schedule multistage, not cooperative",
-        ),
     ),
     (
         tensor_op,

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from products import Matrix, _Emulator, _workspace, compile_kernel
+from products import MULTIPROCESSORS, Matrix, _Emulator, _workspace, compile_kernel
 
 import cutecc
 from cutecc.arguments.dtypes import find_numeric_type
@@ -105,11 +105,14 @@ def launch(
     numbers: Mapping[str, float] = {},
     operands: Mapping[str, Any] = {},
     seed: int = 0,
+    multiprocessors: int = MULTIPROCESSORS,
+    schedule: str = "round-robin",
 ) -> dict[str, Result]:
     """Run the kernel of a description on random operands, with every check of the sanitizer.
 
     Where D is column-major, outputs are those of the transposed product, as the kernel has them. `numbers` are the
-    epilogue's scalars, 1.5 unless given; `operands` are values instead of random ones.
+    epilogue's scalars, 1.5 unless given; `operands` are values instead of random ones. `seed` is that of operands and
+    of the `schedule`.
     """
     if description.is_compiled_transposed:
         description, m, n = description.transposed(), n, m
@@ -143,7 +146,9 @@ def launch(
         emulator.matrices = (a, b, *(each for each in memory.values() if isinstance(each, Matrix)))
     given = (a.argument(as_array), b.argument(as_array), tuple(arguments))
     space = _workspace(description, m, n, k, batches, slices)
-    emulation = emulator.emulate(((m, n, k, batches), *given, space, slices, 0), {}, EmulatorOptions(check=True))
+    count = multiprocessors if signature.is_persistent(description) else None
+    options = EmulatorOptions(check=True, schedule=schedule, seed=seed)
+    emulation = emulator.emulate(((m, n, k, batches), *given, space, slices, count, 0), {}, options)
     assert emulation.findings == []
     sums = np.einsum("mkl,nkl->lmn", a.values, b.values)
     expected = reference.evaluate(description.epilogue, sums, values)

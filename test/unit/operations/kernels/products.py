@@ -24,6 +24,8 @@ from cutecc.operations.tile import TileDescription
 from cutecc.trial.elements import elements_of
 
 INTERLEAVED = signature.INTERLEAVED
+MULTIPROCESSORS = 132
+"""Of the GPU that kernels are told of."""
 
 
 def describe(
@@ -191,7 +193,8 @@ def multiply(
     kernel = kernel or compile_kernel(description)
     emulator = _Emulator(kernel.compilation, kernel.launcher.binder)
     emulator.matrices = (a, b, d) if as_array else ()
-    values = ((m, n, k, batches), *arguments, (d.argument(as_array),), space, slices, 0)
+    count = MULTIPROCESSORS if signature.is_persistent(description) else None
+    values = ((m, n, k, batches), *arguments, (d.argument(as_array),), space, slices, count, 0)
     options = EmulatorOptions(check=check, counters=True)
     emulation = emulator.emulate(values, {}, options)
     for _ in range(launches - 1):
@@ -203,9 +206,7 @@ def multiply(
     return Product(d.values, expected, np.einsum("mkl,nkl->mnl", abs(left), abs(right)), emulation)
 
 
-def _workspace(
-    description: GemmDescription, m: int, n: int, k: int, batches: int, slices: int | None
-) -> Any:
+def _workspace(description: GemmDescription, m: int, n: int, k: int, batches: int, slices: int | None) -> Any:
     if not workspace.needs_workspace(description):
         return None
     regions = workspace.regions(description, m, n, k, batches, slices or 1)

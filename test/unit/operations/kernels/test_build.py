@@ -13,8 +13,9 @@ from cutecc.sweep import Job, compile_job
 def test_a_job_builds_the_kernel_from_its_text(cache_dir):
     description = simt("f64:row:1", "f64:row:1", "f64:column:1", None, epilogue="identity")
     args = signature.specs(description)
-    compilation = compile_job(Job(build.FILE, entry=build.entry(description), args=args, target="sm_80"))
-    assert compilation.status == "ok"
+    job = Job(build.FILE, entry=build.entry(description), args=args, target="sm_80", cache=False)
+    compilation = compile_job(job)
+    assert compilation.status == "ok" and not any(cache_dir.rglob("*.record"))
     assert compilation.signature is not None
     assert [each.name for each in compilation.signature.parameters] == list(signature.PARAMETERS)
     assert compilation.signature.parameters[1].spec == "f64[?M,?K,?L]:(1,?{i64},?{i64})"

@@ -107,6 +107,15 @@ def test_tma_needs_no_promise_of_k():
     assert found["a"] == "f16[?M, ?K, ?L]:(?{i64 div=8}, 1, ?{i64 div=8}) align=16"
 
 
+@pytest.mark.parametrize(("mode", "spec"), [("gemm", "i32"), ("split_k_parallel", "i32"), ("split_k_serial", "none")])
+def test_persistent_kernels_are_told_how_many_multiprocessors_there_are(mode: str, spec: str):
+    instruction = MathInstruction("wgmma", (64, 128, 16), "f16", "f16", "f32")
+    tile = TileDescription((128, 128, 64), 4, (2, 1, 1), (2, 1), "cooperative")
+    description = simt("f16:row:8", "f16:column:8", "f16:row:8", None, mode=mode)
+    persistent = replace(description, instruction=instruction, tile=tile, target="sm_90a")
+    assert specs(persistent)["multiprocessors"] == spec and specs(description)["multiprocessors"] == "none"
+
+
 @pytest.mark.parametrize("mode", ["gemm", "split_k_serial", "split_k_parallel"])
 def test_regions_lie_one_after_the_other(mode):
     description = simt("f32:row:1", "f32:row:1", "f32:row:4", "f32:column:2", epilogue=epilogue(), mode=mode)

@@ -32,7 +32,8 @@ def biased(accum: Any, bias: Any) -> Any:
 
 
 def describe(name: str) -> Gemm:
-    """`plain` reads a source; `split` splits K, writes columns of D, and has vectors; `array` takes lists."""
+    """`plain` reads a source; `split` splits K, writes columns of D, and has vectors; `persistent` is
+    a Hopper kernel; `array` takes lists."""
     match name:
         case "plain":
             return Gemm(**F32, c="f32:row:1")
@@ -40,11 +41,14 @@ def describe(name: str) -> Gemm:
             operands = {"bias": Row("f32", 1), "sums": Column("f32", 1)}
             parts = F32 | {"d": "f32:column:1"}
             return Gemm(**parts, epilogue=biased, operands=operands, mode="split_k_serial")
+        case "persistent":
+            tile = "128x64x64:stages=2:warps=2x1x1:cluster=2x1:cooperative"
+            return Gemm("f16:row", "f16:column", "f16:row", tile=tile, target="sm_90a")
         case _:
             return Gemm(**F32, mode="array")
 
 
-NAMES = ("plain", "split", "array")
+NAMES = ("plain", "split", "persistent", "array")
 
 
 def bundles(factory: pytest.TempPathFactory) -> dict[str, Path]:

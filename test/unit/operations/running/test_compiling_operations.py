@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,6 +21,13 @@ from cutecc.operations.gemm import Gemm, compile_all, load
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return bundles(tmp_path_factory)
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Has operations compiled in other processes, though a test before may have loaded the DSL here."""
+    monkeypatch.delitem(sys.modules, "cutlass.cute", raising=False)
+    return monkeypatch
 
 
 def python(code: str, *arguments: object) -> str:
@@ -71,17 +79,57 @@ def test_a_compiled_operation_is_taken_from_the_cache_without_the_dsl(
     assert compiling.cache_key(other.description) != compiling.cache_key(op.description)
 
 
-def test_failures_are_results_and_leave_others_alone(
-    compiled: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_are_results_and_leave_others_alone(compiled: dict[str, Path], elsewhere: pytest.MonkeyPatch) -> None:
     kernels = [each.kernel for each in Gemm.load(compiled["plain"]).variants]
-    monkeypatch.setattr("cutecc.sweep.compile_many", lambda jobs, **_: [_answer(each, kernels) for each in jobs])
+    elsewhere.setattr("cutecc.sweep.compile_many", lambda jobs, **_: [_answer(each, kernels) for each in jobs])
     good, bad = Gemm(**F32), Gemm(**F32 | {"target": "sm_86"})
     results = compile_all([bad, good, bad])
     assert isinstance(results[0], Error) and results[0] is results[2] and results[1] is kernels[0]
     with pytest.raises(Error, match="as a test wants it"):
         bad.compile()
     assert good.kernels == [kernels[0]]
+
+
+def test_a_kernel_is_kept_once(compiled: dict[str, Path], cache_dir: Path, elsewhere: pytest.MonkeyPatch) -> None:
+    kernel = Gemm.load(compiled["plain"]).variants[1].kernel
+    asked: list[Any] = []
+
+    def compile_many(jobs: Any, **_: Any) -> list[Any]:
+        asked.extend(jobs)
+        return [kernel]
+
+    elsewhere.setattr("cutecc.sweep.compile_many", compile_many)
+    op = Gemm(**F32)
+    op.compile()
+    key = compiling.cache_key(op.description.compiled())
+    assert [job.cache for job in asked] == [False]  # the process that compiles keeps nothing
+    assert {path.name for path in cache_dir.rglob("*.*")} == {f"{key}.direct", f"{key}.record"}
+
+
+def test_where_the_dsl_is_loaded_an_operation_is_compiled_without_other_processes(
+    compiled: dict[str, Path], cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = [each.kernel for each in Gemm.load(compiled["plain"]).variants]
+    made: list[Any] = []
+
+    def compile_here(entry: Any, *specs: str, target: str, cache: bool, **_: Any) -> Any:
+        made.append((entry, len(specs), target, cache))
+        if target == "sm_86":
+            raise Error("as a test wants it")
+        return kernels[len(made) - 1]
+
+    monkeypatch.setitem(sys.modules, "cutlass.cute", ModuleType("cutlass.cute"))
+    monkeypatch.setattr("cutecc.driver.compile", compile_here)
+    monkeypatch.setattr("cutecc.operations.kernels.build.build", lambda text: b"stages" in text)
+    monkeypatch.setattr("cutecc.sweep.compile_many", None)
+    op = Gemm(**F32, c="f32:row:1")
+    told: list[Any] = []
+    assert compile_all([op], progress=lambda *each: told.append(each)) == [kernels[0]]
+    assert op.kernels == kernels and told == [(op, kernels[0])]
+    assert made == [(True, 8, "sm_80", False)] * 2
+    assert Gemm(**F32, c="f32:row:1").compile().compilation.cached and len(made) == 2
+    with pytest.raises(Error, match="as a test wants it"):
+        Gemm(**F32 | {"target": "sm_86"}).compile()
 
 
 def _answer(job: cutecc.Job, kernels: list[Any]) -> Any:
@@ -126,10 +174,10 @@ def test_a_bundle_says_what_it_holds(compiled: dict[str, Path], tmp_path: Path) 
 
 
 def test_several_targets_are_each_chosen_for(
-    compiled: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    compiled: dict[str, Path], elsewhere: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     kernel = Gemm.load(compiled["plain"]).variants[0].kernel
-    monkeypatch.setattr("cutecc.sweep.compile_many", lambda jobs, **_: [kernel for _ in jobs])
+    elsewhere.setattr("cutecc.sweep.compile_many", lambda jobs, **_: [kernel for _ in jobs])
     op = Gemm("f16:row", "f16:column", "f16:row", target="sm_80")
     op.bundle(tmp_path / "both", targets=["sm_80", "sm_90a"])
     units = {name: load(tmp_path / "both", target=name).description.instruction.unit for name in ("sm_80", "sm_90a")}
@@ -137,7 +185,7 @@ def test_several_targets_are_each_chosen_for(
 
 
 def test_a_report_is_compiled_anew_written_and_shown(
-    compiled: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    compiled: dict[str, Path], elsewhere: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     op, asked = Gemm.load(compiled["plain"]), list[Any]()
     shown: list[str] = []
@@ -146,8 +194,8 @@ def test_a_report_is_compiled_anew_written_and_shown(
         asked.extend(job.options.report for job in jobs)
         return [op.variants[0].kernel for _ in jobs]
 
-    monkeypatch.setattr("cutecc.sweep.compile_many", compile_many)
-    monkeypatch.setattr("webbrowser.open", shown.append)
+    elsewhere.setattr("cutecc.sweep.compile_many", compile_many)
+    elsewhere.setattr("webbrowser.open", shown.append)
     report = op.report(tmp_path / "gemm.html", open=True)
     assert asked == [True] and report.path.read_bytes()[:9].lower() == b"<!doctype"
     assert shown == [(tmp_path / "gemm.html").as_uri()]

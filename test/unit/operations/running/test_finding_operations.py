@@ -7,6 +7,7 @@ import pytest
 
 from cutecc.errors import UsageError
 from cutecc.operations.discovery import facts_of, find, supports
+from cutecc.operations.gemm import Gemm
 from cutecc.operations.operand import Operand
 from cutecc.operations.validity import check
 from cutecc.operations.views import DeviceMatrix
@@ -38,6 +39,15 @@ def test_filters_are_held_against_metadata() -> None:
     assert find("f16", "sm_80", where="tile.m=128,tile.n=7") == []
     with pytest.raises(UsageError, match=r"no metadata is called 'tile\.x'"):
         find("f16", "sm_80", where="tile.x=3")
+
+
+def test_kernels_for_f32_keep_its_digits_unless_tf32_is_named() -> None:
+    assert {each.facts["unit"] for each in find("f32", "sm_90a")} == {"simt"}
+    rounded = find("tf32", "sm_90a")
+    assert {each.facts["unit"] for each in rounded} == {"wgmma", "tensor_op"}
+    first = rounded[0].operation.description
+    assert str(first.a) == str(first.b) == str(first.d) == "f32:row:4" and first.instruction.a == "tf32"
+    assert Gemm("tf32:row", "tf32:row", target="sm_90a").description.d == first.d
 
 
 def test_everything_on_offer() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from small_products import F32, biased
 
-from cutecc.errors import ArgumentError
+from cutecc.errors import ArgumentError, UsageError
 from cutecc.operations.arguments import described
 from cutecc.operations.epilogue.declarations import Column, Row
 from cutecc.operations.gemm import Gemm
@@ -93,6 +93,9 @@ _VARIANTS = {
         ({"A": 0x10000}, r"argument 'A' has to be an array, and an int is given\nhint: an address needs its layout"),
         ({"D": None}, r"argument 'D' has to be an array, and nothing is given"),
         ({"D": DeviceMatrix(0x10010, (33, 21), 21, "f32")}, r"D is written and shares memory with A"),
+        ({"D": matrix(33, 21, leading=3)}, r"'D' is written, and elements of it share memory: .* strides \(3, 1\)"),
+        ({"A": np.zeros((33, 17), np.float32)[::-1]}, r"it is in reverse order: strides \(-17, 1\)\nhint: pass A.copy"),
+        ({"A": [matrix(33, 17)]}, r"a list is given\nhint: an operation with mode=\"array\" takes lists"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
@@ -144,6 +147,36 @@ def test_vectors_have_the_shapes_that_broadcast() -> None:
         bind(of, **good, **vector | {"sums": matrix(33)})
     with pytest.raises(ArgumentError, match="'bias' has to be an array"):
         bind(of, **good, sums=matrix(2, 33))
+
+
+def test_lists_are_wanted_of_an_array_of_matrices() -> None:
+    status = Gemm(**F32, mode="array").supports(matrix(33, 17), matrix(17, 21), None, matrix(33, 21))
+    assert "argument 'A' is one array, and the operation is of mode array" in str(status) and "op.matrices" in str(
+        status
+    )
+
+
+def test_outputs_have_to_be_writable_on_the_emulator_too() -> None:
+    D = np.zeros((4, 4), np.float32)
+    D.flags.writeable = False
+    A, B = np.zeros((4, 4), np.float32), np.zeros((4, 4), np.float32)
+    with pytest.raises(ArgumentError, match="'D' is written, and its array is read-only\nhint: pass a copy"):
+        Gemm(**F32).run(A, B, None, D, device="cpu")
+    assert Gemm(**F32).supports(D, B, None, A)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"a": np.zeros((2, 2))}, r"not a ndarray\nhint: of arrays: Gemm.for_arguments"),
+        ({"a": None}, "not a NoneType"),
+        ({"tile": (32, 32, 8)}, r"a tile is text such as 128x128x32, .* not \(32, 32, 8\)"),
+        ({"problem": 4096}, r"a problem is \(M, N, K\), or \(M, N, K, batch\), not 4096"),
+    ],
+)
+def test_wrong_descriptions_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Gemm(**(F32 | wrong))
 
 
 def test_calls_say_what_is_missing_or_too_much() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from emulated_gpu import EmulatedGpu, install
+from recording import Gpu, RecordingDriver
 from small_products import bundles
 
 from cutecc.errors import ArgumentError, LaunchError, NoGpuError
 from cutecc.operations import memory
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.views import DeviceMatrix
+from cutecc.runtime import cuda_bindings
 
 M, N, K = 33, 21, 17
 
@@ -118,6 +121,89 @@ def test_views_and_empty_products(compiled: dict[str, Path], gpu: EmulatedGpu) -
     assert len(gpu.driver.launches) == launches
 
 
+@pytest.mark.parametrize(("multiprocessors", "clusters"), [(132, 66), (114, 57), (78, 39), (7, 3)])
+def test_a_persistent_kernel_has_a_block_for_each_multiprocessor_of_its_gpu(
+    compiled: dict[str, Path], monkeypatch: pytest.MonkeyPatch, multiprocessors: int, clusters: int
+) -> None:
+    driver = RecordingDriver(gpus=(Gpu(multiprocessors=multiprocessors),))
+    monkeypatch.setattr(cuda_bindings, "_driver", driver)
+    op = Gemm.load(compiled["persistent"])
+    a, b, d = (DeviceMatrix(0x10000000 * place, (4096, 4096), 4096, "f16") for place in (1, 2, 3))
+    for _ in range(3):  # evaluated, planned, repeated
+        op.run(a, replace(b, layout="column"), None, d)
+    small = DeviceMatrix(a.pointer, (200, 64), 64, "f16")
+    op.run(
+        small,
+        DeviceMatrix(b.pointer, (64, 72), 64, "f16", "column"),
+        None,
+        DeviceMatrix(d.pointer, (200, 72), 72, "f16"),
+    )
+    assert [math.prod(each.grid) for each in driver.launches] == [2 * clusters] * 3 + [2 * 2]
+
+
+def test_a_sum_of_no_products_is_0(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    C = random(M, N)
+    c, d = gpu.put(C), gpu.put(np.full((M, N), np.nan, np.float32))
+    for _ in range(3):
+        op.run(DeviceMatrix(0, (M, 0), 1, "f32"), DeviceMatrix(0, (0, N), N, "f32"), c, d, beta=2.0)
+        np.testing.assert_array_equal(gpu.get(d), 2 * C)
+    D = np.full((M, N), np.nan, np.float32)
+    op.run(np.zeros((M, 0), np.float32), np.zeros((0, N), np.float32), None, D, device="cpu")
+    assert not D.any()
+
+
+def test_without_k_alignments_are_none_of_an_empty_matrix(compiled: dict[str, Path]) -> None:
+    D = np.full((40, 24), np.nan, np.float16)
+    empty = np.zeros((40, 0), np.float16), np.zeros((24, 0), np.float16).T
+    Gemm.load(compiled["persistent"]).run(*empty, None, D, device="cpu")
+    assert not D.any()
+
+
+def test_of_an_empty_d_nothing_is_launched_or_compiled(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    ops = {name: Gemm.load(path) for name, path in compiled.items()}
+    b, bias = gpu.put(random(64, N)), gpu.put(random(N))
+    none, empty = DeviceMatrix(0, (0, 64), 64, "f32"), DeviceMatrix(0, (0, N), 1, "f32", "column")
+    ops["split"].run(none, b, None, empty, bias=bias, sums=DeviceMatrix(0, (0,), 1, "f32"))
+    ops["plain"].run(np.zeros((0, K), np.float32), random(K, N), None, np.zeros((0, N), np.float32))
+    ops["plain"].run(np.zeros((0, K), np.float32), random(K, N), None, np.zeros((0, N), np.float32), device="cpu")
+    assert not gpu.driver.launches and memory.allocated_bytes() == 0
+    with pytest.raises(ArgumentError, match="'sums' would reduce a D of 33×0, which has no elements"):
+        a, d = gpu.put(random(M, 64)), DeviceMatrix(0, (M, 0), M, "f32", "column")
+        ops["split"].run(a, DeviceMatrix(0, (64, 0), 64, "f32"), None, d, bias=gpu.put([]), sums=gpu.put(random(M)))
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"stream": "main"}, "a builtins.str is no CUDA stream"),
+        ({"stream": -1}, "is no CUDA stream"),
+        ({"alpha": "2"}, "argument 'alpha' has to be a number of type f32, not a str"),
+        ({"alpha": np.ones(2)}, "argument 'alpha' has to be a number of type f32, not a numpy.ndarray"),
+        ({"beta": np.ones(2)}, "argument 'beta' has to be a number of type f32, not a numpy.ndarray"),
+        ({"beta": type("Tensor", (), {"is_cuda": True})()}, "argument 'beta' has to be a number of type f32"),
+        ({"bta": 1.0}, "the epilogue has no operand 'bta'\nhint: did you mean beta?"),
+        ({"slices": "3"}, "slices=3, and|slices='3'"),
+        ({"emulator": 1}, "emulator= is for the CPU emulator"),
+        ({"device": "cpu"}, "argument 'A' lives on cuda:0, and this call runs on the CPU emulator"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_wrong_calls_are_refused_also_when_the_form_is_known(
+    compiled: dict[str, Path], gpu: EmulatedGpu, wrong: dict[str, Any], message: str, known: bool
+) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    a, b, c, d = (gpu.put(random(*shape)) for shape in ((M, K), (K, N), (M, N), (M, N)))
+    for _ in range(3 if known else 0):
+        op.run(a, b, c, d, beta=1.0)
+        op.run(a, b, c, d)
+    launched = len(gpu.driver.launches)
+    with pytest.raises(ArgumentError, match=message):
+        op.run(a, b, c, d, **wrong)
+    assert len(gpu.driver.launches) == launched
+
+
 class Cupy:
     """What cupy's arrays offer of memory of the stand-in."""
 
@@ -204,6 +290,34 @@ def test_matrices_anywhere_in_memory(compiled: dict[str, Path], gpu: EmulatedGpu
     assert memory.allocated_bytes() < held and gpu.driver.orders[orders:] == [(5, 0)] * 3
     with pytest.raises(ArgumentError, match="its matrices differ"):
         op.run([a[0], b[0]], b[:2], None, d[:2])
+
+
+def test_tables_of_lists_go_back_at_sync(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["array"]))
+    lists = [[gpu.put(random(*shape)) for _ in range(5)] for shape in ((M, K), (K, N), (M, N))]
+    a, b, d = lists
+    for _ in range(2):
+        op.run(a, b, None, d, stream=5)
+        op.run(a, b, None, d, stream=5)  # the same tables
+        assert memory.allocated_bytes() == 3 * 5 * 8
+        op.sync()
+        gc.collect()
+        assert memory.allocated_bytes() == 0
+    made = op.matrices("A", a)
+    gpu.driver.capturing.add(5)
+    with pytest.raises(ArgumentError, match="'B' is a list, and a CUDA graph does not keep the table") as caught:
+        op.run(made, b, None, d, stream=5)
+    assert 'op.matrices("B", matrices)' in str(caught.value)
+
+
+def test_a_table_goes_back_though_its_stream_is_gone(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["array"]))
+    lists = [[gpu.put(random(*shape))] for shape in ((M, K), (K, N), (M, N))]
+    op.run(lists[0], lists[1], None, lists[2], stream=5)
+    gpu.driver.fail["order"] = 400
+    op.sync()
+    gc.collect()
+    assert memory.allocated_bytes() == 0
 
 
 def test_nothing_is_taken_outside_of_a_capture(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:

@@ -1,0 +1,116 @@
+"""What the benchmark of operations times, and the tables and pictures that it makes, without a GPU."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import operations_table
+import pytest
+from operations_plan import Contest, candidates_of, contests
+from operations_results import PEER, Found, Results, Timed, default, fastest, speed
+
+from cutecc.operations.description import SPLIT_K_MODES
+from cutecc.operations.validity import refusal
+
+
+def timed(name: str, microseconds: float, *, fused: bool = False) -> Timed:
+    times = (microseconds * 3, microseconds, microseconds * 0.9)
+    return Timed(name, fused, f"tile of {name}", times, 0.0)
+
+
+def found(dtype: str, size: int, torch: float, times: dict[str, float], fused: dict[str, float] | None = None) -> Found:
+    contest = Contest(dtype, "square", size, size, size, candidates=tuple(times), fused=tuple(fused or {}))
+    contestants = [timed(PEER, torch), *(timed(name, each) for name, each in times.items())]
+    contestants += [timed(name, each, fused=True) for name, each in (fused or {}).items()]
+    return Found(contest, tuple(contestants))
+
+
+@pytest.fixture
+def results() -> Results:
+    listed = [
+        found("f16", 1024, 10.0, {"x": 12.5, "y": 10.0}),
+        found("f16", 2048, 100.0, {"x": 100.0, "y": 80.0}, {"u": 102.0, "v": 84.0}),
+        found("f64", 2048, 100.0, {"x": 110.0}),
+    ]
+    listed[2] = replace(listed[2], problems=("z: WRONG, by 0.5 of the largest element",))
+    return Results("2026-11-22", "NVIDIA H200", "13.0", {"torch": "2.11.0"}, listed)
+
+
+def test_every_shape_of_the_set_takes_part_in_each_of_its_types() -> None:
+    listed = contests()
+    assert [sum(each.dtype == dtype for each in listed) for dtype in ("f16", "bf16")] == [12, 12]
+    assert {each.dtype for each in listed} == {"f16", "bf16", "f8E4M3FN", "f64", "tf32"}
+    assert "16x1024x1024x512" in {each.shape for each in listed}
+
+
+def test_operands_are_as_aligned_as_the_sizes_allow() -> None:
+    odd = next(each for each in contests() if each.shape == "2047x2049x1025")
+    assert [each.alignment for each in odd.operands] == [1, 1, 1]
+    assert [str(each) for each in Contest("tf32", "ragged", 3, 6, 8).operands] == [
+        "tf32:row:4",
+        "tf32:column:4",
+        "f32:row:2",
+    ]
+
+
+def test_candidates_begin_with_the_default_and_are_valid_and_different() -> None:
+    deep = next(each for each in contests() if each.kind == "deep")
+    plain, fused = candidates_of(deep, 4), candidates_of(deep, 4, fused=True)
+    assert all(refusal(each) is None for each in (*plain, *fused))
+    assert len({each.key for each in plain}) == len(plain)
+    assert any(each.mode in SPLIT_K_MODES for each in plain)
+    assert {each.name for each in fused[0].epilogue.inputs} == {"bias"}
+    swizzles = [
+        each.swizzle for each in plain if replace(each, swizzle="identity1") == replace(plain[0], swizzle="identity1")
+    ]
+    assert set(swizzles) >= {"identity1", "identity2", "identity4", "identity8", "horizontal"}
+
+
+def test_speeds_are_of_medians(results: Results) -> None:
+    square = results.found[1]
+    assert speed(square, default(square)) == 1.0
+    best = fastest(square)
+    assert best is not None and (best.name, speed(square, best)) == ("y", 1.25)
+    assert fastest(square, fused=True) == square.timed[-1]
+
+
+def test_the_table_has_speeds_means_bars_and_what_went_wrong(results: Results) -> None:
+    text = "\n".join(operations_table.rows(results))
+    assert "| f16 | 2048×2048×2048 | square | 100.0 | 172 | 1.000 | **1.250** | tile of y |" in text
+    assert "| f16 | geometric mean of all 2 | 0.894 | 1.118 | 1.00 |" in text
+    assert "| f16 | the least of the squares from 2048 | 1.000 | 1.250 | 1.02 |" in text
+    assert "| f64 | the least of all 1 | 0.909 | 0.909 | 0.95 |" in text
+    assert "| f16 | 2048×2048×2048 | 100.0 | 102.0 | +2.0% | 80.0 | 84.0 | +5.0% |" in text
+    assert "f64 2048x2048x2048: z: WRONG" in text
+
+
+def test_remarks_are_footnotes_of_the_rows_that_they_name(
+    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remarks = tmp_path / "remarks.toml"
+    remarks.write_text(
+        '[[remark]]\ndtype = "f16"\ntext = "of halves"\n'
+        '[[remark]]\nshape = "2048x2048x2048"\ntext = "of one shape"\n'
+        '[[remark]]\ndtype = "bf16"\ntext = "of nothing here"\n'
+    )
+    monkeypatch.setattr(operations_table, "REMARKS", remarks)
+    table = operations_table.rows(results)
+    marks = [re.findall(r"\[\d\]", line) for line in table if line.startswith(("| f16 | 1", "| f16 | 2", "| f64 | 2"))]
+    assert marks[:3] == [["[1]"], ["[1]", "[2]"], ["[2]"]]
+    assert [line for line in table if line.startswith("\n[")] == ["\n[1] of halves", "\n[2] of one shape"]
+
+
+def test_pictures_are_the_same_of_the_same_numbers(results: Results, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+
+    def drawn(name: str) -> dict[str, Any]:
+        folder = tmp_path / name
+        folder.mkdir()
+        return {path.name: path.read_bytes() for path in operations_table.draw(results, folder)}
+
+    first = drawn("first")
+    assert [*first] == ["operations-16-bit.svg", "operations-other-types.svg"]
+    assert first == drawn("second")

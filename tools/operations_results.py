@@ -1,0 +1,76 @@
+"""What `tools/bench_operations.py` has timed, as its file has it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass, field
+
+from operations_plan import Contest
+
+PEER = "torch"
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A contestant of one shape."""
+
+    name: str
+    """`PEER`, or the operation's file without its ending."""
+    fused: bool
+    """With bias and gelu."""
+    words: str
+    """Its tile, for tables."""
+    microseconds: tuple[float, ...]
+    """Of one call, a sample for each round."""
+    error: float
+    """The largest difference to torch's result, relative to its largest element."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a contest; the default choice comes first of each kind."""
+
+    contest: Contest
+    timed: tuple[Timed, ...]
+    problems: tuple[str, ...] = ()
+    """What did not run, or gave wrong results; not among the timed."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """A run, as its file has it."""
+
+    date: str
+    device: str
+    driver: str
+    versions: dict[str, str]
+    found: list[Found] = field(default_factory=list[Found])
+    failures: list[str] = field(default_factory=list[str])
+    """Contests that could not be timed at all, and why."""
+
+
+def median(timed: Timed) -> float:
+    """Microseconds."""
+    return statistics.median(timed.microseconds)
+
+
+def peer(found: Found) -> Timed:
+    """Torch."""
+    return next(each for each in found.timed if each.name == PEER)
+
+
+def default(found: Found, *, fused: bool = False) -> Timed | None:
+    """The choice that is made without measuring."""
+    names = found.contest.fused if fused else found.contest.candidates
+    return next((each for each in found.timed if each.fused == fused and each.name == names[0]), None)
+
+
+def fastest(found: Found, *, fused: bool = False) -> Timed | None:
+    """What measuring chooses."""
+    return min((each for each in found.timed if each.name != PEER and each.fused == fused), key=median, default=None)
+
+
+def speed(found: Found, timed: Timed | None) -> float:
+    """Relative to torch's; NaN for what did not run."""
+    return math.nan if timed is None else median(peer(found)) / median(timed)
