@@ -62,7 +62,7 @@ class LineVectors:
 
     def place(self, source, first, line, batch):
         """The multiple of 16 bytes at or before an element's address, and how many elements lie between the two."""
-        address = source[None, line, batch].iterator.toint() + first * self.bytes
+        address = source[None, line, batch].iterator.toint() + cutlass.Int64(first) * self.bytes
         if self.alignment >= WIDEST_ALIGNMENT:
             return address, 0
         before = cutlass.Int32(address & (WIDEST_ALIGNMENT - 1))
