@@ -16,11 +16,11 @@ from cutecc.errors import RecordError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.operations.description import GemmDescription
 from cutecc.record import archive
-from cutecc.record.bundle import decode_bundle, encode_bundle
+from cutecc.record.bundle import OPERATION_INDEX, decode_bundle, encode_bundle
 
 FORMAT = "cutecc/operation"
 MAJOR, MINOR = 1, 0
-INDEX = "operation.json"
+INDEX = OPERATION_INDEX
 
 
 class Form(msgspec.Struct):

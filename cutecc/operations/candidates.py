@@ -72,7 +72,7 @@ def tile_descriptions(
     for each in described:
         if ranked := _ranked(each, TileRequest(), problem or LARGE):
             return [found.tile for found in ranked]
-    raise _nothing_fits(described[0], TileRequest())
+    return [_as_asked(described[0], TileRequest()).tile]
 
 
 def choose(
@@ -116,7 +116,7 @@ def choose(
         if found := [best for one in each for best in _ranked(one, request, sizes, 1)]:
             best = min(found, key=lambda candidate: cycles(candidate, sizes))
             return best if swizzle else replace(best, swizzle=_swizzle(best, sizes))
-    raise _nothing_fits(described[0][0], request)
+    return _as_asked(described[0][0], request)
 
 
 def fitting_instructions(
@@ -233,13 +233,18 @@ def _valid(compiled: GemmDescription, request: TileRequest) -> Sequence[GemmDesc
     """What is compiled, with each valid tile."""
     valid: list[GemmDescription] = []
     for tile in _tiles(compiled, request):
-        instruction = compiled.instruction
-        if instruction.unit == "wgmma":
-            instruction = replace(instruction, shape=(64, tile.threadblock[1], instruction.shape[2]))
-        candidate = replace(compiled, tile=tile, instruction=instruction)
+        candidate = _cut(compiled, tile)
         if refusal(candidate) is None:
             valid.append(candidate)
     return valid
+
+
+def _cut(compiled: GemmDescription, tile: TileDescription) -> GemmDescription:
+    """What is compiled with a tile, whose N is that of a `wgmma`."""
+    instruction = compiled.instruction
+    if instruction.unit == "wgmma":
+        instruction = replace(instruction, shape=(64, tile.threadblock[1], instruction.shape[2]))
+    return replace(compiled, tile=tile, instruction=instruction)
 
 
 def _tiles(compiled: GemmDescription, request: TileRequest) -> Iterator[TileDescription]:
@@ -364,13 +369,20 @@ def _on_offer(target: str, unit: Unit | None) -> list[str]:
     return [f"{each} on {', '.join(types)}" for each, types in lines.items()]
 
 
-def _nothing_fits(described: GemmDescription, request: TileRequest) -> UsageError:
-    """The error that no tile is valid, with the reason for one that is as asked for."""
+def _as_asked(described: GemmDescription, request: TileRequest) -> GemmDescription:
+    """A description with the tile that is asked for, which is none of those on offer.
+
+    Raises `UsageError` with the reason and the nearest valid one where there is no kernel for it.
+    """
     compiled = described.compiled()
     tile = next(iter(_tiles(compiled, TileRequest())), _ANY_TILE)
     tile = tile.transposed() if described.is_compiled_transposed else tile
-    asked = {part: value for part, value in vars(request).items() if value is not None}
-    verdict = check(replace(described, tile=replace(tile, **asked)))
-    if verdict:
-        return UsageError("no tile that is asked for is valid", hints=[f"this one is: {verdict.nearest}"])
-    return UsageError(verdict.reason, hints=verdict.hints)
+    tile = replace(tile, **{part: value for part, value in vars(request).items() if value is not None})
+    if described.is_compiled_transposed:
+        asked = _cut(compiled, tile.transposed()).transposed()
+    else:
+        asked = _cut(described, tile)
+    verdict = check(asked)
+    if not verdict:
+        raise UsageError(verdict.reason, hints=verdict.hints)
+    return asked

@@ -54,6 +54,12 @@ def epilogue_of(
     epilogue: EpilogueLike, operands: Mapping[str, Any], c: Operand | None, d: Operand, accumulator: str
 ) -> Epilogue:
     """The epilogue that is meant, with these C and D. Raises `EpilogueError` for what is none."""
+    if operands and not callable(epilogue):
+        which = f"the epilogue {epilogue}" if isinstance(epilogue, str) else "an epilogue that is traced already"
+        raise EpilogueError(
+            f"{which} has operands of its own, and {', '.join(operands)} would not be read",
+            hints=["a plain function over accum takes operands: def f(accum, bias): …"],
+        )
     if isinstance(epilogue, str):
         return named_epilogue(epilogue, d=d, c=c, accumulator=accumulator)
     if isinstance(epilogue, Epilogue):

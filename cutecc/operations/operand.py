@@ -54,7 +54,7 @@ class Operand:
     """Elements that the address and every leading dimension are multiples of; as many as 16 bytes hold if not given."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", _known_type(self.dtype))
+        object.__setattr__(self, "dtype", _known_type(type_name(self.dtype)))
         object.__setattr__(self, "layout", _known_layout(self.layout))
         if not self.alignment:
             object.__setattr__(self, "alignment", most_aligned(self.dtype))
@@ -116,6 +116,12 @@ def type_bits(dtype: str) -> int:
 def most_aligned(dtype: str) -> int:
     """The elements of 16 bytes, the widest alignment that matters."""
     return WIDEST_ALIGNMENT * 8 // type_bits(dtype)
+
+
+def type_name(dtype: object) -> str:
+    """The name of an element type: a text as it is, a type of torch, numpy or the DSL by its own name."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", str(dtype))
+    return str(name).removeprefix("torch.")
 
 
 @cache

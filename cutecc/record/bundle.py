@@ -32,6 +32,8 @@ MAJOR, MINOR = 1, 0
 """A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
 
 INDEX = "bundle.json"
+OPERATION_INDEX = "operation.json"
+"""What the archive of an operation begins with, `cutecc.operations.bundles`."""
 _MANIFEST = "manifest.json"
 _TO_RUN: tuple[ArtifactKind, ...] = ("cubin", "ptx", "host-program")
 """What running needs: machine code, PTX for GPUs that come later, and what computes the launches."""
@@ -135,7 +137,9 @@ def decode_bundle(data: bytes, where: str) -> list[Compilation]:
     first = archive.first_entry(data)
     if first is None or first[0] != INDEX.encode():
         hints = ["cutecc compile --bundle FILE writes one"]
-        if data[:4] == b"PK\x03\x04":
+        if first is not None and first[0] == OPERATION_INDEX.encode():
+            hints = ["it is one of an operation: cutecc.operations.load reads it"]
+        elif data[:4] == b"PK\x03\x04":
             hints.append("a bundle that another program has unpacked and zipped is refused: keep the file as it is")
         raise RecordError(f"{where} is not a bundle of cutecc", hints=hints)
     index = _decode_index(first[1], where)

@@ -14,7 +14,7 @@ from cutecc.arguments.dtypes import close_type_names, find_numeric_type
 from cutecc.errors import EpilogueError, SourceLocation, SpecError, UsageError
 from cutecc.operations.epilogue.source import calling_location
 from cutecc.operations.epilogue.values import Conversion, Kind, default_conversion, is_float
-from cutecc.operations.operand import OPERAND_TYPES, Layout, Operand, most_aligned
+from cutecc.operations.operand import OPERAND_TYPES, Layout, Operand, most_aligned, type_name
 
 _PACKAGE = os.path.dirname(__file__)
 _KINDS: tuple[Kind, ...] = ("full", "row", "column", "scalar")
@@ -95,8 +95,7 @@ def known_type(dtype: Any, location: SourceLocation | None) -> str:
 
     Also takes the types of torch, numpy and the DSL, by their names.
     """
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", str(dtype))
-    name = str(name).removeprefix("torch.")
+    name = type_name(dtype)
     found = find_numeric_type(name)
     if found is not None and found.name in OPERAND_TYPES:
         return found.name

@@ -166,3 +166,17 @@ def test_there_is_a_choice_for_the_smallest_products(target: str, sizes: tuple[i
     for mode in ("gemm", "split_k_parallel"):
         chosen = choose("f16:row", "f16:column", "f16:row", target=target, problem=problem, mode=mode)  # type: ignore[arg-type]
         assert refusal(chosen) is None and slices(chosen, problem) == 1
+
+
+def test_a_valid_tile_that_is_not_on_offer_is_taken_where_it_is_asked_for() -> None:
+    operands = "f16:row", "f16:column", "f16:row"
+    asked = "128x64x64:stages=4:warps=1x1x1:cluster=1x1:schedule=cooperative"
+    assert asked not in map(str, tile_descriptions(*operands, target="sm_90a"))
+    assert str(choose(*operands, target="sm_90a", tile=asked).tile) == asked
+
+
+@pytest.mark.parametrize("result", ["f16:row", "f16:column"])
+def test_a_refused_tile_of_wgmma_is_refused_for_what_was_asked(result: str) -> None:
+    tile = "128x256x64:stages=6" if result == "f16:row" else "256x128x64:stages=6"
+    with pytest.raises(UsageError, match=r"the tile takes \d+ bytes of shared memory"):
+        choose("f16:row", "f16:column", result, target="sm_90a", tile=tile)

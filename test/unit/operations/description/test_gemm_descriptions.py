@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from description_strategies import descriptions, tensor_op, wgmma
 from hypothesis import given, settings
 
 from cutecc.errors import UsageError
 from cutecc.operations.description import GemmDescription
+from cutecc.operations.operand import Operand
 
 
 @settings(max_examples=50, deadline=None)
@@ -68,3 +70,8 @@ def test_unknown_words_are_refused_when_a_description_is_made() -> None:
         with pytest.raises(UsageError) as raised:
             replace(tensor_op(), **{field: value})
         assert any(f"did you mean {close}" in hint for hint in raised.value.hints)
+
+
+def test_types_of_numpy_name_operands_too() -> None:
+    assert Operand(np.float32, "row") == Operand("f32", "row")  # type: ignore[arg-type]
+    assert Operand(np.dtype("float16"), "column") == Operand("f16", "column")  # type: ignore[arg-type]

@@ -12,9 +12,10 @@ import pytest
 from small_products import F32, bundles
 
 import cutecc
-from cutecc.errors import Error, RecordError, UsageError
+from cutecc.errors import EpilogueError, Error, RecordError, UsageError
 from cutecc.operations import compiling
 from cutecc.operations.choosing import fitting_target
+from cutecc.operations.epilogue import Row
 from cutecc.operations.gemm import Gemm, compile_all, load
 
 
@@ -147,6 +148,17 @@ def test_a_bundle_runs_where_neither_the_dsl_nor_mlir_is(compiled: dict[str, Pat
         "print(D.min(), D.max(), len(op.variants))\n"
     )
     assert python(code, compiled["plain"]) == "5.0 5.0 2\n"
+
+
+def test_who_reads_it_as_a_kernel_is_told_how(compiled: dict[str, Path]) -> None:
+    with pytest.raises(RecordError, match="not a bundle of cutecc") as error:
+        cutecc.load(next(iter(compiled.values())))
+    assert error.value.hints == ["it is one of an operation: cutecc.operations.load reads it"]
+
+
+def test_a_named_epilogue_takes_no_operands_of_the_users() -> None:
+    with pytest.raises(EpilogueError, match="the epilogue gelu has operands of its own, and bias would not be read"):
+        Gemm("f16:row", "f16:column", target="sm_80", epilogue="gelu", operands={"bias": Row("f16")})
 
 
 def test_a_bundle_says_what_it_holds(compiled: dict[str, Path], tmp_path: Path) -> None:
