@@ -6,7 +6,6 @@ kernel for each form of each target.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from cutecc.kernel import Kernel
 from cutecc.operations.description import GemmDescription
 from cutecc.record import archive
 from cutecc.record.bundle import OPERATION_INDEX, decode_bundle, encode_bundle
+from cutecc.record.whole_file import write_whole
 
 FORMAT = "cutecc/operation"
 MAJOR, MINOR = 1, 0
@@ -68,21 +68,7 @@ def write(path: str | Path, operations: Sequence[Sequence[tuple[GemmDescription,
         members.append(Member(target, listed))
     index = _Index(FORMAT, f"{MAJOR}.{MINOR}", operations[0][0][0].name, members)
     data = archive.pack([(INDEX, msgspec.json.format(msgspec.json.encode(index))), *files])
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial")
-    try:
-        try:
-            with partial.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-    except OSError as failure:
-        raise RecordError(
-            f"cannot write {path}: {failure.strerror}", hints=["free some space, or name another file"]
-        ) from None
+    write_whole(path, data, "the operation")
 
 
 def read(path: str | Path) -> dict[str, list[tuple[GemmDescription, Kernel]]]:

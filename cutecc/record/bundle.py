@@ -6,7 +6,6 @@ folder for each target, `sm_90a/manifest.json` and the files that it names. `doc
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -23,6 +22,7 @@ from cutecc.record import archive, manifest
 from cutecc.record.archive import Entry
 from cutecc.record.compilation import ArtifactKind, Compilation
 from cutecc.record.naming import is_plain
+from cutecc.record.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,22 +55,7 @@ def write_bundle(path: str | Path, compilations: Sequence[Compilation], *, dumps
     path = Path(path)
     check_destination(path)
     data = encode_bundle(compilations, dumps=dumps)
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial")
-    try:
-        try:
-            with partial.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-        _sync_folder(path.parent)
-    except OSError as failure:
-        raise RecordError(
-            f"cannot write the bundle {path}: {failure.strerror}", hints=["free some space, or name another file"]
-        ) from None
+    write_whole(path, data, "the bundle")
 
 
 def check_destination(path: Path) -> None:
@@ -299,18 +284,6 @@ def _opened(path: str | Path) -> Generator[BinaryIO]:
             raise RecordError(f"{path} is not a plain file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             yield file
-    finally:
-        os.close(descriptor)
-
-
-def _sync_folder(path: Path) -> None:
-    """Have the new name of a file in the folder `path` survive a loss of power, where the file system can."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as failure:
-        if failure.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
     finally:
         os.close(descriptor)
 
