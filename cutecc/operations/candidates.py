@@ -30,7 +30,7 @@ from cutecc.target import Target
 
 MOST_TILES = 64
 """Tiles that `tile_descriptions` lists."""
-USUAL_ACCUMULATORS = {"f64": "f64", "i8": "i32"}
+USUAL_ACCUMULATORS = {"f64": "f64", "i8": "i32", "u8": "i32"}
 """By the type of A; f32 for all others."""
 
 _UNITS: tuple[Unit, ...] = ("wgmma", "tensor_op", "simt")

@@ -13,7 +13,8 @@ warp's part in the workspace; `reduction_kernel.Finish` puts the parts together,
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import cutlass
 from cutlass import cute
@@ -36,6 +37,8 @@ GROUP = 16
 """Columns of a piece."""
 AHEAD = 64
 """Bytes of full operands that are on their way while a piece is computed, or else those of the next piece."""
+EARLY = 128
+"""Bytes of vectors that a thread loads before it has its sums, at most: the main loop spares that many registers."""
 
 
 class FusedEpilogue:
@@ -51,6 +54,29 @@ class FusedEpilogue:
             for kind in ("scalar", "column", "row", "full")
         }
 
+    def load_early(self, coordinates: cute.Tensor, problem, batch, operands) -> dict[str, cute.Tensor]:
+        """Issue the loads of vectors along D's rows and columns, for `apply`: a thread's part of each, by name.
+
+        While its sums are computed, a thread has the time; afterwards it would wait.
+        """
+        access, left = Access(coordinates, *problem[:2]), EARLY
+        found: dict[str, cute.Tensor] = {}
+        for operand, argument in zip(self.epilogue.operands, operands, strict=True):
+            if isinstance(operand, Input) and operand.kind in ("row", "column"):
+                places = access.patch.columns if operand.kind == "row" else access.patch.rows
+                left -= len(places) * type_bits(operand.dtype) // 8
+                if left < 0:
+                    break
+                vector = self.of_batch(operand, argument, problem, batch)
+                if operand.kind == "row":
+                    loaded = access.load(vector, self.alignment(operand), places, access.patch.rows[0])
+                else:
+                    loaded = cute.make_rmem_tensor((len(places),), vector.element_type)
+                    for i, row in enumerate(places):
+                        loaded[i] = access.load(vector, 1, access.patch.columns[:1], row)[0]
+                found[operand.name] = loaded
+        return found
+
     def apply(
         self,
         sums: cute.Tensor,
@@ -63,19 +89,40 @@ class FusedEpilogue:
         slices=None,
         tile=None,
         warp=None,
-        held=None,
+        early=None,
+        takers=None,
     ) -> None:
         """Load what the epilogue reads, compute, and store or reduce what it gives.
 
         `sums` is a thread's register tensor, `coordinates` their (m, n) in D, partitioned alike from an identity
         tensor; `operands` are the kernel's. An epilogue with reductions also needs the kernel's `workspace` and
-        `slices`, the (m, n) index of the `tile`, and that of the `warp` within it. `held` has register tensors, laid
-        out as `sums`, to read or to leave operands in, by their names, instead of going to memory.
+        `slices`, the (m, n) index of the `tile`, and that of the `warp` within it. `early` has the vectors that are
+        loaded already, and `takers`, by the names of outputs, who takes them in place of memory: a `Taker`.
         """
-        pieces = _Pieces(self, sums, Access(coordinates, *problem[:2]), problem, batch, operands, held or {})
+        access = Access(coordinates, *problem[:2])
+        pieces = _Pieces(self, sums, access, problem, batch, operands, early or {}, takers or {})
         pieces.run()
         for output, reduction in pieces.reductions.items():
             reduction.store(self._part(self.epilogue.operand(output), problem, batch, workspace, slices, tile, warp))
+
+    def of_batch(self, operand: Input | Output, argument, problem, batch) -> Any:
+        """A full operand, or a vector as the broadcast that it is, as a matrix (M, N); a scalar as a number."""
+        m, n = problem[0], problem[1]
+        if full := full_operand(self.description, operand):
+            return matrix(argument, full, m, n, batch, rows_contiguous=full.layout == "row")
+        if isinstance(operand, Output):
+            return None  # a reduction, of which the workspace gets a part
+        if operand.kind == "scalar":
+            return argument[batch] if operand.in_memory else argument
+        stride = (0, 1) if operand.kind == "row" else (1, 0)
+        return cute.make_tensor(argument[None, batch].iterator, cute.make_layout((m, n), stride=stride))
+
+    def alignment(self, operand: Input | Output) -> int:
+        """Elements that addresses along a row are multiples of."""
+        full = full_operand(self.description, operand)
+        if full is None:
+            return min(operand.alignment, self.n_divisor)
+        return 1 if full.layout == "column" else full.alignment
 
     def _part(self, output: Output, problem, batch, workspace, slices, tile, warp) -> cute.Tensor:
         """Where the warp leaves its part of a reduction: a vector in global memory."""
@@ -88,16 +135,25 @@ class FusedEpilogue:
         return cute.make_tensor(parts.iterator + offset, cute.make_layout((extent,)))
 
 
+class Taker(Protocol):
+    """Who takes an output in place of memory."""
+
+    def take(self, piece: cute.Tensor, indices: Sequence[int]) -> None:
+        """Elements that are computed and rounded, and their indices in the tensor of sums; each comes once."""
+        ...
+
+
 class _Pieces:
     """One thread's part of one tile."""
 
-    def __init__(self, fused: FusedEpilogue, sums, access: Access, problem, batch, operands, held):
+    def __init__(self, fused: FusedEpilogue, sums, access: Access, problem, batch, operands, early, takers):
         self.fused, self.epilogue = fused, fused.epilogue
-        self.sums, self.held, self.access, self.patch = sums, held, access, access.patch
+        self.sums, self.access, self.patch = sums, access, access.patch
+        self.early, self.takers = early, takers
         self.operands = {
-            operand.name: self._of_batch(operand, argument, problem, batch)
+            operand.name: fused.of_batch(operand, argument, problem, batch)
             for operand, argument in zip(self.epilogue.operands, operands, strict=True)
-            if operand.name not in held
+            if operand.name not in early and operand.name not in takers
         }
         self.groups = self.patch.groups(GROUP)
         self.reductions = {
@@ -105,18 +161,6 @@ class _Pieces:
             for output in self.epilogue.outputs
             if output.reduction != "none"
         }
-
-    def _of_batch(self, operand: Input | Output, argument, problem, batch) -> Any:
-        """A full operand, or a vector as the broadcast that it is, as a matrix (M, N); a scalar as a number."""
-        m, n = problem[0], problem[1]
-        if full := full_operand(self.fused.description, operand):
-            return matrix(argument, full, m, n, batch, rows_contiguous=full.layout == "row")
-        if isinstance(operand, Output):
-            return None  # a reduction, of which the workspace gets a part
-        if operand.kind == "scalar":
-            return argument[batch] if operand.in_memory else argument
-        stride = (0, 1) if operand.kind == "row" else (1, 0)
-        return cute.make_tensor(argument[None, batch].iterator, cute.make_layout((m, n), stride=stride))
 
     def run(self) -> None:
         """Compute and store every piece."""
@@ -134,7 +178,8 @@ class _Pieces:
                 of_columns = uniform | self._values(loaded, "row")
                 run(self.epilogue, self.fused.steps["row"], of_columns)
             values = of_columns | of_rows[row] | self._values(loaded, "full")
-            values[ACCUM] = to_compute(self._picked(self.sums, columns, row).load(), self.epilogue)
+            sums = _elements(self.sums, self._indices(columns, row))
+            values[ACCUM] = to_compute(sums.load(), self.epilogue)
             run(self.epilogue, self.fused.steps["full"], values)
             for output in self.epilogue.outputs:
                 if output.reduction == "none":
@@ -144,7 +189,7 @@ class _Pieces:
 
     def _pieces_ahead(self) -> int:
         """How many pieces are loaded before they are needed; without full operands, what the next columns need."""
-        read = [each for each in self.epilogue.inputs if each.kind == "full" and each.name not in self.held]
+        read = [each for each in self.epilogue.inputs if each.kind == "full"]
         of_piece = len(self.groups[0]) * sum(type_bits(each.dtype) for each in read) // 8
         return max(AHEAD // of_piece, 1) if of_piece else len(self.patch.rows)
 
@@ -163,7 +208,10 @@ class _Pieces:
         values = dict(uniform)
         for operand in self.epilogue.inputs:
             if operand.kind == "column":
-                loaded = self.access.load(self.operands[operand.name], 1, self.patch.columns[:1], row)
+                if operand.name in self.early:
+                    loaded = _elements(self.early[operand.name], [self.patch.rows.index(row)])
+                else:
+                    loaded = self.access.load(self.operands[operand.name], 1, self.patch.columns[:1], row)
                 values[operand.name] = to_compute(loaded.load(), self.epilogue)
         run(self.epilogue, self.fused.steps["column"], values)
         return values
@@ -172,36 +220,35 @@ class _Pieces:
         """The inputs that a piece needs, their loads issued; those along a row with the first row of the columns."""
         found = {}
         for operand in self.epilogue.inputs:
-            if operand.name in self.held:
-                found[operand.name] = self._picked(self.held[operand.name], columns, row)
-            elif operand.kind == "full" or (operand.kind == "row" and row == self.patch.rows[0]):
-                tensor = self.operands[operand.name]
-                found[operand.name] = self.access.load(tensor, self._alignment(operand), columns, row)
+            if operand.kind == "full" or (operand.kind == "row" and row == self.patch.rows[0]):
+                if operand.name in self.early:
+                    indices = [self.patch.columns.index(column) for column in columns]
+                    found[operand.name] = _elements(self.early[operand.name], indices)
+                else:
+                    tensor = self.operands[operand.name]
+                    found[operand.name] = self.access.load(tensor, self.fused.alignment(operand), columns, row)
         return found
 
     def _values(self, loaded: dict[str, cute.Tensor], kind: str) -> dict[str, cute.TensorSSA]:
         names = [operand.name for operand in self.epilogue.inputs if operand.kind == kind]
         return {name: to_compute(loaded[name].load(), self.epilogue) for name in names}
 
-    def _picked(self, tensor: cute.Tensor, columns, row) -> cute.Tensor:
-        """The elements of a piece out of a register tensor."""
-        piece = cute.make_rmem_tensor((len(columns),), tensor.element_type)
-        for i, column in enumerate(columns):
-            piece[i] = tensor[self.patch.index[row, column]]
-        return piece
+    def _indices(self, columns, row) -> list[int]:
+        """Of a piece's elements in the tensor of sums."""
+        return [self.patch.index[row, column] for column in columns]
 
     def _store(self, output: Output, value: cute.TensorSSA, columns, row) -> None:
         piece = cute.make_rmem_tensor((len(columns),), numeric(output.dtype))
         piece.store(converted(value, output.dtype, output.conversion))
-        if output.name in self.held:
-            for i, column in enumerate(columns):
-                self.held[output.name][self.patch.index[row, column]] = piece[i]
+        if output.name in self.takers:
+            self.takers[output.name].take(piece, self._indices(columns, row))
         else:
-            self.access.store(piece, self.operands[output.name], self._alignment(output), columns, row)
+            self.access.store(piece, self.operands[output.name], self.fused.alignment(output), columns, row)
 
-    def _alignment(self, operand: Input | Output) -> int:
-        """Elements that addresses along a row are multiples of."""
-        full = full_operand(self.fused.description, operand)
-        if full is None:
-            return min(operand.alignment, self.fused.n_divisor)
-        return 1 if full.layout == "column" else full.alignment
+
+def _elements(tensor: cute.Tensor, indices: Sequence[int]) -> cute.Tensor:
+    """Some elements of a register tensor."""
+    part = cute.make_rmem_tensor((len(indices),), tensor.element_type)
+    for i, index in enumerate(indices):
+        part[i] = tensor[index]
+    return part

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import CopyUniversalOp, cpasync, warp, warpgroup
+from cutlass.cute.nvgpu import cpasync, warpgroup
 
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels import sm90
@@ -13,14 +13,13 @@ from cutecc.operations.kernels.gemm_kernel import GemmKernel
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.operand_copies import is_read_along_k, operand_copies
 from cutecc.operations.kernels.operand_copies_kernel import OperandCopies
+from cutecc.operations.kernels.outgoing_boxes import OutgoingBoxes
 from cutecc.operations.kernels.rasterization import Rasterization
 from cutecc.operations.kernels.signature import is_persistent
 from cutecc.operations.kernels.sm90_instructions import make_tiled_mma, staged_layout, swizzled_atom
 from cutecc.operations.kernels.split_k import slice_of_steps
 
 WARPGROUP, WARP = sm90.WARPGROUP, 32
-OUT_BARRIER = 1
-"""Named barriers from this one on: one for each computing warpgroup."""
 
 
 class Sm90Gemm(GemmKernel):
@@ -304,6 +303,10 @@ class Sm90Gemm(GemmKernel):
             stride = clusters * 2
         while index < tasks:
             m, n, batch, slice_index, _, steps = self.task(index, problem, slices)
+            place = (m * (self.tile[0] // self.rows) + rows_of, n)
+            coordinates = cute.local_tile(cute.make_identity_tensor(problem[:2]), (self.rows, self.tile[1]), place)
+            coordinates = tiled_mma.get_slice(thread % WARPGROUP).partition_C(coordinates)
+            early = self.epilogue.load_early(coordinates, problem, batch, operands)
             if cutlass.const_expr(self.is_pingpong):
                 cute.arch.mbarrier_wait(turns + group, turn)
                 turn ^= 1
@@ -322,9 +325,8 @@ class Sm90Gemm(GemmKernel):
                 between = cutlass.min(index + clusters, tasks - 1)
                 _, _, _, _, _, steps = self.task(between, problem, slices)
                 stage, phase = self.advanced(stage, phase, steps)
-            row = m * (self.tile[0] // self.rows) + rows_of
             self.finish(
-                *(self.taken(sums), tiled_mma, (row, n), (m, n), batch, slice_index, thread, group),
+                *(self.taken(sums), coordinates, early, place, (m, n), batch, slice_index, thread, group),
                 *(problem, slices, operands, out, workspace),
             )
             index += stride
@@ -396,7 +398,8 @@ class Sm90Gemm(GemmKernel):
     def finish(
         self,
         sums,
-        tiled_mma,
+        coordinates,
+        early,
         place,
         tile,
         batch,
@@ -410,10 +413,8 @@ class Sm90Gemm(GemmKernel):
         workspace,
     ):
         """Conclude a tile; `place` is that of the warpgroup's rows among all of D, in units of them and of tiles."""
-        coordinates = cute.local_tile(cute.make_identity_tensor(problem[:2]), (self.rows, self.tile[1]), place)
-        coordinates = tiled_mma.get_slice(thread % WARPGROUP).partition_C(coordinates)
         warp_of_tile = (thread // WARP % (4 if self.is_pingpong else 4 * self.warpgroups), 0)
-        outgoing = (operands, out, place, thread, group)
+        outgoing = (operands, early, out, place, thread, group)
         # The last tiles of a cluster may lie outside of D altogether.
         if (tile[0] * self.tile[0] < problem[0]) & (tile[1] * self.tile[1] < problem[1]):
             self.conclude(
@@ -423,52 +424,17 @@ class Sm90Gemm(GemmKernel):
 
     def apply(self, sums, coordinates, problem, batch, outgoing, workspace, slices, tile, warp):
         """The epilogue of the warpgroup's part of a tile."""
-        operands, out, place, thread, group = outgoing
-        held = {}
+        operands, early, out, place, thread, group = outgoing
+        takers = {}
         if self.result is not None:
-            held[self.result.name] = cute.make_rmem_tensor(sums.shape, numeric(self.result.dtype))
+            tma_d, d, staged_d, box_mma = out
+            boxes = cute.local_tile(d, self.box, (None, None, None))
+            across = self.tile[1] // self.box[1]
+            first = (place[0] * (self.rows // self.box[0]), place[1] * across)
+            takers[self.result.name] = OutgoingBoxes(
+                tma_d, boxes, staged_d, box_mma, first, across, batch, thread % WARPGROUP, group
+            )
         self.epilogue.apply(
             *(sums, coordinates, problem, batch, operands),
-            **{"workspace": workspace, "slices": slices, "tile": tile, "warp": warp, "held": held},
+            **{"workspace": workspace, "slices": slices, "tile": tile, "warp": warp, "early": early, "takers": takers},
         )
-        if self.result is not None:
-            self.write(held[self.result.name], out, place, batch, thread % WARPGROUP, group)
-
-    @cute.jit
-    def write(self, rounded, out, place, batch, thread, group):
-        """Have TMA write a warpgroup's part of D, one box after the other, through buffers in shared memory."""
-        tma_d, d, staged_d, box_mma = out
-        rows, columns = self.box
-        dtype, buffers = staged_d.element_type, sm90.OUT_BUFFERS
-        if cutlass.const_expr(dtype.width == 16):
-            atom = cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), dtype)
-        else:
-            atom = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=2 * dtype.width)
-        gather = cute.make_tiled_copy_C(atom, box_mma)
-        to_staged = gather.get_slice(thread).partition_D(staged_d)
-        boxes = cute.local_tile(d, self.box, (None, None, None))
-        from_staged, to_d = cpasync.tma_partition(
-            tma_d, 0, cute.make_layout(1), cute.group_modes(staged_d, 0, 2), cute.group_modes(boxes, 0, 2)
-        )
-        down, across = self.rows // rows, self.tile[1] // columns
-        for number in cutlass.range_constexpr(down * across):
-            # A thread's sums are those of one box after the other, each as its own tiled MMA would have them.
-            box = cute.make_rmem_tensor(box_mma.partition_shape_C(self.box), dtype)
-            for i in cutlass.range_constexpr(cute.size(box)):
-                box[i] = rounded[number * cute.size(box) + i]
-            buffer = group * buffers + number % buffers
-            if thread < WARP:
-                cute.arch.cp_async_bulk_wait_group(min(number, buffers - 1), read=True)
-            self.sync_warpgroup(group)
-            cute.copy(gather, gather.retile(box), to_staged[None, None, None, buffer])
-            # Ordinary writes become visible to TMA by the fence, and those of all threads by the barrier.
-            cute.arch.fence_proxy("async.shared", space="cta")
-            self.sync_warpgroup(group)
-            if thread < WARP:
-                at = (place[0] * down + number // across, place[1] * across + number % across)
-                cute.copy(tma_d, from_staged[None, buffer], to_d[None, *at, batch])
-                cute.arch.cp_async_bulk_commit_group()
-
-    def sync_warpgroup(self, group) -> None:
-        """Wait for all threads of a computing warpgroup."""
-        cute.arch.barrier(barrier_id=OUT_BARRIER + group, number_of_threads=WARPGROUP)
