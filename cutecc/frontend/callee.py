@@ -26,7 +26,7 @@ class Callee:
     qualified_name: str
     """`Gemm.__call__` for an object."""
     name: str
-    """The name of the function or class, safe in file names."""
+    """The name of the function or class, or what the object has as `__name__`, safe in file names."""
     signature: inspect.Signature
     """Without `self`; annotations evaluated where that is possible."""
 
@@ -43,7 +43,8 @@ class Callee:
             qualified, name = f"{owner.__name__}.{function.__name__}", f"{owner.__name__}.{function.__name__}"
         else:
             function = inspect.unwrap(type(value).__call__)
-            qualified, name = f"{type(value).__name__}.__call__", type(value).__name__
+            kind = type(value).__name__
+            qualified, name = f"{kind}.__call__", getattr(value, "__name__", kind)
         try:
             signature = inspect.signature(value, eval_str=True)
         except Exception:

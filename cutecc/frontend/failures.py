@@ -30,7 +30,9 @@ _MLIR_ERROR = re.compile(rf"\s*\berror: {_PLACE}")
 _MLIR_NOTE = re.compile(r"\n\s*note: ")
 _ARCH_ADVICE = re.compile(r"Ensure env CUTE_DSL_ARCH matches your GPU architecture|Set env CUTE_DSL_ARCH.*")
 _RENAMED = {"make_fragment": "make_rmem_tensor", "range_dynamic": "range"}
-_NO_GPU = re.compile(r"CUDA_ERROR_(NO_DEVICE|NOT_INITIALIZED|UNKNOWN)|NVIDIA driver library|no CUDA-capable device")
+_NO_GPU = re.compile(
+    r"CUDA_ERROR_(NO_DEVICE|NOT_INITIALIZED|INVALID_CONTEXT|UNKNOWN)|NVIDIA driver library|no CUDA-capable device"
+)
 
 
 def trace_error(error: BaseException, context: str, user_file: str | None) -> TraceError:
@@ -122,7 +124,7 @@ def _hints(chain: list[BaseException]) -> Iterator[str]:
             yield f"if it is a module of yours: is {name}.py beside the kernel file?"
             yield f"if it is a package: pip install {name}"
         if _NO_GPU.search(str(error)):
-            yield "the kernel asks a GPU while it is traced; where there is none, pass the answer as a constant"
+            yield "the kernel asks a GPU while it is traced: pass the answer as a constant, and it compiles anywhere"
 
 
 def _syntax_location(error: BaseException) -> SourceLocation | None:

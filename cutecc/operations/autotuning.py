@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from cutecc.cache.folder import CacheError
-from cutecc.errors import Error, UsageError
+from cutecc.errors import Error, LaunchError, NoGpuError, UsageError
 from cutecc.operations import winners
 from cutecc.operations.candidates import USUAL_ACCUMULATORS
-from cutecc.operations.choosing import EpilogueLike, device_target, epilogue_of, problem_of, target_name
+from cutecc.operations.choosing import EpilogueLike, device_target, problem_of, target_name
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.discovery import Arguments, Request, ranked, read_arguments
 from cutecc.operations.gemm import Gemm, compile_all
@@ -48,6 +48,7 @@ def autotune(
     target: str | None = None,
     *,
     epilogue: EpilogueLike = "identity",
+    operands: Mapping[str, Any] | None = None,
     problem: tuple[int, ...] | None = None,
     workers: int | None = None,
     progress: bool = True,
@@ -58,30 +59,30 @@ def autotune(
 ) -> Tuning:
     """The fastest kernel for a product on a GPU, found within `budget` seconds or somewhat more.
 
-    `arguments` are types, operands or arrays, as `find` takes them; `problem`, (M, N, K) or with the batch behind, is
-    theirs for arrays and has to be given otherwise. Arrays are neither read nor written. The candidates with the least
-    estimated time, those that split K among them where D is small, are compiled in `workers` processes and timed in
-    turn on random normal data, with more memory in use than twice the L2 cache; medians count. Then the swizzles of the
-    best are timed beside it.
+    `arguments` are types, operands or arrays, as `find` takes them, `epilogue` and `operands` too; `problem`, (M, N, K)
+    or with the batch behind, is theirs for arrays and has to be given otherwise. Arrays are neither read nor written.
+    The candidates with the least estimated time, those that split K among them where D is small, are compiled in
+    `workers` processes and timed in turn on random normal data, with more memory in use than twice the L2 cache;
+    medians count. Then the swizzles of the best are timed beside it.
 
     The winner is remembered for this GPU, this product and problems whose sizes are the same when rounded up to powers
     of two; a remembered one is returned without timing anything, unless `again`. `progress` draws a bar on standard
     error. `timer` and `device_name` stand for a GPU that is not here.
 
-    Raises `UsageError` for arguments that no kernel takes, `LaunchError` where there is no GPU, and the error of the
+    Raises `UsageError` for arguments that no kernel takes, `NoGpuError` where there is no GPU, and the error of the
     best candidate when none compiles and runs.
     """
     request, sizes = _request(arguments, problem)
     gpu = device_name or _device_name(device)
     name = target_name(target) if target or timer else device_target(device)
-    asked = _asked(request, name, epilogue)
+    asked = _asked(request, name, epilogue, operands)
     key = winners.key_of(gpu, asked, sizes)
     if not again and (known := winners.remembered(key)) is not None and refusal(known[0]) is None:
         return Tuning(Gemm.of(known[0]), sizes, gpu, known[1].microseconds)
     end = time.monotonic() + budget
     chosen = timer or _timer(device)
     with _bar(progress) as tell:
-        listed = ranked(request, name, epilogue, sizes, split=_has_few_tiles(sizes, name))[:_MOST]
+        listed = ranked(request, name, epilogue, sizes, split=_has_few_tiles(sizes, name), operands=operands)[:_MOST]
         timed = _measured(listed, sizes, chosen, end - (1 - _COMPILING) * budget, workers, tell)
         best = timed[0]
         if best.samples is not None and time.monotonic() < end:
@@ -163,24 +164,30 @@ def _request(arguments: Arguments, problem: tuple[int, ...] | None) -> tuple[Req
     sizes = problem_of(problem) or request.problem
     if sizes is None:
         raise UsageError("autotune needs the sizes of the product", hints=["problem=(M, N, K), or arrays"])
-    if request.mode == "array":
-        raise UsageError("matrices anywhere in memory are not timed", hints=["autotune a batch of the same sizes"])
-    return (replace(request, mode="batched") if sizes.batches > 1 else request), sizes
+    if sizes.batches > 1 and request.mode == "gemm":
+        request = replace(request, mode="batched")
+    return request, sizes
 
 
-def _asked(request: Request, target: str, epilogue: EpilogueLike) -> str:
+def _asked(request: Request, target: str, epilogue: EpilogueLike, operands: Mapping[str, Any] | None) -> str:
     """What a winner is remembered for, besides device and sizes."""
     source = "no source" if request.c is None else str(request.c)
     # For the graph's key alone: what the instruction adds in is part of the winner.
     accumulator = USUAL_ACCUMULATORS.get(request.a.dtype, "f32")
-    graph = epilogue_of(epilogue, {}, request.c, request.d, accumulator)
+    graph = request.epilogue(epilogue, operands, accumulator)
     return " ".join([target, str(request.a), str(request.b), source, str(request.d), request.mode, graph.key])
 
 
 def _device_name(device: int) -> str:
     from cutecc.runtime.cuda_bindings import cuda_driver
 
-    return cuda_driver().device_name(device)
+    try:
+        driver = cuda_driver()
+    except LaunchError as error:
+        hints = ['find(…, target="sm_90a") lists kernels by estimate, without a GPU', *error.hints[:1]]
+        message = f"autotune times kernels on a GPU: {error.message}"
+        raise NoGpuError(message, notes=error.notes, hints=hints) from None
+    return driver.device_name(device)
 
 
 def _timer(device: int) -> Timer:

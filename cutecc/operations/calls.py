@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from cutecc.arguments.arrays import Array
-from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError
-from cutecc.operations.arguments import read
 from cutecc.operations.epilogue.values import is_float
 from cutecc.operations.given import Given
+from cutecc.operations.given_workspaces import given_workspace
 from cutecc.operations.kernels.workspace import ALIGNMENT
 from cutecc.operations.launches import Launches, Planned
 from cutecc.operations.memory import Block, DevicePool, pool_of
 from cutecc.operations.variant import Arrays, Bound, Variant
 from cutecc.operations.views import MatrixArray, View
-from cutecc.runtime.checks import array_text
 from cutecc.runtime.cuda_bindings import describe_status, load_bindings
 from cutecc.runtime.driver import failure
 from cutecc.runtime.library import Loaded
@@ -244,9 +242,7 @@ class Calls:
     def _workspace(given: Any, block: Block | None, needed: int, ordinal: int) -> View:
         if block is not None:
             return View(Array("u8", (needed,), (1,), block.address, "cuda", ordinal), "u8", (needed,), (1,))
-        array = cast(Array, read("workspace", given))
-        check_workspace(array, needed)
-        return View(array, "u8", (needed,), (1,))
+        return given_workspace(given, needed, "cuda")
 
     def _take(self, pool: DevicePool, size: int, zeroed: int, stream: int) -> Block:
         block = pool.allocate(size, stream)
@@ -264,24 +260,6 @@ class Calls:
     def _check(self, what: str, answer: Any) -> None:
         if int(status := answer[0]):
             raise failure(what, int(status), describe_status(self._driver, int(status)))
-
-
-def check_workspace(array: Array, needed: int) -> None:
-    """Raise `ArgumentError` for an array that is too small for a workspace, not aligned, or not in one piece."""
-    dtype = find_numeric_type(array.dtype)
-    size = dtype.width // 8 if dtype else 1
-    reach = 1
-    for extent, step in zip(reversed(array.shape), reversed(array.stride), strict=True):
-        if extent > 1 and step != reach:
-            raise ArgumentError(f"the workspace {array_text(array)} has gaps")
-        reach *= extent
-    if size * reach < needed:
-        raise ArgumentError(
-            f"the workspace has {size * reach:,} bytes, and this call needs {needed:,}",
-            hints=["op.workspace_bytes(A, B, C, D) says how many"],
-        )
-    if array.address % ALIGNMENT:
-        raise ArgumentError(f"the workspace at {array.address:#x} is not aligned to {ALIGNMENT} bytes")
 
 
 def _ordinal(arrays: Arrays) -> int | None:

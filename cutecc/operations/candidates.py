@@ -42,7 +42,7 @@ _WGMMA_COLUMNS = (256, 224, 192, 160, 128, 112, 96, 80, 64, 48, 32, 16, 8)
 """Of 8 to 256 in steps of 8. TMA writes D best in 64 of them, well in 32 or 16."""
 _WGMMA_SUMS = 128 * 128
 """Accumulators of a warpgroup that leave its threads registers for an epilogue: 128 of them."""
-_WGMMA_CLUSTERS = ((2, 1), (1, 2), (1, 1))
+_WGMMA_CLUSTERS = ((1, 2), (2, 1), (1, 1))
 _ORDERS: tuple[Swizzle, ...] = ("identity1", "identity2", "identity4", "identity8", "horizontal")
 _FEW_STAGES = 3
 _MOST_STAGES = {"simt": 4, "tensor_op": 5, "wgmma": 8}
@@ -294,8 +294,9 @@ def _wgmma_cuts(compiled: GemmDescription, request: TileRequest) -> Iterator[_Cu
     k = WGMMA_TILE_BYTES * 8 // compiled.a.bits
     clusters = [request.cluster] if request.cluster else _WGMMA_CLUSTERS
     ways: tuple[tuple[Schedule, int, int], ...] = (
-        *(("cooperative", 2, 256), ("cooperative", 2, 128), ("pingpong", 2, 128), ("pingpong", 2, 64)),
-        ("cooperative", 1, 64),
+        *(("cooperative", 2, 256), ("cooperative", 2, 128), ("pingpong", 2, 128)),
+        # One computing warpgroup before two that take turns: equally fast where a block has but one tile, or faster.
+        *(("cooperative", 1, 64), ("pingpong", 2, 64)),
     )
     for (schedule, groups, m), n, cluster in product(ways, _WGMMA_COLUMNS, clusters):
         threadblock = (m, n, k)

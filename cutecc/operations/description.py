@@ -144,6 +144,15 @@ class GemmDescription:
             words.append(self.epilogue.name)
         return "_".join(words)
 
+    @property
+    def kernel_name(self) -> str:
+        """What profilers and reports call the kernel, an identifier of PTX: the name of what is compiled.
+
+        Without that of the epilogue: kernels that compute the same are one, whatever the epilogue is called.
+        """
+        compiled = self.compiled()
+        return replace(compiled, epilogue=replace(compiled.epilogue, name="")).name
+
     def __str__(self) -> str:
         return self.name
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from cutecc.errors import Error, UsageError
+from cutecc.errors import ArgumentError, Error, UsageError
 from cutecc.operations import candidates
 from cutecc.operations.choosing import (
     EpilogueLike,
@@ -19,12 +19,14 @@ from cutecc.operations.choosing import (
     usual_result,
 )
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode, matched
+from cutecc.operations.epilogue.values import Epilogue
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.metadata_filter import Fact, MetadataFilter
 from cutecc.operations.operand import Operand, as_operand
 from cutecc.operations.status import YES, Status
 from cutecc.operations.tile import TileDescription
-from cutecc.operations.tile_model import LARGE, Problem, cycles
+from cutecc.operations.tile_model import LARGE, Problem, cycles, slices
+from cutecc.operations.views import MatrixArray
 
 if TYPE_CHECKING:
     from cutecc.operations.gemm import Gemm
@@ -65,14 +67,16 @@ def find(
     *,
     where: str | MetadataFilter = "",
     epilogue: EpilogueLike = "identity",
+    operands: Mapping[str, Any] | None = None,
     problem: tuple[int, ...] | None = None,
     limit: int | None = None,
 ) -> list[Found]:
     """The kernels for arguments on a target, the fastest first by estimate; without arguments everything on offer.
 
     `where` are conditions on their metadata, `tile.m=128,cluster.n>=2,unit=wgmma`; of each instruction the 64 best
-    tiles are looked at. `problem` is (M, N, K) or with the batch behind, that of arrays by default. Raises `UsageError`
-    for arguments that are none, and for a key that no metadata has; `NoGpuError` where nothing names a target.
+    tiles are looked at. `operands` are those of an epilogue that is a function besides C and D, as `Gemm` takes them.
+    `problem` is (M, N, K) or with the batch behind, that of arrays by default. Raises `UsageError` for arguments that
+    are none, and for a key that no metadata has; `NoGpuError` where nothing names a target.
     """
     chosen = where if isinstance(where, MetadataFilter) else MetadataFilter.parse(where) if where else MetadataFilter()
     name = target_name(target)
@@ -82,7 +86,7 @@ def find(
     else:
         request = read_arguments(arguments)
         sizes = problem_of(problem) or request.problem or LARGE
-        described = iter(ranked(request, name, epilogue, sizes))
+        described = iter(ranked(request, name, epilogue, sizes, operands=operands))
     found: list[Found] = []
     known = False
     for each in described:
@@ -97,10 +101,16 @@ def find(
     return found
 
 
-def supports(arguments: Arguments, target: str | None = None, *, epilogue: EpilogueLike = "identity") -> Status:
-    """Whether there is a kernel for arguments on a target; if not, why."""
+def supports(
+    arguments: Arguments,
+    target: str | None = None,
+    *,
+    epilogue: EpilogueLike = "identity",
+    operands: Mapping[str, Any] | None = None,
+) -> Status:
+    """Whether there is a kernel for arguments on a target; if not, why. Arguments are as for `find`."""
     try:
-        found = find(arguments, target, epilogue=epilogue, limit=1)
+        found = find(arguments, target, epilogue=epilogue, operands=operands, limit=1)
     except Error as error:
         return Status.of(error)
     return YES if found else Status(False, "no tile fits these operands")
@@ -153,6 +163,16 @@ class Request:
     problem: Problem | None = None
     mode: Mode = "gemm"
 
+    def epilogue(self, epilogue: EpilogueLike, operands: Mapping[str, Any] | None, accumulator: str) -> Epilogue:
+        """The epilogue that is meant, of sums in `accumulator`; `operands` as `Gemm` takes them.
+
+        Raises `EpilogueError` for what is none.
+        """
+        given = dict(operands or {})
+        if given and callable(epilogue) and self.problem is not None:  # whose extents tell what other arrays are
+            given["accum"] = (self.problem.m, self.problem.n)
+        return epilogue_of(epilogue, given, self.c, self.d, accumulator)
+
 
 def read_arguments(arguments: Arguments) -> Request:
     """What a product is of. Raises `UsageError` for anything else."""
@@ -188,9 +208,22 @@ def _of_arrays(arguments: Mapping[str, Any] | Sequence[Any]) -> Request:
     arrays = {name: example(name, each) for name, each in given.items()}
     operands = {name: described(name, each) for name, each in given.items()}
     mode: Mode = "batched" if any(len(each.shape) == 3 for each in arrays.values()) else "gemm"
-    if any(isinstance(each, list | tuple) for each in given.values()):
-        mode = "array"
-    return Request(operands["A"], operands["B"], operands["D"], operands.get("C"), sizes_of(arrays), mode)
+    problem = sizes_of(arrays)
+    if any(isinstance(each, list | tuple | MatrixArray) for each in given.values()):
+        mode, problem = "array", replace(problem, batches=_count(given))
+    return Request(operands["A"], operands["B"], operands["D"], operands.get("C"), problem, mode)
+
+
+def _count(arrays: Mapping[str, Any]) -> int:
+    """How many matrices each argument has. Raises `ArgumentError` for arguments of different numbers."""
+    counts: dict[str, int] = {}
+    for name, each in arrays.items():
+        listed = each.addresses if isinstance(each, MatrixArray) else each
+        counts[name] = len(cast("Sequence[Any]", listed)) if isinstance(listed, list | tuple) else 1
+    if len(set(counts.values())) > 1:
+        numbers = ", ".join(f"{count} of {name}" for name, count in counts.items())
+        raise ArgumentError(f"the numbers of matrices differ: {numbers}")
+    return counts["A"]
 
 
 def ranked(
@@ -200,6 +233,7 @@ def ranked(
     problem: Problem = LARGE,
     *,
     split: bool = False,
+    operands: Mapping[str, Any] | None = None,
 ) -> list[GemmDescription]:
     """All descriptions for a product, the least estimated time first; with `split`, those that split K too.
 
@@ -209,12 +243,14 @@ def ranked(
     instructions = candidates.fitting_instructions(request.a, request.b, request.d, target=target)
     modes: tuple[Mode, ...] = (request.mode, *(SPLIT_K_MODES if split and request.mode == "gemm" else ()))
     for instruction in instructions:
-        graph = epilogue_of(epilogue, {}, request.c, request.d, instruction.accumulator)
+        graph = request.epilogue(epilogue, operands, instruction.accumulator)
         for mode in modes:
             for each in _tiled(request, target, instruction, graph, mode, problem):
-                found.append((cycles(each, problem), len(found), each))
+                # Not to split K is what the mode without slices is for.
+                if mode == request.mode or slices(each, problem) > 1:
+                    found.append((cycles(each, problem), len(found), each))
     if not found:  # says why
-        graph = epilogue_of(epilogue, {}, request.c, request.d, instructions[0].accumulator)
+        graph = request.epilogue(epilogue, operands, instructions[0].accumulator)
         first = candidates.choose(
             request.a, request.b, request.d, target=target, c=request.c, epilogue=graph, mode=request.mode
         )

@@ -11,6 +11,7 @@ import numpy as np
 from cutecc.emulator.device import Emulation, Emulator
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import ArgumentError
+from cutecc.operations.given_workspaces import given_workspace
 from cutecc.operations.kernels.workspace import ALIGNMENT
 from cutecc.operations.tile_model import machine
 from cutecc.operations.variant import Bound, Variant
@@ -25,8 +26,8 @@ _POISON = 0xAB
 """What is in a workspace that nobody has written: no zeros, which would hide that it is read."""
 
 
-def emulate(variant: Variant, bound: Bound, options: EmulatorOptions) -> Emulation:
-    """Run a call that was bound to its end; returns what was found and counted.
+def emulate(variant: Variant, bound: Bound, options: EmulatorOptions, workspace: Any = None) -> Emulation:
+    """Run a call that was bound to its end, in the `workspace` that is given; returns what was found and counted.
 
     Raises `ArgumentError` and `EmulatorError` as `Kernel.emulate` does.
     """
@@ -39,7 +40,10 @@ def emulate(variant: Variant, bound: Bound, options: EmulatorOptions) -> Emulati
             )
     arguments = dict(bound.values)
     if size := variant.workspace_bytes(bound.problem, bound.slices):
-        arguments["workspace"] = _workspace(size, variant.zeroed_bytes(bound.problem, bound.slices))
+        zeroed = variant.zeroed_bytes(bound.problem, bound.slices)
+        arguments["workspace"] = (
+            _workspace(size, zeroed) if workspace is None else given_workspace(workspace, size, "cpu")
+        )
     if variant.is_persistent:
         arguments["multiprocessors"] = machine(variant.description.target).multiprocessors
     tables = {name: each for name, each in bound.arrays.items() if isinstance(each, MatrixArray)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,8 +78,7 @@ class Gemm(Product):
         Raises `UsageError` with the reason and the nearest that there is for what no kernel computes, `EpilogueError`
         for a function that is no epilogue, `NoGpuError` where nothing names a target.
         """
-        if not isinstance(tile, TileDescription | TileRequest | str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UsageError(f"a tile is text such as 128x128x32, or a TileDescription, not {tile!r}")
+        wanted = None if tile is None else _checked_tile(tile)
         first, second = as_operand(a), as_operand(b)
         result = as_operand(d).stored if d is not None else usual_result(first)
         source = as_operand(c) if c is not None else None
@@ -100,7 +98,7 @@ class Gemm(Product):
                 instruction=instruction,
                 unit=unit,
                 arithmetic=arithmetic,
-                tile=tile,
+                tile=wanted,
                 c=source,
                 epilogue=graph,
                 swizzle=parse_swizzle(swizzle) if swizzle else None,
@@ -108,6 +106,7 @@ class Gemm(Product):
             )
 
         self._choose: Callable[[str], GemmDescription] | None = choose
+        self._problem = problem_of(problem)
         super().__init__(choose(target_name(target)))
 
     @classmethod
@@ -119,7 +118,7 @@ class Gemm(Product):
     @classmethod
     def _made(cls, description: GemmDescription, kernels: Sequence[Kernel]) -> Gemm:
         made = cls.__new__(cls)
-        made._choose = None
+        made._choose = made._problem = None
         Product.__init__(made, description, kernels)
         return made
 
@@ -210,15 +209,27 @@ class Gemm(Product):
             mode=each.mode,
         )
 
-    def with_tile(self, tile: TileDescription | str) -> Gemm:
-        """The same operation with another tile. Raises `UsageError` with the nearest that there is."""
-        tile = TileDescription.parse(tile) if isinstance(tile, str) else tile
-        instruction = self.description.instruction
-        if instruction.unit == "wgmma":
-            turned = self.description.is_compiled_transposed
-            columns = tile.threadblock[0 if turned else 1]
-            instruction = replace(instruction, shape=(64, columns, instruction.shape[2]))
-        return Gemm.of(replace(self.description, tile=tile, instruction=instruction))
+    def with_tile(self, tile: TileDescription | TileRequest | str) -> Gemm:
+        """The same operation with another tile, or the best that has the parts that are asked for: `stages=3`.
+
+        Raises `UsageError` with the nearest that there is.
+        """
+        each = self.description
+        return Gemm.of(
+            candidates.choose(
+                each.a,
+                each.b,
+                each.d,
+                target=each.target,
+                problem=self._problem,
+                instruction=each.instruction,
+                tile=_checked_tile(tile),
+                c=each.c,
+                epilogue=each.epilogue,
+                swizzle=each.swizzle,
+                mode=each.mode,
+            )
+        )
 
     # Compiling.
 
@@ -257,7 +268,8 @@ class Gemm(Product):
     def report(self, path: str | Path, *, open: bool = False) -> Report:
         """Write the page that shows how the kernel is compiled to the HTML file `path`; with `open` show it too.
 
-        Compiles the kernel again, all steps kept. Raises as `compile` and `cutecc.write_report` do.
+        Compiles the kernel again: the page shows what each pass made, of which the cache keeps nothing. Raises as
+        `compile` and `cutecc.write_report` do.
         """
         from cutecc.operations.compiling import compile_descriptions
         from cutecc.report.writing import write_report
@@ -280,8 +292,15 @@ class Gemm(Product):
                 hints=["Gemm(a=…, b=…, d=…) is described without a target"],
             )
         other = Gemm._made(self._choose(name), ())
-        other._choose = self._choose
+        other._choose, other._problem = self._choose, self._problem
         return other
+
+
+def _checked_tile(tile: TileDescription | TileRequest | str) -> TileDescription | TileRequest | str:
+    """The same. Raises `UsageError` for what is no tile."""
+    if not isinstance(tile, TileDescription | TileRequest | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"a tile is text such as 128x128x32, or a TileDescription, not {tile!r}")
+    return tile
 
 
 def compile_all(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cutecc.arguments.arrays import Array
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError
+from cutecc.operations.views import MatrixArray
 from cutecc.runtime.checks import array_text
 
 
@@ -34,6 +35,36 @@ def check_hazards(outputs: Mapping[str, Array], inputs: Mapping[str, Array], sam
                 )
             found.append(hazard)
     return found
+
+
+def check_tables(outputs: Mapping[str, MatrixArray], inputs: Mapping[str, MatrixArray], same: frozenset[str]) -> None:
+    """Raise `ArgumentError` where a matrix that is written begins where another one does.
+
+    Others that share memory are not found: matrices may be parts of one, whose rows lie between each other's. An input
+    in `same` may be the output at its place, in the same layout.
+    """
+    written: dict[int, tuple[str, int]] = {}
+    for name, each in outputs.items():
+        for index, address in enumerate(each.addresses if 0 not in each.shape else ()):
+            if (first := written.setdefault(address, (name, index))) != (name, index):
+                raise ArgumentError(
+                    f"{name}[{index}] is {first[0]}[{first[1]}], and both are written, at {address:#x}",
+                    hints=["each result needs memory of its own"],
+                )
+    for name, each in inputs.items():
+        for address in written.keys() & {*each.addresses} if 0 not in each.shape else ():
+            output, index = written[address]
+            result, alike = outputs[output].like, each.like
+            if (
+                name not in same
+                or (alike.shape, alike.stride, alike.dtype) != (result.shape, result.stride, result.dtype)
+                or any(one == address and place != index for place, one in enumerate(each.addresses))
+            ):
+                place = each.addresses.index(address)
+                raise ArgumentError(
+                    f"{output}[{index}] is written and shares memory with {name}[{place}]: both begin at {address:#x}",
+                    hints=[f"write {output} to memory of its own"],
+                )
 
 
 @dataclass(frozen=True)

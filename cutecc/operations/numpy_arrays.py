@@ -164,6 +164,11 @@ class HostCopies:
             raise failure(what, int(status), describe_status(self._cuda, int(status)))
 
 
+def as_copied(arrays: Arrays) -> Arrays:
+    """The arrays at addresses that are as aligned as those of their copies on a GPU."""
+    return {name: replace(each, address=-extent(each)[0]) for name, each in cast("dict[str, Array]", arrays).items()}
+
+
 def copies_here(known: dict[int, HostCopies]) -> HostCopies:
     """The copies on the current GPU, or the first where a thread has none; `known` are those by CUDA ordinal.
 

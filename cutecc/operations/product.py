@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from cutecc.arguments.arrays import Array
-from cutecc.errors import ArgumentError, Error
+from cutecc.errors import ArgumentError, Error, NoGpuError
 from cutecc.operations.arguments import lives_on_gpu, read
 from cutecc.operations.choosing import forms, problem_of
 from cutecc.operations.description import GemmDescription
@@ -81,8 +81,8 @@ class Product:
 
         Matrices are (M, K), (K, N), (M, N), with a batch in front if there is one: torch's, cupy's, what has DLPack,
         addresses as `DeviceMatrix`. numpy's are copied to the GPU; results come back at `sync()`. In mode `array` each
-        is a list of matrices, whether any of which share memory is not looked at. With beta = 0, or without C, C is not
-        read.
+        is a list of matrices; those that begin where a result does are refused, others that share memory with one are
+        not found. With beta = 0, or without C, C is not read.
 
         `stream` is where to launch, the current one of the arrays' library by default. `workspace` is an array of at
         least `workspace_bytes` bytes, zeros before the first call and left so; by default memory is taken from a pool.
@@ -95,10 +95,12 @@ class Product:
         """
         arguments = {"A": A, "B": B, "C": C, "D": D, "alpha": alpha, "beta": beta, **operands}
         index = self._form(arguments)
-        if self._takes_lists:
-            self._replace_lists(arguments, device, stream)
+        if self._takes_lists and self._replace_lists(arguments, device, stream):
+            self.variants[index].check_tables(arguments)  # also of a call that is like an earlier one
         calls = self._calls.get(index)
         given = Given(arguments, stream, workspace, slices)
+        if D is None:
+            self._check_result(C)
         if operands and not operands.keys() <= self._names:
             self._check_names(set(operands))
         if calls is None or device != "cuda" or emulator is not None or not calls.repeat(given):
@@ -125,9 +127,9 @@ class Product:
         from cutecc.emulator.options import EmulatorOptions
         from cutecc.operations.emulated import emulate
 
-        slices = rest.pop("slices", None)
+        slices, workspace = rest.pop("slices", None), rest.pop("workspace", None)
         variant, bound = self._bound(A, B, C, D, slices, rest)
-        return emulate(variant, bound, emulator or EmulatorOptions())
+        return emulate(variant, bound, emulator or EmulatorOptions(), workspace)
 
     def supports(self, A: Any, B: Any, C: Any = None, D: Any = None, **rest: Any) -> Status:
         """Whether `run` takes these arguments, and why not. Nothing is compiled; arrays may live anywhere."""
@@ -185,8 +187,9 @@ class Product:
         gpu = CudaDevice(cuda_driver(), arrays[0].ordinal or 0)
         return matrix_arrays.table_on_gpu(name, arrays, gpu, pool_of(gpu.ordinal), load_bindings())
 
-    def _replace_lists(self, arguments: dict[str, Any], device: str, stream: Any) -> None:
-        """Put arrays of matrices in the place of lists; the tables of the last ones are kept."""
+    def _replace_lists(self, arguments: dict[str, Any], device: str, stream: Any) -> bool:
+        """Put arrays of matrices in the place of lists, whose last tables are kept. Returns whether there were any."""
+        found = False
         for name, value in arguments.items():
             if not isinstance(value, list | tuple):
                 continue
@@ -204,7 +207,8 @@ class Product:
                 while len(self._tables) >= _TABLES:
                     del self._tables[next(iter(self._tables))]
                 self._tables[key] = table
-            arguments[name] = table
+            arguments[name], found = table, True
+        return found
 
     def _bound(self, A: Any, B: Any, C: Any, D: Any, slices: int | None, rest: dict[str, Any]) -> tuple[Variant, Bound]:
         """The form that a call takes, and its arguments held against it."""
@@ -212,6 +216,8 @@ class Product:
         arguments.setdefault("alpha", None)
         arguments.setdefault("beta", None)
         variant = self.variants[self._form(arguments)]
+        if D is None:
+            self._check_result(C)
         self._check_names(set(rest) - {"alpha", "beta"})
         if self._takes_lists:
             from cutecc.operations.matrix_arrays import table_on_cpu
@@ -247,6 +253,15 @@ class Product:
             raise ArgumentError(f"beta = {beta}, and no C is given")
         return 0
 
+    def _check_result(self, C: Any) -> None:
+        """Raise `ArgumentError` for a call without D whose third argument may have been meant as such."""
+        if C is not None and "D" in self._names:
+            which = "" if self.description.c is not None else ", which this operation does not have"
+            raise ArgumentError(
+                "D is not given",
+                hints=[f"the order is (A, B, C, D); the third argument is C{which}: op.run(A, B, D=D) is without"],
+            )
+
     def _check_names(self, names: set[str]) -> None:
         known = [each.name for each in self.epilogue.operands]
         for name in names - self._names:
@@ -267,7 +282,7 @@ class Product:
 
             bound = variant.bind(arguments, given.slices)
             if not bound.is_empty:
-                emulate(variant, bound, emulator or EmulatorOptions()).raise_findings()
+                emulate(variant, bound, emulator or EmulatorOptions(), given.workspace).raise_findings()
             return
         if emulator is not None:
             raise ArgumentError("emulator= is for the CPU emulator", hints=['pass device="cpu" too'])
@@ -302,10 +317,15 @@ class Product:
 
     def _run_on_copies(self, index: int, variant: Variant, given: Given) -> None:
         """A call on numpy arrays: copied to the current GPU; what is written comes back at `sync`."""
-        from cutecc.operations.numpy_arrays import copies_here
+        from cutecc.operations.numpy_arrays import as_copied, copies_here
         from cutecc.runtime.streams import read_stream
 
-        copies = copies_here(self._copies)
+        try:
+            copies = copies_here(self._copies)
+        except NoGpuError:
+            # What does not fit is said first: it would not fit where there is a GPU either.
+            variant.bind(given.arguments, given.slices, copies=as_copied)
+            raise
         stream = 0 if given.stream is None else read_stream(given.stream)
         outputs = [each.name for each in variant.description.epilogue.outputs]
         with copies.of_call(given.arguments, outputs, stream) as copy:

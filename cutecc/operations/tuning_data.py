@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from cutecc.arguments.arrays import Array, read_array
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.benchmarking.running import sets_needed
 from cutecc.errors import Error
@@ -17,7 +18,7 @@ from cutecc.operations.gemm import Gemm
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.variant import Variant
-from cutecc.operations.views import DeviceMatrix
+from cutecc.operations.views import DeviceMatrix, MatrixArray
 from cutecc.runtime.timing import Samples, measure
 from cutecc.runtime.workspace import Workspace
 from cutecc.trial.elements import elements_of
@@ -72,13 +73,18 @@ def _launch(op: Gemm, arguments: dict[str, Any], workspace: Any, stream: int) ->
 
 def _arguments(
     variant: Variant, problem: Problem, gpu: Workspace, generator: np.random.Generator
-) -> dict[str, tuple[DeviceMatrix, int]]:
-    """An array for every argument, with its bytes."""
+) -> dict[str, tuple[DeviceMatrix | MatrixArray, int]]:
+    """An array for every argument, in mode `array` a table of matrices, with its bytes."""
     m, n, k, batches = problem.m, problem.n, problem.k, problem.batches
-    found: dict[str, tuple[DeviceMatrix, int]] = {}
+    found: dict[str, tuple[DeviceMatrix | MatrixArray, int]] = {}
     for name, operand in variant.operands.items():
         rows, columns = {"A": (m, k), "B": (k, n)}.get(name, (m, n))
-        found[name] = _matrix(operand, rows, columns, batches, gpu, generator, grouped_rows=name == "B")
+        make = partial(_matrix, operand, rows, columns, gpu=gpu, generator=generator, grouped_rows=name == "B")
+        if variant.description.mode == "array":
+            matrices = [make(1) for _ in range(batches)]
+            found[name] = _table([each for each, _ in matrices], gpu), sum(size for _, size in matrices)
+        else:
+            found[name] = make(batches)
     for each in variant.description.epilogue.operands:
         if each.name not in found and (isinstance(each, Output) or each.in_memory):
             extent = {"row": n, "column": m}.get(each.kind, 1)
@@ -108,6 +114,16 @@ def _matrix(
     address, size = _filled(dtype, leading * others * batches, gpu, generator)
     shape = (batches, rows, columns) if batches > 1 else (rows, columns)
     return DeviceMatrix(address, shape, leading, dtype, operand.layout, ordinal=gpu.ordinal), size
+
+
+def _table(matrices: Sequence[DeviceMatrix], gpu: Workspace) -> MatrixArray:
+    """Matrices as one argument of mode `array`."""
+    addresses = tuple(each.pointer for each in matrices)
+    table = np.array(addresses, np.int64)
+    address = gpu.allocate(table.nbytes)
+    gpu.upload(address, table)
+    array = Array("int64", table.shape, (1,), address, "cuda", gpu.ordinal)
+    return MatrixArray(array, cast(Array, read_array(matrices[0])), addresses)
 
 
 def _filled(dtype: str, count: int, gpu: Workspace, generator: np.random.Generator) -> tuple[int, int]:

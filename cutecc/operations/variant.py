@@ -27,7 +27,7 @@ from cutecc.operations.arguments import (
 )
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
 from cutecc.operations.epilogue.values import Output
-from cutecc.operations.hazards import Hazard, check_hazards
+from cutecc.operations.hazards import Hazard, check_hazards, check_tables
 from cutecc.operations.kernels.signature import is_persistent
 from cutecc.operations.kernels.workspace import ALIGNMENT, needs_workspace, regions, workspace_bytes
 from cutecc.operations.operand import type_bits
@@ -210,11 +210,24 @@ class Variant:
         }
 
     def _hazards(self, arrays: Arrays, outputs: set[str]) -> list[Hazard]:
+        self.check_tables(arrays)
         plain = {name: each for name, each in arrays.items() if isinstance(each, Array)}
         full = frozenset(name for name in self.operands if name not in ("A", "B"))
         written = {name: each for name, each in plain.items() if name in outputs}
         inputs = {name: each for name, each in plain.items() if name not in outputs}
         return check_hazards(written, inputs, full)
+
+    def check_tables(self, given: Mapping[str, Any]) -> None:
+        """Raise `ArgumentError` where matrices of arrays of them that must not be the same are."""
+        found = {name: each for name in self.array_names if isinstance(each := given.get(name), MatrixArray)}
+        if not found:
+            return
+        outputs = {each.name for each in self.description.epilogue.outputs}
+        check_tables(
+            {name: each for name, each in found.items() if name in outputs},
+            {name: each for name, each in found.items() if name not in outputs},
+            frozenset(found) - {"A", "B"},
+        )
 
     def _check_reductions(self, problem: Problem) -> None:
         """Raise `ArgumentError` where an output would be a reduction of no elements."""

@@ -28,6 +28,7 @@ class GemmKernel:
         self.epilogue = FusedEpilogue(self.product)
         self.rasterization = Rasterization(description.swizzle, description.tile.threadblock[:2])
         self.accumulator = numeric(description.instruction.accumulator)
+        self.__name__ = description.kernel_name
 
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """Launch the family's kernel; `operands` are those of `product`."""
@@ -36,6 +37,8 @@ class GemmKernel:
     @cute.jit
     def __call__(self, problem, a, b, operands, workspace, slices, multiprocessors, stream):
         """Launch all that the operation takes; `signature.py` says on what."""
+        # The name belongs to the class, whose kernels are traced one by one.
+        self.kernel.set_name_prefix(self.__name__, remove_cutlass_symbol=True, keep_mangled_name=False)
         if cutlass.const_expr(self.description.mode == "split_k_parallel"):
             partials = partial_sums(self.description, workspace, problem, slices)
             self.launch(problem, a, b, (partials,), workspace, slices, multiprocessors, stream)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cutlass
@@ -89,20 +90,27 @@ def _order(plan: OperandPlan, atom: int) -> cute.Layout:
 
 
 class Multiplication:
-    """What becomes of the fragments of A and B for one instruction along K: the description's arithmetic."""
+    """What becomes of the fragments of A and B for some instructions along K: the description's arithmetic."""
 
     def __init__(self, description: GemmDescription):
         self.instruction = description.instruction
         self.has_wide_f64 = has_wide_f64(description)
 
-    def add(self, tiled_mma: cute.TiledMma, sums: cute.Tensor, a: cute.Tensor, b: cute.Tensor) -> None:
-        """Add the product of A and B, each (values of an instruction, instructions along its rows), to `sums`."""
-        if self.instruction.a == "tf32":
-            self._add_tf32(tiled_mma, sums, a, b)
-        elif self.has_wide_f64:
-            self._add_f64(sums, a, b)
-        else:
-            cute.gemm(tiled_mma, sums, a, b, sums)
+    def add(
+        self, tiled_mma: cute.TiledMma, sums: cute.Tensor, steps: Sequence[tuple[cute.Tensor, cute.Tensor]]
+    ) -> None:
+        """Add products to `sums`: of each step along K those of A and B.
+
+        Each is (values of an instruction, instructions along its rows).
+        """
+        if self.has_wide_f64:
+            self._add_f64(sums, steps)
+            return
+        for a, b in steps:
+            if self.instruction.a == "tf32":
+                self._add_tf32(tiled_mma, sums, a, b)
+            else:
+                cute.gemm(tiled_mma, sums, a, b, sums)
 
     def _add_tf32(self, tiled_mma, sums, a, b) -> None:
         a_big, b_big = rounded_to_tf32(a), rounded_to_tf32(b)
@@ -112,13 +120,14 @@ class Multiplication:
             cute.gemm(tiled_mma, sums, a_big, rounding_errors(b, b_big), sums)
         cute.gemm(tiled_mma, sums, a_big, b_big, sums)
 
-    def _add_f64(self, sums, a, b) -> None:
-        """Two atoms of (8, 8, 4), one above the other, in one instruction."""
+    def _add_f64(self, sums, steps) -> None:
+        """Atoms of (8, 8, 4), two one above the other and all along K, in one instruction."""
         for column in range(cute.size(sums, mode=[2])):
             for row in range(0, cute.size(sums, mode=[1]), 2):
                 places = [(i, row + half, column) for half in range(2) for i in range(2)]
-                upper, lower = a[0, row], a[0, row + 1]
-                results = multiply_f64(upper, lower, b[0, column], [sums[place] for place in places])
+                halves = [a[0, row + half] for a, _ in steps for half in range(2)]
+                columns = [b[0, column] for _, b in steps]
+                results = multiply_f64(halves, columns, [sums[place] for place in places])
                 for place, result in zip(places, results, strict=True):
                     sums[place] = result
 
@@ -142,14 +151,20 @@ def rounding_errors(source: cute.Tensor, rounded: cute.Tensor) -> cute.Tensor:
 
 
 @dsl_user_op
-def multiply_f64(upper, lower, b, c, *, loc=None, ip=None):
-    """The four sums of an f64 (16, 8, 4), for which the DSL has no atom; `upper` and `lower` are of A's halves."""
-    operands = [cutlass.Float64(each).ir_value(loc=loc, ip=ip) for each in (upper, lower, b, *c)]
+def multiply_f64(a, b, c, *, loc=None, ip=None):
+    """The four sums of an f64 (16, 8, K), for which the DSL has no atom.
+
+    For each four along K, `b` has a value, and `a` one of its upper and one of its lower half.
+    """
+    operands = [cutlass.Float64(each).ir_value(loc=loc, ip=ip) for each in (*a, *b, *c)]
+    names = [f"${4 + index}" for index in range(len(a) + len(b))]
+    sums = "{$0, $1, $2, $3}"
     result = llvm.inline_asm(
         llvm.StructType.get_literal([T.f64()] * 4),
         operands,
-        "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {$0, $1, $2, $3}, {$4, $5}, {$6}, {$0, $1, $2, $3};",
-        "=d,=d,=d,=d,d,d,d,0,1,2,3",
+        f"mma.sync.aligned.m16n8k{4 * len(b)}.row.col.f64.f64.f64.f64 "
+        f"{sums}, {{{', '.join(names[: len(a)])}}}, {{{', '.join(names[len(a) :])}}}, {sums};",
+        ",".join(["=d"] * 4 + ["d"] * len(names) + ["0", "1", "2", "3"]),
         loc=loc,
         ip=ip,
     )

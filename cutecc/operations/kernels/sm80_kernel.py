@@ -115,8 +115,8 @@ class Sm80Gemm(GemmKernel):
             begin = cutlass.Int32(0)
         self.fill(first, steps, fetches, begin)
 
-        # While one instruction along K multiplies, the next one's fragments are on their way.
-        depth = fragments[0].steps
+        # While some instructions along K multiply, the next ones' fragments are on their way.
+        depth = fragments[0].steps // sm80.steps_at_once(self.description)
         if steps > 0:
             self.load(fragments, 0, 0)
         stage = cutlass.Int32(0)
@@ -138,8 +138,7 @@ class Sm80Gemm(GemmKernel):
                         for fetch in fetches:
                             fetch.start(first + ahead, free, fetch.inside)
                     cute.arch.cp_async_commit_group()
-                a, b = (fragment.registers[None, None, k] for fragment in fragments)
-                self.multiplication.add(tiled_mma, sums, a, b)
+                self.multiplication.add(tiled_mma, sums, self.loaded(fragments, k))
 
     @cute.jit
     def fill(self, first, steps, fetches, begin):
@@ -168,6 +167,16 @@ class Sm80Gemm(GemmKernel):
         return following
 
     def load(self, fragments, k: int, stage) -> None:
-        """Load what the `k`-th instruction along K multiplies."""
+        """Load what the `k`-th instructions along K multiply."""
         for fragment in fragments:
-            fragment.load(k, stage)
+            for step in self.steps(k):
+                fragment.load(step, stage)
+
+    def loaded(self, fragments, k: int):
+        """What the `k`-th instructions along K multiply: A and B of each step."""
+        return [tuple(fragment.registers[None, None, step] for fragment in fragments) for step in self.steps(k)]
+
+    def steps(self, k: int) -> range:
+        """The steps along K of a tile that are multiplied as the `k`-th ones."""
+        at_once = sm80.steps_at_once(self.description)
+        return range(k * at_once, (k + 1) * at_once)

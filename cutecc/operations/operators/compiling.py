@@ -13,6 +13,7 @@ from cutecc.config import Settings
 from cutecc.errors import Error, UsageError, describe
 from cutecc.frontend.traced import TracedModule
 from cutecc.kernel import Kernel, KernelSet
+from cutecc.operations.operators import hardware
 from cutecc.operations.operators.session import Build, CompiledOperator, Session, as_target_sm
 from cutecc.operations.operators.through import stepped_in
 from cutecc.target import Target, parse_targets
@@ -30,8 +31,8 @@ def compile(
     """Compile an operator of nvidia-cutlass-operators for its arguments, such as `GemmArguments`. Needs no GPU.
 
     Arguments may be made of tensors of torch, also on the CPU, fakes and on `meta`, and of `tensor("f16[4096,4096]")`,
-    which has no memory. `multiprocessors` is how many a persistent kernel is to fill; by default what the GPU of the
-    target has. Everything else, also what is returned, as for `cutecc.compile`.
+    which has no memory. `multiprocessors` is how many a persistent kernel is to fill; by default the target decides
+    (`docs/operators.md`), whatever GPU is here. Everything else, also what is returned, as for `cutecc.compile`.
 
     Raises `UsageError` when the operator does not support the arguments or the target, with its reason, or does not
     compile through `CuteDslOperator.cute_compile`; else as `cutecc.compile`.
@@ -91,7 +92,7 @@ def _built(operator: Any, args: Any, target: Target, build: Build, multiprocesso
         return made[-1]
 
     name = operator.metadata.operator_name
-    with stepped_in(Session(keep, target, multiprocessors=multiprocessors)):
+    with stepped_in(Session(keep, lambda target: multiprocessors or hardware.multiprocessors(target), target)):
         try:
             operator.compile(args, as_target_sm(target))
         except Error:

@@ -1,13 +1,17 @@
-"""What an operator asks of the GPU while it compiles, answered for a GPU that is not there.
+"""What an operator asks of the GPU while it compiles, answered without one.
 
-Persistent kernels bake the number of clusters that run at once into their grid. The package asks the driver; for
-another target than this machine's GPU the figures below answer. A figure that is off costs time and changes no result.
+Persistent kernels take the number of clusters that run at once into the grid that they are launched with; their code is
+the same for every number. The package asks the driver, in the calling thread's context. Here the target answers by the
+figures below, and for what is launched on this machine its GPU's number of multiprocessors, which needs no context.
+A figure that is off costs time and changes no result.
 """
 
 from __future__ import annotations
 
-from cutecc.errors import NoGpuError, UsageError
-from cutecc.target import Target, device_targets
+from cutecc.errors import LaunchError, UsageError
+from cutecc.runtime.cuda_bindings import cuda_driver
+from cutecc.runtime.device import CudaDevice, runs_on
+from cutecc.target import Target
 
 # Multiprocessors of the largest GPU in data centres of each compute capability, as NVIDIA's data sheets have them:
 # A100, A40, Orin, L40, H100 and H200 SXM, B200, B300, Thor, RTX PRO 6000 Blackwell, GB10.
@@ -32,6 +36,16 @@ def multiprocessors(target: Target) -> int:
     return _MULTIPROCESSORS[target.major, target.minor]
 
 
+def multiprocessors_here(target: Target) -> int | None:
+    """How many this thread's GPU has, else the first; `None` where no GPU is, or it does not run code for `target`."""
+    try:
+        driver = cuda_driver()
+        device = CudaDevice(driver, driver.current_device() or 0)
+        return device.multiprocessors if runs_on(target.name, device.capability, ptx=True) else None
+    except LaunchError:
+        return None
+
+
 def active_clusters(count: int, cluster_size: int) -> int:
     """How many clusters of `cluster_size` blocks `count` multiprocessors run at once, one block each; at least 1.
 
@@ -45,11 +59,3 @@ def active_clusters(count: int, cluster_size: int) -> int:
     if cluster_size > _IN_A_GROUP:
         return max(1, count // cluster_size)
     return max(1, count // _IN_A_GROUP * (_IN_A_GROUP // cluster_size))
-
-
-def is_here(target: Target) -> bool:
-    """Whether the first GPU of this machine is of this target."""
-    try:
-        return device_targets()[0] == target
-    except NoGpuError:
-        return False

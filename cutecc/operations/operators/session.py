@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -29,12 +29,11 @@ class Session:
     """One `with through_cutecc(…)`."""
 
     build: Build
+    multiprocessors: Callable[[Target], int]
+    """How many a persistent kernel is to fill."""
     target: Target | None = None
     device: Device = "cuda"
     emulator: EmulatorOptions | None = None
-    multiprocessors: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments of `cutecc.compile`."""
     made: dict[tuple[Any, ...], tuple[Any, Any]] = field(default_factory=dict)
     """What was built, with the host function, which is kept alive for its identity; by that, arguments and target."""
     lock: threading.RLock = field(default_factory=threading.RLock)

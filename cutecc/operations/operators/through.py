@@ -55,7 +55,7 @@ def through_cutecc(
     runtime; arguments may be numpy arrays and `tensor(…)`s too. `target`, `pipeline`, `options` and `cache` are as for
     `cutecc.compile`; a target that is given to `operator.compile` goes first. With `device="cpu"`, kernels run on the
     emulator, on arrays of the CPU, with the options `emulator`. `multiprocessors` is how many a persistent kernel is to
-    fill; by default what the GPU of the target has (`docs/operators.md`).
+    fill; by default what this machine's GPU has, else the target decides (`docs/operators.md`).
 
     Holds for the calling thread, and for asyncio tasks that are made inside; others are left alone. May be nested: the
     innermost counts. What was compiled inside can be run outside, on `device`; what was compiled outside is launched as
@@ -75,7 +75,11 @@ def through_cutecc(
         assert isinstance(kernel, Kernel)
         return CompiledOperator(kernel, device, emulator)
 
-    with stepped_in(Session(build, chosen, device, emulator, multiprocessors)):
+    def count(target: Target) -> int:
+        here = hardware.multiprocessors_here(target) if device == "cuda" and multiprocessors is None else None
+        return multiprocessors or here or hardware.multiprocessors(target)
+
+    with stepped_in(Session(build, count, chosen, device, emulator)):
         yield
 
 
@@ -154,13 +158,9 @@ def _tensor(original: Any) -> Any:
 
 
 def _multiprocessors() -> int | None:
-    """How many multiprocessors to answer with; `None` when the driver is the one to ask."""
+    """How many multiprocessors to answer with; `None` where the package compiles by itself."""
     session, target = current(), compiled_for()
-    if session is None or target is None:
-        return None
-    if session.multiprocessors is not None:
-        return session.multiprocessors
-    return None if hardware.is_here(target) else hardware.multiprocessors(target)
+    return None if session is None or target is None else session.multiprocessors(target)
 
 
 def _hardware(original: Any) -> Any:

@@ -49,6 +49,10 @@ def test_objects_and_methods() -> None:
     module = trace(host_samples.Gemm(tile=128), "f32[?]", target=SM90A)
     assert (module.name, module.signature.function) == ("Gemm", "Gemm.__call__")
     assert host_samples.seen == [128]
+    named = host_samples.Gemm()
+    named.__name__ = "gemm_of_64"  # type: ignore[attr-defined]
+    module = trace(named, "f32[?]", target=SM90A)
+    assert (module.name, module.signature.function) == ("gemm_of_64", "Gemm.__call__")
     module = trace(host_samples.Gemm().run, "f32[?]", target=SM90A)
     assert (module.name, module.signature.function) == ("Gemm.run", "Gemm.run")
     assert [parameter.spec for parameter in module.signature.parameters] == ["f32[?]", "i32=3"]

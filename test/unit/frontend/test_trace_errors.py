@@ -112,10 +112,11 @@ def test_failures_in_a_sibling_stand_there(tmp_path: Path) -> None:
     assert str(error.location) == f"{tmp_path / 'sibling_of_kernel.py'}:2:5"
 
 
-def test_asking_a_gpu_that_is_not_there(tmp_path: Path) -> None:
-    error = failure(tmp_path / "kernel.py", "raise RuntimeError('CUDA_ERROR_NO_DEVICE')")
+@pytest.mark.parametrize("reason", ["NO_DEVICE", "INVALID_CONTEXT"])
+def test_asking_a_gpu_that_is_not_there(tmp_path: Path, reason: str) -> None:
+    error = failure(tmp_path / "kernel.py", f"raise RuntimeError('CUDA_ERROR_{reason}')")
     assert error.hints == [
-        "the kernel asks a GPU while it is traced; where there is none, pass the answer as a constant"
+        "the kernel asks a GPU while it is traced: pass the answer as a constant, and it compiles anywhere"
     ]
 
 

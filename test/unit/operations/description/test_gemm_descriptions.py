@@ -55,6 +55,15 @@ def test_names_are_short_and_tell_variants_apart() -> None:
     assert len(names) == 9
 
 
+def test_kernels_are_called_by_what_is_compiled_whatever_the_epilogue_is_called() -> None:
+    description = tensor_op(b="f16:row", d="f16:column")
+    named = replace(description, epilogue=replace(description.epilogue, name="<lambda>"))
+    assert named.kernel_name == description.kernel_name == description.transposed().kernel_name
+    assert "_nnt_" in description.kernel_name  # as B is in rows, and A too
+    for each in (description, tensor_op(mode="batched", swizzle="identity4", a="f16:row:1"), wgmma()):
+        assert each.kernel_name.isidentifier() and each.kernel_name.isascii()
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"operation":"gemm"}', '{"operation":"convolution","gemm":{}}', "{"])
 def test_other_texts_are_no_description(text: str) -> None:
     with pytest.raises(UsageError, match="this is no description of a GEMM"):

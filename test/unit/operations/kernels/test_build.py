@@ -19,6 +19,10 @@ def test_a_job_builds_the_kernel_from_its_text(cache_dir):
     assert compilation.signature is not None
     assert [each.name for each in compilation.signature.parameters] == list(signature.PARAMETERS)
     assert compilation.signature.parameters[1].spec == "f64[?M,?K,?L]:(1,?{i64},?{i64})"
+    # Of D in columns the transposed product is compiled.
+    name = "gemm_sm80_f64_f64_f64_f64_nnt_32x32x8_s3_simt_w1x1x1_a1x1x1_nosource"
+    assert (compilation.name, description.kernel_name) == (name, name)
+    assert f".entry {name}_0(" in compilation.files[f"{name}.ptx"].decode()
 
 
 def test_a_text_that_describes_nothing_is_refused():

@@ -146,7 +146,14 @@ def test_wide_f64_is_of_sm_90_and_whole_pairs_of_instructions():
     assert sm80.has_wide_f64(description)
     assert not sm80.has_wide_f64(replace(description, target="sm_80"))
     assert not sm80.has_wide_f64(replace(description, tile=replace(description.tile, threadblock=(48, 32, 16))))
-    assert "mma.sync.aligned.m16n8k4.row.col.f64" in compile_kernel(description).ptx
+
+
+@pytest.mark.parametrize(("depth", "shape"), [(16, "m16n8k8"), (8, "m16n8k4")])
+def test_wide_f64_takes_two_steps_along_k_where_fragments_of_two_more_are_held(depth: int, shape: str):
+    text = f"64x32x{depth}:stages=3:warps=2x1x1"
+    description = describe(F64, text, "f64:row", "f64:column", "f64:row", target="sm_90a")
+    assert sm80.steps_at_once(description) == (2 if depth == 16 else 1)
+    assert f"mma.sync.aligned.{shape}.row.col.f64" in compile_kernel(description).ptx
 
 
 def test_rows_of_16_bit_results_are_stored_16_bytes_at_a_time():

@@ -1,19 +1,36 @@
 """Operators inside of `through_cutecc`: what is replaced, for whom, and that it is put back."""
 
 import asyncio
+import importlib
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fake_cuda import FakeCuda
 
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import ArgumentError, LaunchError, NoGpuError, SpecError, UsageError
-from cutecc.operations.operators import CompiledOperator, gemm_arguments, hardware, tensor, through_cutecc
+from cutecc.kernel import Kernel
+from cutecc.operations.operators import (
+    CompiledOperator,
+    compile,
+    gemm_arguments,
+    hardware,
+    tensor,
+    through_cutecc,
+    trace,
+)
 from cutecc.operations.operators.package import CuteDslOperator, HardwareInfo, TensorWrapper, cutlass, ops
 from cutecc.operations.operators.session import current
 from cutecc.request import CompileOptions
+from cutecc.runtime import cuda_bindings
 from cutecc.target import Target
+
+sys.path.append(str(Path(__file__).parents[2] / "runtime"))
+from recording import Gpu, RecordingDriver
 
 QUICK = CompileOptions(stop_after="cute-remove-static-args")
 PLACES = [
@@ -192,18 +209,17 @@ def raise_no_gpu() -> Any:
     raise NoGpuError("no GPU")
 
 
-def test_multiprocessors_that_are_not_here(hopper: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def clusters(artifact: Any) -> str:
-        return {each.name: each.spec for each in artifact.compiled_obj.kernel.signature.parameters}[
-            "max_active_clusters"
-        ]
+def clusters(signature: Any) -> str:
+    """The number of clusters that a kernel was compiled for."""
+    return {each.name: each.spec for each in signature.parameters}["max_active_clusters"]
 
-    monkeypatch.setattr(hardware, "is_here", lambda target: False)
+
+def test_the_target_decides_how_many_clusters_there_are(hopper: Any) -> None:
     args = product()[3]
-    with through_cutecc(target="sm_90a", options=QUICK):
-        assert clusters(hopper.compile(args)) == "const(66)"
+    with through_cutecc(target="sm_90a", device="cpu", options=QUICK):
+        assert clusters(hopper.compile(args).compiled_obj.kernel.signature) == "const(66)"
     with through_cutecc(target="sm_90a", multiprocessors=20, options=QUICK):
-        assert clusters(hopper.compile(args)) == "const(10)"
+        assert clusters(hopper.compile(args).compiled_obj.kernel.signature) == "const(10)"
     assert hardware.active_clusters(132, 1) == 132
     assert hardware.active_clusters(132, 4) == 32  # 8 groups of 16 multiprocessors
     assert hardware.active_clusters(108, 16) == 6
@@ -211,15 +227,42 @@ def test_multiprocessors_that_are_not_here(hopper: Any, monkeypatch: pytest.Monk
         hardware.active_clusters(132, 64)
 
 
-def test_a_gpu_of_the_target_is_asked_itself(hopper: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(hardware, "is_here", lambda target: True)
-    monkeypatch.setattr(HardwareInfo, "__init__", lambda self, device_id=0: asked.append("driver"))
-    monkeypatch.setattr(HardwareInfo, "get_max_active_clusters", lambda self, size: 7)
+class NoContext:
+    """What the DSL's queries find in a process without a context."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("CUDA error code=201(CUDA_ERROR_INVALID_CONTEXT)")
+
+
+@pytest.fixture
+def small_gpu(monkeypatch: pytest.MonkeyPatch) -> RecordingDriver:
+    """A driver with a GPU of the target and 114 multiprocessors; this process has no context on it."""
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", FakeCuda())
+    monkeypatch.setattr(importlib.import_module("cutlass.utils.hardware_info"), "driver", NoContext())
+    driver = RecordingDriver(gpus=(Gpu((9, 0), multiprocessors=114),), starts_with_context=False)
+    monkeypatch.setattr(cuda_bindings, "_driver", driver)
+    return driver
+
+
+def test_compiling_asks_no_gpu(hopper: Any, small_gpu: RecordingDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    args = product()[3]
+    here = compile(hopper, args, target="sm_90a", options=QUICK)
+    assert isinstance(here, Kernel) and clusters(here.compilation.signature) == "const(66)"
+    traced = trace(hopper, args, target=Target.parse("sm_90a"))
+    assert not small_gpu.calls
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
+    monkeypatch.setattr(cuda_bindings, "_driver", None)
+    assert trace(hopper, args, target=Target.parse("sm_90a")).bytecode == traced.bytecode
+
+
+def test_what_runs_here_fills_the_gpu_that_is_here(hopper: Any, small_gpu: RecordingDriver) -> None:
+    args = product()[3]
     with through_cutecc(target="sm_90a", options=QUICK):
-        artifact = hopper.compile(product()[3])
-    assert asked == ["driver"]
-    assert "const(7)" in str(artifact.compiled_obj.kernel.signature)
+        assert clusters(hopper.compile(args).compiled_obj.kernel.signature) == "const(57)"
+    with through_cutecc(target="sm_90a", device="cpu", options=QUICK):
+        assert clusters(hopper.compile(args).compiled_obj.kernel.signature) == "const(66)"
+    assert hardware.multiprocessors_here(Target.parse("sm_80")) == 114
+    assert hardware.multiprocessors_here(Target.parse("sm_100a")) is None  # whose code does not run on it
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,20 +12,24 @@ from typing import Any
 import numpy as np
 import pytest
 from emulated_gpu import Cuda
-from small_products import F32
+from small_products import F32, biased
 
-from cutecc.errors import Error, UsageError
+from cutecc.errors import ArgumentError, Error, NoGpuError, UsageError
 from cutecc.operations import winners
 from cutecc.operations.autotuning import autotune
 from cutecc.operations.description import GemmDescription
+from cutecc.operations.discovery import find
+from cutecc.operations.epilogue.declarations import Column, Row
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.tuning_data import time_products
-from cutecc.operations.views import DeviceMatrix
+from cutecc.operations.views import DeviceMatrix, MatrixArray
+from cutecc.runtime import cuda_bindings
 from cutecc.runtime.timing import Samples
 from cutecc.runtime.workspace import Workspace
 
 PROBLEM = (4096, 4096, 4096)
+TUNED: dict[str, Any] = {"target": "sm_80", "device_name": "Imaginary", "progress": False}
 
 
 class Bench:
@@ -60,8 +65,7 @@ def bench(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Bench:
 
 
 def tune(bench: Bench, **options: Any) -> Any:
-    settings = {"target": "sm_80", "problem": PROBLEM, "timer": bench, "device_name": "Imaginary", "progress": False}
-    return autotune("f16", **settings | options)
+    return autotune("f16", **TUNED | {"problem": PROBLEM, "timer": bench} | options)
 
 
 def test_the_fastest_wins_after_its_swizzles_were_timed_beside_it(bench: Bench) -> None:
@@ -155,8 +159,57 @@ def test_what_cannot_be_tuned(bench: Bench) -> None:
     with pytest.raises(UsageError, match="autotune needs the sizes"):
         tune(bench, problem=None)
     matrices = [DeviceMatrix(0x1000 * each, (16, 16), 16, "f16") for each in range(1, 3)]
-    with pytest.raises(UsageError, match="not timed"):
-        autotune((matrices, matrices, matrices), target="sm_80", timer=bench, device_name="Imaginary")
+    with pytest.raises(ArgumentError, match="numbers of matrices differ: 2 of A, 1 of B, 2 of D"):
+        autotune((matrices, matrices[:1], matrices), target="sm_80", timer=bench, device_name="Imaginary")
+
+
+def test_without_a_gpu_there_are_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
+    monkeypatch.setattr(cuda_bindings, "_driver", None)
+    with pytest.raises(NoGpuError, match="autotune times kernels on a GPU") as caught:
+        autotune("f16", target="sm_90a", problem=PROBLEM)
+    assert 'find(…, target="sm_90a") lists kernels by estimate' in caught.value.hints[0]
+    for ask in (find, Gemm.for_arguments):
+        arrays = [np.zeros((16, 16), np.float16)] * 3
+        with pytest.raises(NoGpuError) as caught:
+            ask("f16") if ask is find else ask(*arrays[:2], D=arrays[2])  # type: ignore[operator]
+        assert 'target="sm_90a"' in caught.value.hints[0]
+
+
+def test_matrices_anywhere_in_memory_are_tuned_for(bench: Bench) -> None:
+    matrices = [DeviceMatrix(0x1000 * each, (1024, 1024), 1024, "f16") for each in range(1, 4)]
+    found = autotune((matrices, matrices, matrices), **TUNED, timer=bench)
+    assert found.operation.description.mode == "array" and found.problem.batches == 3
+    assert {each.mode for listed in bench.timed for each in listed} == {"array"}
+    assert not autotune((matrices[0],) * 3, **TUNED, timer=bench).is_remembered  # another product
+    assert autotune((matrices, matrices, matrices), **TUNED, timer=bench).is_remembered
+
+
+def test_operands_of_an_epilogue_are_part_of_the_product(bench: Bench) -> None:
+    operands = {"bias": Row("f16"), "sums": Column("f32")}
+    found = tune(bench, epilogue=biased, operands=operands)
+    assert [each.name for each in found.operation.epilogue.operands] == ["bias", "D", "sums"]
+    assert tune(bench, epilogue=biased, operands=operands).is_remembered
+    assert not tune(bench, epilogue=biased, operands=operands | {"bias": Row("f32")}).is_remembered
+
+
+def test_tables_of_matrices_are_timed() -> None:
+    cuda = Cuda()
+    tables: set[tuple[int, ...]] = set()
+
+    def launch(op: Gemm, arguments: dict[str, Any], workspace: Any, stream: int) -> None:
+        assert all(isinstance(arguments[name], MatrixArray) for name in ("A", "B", "D"))
+        assert op.supports(arguments["A"], arguments["B"], None, arguments["D"])
+        for each in arguments.values():
+            table = np.frombuffer(cuda.array(each.data_ptr(), 24), np.int64)
+            assert tuple(table) == each.addresses and each.like.shape == (64, 64)
+            tables.add(each.addresses)
+        cuda.work("product", 5.0)
+
+    with Workspace(0, cuda) as gpu:
+        (timed,) = time_products([Gemm(**F32, mode="array")], Problem(64, 64, 64, 3), gpu, launch)
+    assert isinstance(timed, Samples)
+    assert len({address for each in tables for address in each}) == 3 * len(tables)
 
 
 def test_products_are_timed_in_turn_on_the_same_random_data() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -230,6 +231,22 @@ def test_tiles_are_listed_and_exchanged() -> None:
     assert op.with_tile(tiles[3]).description.tile == tiles[3]
     with pytest.raises(UsageError, match="the nearest that there is has"):
         op.with_tile("100x100x32:stages=3:warps=2x2x1")
+    with pytest.raises(UsageError, match="a tile is text such as 128x128x32"):
+        op.with_tile(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("target", "d"), [("sm_80", "f16:row"), ("sm_90a", "f16:row"), ("sm_90a", "f16:column")])
+def test_of_a_tile_parts_may_be_asked_for(target: str, d: str) -> None:
+    op = Gemm("f16:row", "f16:column", d, "f16:row", epilogue="relu", swizzle="identity2", target=target)
+    other = op.with_tile("64x128x64")
+    assert other.description.tile.threadblock == (64, 128, 64) != op.description.tile.threadblock
+    assert other.with_tile("stages=3").description.tile.stages == 3
+    whole = op.with_tile(str(other.description.tile))
+    assert whole.description == op.with_tile(other.description.tile).description == other.description
+    rest = {"tile": op.description.tile, "instruction": op.description.instruction}
+    assert replace(other.description, **rest) == op.description
+    small = Gemm("f16", "f16", target=target, mode="gemm", problem=(64, 64, 64)).with_tile("stages=2")
+    assert small.description.tile != Gemm("f16", "f16", target=target).with_tile("stages=2").description.tile
 
 
 def test_what_there_is_no_kernel_for_is_refused_with_the_nearest() -> None:

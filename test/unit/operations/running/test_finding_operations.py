@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from small_products import biased
 
 from cutecc.errors import UsageError
 from cutecc.operations.discovery import facts_of, find, supports
+from cutecc.operations.epilogue.declarations import Column, Row
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.operand import Operand
 from cutecc.operations.validity import check
@@ -63,6 +65,23 @@ def test_arrays_say_types_layouts_alignments_and_sizes() -> None:
     C = np.zeros((64, 48), np.float16)
     (batched,) = find({"A": A[None], "B": B[None], "C": C[None], "D": D[None]}, "sm_80", limit=1, epilogue="relu")
     assert batched.description.mode == "batched" and batched.description.c == Operand("f16", "row", 8)
+
+
+def test_functions_are_asked_about_with_their_operands() -> None:
+    operands = {"bias": Row("f16"), "sums": Column("f32")}
+    (found,) = find("f16", "sm_80", epilogue=biased, operands=operands, limit=1)
+    assert found.operation.epilogue.operand("bias") == Gemm(
+        "f16", "f16", epilogue=biased, operands=operands, target="sm_80"
+    ).epilogue.operand("bias")
+    assert supports("f16", "sm_80", epilogue=biased, operands=operands)
+    assert "bias" in supports("f16", "sm_80", epilogue=biased).reason
+    assert "would not be read" in supports("f16", "sm_80", epilogue="relu", operands=operands).reason
+    # Of arrays the shapes say what they are.
+    A, B, D = (np.zeros(shape, np.float16) for shape in ((64, 32), (32, 48), (64, 48)))
+    arrays = {"bias": np.zeros((1, 48), np.float16), "sums": np.zeros((64, 1), np.float32)}
+    (found,) = find((A, B, D), "sm_80", epilogue=biased, operands=arrays, limit=1)
+    kinds = {each.name: each.kind for each in found.operation.epilogue.operands}
+    assert kinds == {"bias": "row", "D": "full", "sums": "column"}
 
 
 def test_whether_there_is_a_kernel_is_said_with_a_reason() -> None:

@@ -196,6 +196,18 @@ def test_calls_say_what_is_missing_or_too_much() -> None:
     assert "did you mean alpha?" in str(op.supports(a, b, c, d, alpa=1.0))
 
 
+@pytest.mark.parametrize("source", [{"c": "f32:row:1"}, {}])
+def test_a_result_in_the_place_of_the_source_is_told_of(source: dict[str, str]) -> None:
+    op = Gemm(**F32, **source)
+    a, b, d = matrix(33, 17), matrix(17, 21, pointer=0x20000), matrix(33, 21, pointer=0x30000)
+    order = r"the order is \(A, B, C, D\); the third argument is C.*: op\.run\(A, B, D=D\)"
+    for call in (op.run, op.emulate, op.workspace_bytes):
+        with pytest.raises(ArgumentError, match=order) as caught:
+            call(a, b, d)
+        assert ("which this operation does not have" in str(caught.value)) is not bool(source)
+    assert op.supports(a, b, d).hints and not op.supports(a, b)
+
+
 def test_arguments_describe_themselves() -> None:
     a = np.zeros((64, 48), np.float16)
     assert str(described("A", a)) == "f16:row:8" and str(described("A", a.T)) == "f16:column:8"

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from emulated_gpu import EmulatedGpu, install
 from recording import Gpu, RecordingDriver
-from small_products import bundles
+from small_products import F32, bundles
 
+from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, LaunchError, NoGpuError
 from cutecc.operations import memory
 from cutecc.operations.gemm import Gemm
-from cutecc.operations.views import DeviceMatrix
+from cutecc.operations.views import DeviceMatrix, MatrixArray
 from cutecc.runtime import cuda_bindings
 
 M, N, K = 33, 21, 17
@@ -268,6 +269,8 @@ def test_a_given_workspace_is_used_as_it_is(compiled: dict[str, Path], gpu: Emul
     assert not any(name in ("take", "zero") for name, _ in gpu.cuda.streams)
     with pytest.raises(ArgumentError, match=f"the workspace has {size - 16:,} bytes, and this call needs {size:,}"):
         run_split(op, gpu, slices=3, workspace=DeviceMatrix(address, (size - 16,), size, "u8"))
+    with pytest.raises(ArgumentError, match="the workspace lives on cpu, and this call runs on a CUDA device"):
+        run_split(op, gpu, slices=3, workspace=np.zeros(size, np.uint8))
 
 
 def test_matrices_anywhere_in_memory(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
@@ -290,6 +293,49 @@ def test_matrices_anywhere_in_memory(compiled: dict[str, Path], gpu: EmulatedGpu
     assert memory.allocated_bytes() < held and gpu.driver.orders[orders:] == [(5, 0)] * 3
     with pytest.raises(ArgumentError, match="its matrices differ"):
         op.run([a[0], b[0]], b[:2], None, d[:2])
+
+
+def test_results_anywhere_in_memory_have_memory_of_their_own(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["array"]))
+    a, b, d, square = ([gpu.put(random(*s)) for _ in range(2)] for s in ((M, K), (K, N), (M, N), (N, N)))
+    for _ in range(3):
+        op.run(a, [b[0], b[0]], None, d)  # what is read may be the same
+    launched = len(gpu.driver.launches)
+    for call, message in (
+        ((a, b, None, [d[0], d[0]]), r"D\[1\] is D\[0\], and both are written"),
+        ((d, square, None, d), r"D\[0\] is written and shares memory with A\[0\]"),
+        (tuple(op.matrices(name, each) for name, each in zip("ABCD", (d, square, d, d), strict=True)), "with A"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            op.run(*call)
+    assert len(gpu.driver.launches) == launched
+    # Columns of one matrix, whose rows lie between each other's.
+    whole = gpu.put(np.zeros((M, 2 * N), np.float32))
+    parts = [replace(whole, pointer=whole.pointer + 4 * N * each, shape=(M, N), leading=2 * N) for each in range(2)]
+    op.run(a, b, None, parts)
+    expected = np.concatenate([product(random(M, K), random(K, N))] * 2, axis=1)
+    np.testing.assert_allclose(gpu.get(whole), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_source_anywhere_in_memory_may_be_the_result_at_its_place() -> None:
+    variant = Gemm(**F32, c="f32:row:1", mode="array").variants[0]
+
+    def table(*addresses: int, shape: tuple[int, int] = (M, N), leading: int = N) -> MatrixArray:
+        return MatrixArray(
+            Array("int64", (len(addresses),), (1,), 0x10, "cuda", 0),
+            Array("float32", shape, (leading, 1), addresses[0], "cuda", 0),
+            addresses,
+        )
+
+    rest = {"A": table(0x100000, 0x110000, shape=(M, K), leading=K), "D": table(0x200000, 0x300000)}
+    variant.check_tables(rest | {"C": table(0x200000, 0x400000)})
+    for wrong in (
+        table(0x300000, 0x400000),
+        table(0x200000, 0x200000),
+        table(0x200000, 0x300000, leading=N + 1),
+    ):
+        with pytest.raises(ArgumentError, match=r"D\[.\] is written and shares memory with C"):
+            variant.check_tables(rest | {"C": wrong})
 
 
 def test_tables_of_lists_go_back_at_sync(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
@@ -419,6 +465,10 @@ def test_without_a_gpu_numpy_arrays_run_on_the_emulator(compiled: dict[str, Path
     with pytest.raises((NoGpuError, LaunchError), match=r"CUDA|cuda") as caught:
         op.run(A, B, None, D)
     assert 'device="cpu"' in str(caught.value)
+    with pytest.raises(ArgumentError, match="the shapes do not fit"):  # there is no GPU where they would
+        op.run(A, B[1:], None, D)
+    with pytest.raises(ArgumentError, match="D is written and shares memory with A"):
+        op.run(D, random(N, N), None, D)
     op.run(A, B.T.copy().T.copy(), None, D, device="cpu")
     np.testing.assert_allclose(D, product(A, B), rtol=1e-5, atol=1e-5)
     found = op.emulate(A, B, random(M, N), D, beta=2.0, alpha=0.0)
@@ -435,3 +485,34 @@ def test_matrices_anywhere_on_the_emulator(compiled: dict[str, Path]) -> None:
     op.run(A, B, None, D, device="cpu", emulator=EmulatorOptions(check="bounds"))
     for a, b, d in zip(A, B, D, strict=True):
         np.testing.assert_allclose(d, product(a, b), rtol=1e-5, atol=1e-5)
+
+
+def test_a_given_workspace_is_used_on_the_emulator_too(compiled: dict[str, Path]) -> None:
+    op = Gemm.load(compiled["split"])
+    A, B, bias = random(M, 64), random(64, N), random(N)
+    expected = np.maximum(product(A, B) + bias, 0)
+    size = op.workspace_bytes(problem=(M, N, 64), slices=3)
+    memory = np.zeros(size + 16, np.uint8)
+    start = -memory.ctypes.data % 16
+    workspace = memory[start : start + size]
+
+    def run(workspace: Any) -> Any:
+        D, sums = np.full((N, M), np.nan, np.float32).T, np.empty(M, np.float32)
+        op.run(A, B, None, D, bias=bias, sums=sums, slices=3, workspace=workspace, device="cpu")
+        return D
+
+    for _ in range(2):  # the first call leaves it as the second one wants it
+        np.testing.assert_allclose(run(workspace), expected, rtol=1e-4, atol=1e-4)
+    assert workspace.any()
+    locked = workspace.view()
+    locked.flags.writeable = False
+    for wrong, message in (
+        (workspace[:-16], f"the workspace has {size - 16:,} bytes, and this call needs {size:,}"),
+        (memory[start + 1 :], "bytes, and this call needs|is not aligned to 16 bytes"),
+        (np.zeros(2 * size, np.uint8)[::2], "has gaps"),
+        (locked, "its array is read-only"),
+        (DeviceMatrix(0x1000, (size,), size, "u8"), "the workspace lives on cuda:0, and this call runs on the CPU"),
+        (3, "argument 'workspace' has to be an array, and an int is given"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            run(wrong)
