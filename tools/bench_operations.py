@@ -22,7 +22,7 @@ from operations_results import Found, Results, default, fastest, median, peer, s
 
 from cutecc.errors import Error
 
-COUNT, ROUNDS = 8, 15
+COUNT, ROUNDS = 24, 15
 """Candidates by estimated time, and samples of each."""
 
 

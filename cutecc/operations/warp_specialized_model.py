@@ -30,42 +30,47 @@ _OVERLAP = 5
 _MANY_SUMS = 96 * 128
 """Accumulators of a warpgroup: above, `Costs.full` counts."""
 
+_FUNCTIONS = {"normal_cdf": 12, "erf": 13, "sigmoid": 5, "exp": 2, "log": 2, "sqrt": 2, "rsqrt": 2, "tanh": 2, "div": 2}
+"""Instructions of the approximations that results of 16 bits get."""
+
 
 @dataclass(frozen=True)
 class Costs:
     """What was measured; cycles of an SM at 1.75 GHz. A row is 128 bytes of A or B."""
 
-    launch: float = 4700.0
+    launch: float = 4705.0
     """Of a kernel besides its tiles: until it has begun, its first loads are there, and the next one may begin."""
-    rows: float = 173.0
+    rows: float = 175.0
     """Rows a cycle that all SMs together get from the L2 cache, where they are whole lines of it."""
-    half_aligned: float = 1.72
+    half_aligned: float = 1.73
     """Rows that one counts for where they begin at multiples of 32 bytes."""
-    least_aligned: float = 3.25
+    least_aligned: float = 3.28
     """Rows that one counts for where they begin at multiples of 16 bytes: they lie in two lines and five sectors."""
-    outside: float = 9.2
+    outside: float = 9.3
     """Rows that one counts for that lies beyond the edge, and is filled with zeros."""
-    distinct_rows: float = 88.0
+    distinct_rows: float = 89.0
     """Rows a cycle that come to the L2 cache, or from its far half, first for any block."""
-    received: float = 1.09
+    received: float = 1.043
     """Rows a cycle that arrive at an SM, those that others of its cluster have fetched for it too."""
-    round_trip: float = 429.0
+    round_trip: float = 400.0
     """Cycles from a load until its tile may be multiplied: what the other stages have to bridge."""
-    issue: float = 4.95
+    issue: float = 6.96
     """Columns of a `wgmma` that would be multiplied in the time that it takes to begin one."""
-    full: float = 1.08
+    full: float = 1.06
     """How much longer products of many sums take when warpgroups share a tile. Seen on all shapes, not understood."""
-    throttle: float = 1.193
+    throttle: float = 1.137
     """How much slower tensor cores are than their rate when all are busy: the clock falls with the power they take."""
-    result_bytes: float = 16.0
+    result_bytes: float = 18.0
     """Bytes a cycle and SM of results, when all SMs write theirs."""
     box: float = 100.0
     """Cycles for each box of D that a warpgroup gathers in shared memory. A guess."""
-    sum_launch: float = 525.0
+    lanes: float = 42.0
+    """Instructions of single threads a cycle that an SM gets through in epilogues, of 128 at most."""
+    sum_launch: float = 473.0
     """Of the kernel that adds up slices of K."""
-    sum_slice: float = 482.0
+    sum_slice: float = 503.0
     """For each slice that it adds."""
-    sum_bytes: float = 14.9
+    sum_bytes: float = 14.3
     """Bytes a cycle and SM that it reads and writes."""
 
 
@@ -90,17 +95,20 @@ def cycles(
     def main_loop(clusters: int) -> float:
         return steps * _step(description, loads.cycles(clusters), costs)
 
-    total = main_loop(last) + _result(description, problem, grid, last, multiprocessors, costs)
+    alone = _result(description, problem, grid, last, multiprocessors, costs)
+    """While results are written, and nothing is multiplied."""
+    total = main_loop(last) + alone
     if turns > 1:
         multiply, write = main_loop(at_once), _result(description, problem, grid, at_once, multiprocessors, costs)
         # With pingpong, one warpgroup writes its tile while the other multiplies the next one.
         overlaps = tile.schedule == "pingpong"
         total += (turns - 1) * (max(multiply, (multiply + write) / 2) if overlaps else multiply + write)
+        alone += 0 if overlaps else (turns - 1) * write
     once = (problem.m * description.a.bits + problem.n * description.b.bits) * problem.k
     once += problem.m * problem.n * _result_bits(description)
     memory = once * problem.batches / 8 / GLOBAL_BYTES / multiprocessors
     powered = tasks * along_m * along_n * steps * _multiplying(description) / multiprocessors * costs.throttle
-    total = _norm(_SHARPNESS, total, memory, powered) + costs.launch
+    total = _norm(_SHARPNESS, total, memory, powered + alone) + costs.launch
     if copied := copied_bytes(description, problem.m, problem.n, problem.k, problem.batches):
         total += costs.launch + 2 * copied / GLOBAL_BYTES / multiprocessors
     if description.mode == "split_k_parallel":
@@ -191,7 +199,15 @@ def _result(
     rows = m // (1 if description.tile.schedule == "pingpong" else description.tile.warps[0])
     across = n // gcd(n, _ROW_BYTES * 8 // (32 if description.mode == "split_k_parallel" else description.d.bits))
     boxes = rows // _BOX_ROWS * across
-    return max(written / costs.result_bytes / multiprocessors, boxes * costs.box)
+    computing = m * n * _instructions(description) / costs.lanes
+    return max(written / costs.result_bytes / multiprocessors, boxes * costs.box) + computing
+
+
+def _instructions(description: GemmDescription) -> int:
+    """About how many instructions the epilogue's functions take for each element of D, besides simple arithmetic."""
+    if description.mode == "split_k_parallel":
+        return 0
+    return sum(_FUNCTIONS.get(step.operation, 0) for step in description.epilogue.steps if step.kind == "full")
 
 
 def _result_bits(description: GemmDescription) -> float:
