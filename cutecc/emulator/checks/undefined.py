@@ -6,7 +6,7 @@ back. A value is *used* when it gets to global memory, decides on a branch, a gu
 asynchronous operation. Then the read that it comes from is reported.
 
 Undefined bits of a register are a *shadow* of its shape and type, with ones where a bit is undefined. Instructions that
-move bits about move those of shadows likewise; of others a result is undefined as a whole when an operand is in part.
+move bits about move those of shadows likewise; most others make a result of nothing but undefined bits of any.
 """
 
 from __future__ import annotations
@@ -162,8 +162,8 @@ class Undefined:
         self._unions[one, two] = number
         return number
 
-    def sources(self, gang: Gang, slots: Iterable[int], mask: Mask) -> tuple[Mask, Array, int] | None:
-        """Threads with undefined bits in any of these registers, the origins, and a slot without one."""
+    def sources(self, gang: Gang, slots: Iterable[int], mask: Mask, low: int = 64) -> tuple[Mask, Array, int] | None:
+        """Threads with undefined bits among the low ones of any of these registers, the origins, a slot without."""
         values = self.of(gang)
         found = [slot for slot in slots if slot in values.shadows]
         if not found:
@@ -172,7 +172,10 @@ class Undefined:
         origins = np.zeros(gang.shape, np.int32)
         unwritten = found[0]
         for slot in found:
-            here = (values.shadows[slot] != 0) & mask
+            shadow = values.shadows[slot]
+            if 8 * shadow.itemsize > low:
+                shadow = shadow & shadow.dtype.type((1 << low) - 1)
+            here = (shadow != 0) & mask
             if here.any():
                 undefined |= here
                 origins = self._join(origins, np.where(here, values.origins[slot], 0))
@@ -207,6 +210,7 @@ class Undefined:
         for slot, shadow in replaced.items():
             gang.registers[slot] = shadow
         watch, machine.watch = machine.watch, _NOBODY
+        collect, machine.collect = machine.collect, _told_already
         region = machine.memory.exchange_shared(self._region) if memory else None
         try:
             waiting = step(gang, lanes)
@@ -214,7 +218,7 @@ class Undefined:
         finally:
             if region is not None:
                 machine.memory.exchange_shared(region)
-            machine.watch = watch
+            machine.watch, machine.collect = watch, collect
             gang.registers = registers
 
     # Memory.
@@ -290,21 +294,28 @@ class Undefined:
         values.lanes = None
 
     def stored(
-        self, gang: Gang, lanes: Lanes, operation: Operation, step: Step, slots: Iterable[int], every: Iterable[int]
+        self,
+        gang: Gang,
+        lanes: Lanes,
+        operation: Operation,
+        step: Step,
+        slots: Iterable[int],
+        every: Iterable[int],
+        low: int,
     ) -> None:
         """A store has been executed: values that went to shared memory are undefined there, others are used.
 
-        Of its values' registers `slots` may be undefined.
+        Of its values' registers `slots` may be undefined; so many low bits of each are stored.
         """
         values = self.of(gang)
         stored, local, values.lanes = values.stored, values.local, None
         inside = stored[0] if stored is not None else np.zeros(gang.shape, np.bool_)
         if local is not None:
             inside = inside | local[0]
-            if (found := self.sources(gang, slots, local[0])) is not None:
+            if (found := self.sources(gang, slots, local[0], low)) is not None:
                 self._forget(gang, Lanes(found[0]), *local[1:])
-        self.used(gang, slots, lanes.mask & ~inside, operation)
-        found = None if stored is None else self.sources(gang, slots, stored[0])
+        self.used(gang, slots, lanes.mask & ~inside, operation, low)
+        found = None if stored is None else self.sources(gang, slots, stored[0], low)
         if stored is None or found is None:
             return
         mask, origins, slot = found
@@ -340,7 +351,7 @@ class Undefined:
                 slot,
             )
         for slot, shadow in results.items():
-            if found is None:
+            if found is None or (shadow is not None and not shadow.any()):
                 self.assign(gang, slot, lanes.mask, None, None)
                 continue
             undefined, origins, unwritten = found
@@ -351,9 +362,9 @@ class Undefined:
                 shadow = np.where(undefined, ones((), self._widths[slot]), np.zeros((), self._widths[slot]))
             self.assign(gang, slot, lanes.mask, shadow, origins)
 
-    def used(self, gang: Gang, slots: Iterable[int], mask: Mask, operation: Operation) -> None:
-        """Threads make use of the values of registers."""
-        found = self.sources(gang, slots, mask)
+    def used(self, gang: Gang, slots: Iterable[int], mask: Mask, operation: Operation, low: int = 64) -> None:
+        """Threads make use of the values of registers, of so many low bits of each."""
+        found = self.sources(gang, slots, mask, low)
         if found is None:
             return
         undefined, origins, unwritten = found
@@ -378,6 +389,10 @@ class Undefined:
             return machine.finding(origin.kind, origin.text, origin.operation, origin.gang, read, origin.address)
 
         self._reports.add(origin.kind, origin.operation.index, -1, int(mask.sum()), make)
+
+
+def _told_already(finding: Finding) -> None:
+    """What the step finds it finds on values too."""
 
 
 def ones(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -38,6 +38,103 @@ def test_nobody_uses_them(body: str) -> None:
     assert kernels.kinds(start + body) == []
 
 
+HALF = """
+    .reg .b16 %rs<9>; .reg .b64 %w; cvt.u16.u32 %rs1, %r1; or.b16 %rs1, %rs1, 0x7700; mov.b32 %r9, {%rs1, %rs8};
+"""
+"""Nothing writes %rs8, the upper half of %r9, nor %r20. The lower half is defined, and none of its bytes is 0."""
+STORE_BYTE = "st.global.b8 [%rd3], %r9;"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # Stores of less than the register.
+        STORE_BYTE,
+        "st.global.v2.b16 [%rd3], {%r9, %r1};",
+        "st.shared.b8 [%r5], %r9; ld.shared.u8 %r9, [%r5];" + STORE,
+        "{ .local .align 4 .b8 own[4]; st.local.b16 [own], %r9; ld.local.u16 %r9, [own];" + STORE + "}",
+        # Packed and unpacked.
+        "mov.b32 {%rs2, %rs3}, %r9; cvt.u32.u16 %r9, %rs2;" + STORE,
+        "mov.b64 %w, {%r1, %r20}; mov.b64 {%r9, %r10}, %w;" + STORE,
+        "mov.b64 %w, {%rs1, %rs1, %rs8, %rs8}; st.global.b32 [%rd3], %w;",
+        "mov.b32 %r9, {%rs8, 0x1234}; shr.u32 %r9, %r9, 16;" + STORE,
+        # Bytes that are chosen.
+        "prmt.b32 %r9, %r9, 0, 0x7771U;" + STORE,
+        "prmt.b32 %r9, %r9, 0x123456, 0x4519;" + STORE,
+        "prmt.b32.rc16 %r9, %r9, 0, 0;" + STORE,
+        "mov.b32 %r10, 0x7710; prmt.b32 %r9, %r9, 0, %r10;" + STORE,
+        # Bits that are shifted out, or taken out.
+        "shl.b32 %r9, %r9, 16;" + STORE,
+        "shf.l.wrap.b32 %r9, 7, %r9, 16; and.b32 %r9, %r9, -65536;" + STORE,
+        "bfe.s32 %r9, %r9, 4, 12;" + STORE,
+        "bfi.b32 %r9, %r1, %r9, 16, 16;" + STORE,
+        "brev.b32 %r9, %r9; shr.u32 %r9, %r9, 16;" + STORE,
+        "and.b32 %r9, %r9, 0xffff;" + STORE,
+        # Converted from fewer bits.
+        "cvt.u32.u8 %r9, %r9;" + STORE,
+        "cvt.s32.s16 %r9, %r9;" + STORE,
+        "cvt.rn.f32.s8 %f1, %r9; st.global.f32 [%rd3], %f1;",
+        "mov.b32 {%rs2, _}, %r9; cvt.rn.f16x2.e4m3x2 %r9, %rs2;" + STORE,
+        "prmt.b32 %r9, %r9, %r20, 0x7750; mov.b32 {%rs2, _}, %r9;"
+        "cvt.rn.f16x2.e4m3x2 %r9, %rs2; st.global.b16 [%rd3], %r9;",
+        "cvt.rn.satfinite.e4m3x2.f32 %rs2, %f9, 0f3f800000; cvt.u32.u16 %r9, %rs2;" + STORE_BYTE,
+        "cvt.pack.sat.u8.s32.b32 %r9, %r1, %r1, %r9;" + STORE,
+        "cvt.rn.f32.s32 %f9, 5; st.global.f32 [%rd3], %f9;",
+        # Nothing is carried downwards.
+        "add.s32 %r9, %r9, 1; mad.lo.s32 %r9, %r9, 3, %r9; st.global.b16 [%rd3], %r9;",
+        # From lane to lane; whether there is one is known.
+        "shfl.sync.down.b32 %r9|%p3, %r9, 1, 31, -1; @%p3 " + STORE_BYTE,
+    ],
+)
+def test_nobody_uses_the_half_that_nothing_has_written(body: str) -> None:
+    assert kernels.kinds(HALF + body) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        STORE,
+        "mov.b32 %r9, {%rs8, %rs1};" + STORE_BYTE,
+        "st.global.v2.b16 [%rd3], {%r1, %r20};",
+        "st.shared.b32 [%r5], %r9; ld.shared.b32 %r9, [%r5];" + STORE,
+        "{ .local .align 4 .b8 own[4]; st.local.b32 [own], %r9; ld.local.b32 %r9, [own];" + STORE + "}",
+        "mov.b32 {%rs2, %rs3}, %r9; cvt.u32.u16 %r9, %rs3;" + STORE,
+        "mov.b64 %w, {%r1, %r20}; mov.b64 {%r10, %r9}, %w;" + STORE,
+        "mov.b64 %w, {%r1, %r20}; st.global.b64 [%rd1], %w;",
+        "prmt.b32 %r9, %r9, 0, 0x7772U;" + STORE_BYTE,
+        "prmt.b32 %r9, %r9, 0, 0x777b;" + STORE_BYTE,  # copies of byte 3's sign
+        "prmt.b32 %r9, 0x123456, %r9, 0x6210;" + STORE,
+        "prmt.b32 %r9, %r1, %r1, %r20;" + STORE_BYTE,
+        "shl.b32 %r9, %r1, %r20;" + STORE,
+        "shr.s32 %r9, %r9, 31;" + STORE,
+        "shf.l.wrap.b32 %r9, %r9, 7, 8;" + STORE_BYTE,
+        "bfe.u32 %r9, %r9, 12, 8;" + STORE,
+        "bfi.b32 %r9, %r20, %r1, 0, 8;" + STORE,
+        "and.b32 %r9, %r9, 0x1ffff;" + STORE,
+        "cvt.s32.s8 %r9, %rs8;" + STORE,
+        "cvt.rn.f32.u32 %f1, %r9; st.global.f32 [%rd3], %f1;",
+        "mov.b32 %r9, {%rs8, %rs1}; cvt.rn.f32.u8 %f1, %r9; st.global.f32 [%rd3], %f1;",
+        "cvt.rn.f16x2.e4m3x2 %r9, %rs8;" + STORE,
+        "prmt.b32 %r9, %r9, %r20, 0x7750; mov.b32 {%rs2, _}, %r9; cvt.rn.f16x2.e4m3x2 %r9, %rs2;"
+        "shr.u32 %r9, %r9, 16;" + STORE,
+        "mov.b32 %f9, %r9; cvt.rn.satfinite.e4m3x2.f32 %rs2, %f9, 0f3f800000; st.global.b16 [%rd3], %rs2;",
+        "mov.b32 %f9, %r9; cvt.rn.satfinite.e4m3x2.f32 %rs2, 0f3f800000, %f9;  st.global.b8 [%rd3], %rs2;",
+        "mov.b32 %r9, {%rs8, %rs1}; cvt.pack.sat.u8.s32.b32 %r9, %r1, %r1, %r9;" + STORE,
+        "cvt.pack.sat.u8.s32.b32 %r9, %r9, %r1, 0;" + STORE,
+        "add.s32 %r9, %r9, 1;" + STORE,
+        "mov.b32 %r9, {%rs8, %rs1}; add.s32 %r9, %r9, 1; shr.u32 %r9, %r9, 16;" + STORE,
+        "mul.hi.u32 %r9, %r9, 7;" + STORE,
+        "setp.eq.u32 %p3, %r9, 1; @%p3 bra END; st.global.b32 [%rd3], 1; END:",
+        "setp.eq.u32 %p3, %r9, 1; @%p3 st.global.b32 [%rd3], 1;",
+        "and.b32 %r9, %r9, 0x10004; cvt.u64.u32 %w, %r9; add.u64 %w, %rd1, %w; st.global.b8 [%w], 1;",
+        "red.global.add.u32 [%rd3], %r9;",
+        "shfl.sync.down.b32 %r9|%p3, %r1, %r20, 31, -1; @%p3 st.global.b32 [%rd3], 1;",
+    ],
+)
+def test_somebody_uses_the_half_that_nothing_has_written(body: str) -> None:
+    assert {kind for kind, *_ in kernels.kinds(HALF + body)} >= {"uninitialised-register"}
+
+
 @pytest.mark.parametrize(
     "use",
     [
@@ -100,6 +197,23 @@ def test_both_elements_of_a_conversion(half: str) -> None:
     """They come from one byte each, so neither is defined."""
     body = "{ .reg .b16 %rs<3>; .shared .b8 pair[128]; ld.shared.b16 %rs1, [pair]; cvt.rn.f16x2.e4m3x2 %r9, %rs1;"
     assert kernels.kinds(body + half + STORE + "}") == [("uninitialised-shared", "ld", "")]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("st.shared.b32 [%r5+1024], %r8;", "out-of-bounds"),
+        ("@%p1 bra END; shfl.sync.idx.b32 %r9, %r8, 0, 31, 0xfffffffe; END:", "uninitialised-register"),
+    ],
+)
+def test_what_else_is_wrong_is_told_once(body: str, kind: str) -> None:
+    """Not again of the undefined bits."""
+    start = "setp.eq.u32 %p1, %r1, 0;"
+    counts = [
+        [each.count for each in kernels.findings(start + value + body, threads=32) if each.kind == kind]
+        for value in ("mov.u32 %r8, 1;", LOAD)
+    ]
+    assert counts[0] == counts[1] != []
 
 
 def test_local_memory() -> None:

@@ -196,6 +196,15 @@ def test_product(name: str):
         assert wrong(description, *size, slices=slices, **options) == {}
 
 
+def test_bytes_of_d_come_from_registers_of_which_nobody_writes_the_rest():
+    """Its compiler packs two columns with a half that nothing writes, takes a byte of the other and stores that."""
+    description = hopper(
+        *("f8E4M3FN:row", "f8E4M3FN:column", "f8E4M3FN:row:1", f"cooperative:64x24:stages=3:{ONE}"),
+        **{"epilogue": "identity", "mode": "split_k_parallel"},
+    )
+    assert wrong(description, 33, 37, 208, slices=2, multiprocessors=1) == {}
+
+
 @pytest.mark.parametrize("schedule", ["random", "adversarial"])
 @pytest.mark.parametrize("name", ["f16-f16", "bf16-cc", "f16-serial"])
 def test_any_order_of_warps_and_copies(name: str, schedule: str):
