@@ -49,8 +49,10 @@ lint: $(BIN)/.dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # Neighbours share what they compile: each worker has a stretch of tests, and takes from another's when it is done.
+# Rewriting the asserts of all modules would take each worker ten seconds: what fails is run once more, to explain it.
 unit: $(BIN)/.dev bytecode
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --assert=plain || \
+	  { $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal test/bugs
 
 lit: $(BIN)/.dev bytecode

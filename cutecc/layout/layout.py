@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -141,6 +142,8 @@ def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
     if coordinate is None:
         raise LayoutError("a coordinate with '_' names many elements", hints=["slice the layout instead"])
     if is_tuple(shape):
+        if isinstance(coordinate, int) and (known := _known_leaves(shape, stride)):
+            return _offset(coordinate, known)
         parts: list[Any] = []
         for mode, step in zip(shape[:-1], modes(stride)[:-1], strict=True):
             size = product(mode)
@@ -153,6 +156,31 @@ def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
         return Basis(multiply(stride.value, coordinate), stride.path).as_coordinate()
     assert not is_tuple(stride)
     return multiply(coordinate, stride)
+
+
+@functools.lru_cache(maxsize=1024)
+def _known_leaves(shape: IntTuple, stride: Stride) -> tuple[tuple[int, int], ...]:
+    """The size and the stride of each leaf, when all are known, and all strides are of offsets; else nothing.
+
+    Nothing also of a shape with a mode of no leaves: as the last mode, it would take what is left of an index.
+    """
+    leaf_pairs = tuple(zip(leaves(shape), leaves(stride), strict=True))
+    known = all(isinstance(size, int) and isinstance(step, int) for size, step in leaf_pairs)
+    return leaf_pairs if known and not _has_empty_mode(shape) else ()
+
+
+def _has_empty_mode(shape: IntTuple) -> bool:
+    return is_tuple(shape) and (not shape or any(map(_has_empty_mode, shape)))
+
+
+def _offset(index: int, known: tuple[tuple[int, int], ...]) -> int:
+    """The offset of an index; indices below 0 count the other way."""
+    left, offset = abs(index), 0
+    for size, step in known[:-1]:
+        left, position = divmod(left, size)
+        offset += position * step
+    offset += left * known[-1][1]
+    return offset if index >= 0 else -offset
 
 
 def misfit(coordinate: Any, value: Any) -> LayoutError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import re
 import signal
@@ -14,9 +15,11 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from kept_listings import keeping
 from warm_processes import Templates, same_start
 
 from cutecc import isolation
+from cutecc.backend import nvdisasm
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "test" / "kernels"
@@ -31,6 +34,13 @@ ENVIRONMENT = dict(os.environ)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector look at what tests make, and no more at what they import: a tenth of all time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +61,27 @@ def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def templates() -> Iterator[Templates]:
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder for all of pytest's workers."""
+    base = tmp_path_factory.getbasetemp()
+    return base if worker_id == "master" else base.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def listings(shared_folder: Path) -> Iterator[Path]:
+    """Where what nvdisasm says of each cubin is kept, for this process and those that are warm."""
+    folder = shared_folder / "listings"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        if "COLD_START" not in os.environ:
+            patch.setattr(nvdisasm, "disassemble", keeping(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def templates(listings: Path) -> Iterator[Templates]:
     """What processes of the command line are copies of."""
-    templates = Templates(ENVIRONMENT)
+    templates = Templates(ENVIRONMENT, listings)
     yield templates
     templates.close()
 
@@ -153,10 +181,9 @@ class TracedKernel:
 
 
 @pytest.fixture(scope="session")
-def traced_kernels(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> dict[str, TracedKernel]:
+def traced_kernels(shared_folder: Path) -> dict[str, TracedKernel]:
     """Every kernel of `test/kernels` and `examples` by name, traced by one process for all of pytest's workers."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "traced"
+    folder = shared_folder / "traced"
     sources = [*sorted(KERNELS.glob("*.py")), *sorted(EXAMPLES.glob("*.py"))]
     with FileLock(f"{folder}.lock"):
         if not folder.exists():

@@ -54,7 +54,7 @@ def imports(package: Path = PACKAGE) -> list[Import]:
 def _walk(node: ast.AST, typing_only: bool, late: bool) -> Iterator[tuple[ast.AST, bool, bool]]:
     yield node, typing_only, late
     late = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-    if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+    if isinstance(node, ast.If) and _dotted(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
         for child in node.body:
             yield from _walk(child, True, late)
         for child in node.orelse:
@@ -62,6 +62,16 @@ def _walk(node: ast.AST, typing_only: bool, late: bool) -> Iterator[tuple[ast.AS
         return
     for child in ast.iter_child_nodes(node):
         yield from _walk(child, typing_only, late)
+
+
+def _dotted(node: ast.AST) -> str:
+    """The name that a node is, `typing.TYPE_CHECKING`; empty for anything else."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            return f"{module}.{name}"
+    return ""
 
 
 def _imported(node: ast.AST, importer: str, is_package: bool, known: dict[str, Path]) -> list[str]:
@@ -74,7 +84,7 @@ def _imported(node: ast.AST, importer: str, is_package: bool, known: dict[str, P
             base = ".".join([*above, base] if base else above)
         # `from cutecc.passes import manager` imports the module, not a name of the package.
         return [f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base for alias in node.names]
-    if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+    if isinstance(node, ast.Call) and _dotted(node.func) in (
         "importlib.import_module",
         "import_module",
         "__import__",

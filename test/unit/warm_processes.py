@@ -3,7 +3,7 @@
 Hundreds of tests run `cutecc`, and each run starts two to four interpreters, whose imports take longer than what they
 do. A *template* is a fresh interpreter that imports what one of them imports, waits, and forks for every process that
 is asked for. There is one for each kind, so that a process has no module that it would not load by itself: the command
-line (never the MLIR bindings), lowering (never the DSL), tracing.
+line (never the MLIR bindings), the same with the emulator, lowering (never the DSL), tracing.
 
 What needs an interpreter's own start is run without: `conftest.cutecc` says what, and `COLD_START=1` does it for all.
 """
@@ -29,9 +29,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kept_listings import keeping
 from warm_client import WarmProcess
 
-KINDS = ("command", "lowering", "tracing")
+KINDS = ("command", "emulation", "lowering", "tracing")
 
 _MOST_BYTES = 1 << 18
 _MOST_DESCRIPTORS = 32
@@ -89,13 +90,13 @@ class Starter:
 class Templates:
     """One template of each kind, as long as this process lives."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        """Starts them with `environment`."""
+    def __init__(self, environment: Mapping[str, str], listings: Path) -> None:
+        """Starts them with `environment`; what nvdisasm says of cubins is kept in the folder `listings`."""
         self._folder = tempfile.TemporaryDirectory(prefix="cutecc-warm-")
         self.environment = environment
         self._processes = [
             subprocess.Popen(
-                [sys.executable, __file__, kind, self._folder.name],
+                [sys.executable, __file__, kind, self._folder.name, listings],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment,
@@ -130,10 +131,11 @@ class Templates:
     def run(self, command: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> tuple[int, str, str]:
         """The status, standard output and error of `cutecc` with this command line, in `folder`."""
         nothing = os.open(os.devnull, os.O_RDONLY)
+        emulates = "sanitize" in command or "cpu" in command
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             try:
                 process = WarmProcess(
-                    self.address("command"),
+                    self.address("emulation" if emulates else "command"),
                     "cutecc.__main__:main",
                     command,
                     streams=(nothing, output.fileno(), errors.fileno()),
@@ -289,7 +291,7 @@ def _import(*modules: str) -> None:
             _import(*(each.name for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")))
 
 
-def _main(kind: str, folder: str) -> None:
+def _main(kind: str, folder: str, listings: str) -> None:
     # Where a program that is installed has its own folder.
     sys.path[0] = str(Path(sys.executable).parent)
     from cutecc import isolation
@@ -298,9 +300,19 @@ def _main(kind: str, folder: str) -> None:
         case "command":
             _import("cutecc.cli.*")
             assert "cutlass" not in sys.modules
+        case "emulation":
+            _import("cutecc.cli.*", "cutecc.emulator.device", "cutecc.emulator.parallel", "cutecc.trial.on_device")
+            _import("cutecc.runtime.launcher", "cutecc.ptx.parse")
+            assert "cutlass" not in sys.modules
         case "lowering":
+            from cutecc.backend import nvdisasm
+
             _import("cutecc.driver", "cutecc.ir.*", "cutecc.passes.*", "cutecc.passes.nvidia.*", "cutecc.backend.*")
-            _import("cutecc.passes.analysis.running", "cutecc.record.*")
+            _import("cutecc.passes.nvidia.standins.*", "cutecc.passes.analysis.running", "cutecc.record.*")
+            # What the bindings and those passes import when they are first used.
+            _import(*(f"cutlass._mlir.dialects.{name}" for name in ("arith", "builtin", "cuda", "func", "gpu")))
+            _import("cutlass._mlir.passmanager", "cutlass._mlir.rewrite")
+            nvdisasm.disassemble = keeping(Path(listings))
             assert "cutlass.cute" not in sys.modules
         case "tracing":
             from cutecc.frontend import dsl
@@ -308,7 +320,7 @@ def _main(kind: str, folder: str) -> None:
             _import("cutecc.frontend.*")
             dsl.cutlass()
     isolation.start_python = Starter(folder, os.environ)
-    if kind != "command":
+    if kind in ("lowering", "tracing"):
         # A copy dies with its connection, which goes with the process that asked for it: it is no child of that one.
         isolation._die_with = lambda parent: None
     template = _Template(f"{folder}/{kind}")

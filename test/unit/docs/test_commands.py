@@ -14,8 +14,8 @@ PAGES = [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not 
 
 @pytest.mark.parametrize("document", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
 def test_commands_do_what_the_document_shows(document: Path, tmp_path: Path, commands_folder: Path | None) -> None:
-    """The commands of the README are started as a reader starts them, those of other pages with their imports done."""
-    warm = [commands_folder] if commands_folder and document.name != "README.md" else []
+    """`cutecc` is started with its imports done; as a reader starts it, in `test_writing_passes`."""
+    warm = [commands_folder] if commands_folder else []
     follow(document, prepare(tmp_path), *warm)
 
 

@@ -30,13 +30,15 @@ CALL_REFERENCE = f"{call_reference.__module__}:{call_reference.__name__}"
 MOST_ELEMENTS = 60_000
 """Of a point's tensors: larger ones are run where they are compared with a GPU."""
 SCHEDULES = ("round-robin", "random", "adversarial")
+OF_ONE_TARGET = ("large_unrolled",)
+"""What takes as long as ten others, and uses only what every target has."""
 
 
 def cases() -> Iterator[tuple[Path, str]]:
     """Each kernel for the targets that it can be compiled for and the emulator models."""
     for file in FILES:
         own = Target.parse(read_header(file).target or "sm_80")
-        if own.suffix:
+        if own.suffix or file.stem in OF_ONE_TARGET:
             yield from [(file, own.name)] if models(own.name) else []
         else:
             yield from ((file, target) for target in ("sm_80", "sm_90a") if own <= Target.parse(target))

@@ -28,6 +28,22 @@ from cutecc.layout import ComposedLayout, Layout, parse_int_tuple, parse_layout,
 EXAMPLES = 250
 
 shapes_of_targets = st.sampled_from([1, 4, 16, 24, 64, 100]).map(lambda size: f"shape {size}")
+swizzled = st.builds(
+    lambda swizzle, offset, layout: f"{swizzle} o {offset} o {layout}",
+    st.sampled_from(["S<3,4,3>", "S<2,3,3>", "S<1,0,2>", "S<2,1,-3>"]),
+    st.sampled_from(["0", "64", "192", "?{div=64}"]),
+    static_layouts(),
+)
+
+# Operations that take the same operands are asked about the same ones, because drawing takes longer than asking.
+LAYOUTS = st.tuples(layouts())
+LAYOUTS_AND_TILES = st.tuples(layouts(), tiles)
+STATIC_LAYOUTS_AND_TILES = st.tuples(static_layouts(), tiles)
+PAIRS_OF_LAYOUTS = st.tuples(static_layouts(), layouts())
+SHAPES = st.tuples(shaped())
+SWIZZLED = st.tuples(swizzled)
+SWIZZLED_AND_TILES = st.tuples(swizzled, tiles)
+SWIZZLED_AND_MODES = st.tuples(swizzled, st.lists(st.integers(0, 2), max_size=3))
 
 
 @dataclass(frozen=True)
@@ -89,80 +105,56 @@ PRODUCT_LIMITS = "to be static|expects `tiler` is LayoutType|unable to compute p
 OPERATIONS = [
     Operation(
         "coalesce",
-        st.tuples(
-            layouts(),
-        ),
+        LAYOUTS,
         by_layouts(cl.coalesce),
     ),
     Operation(
         "filter",
-        st.tuples(
-            layouts(),
-        ),
+        LAYOUTS,
         by_layouts(cl.filter_layout),
     ),
     Operation(
         "filter_zeros",
-        st.tuples(
-            layouts(),
-        ),
+        LAYOUTS,
         by_layouts(cl.filter_zeros),
     ),
-    Operation("composition", st.tuples(layouts(), tiles), by_tile(cl.composition)),
+    Operation("composition", LAYOUTS_AND_TILES, by_tile(cl.composition)),
     Operation("complement", st.tuples(layouts(), shapes_of_targets), complement, "infers an error"),
     Operation(
         "right_inverse",
-        st.tuples(
-            layouts(),
-        ),
+        LAYOUTS,
         by_layouts(cl.right_inverse),
         "expects an input with static shape",
     ),
     Operation(
         "left_inverse",
-        st.tuples(
-            layouts(),
-        ),
+        LAYOUTS,
         by_layouts(cl.left_inverse),
         "unable to compute the left inverse",
     ),
-    Operation(
-        "logical_divide", st.tuples(layouts(), tiles), by_tile(cl.logical_divide), "failed to perform a valid division"
-    ),
-    Operation(
-        "zipped_divide", st.tuples(layouts(), tiles), by_tile(cl.zipped_divide), "failed to perform a valid division"
-    ),
-    Operation(
-        "tiled_divide", st.tuples(layouts(), tiles), by_tile(cl.tiled_divide), "failed to perform a valid division"
-    ),
-    Operation(
-        "flat_divide", st.tuples(layouts(), tiles), by_tile(cl.flat_divide), "failed to perform a valid division"
-    ),
-    Operation("logical_product", st.tuples(static_layouts(), tiles), by_tile(cl.logical_product), PRODUCT_LIMITS),
-    Operation("zipped_product", st.tuples(static_layouts(), tiles), by_tile(cl.zipped_product), PRODUCT_LIMITS),
-    Operation("tiled_product", st.tuples(static_layouts(), tiles), by_tile(cl.tiled_product), PRODUCT_LIMITS),
-    Operation("flat_product", st.tuples(static_layouts(), tiles), by_tile(cl.flat_product), PRODUCT_LIMITS),
-    Operation(
-        "blocked_product", st.tuples(static_layouts(), layouts()), by_layouts(cl.blocked_product), PRODUCT_LIMITS
-    ),
-    Operation("raked_product", st.tuples(static_layouts(), layouts()), by_layouts(cl.raked_product), PRODUCT_LIMITS),
+    Operation("logical_divide", LAYOUTS_AND_TILES, by_tile(cl.logical_divide), "failed to perform a valid division"),
+    Operation("zipped_divide", LAYOUTS_AND_TILES, by_tile(cl.zipped_divide), "failed to perform a valid division"),
+    Operation("tiled_divide", LAYOUTS_AND_TILES, by_tile(cl.tiled_divide), "failed to perform a valid division"),
+    Operation("flat_divide", LAYOUTS_AND_TILES, by_tile(cl.flat_divide), "failed to perform a valid division"),
+    Operation("logical_product", STATIC_LAYOUTS_AND_TILES, by_tile(cl.logical_product), PRODUCT_LIMITS),
+    Operation("zipped_product", STATIC_LAYOUTS_AND_TILES, by_tile(cl.zipped_product), PRODUCT_LIMITS),
+    Operation("tiled_product", STATIC_LAYOUTS_AND_TILES, by_tile(cl.tiled_product), PRODUCT_LIMITS),
+    Operation("flat_product", STATIC_LAYOUTS_AND_TILES, by_tile(cl.flat_product), PRODUCT_LIMITS),
+    Operation("blocked_product", PAIRS_OF_LAYOUTS, by_layouts(cl.blocked_product), PRODUCT_LIMITS),
+    Operation("raked_product", PAIRS_OF_LAYOUTS, by_layouts(cl.raked_product), PRODUCT_LIMITS),
     Operation(
         "make_layout_like",
-        st.tuples(
-            layouts(),
-        ),
+        LAYOUTS,
         by_layouts(cl.make_layout_like),
     ),
     Operation(
         "make_fragment_like",
-        st.tuples(
-            layouts(),
-        ),
+        LAYOUTS,
         by_layouts(cl.make_fragment_like),
     ),
     Operation("make_ordered_layout", shapes_and_orders(), by_int_tuples(cl.make_ordered_layout)),
-    Operation("make_layout", st.tuples(shaped()), by_int_tuples(cl.make_layout)),
-    Operation("make_identity_layout", st.tuples(shaped()), by_int_tuples(cl.make_identity_layout)),
+    Operation("make_layout", SHAPES, by_int_tuples(cl.make_layout)),
+    Operation("make_identity_layout", SHAPES, by_int_tuples(cl.make_identity_layout)),
     Operation("tile_to_shape", blocks_and_shapes(), tile_to_shape),
     Operation("crd2idx", layouts_and_coordinates().map(lambda pair: pair[::-1]), crd2idx),
     Operation("idx2crd", st.tuples(NUMBERS, shaped()), lambda *texts: show(cl.idx2crd(*map(parse_int_tuple, texts)))),
@@ -194,27 +186,15 @@ OPERATIONS = [
     ),
     Operation(
         "size",
-        st.tuples(
-            layouts(),
-        ),
+        LAYOUTS,
         lambda text: show(parse_layout(text).size),
     ),
     Operation(
         "cosize",
-        st.tuples(
-            layouts(),
-        ),
+        LAYOUTS,
         lambda text: show(parse_layout(text).cosize),
     ),
 ]
-
-
-swizzled = st.builds(
-    lambda swizzle, offset, layout: f"{swizzle} o {offset} o {layout}",
-    st.sampled_from(["S<3,4,3>", "S<2,3,3>", "S<1,0,2>", "S<2,1,-3>"]),
-    st.sampled_from(["0", "64", "192", "?{div=64}"]),
-    static_layouts(),
-)
 
 
 def of_any(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -228,26 +208,26 @@ def tiled(function: Callable[..., Any]) -> Callable[..., Any]:
 NO_DIVISION = "failed to perform a valid division"
 
 OPERATIONS += [
-    Operation("coalesce", st.tuples(swizzled), of_any(cl.coalesce), of="swizzled"),
-    Operation("filter", st.tuples(swizzled), of_any(cl.filter_layout), of="swizzled"),
-    Operation("composition", st.tuples(swizzled, tiles), tiled(cl.composition), of="swizzled"),
-    Operation("logical_divide", st.tuples(swizzled, tiles), tiled(cl.logical_divide), NO_DIVISION, of="swizzled"),
-    Operation("zipped_divide", st.tuples(swizzled, tiles), tiled(cl.zipped_divide), NO_DIVISION, of="swizzled"),
-    Operation("logical_product", st.tuples(swizzled, tiles), tiled(cl.logical_product), PRODUCT_LIMITS, of="swizzled"),
-    Operation("make_fragment_like", st.tuples(swizzled), of_any(cl.make_fragment_like), of="swizzled"),
-    Operation("make_layout_like", st.tuples(swizzled), of_any(cl.make_layout_like), of="swizzled"),
-    Operation("size", st.tuples(swizzled), lambda text: show(cl.parse(text).size), of="swizzled"),
-    Operation("cosize", st.tuples(swizzled), lambda text: show(cl.parse(text).cosize), of="swizzled"),
+    Operation("coalesce", SWIZZLED, of_any(cl.coalesce), of="swizzled"),
+    Operation("filter", SWIZZLED, of_any(cl.filter_layout), of="swizzled"),
+    Operation("composition", SWIZZLED_AND_TILES, tiled(cl.composition), of="swizzled"),
+    Operation("logical_divide", SWIZZLED_AND_TILES, tiled(cl.logical_divide), NO_DIVISION, of="swizzled"),
+    Operation("zipped_divide", SWIZZLED_AND_TILES, tiled(cl.zipped_divide), NO_DIVISION, of="swizzled"),
+    Operation("logical_product", SWIZZLED_AND_TILES, tiled(cl.logical_product), PRODUCT_LIMITS, of="swizzled"),
+    Operation("make_fragment_like", SWIZZLED, of_any(cl.make_fragment_like), of="swizzled"),
+    Operation("make_layout_like", SWIZZLED, of_any(cl.make_layout_like), of="swizzled"),
+    Operation("size", SWIZZLED, lambda text: show(cl.parse(text).size), of="swizzled"),
+    Operation("cosize", SWIZZLED, lambda text: show(cl.parse(text).cosize), of="swizzled"),
     Operation(
         "get",
-        st.tuples(swizzled, st.lists(st.integers(0, 2), max_size=2)),
+        SWIZZLED_AND_MODES,
         lambda text, mode: cl.get(cl.parse(text), *mode),
         attributes=("mode",),
         of="swizzled",
     ),
     Operation(
         "select",
-        st.tuples(swizzled, st.lists(st.integers(0, 2), max_size=3)),
+        SWIZZLED_AND_MODES,
         lambda text, mode: cl.select(cl.parse(text), *mode),
         attributes=("mode",),
         of="swizzled",
@@ -269,26 +249,38 @@ def our_result(operation: Operation, operands: tuple[Any, ...]) -> str | LayoutE
         return error
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=str)
-def test_same_result(operation: Operation) -> None:
+def with_same_operands() -> list[list[Operation]]:
+    """The operations, those together that take the same operands."""
+    groups: dict[int, list[Operation]] = {}
+    for operation in OPERATIONS:
+        groups.setdefault(id(operation.operands), []).append(operation)
+    return list(groups.values())
+
+
+@pytest.mark.parametrize("operations", with_same_operands(), ids=lambda group: ", ".join(map(str, group)))
+def test_same_result(operations: list[Operation]) -> None:
     @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-    @given(operation.operands)
+    @given(operations[0].operands)
     def check(operands: tuple[Any, ...]) -> None:
-        ours = our_result(operation, operands)
-        (theirs,) = wheel.outcomes([operation.question(operands)])
-        if isinstance(theirs, Exception):
-            if not isinstance(ours, LayoutError):
-                assert one_of(operation.wheel_refuses, str(theirs)), (
-                    f"the wheel refuses ({theirs}), cutecc gives {ours}"
-                )
-        elif isinstance(ours, LayoutError):
-            assert one_of(operation.cutecc_refuses, ours.message), (
-                f"cutecc refuses ({ours.message}), the wheel: {theirs}"
-            )
-        else:
-            assert ours == theirs[0] or refines(ours, theirs[0])
+        answers = wheel.outcomes(operation.question(operands) for operation in operations)
+        for operation, theirs in zip(operations, answers, strict=True):
+            compare(operation, our_result(operation, operands), theirs)
 
     check()
+
+
+def compare(operation: Operation, ours: str | LayoutError, theirs: Any) -> None:
+    if isinstance(theirs, Exception):
+        if not isinstance(ours, LayoutError):
+            assert one_of(operation.wheel_refuses, str(theirs)), (
+                f"{operation}: the wheel refuses ({theirs}), cutecc gives {ours}"
+            )
+    elif isinstance(ours, LayoutError):
+        assert one_of(operation.cutecc_refuses, ours.message), (
+            f"{operation}: cutecc refuses ({ours.message}), the wheel: {theirs}"
+        )
+    else:
+        assert ours == theirs[0] or refines(ours, theirs[0]), f"{operation}: {ours}, the wheel: {theirs[0]}"
 
 
 def one_of(parts: str, message: str) -> bool:
