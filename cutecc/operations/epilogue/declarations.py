@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from cutecc.arguments.arrays import Array, leading_mode, read_array
@@ -16,7 +16,7 @@ from cutecc.operations.epilogue.source import calling_location
 from cutecc.operations.epilogue.values import Conversion, Kind, default_conversion, is_float
 from cutecc.operations.operand import OPERAND_TYPES, Layout, Operand, most_aligned, type_name
 
-_PACKAGE = os.path.dirname(__file__)
+_PACKAGE = f"{Path(__file__).parents[2]}/"
 _KINDS: tuple[Kind, ...] = ("full", "row", "column", "scalar")
 
 
@@ -68,7 +68,8 @@ class Scalar:
 
     def __post_init__(self) -> None:
         _set_type(self)
-        if self.default is not None and (self.in_memory or not math.isfinite(self.default)):
+        default: object = self.default
+        if default is not None and (self.in_memory or not isinstance(default, Real) or not math.isfinite(default)):
             raise EpilogueError(
                 f"a scalar {'in memory ' if self.in_memory else ''}cannot have {self.default} as its default",
                 calling_location(_PACKAGE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Mapping
 from numbers import Real
@@ -27,21 +28,28 @@ def inputs_of(
             written.parameter(parameters[0].name) if parameters else written.location,
             hints=[f"def {written.function.__name__.strip('<>')}({ACCUM}, …)"],
         )
+    names = [parameter.name for parameter in parameters]
     found: list[Input] = []
     for parameter in parameters[1:]:
         place = written.parameter(parameter.name)
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
             raise EpilogueError(
-                f"*{parameter.name}: each operand of an epilogue is a parameter of its own",
+                f"{stars}{parameter.name}: each operand of an epilogue is a parameter of its own",
                 written.location,
                 hints=["name the operands one by one"],
             )
         declaration = _declaration(written, parameter, operands, compute, size)
         if declaration is None:
+            unknown = [name for name in operands if name not in names]
+            close = difflib.get_close_matches(parameter.name, unknown, n=1)
             raise EpilogueError(
                 f"what the operand {parameter.name} is has not been said",
                 place,
-                hints=[f'declare it: {parameter.name}=Full("f16"), Row("f16"), Column("f16") or Scalar("f32")'],
+                hints=[
+                    *(f"there is {name}, which is no parameter: is it meant?" for name in close),
+                    f'declare it: {parameter.name}=Full("f16"), Row("f16"), Column("f16") or Scalar("f32")',
+                ],
             )
         is_scalar = isinstance(declaration, Scalar)
         found.append(

@@ -16,6 +16,7 @@ from cutecc.operations.epilogue.values import INFINITIES, Argument, Kind, Operat
 from cutecc.operations.epilogue.verification import joined
 
 _LARGEST_POWER = 16
+_NO_MATH = "functions of the module math do not take it: write exp(x), sqrt(x), tanh(x), … without the module"
 
 
 def _divided(x: Any, y: Any) -> Any:
@@ -259,6 +260,7 @@ class Value:
             "a value is not known while the function is traced: `if`, `and`, `or`, `not`, chained comparisons and "
             "Python's own max and min cannot decide on it",
             "write where(condition, x, y), max(x, y), min(x, y), and &, |, ~ between conditions",
+            *self._known_outside(),
         )
 
     def __float__(self) -> NoReturn:
@@ -352,8 +354,15 @@ class Value:
     def _no_number(self, what: str) -> NoReturn:
         raise self.trace.error(
             f"a value is not known while the function is traced: it has no {what}",
-            "functions of the module math do not take it: write exp(x), sqrt(x), tanh(x), … without the module",
+            *(self._known_outside() or [_NO_MATH]),
         )
+
+    def _known_outside(self) -> list[str]:
+        """The hint for an operand that Python wants to know."""
+        name = str(self.reference)
+        if self.kind != "scalar" or not name.isidentifier():
+            return []
+        return [f"{name} is an operand, which each call gives anew; for Python to know it, take it from outside"]
 
     def _no_operator(self, symbol: str) -> NoReturn:
         raise self.trace.error(f"{symbol} of a value", "operators: + - * / ** and comparisons")

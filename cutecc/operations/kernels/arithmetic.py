@@ -55,6 +55,17 @@ def run(epilogue: Epilogue, steps: Sequence[Step], values: dict[str, cute.Tensor
             )
         else:
             values[step.name] = arithmetic.apply(step.operation, arguments)
+        if step.operation == "normal_cdf" and is_approximate(epilogue) and not _is_gelu(epilogue, step):
+            # Saturation makes 0 of what is no number; a product with the same argument would bring it back.
+            x = arguments[0]
+            values[step.name] = cute.where(x == x, values[step.name], x)
+
+
+def _is_gelu(epilogue: Epilogue, step: Step) -> bool:
+    """Whether nothing is made of a function's value but products with its argument."""
+    users = [each for each in epilogue.steps if step.name in each.arguments]
+    multiplied = all(each.operation == "mul" and step.arguments[0] in each.arguments for each in users)
+    return multiplied and all(output.value != step.name for output in epilogue.outputs)
 
 
 def is_approximate(epilogue: Epilogue) -> bool:

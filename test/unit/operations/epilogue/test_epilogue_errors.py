@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from cutecc.errors import EpilogueError
+from cutecc.operations import Gemm
 from cutecc.operations.epilogue import Column, Epilogue, Full, Row, Scalar
 from cutecc.operations.epilogue.declarations import Declaration
 from cutecc.operations.epilogue.functions import to
@@ -302,3 +303,34 @@ def test_the_error_has_no_frames_of_the_language() -> None:
 def test_numbers_that_are_no_types_of_arrays() -> None:
     with pytest.raises(EpilogueError, match="cannot be of type f3"):
         to(np.ones(3), "f3")
+
+
+@pytest.mark.parametrize(
+    "line", ["⟦accum if flag else 0", "⟦range(flag)⟧ and accum"], ids=["what decides", "how often"]
+)
+def test_a_default_makes_an_operand_that_python_does_not_know(refused: Callable[..., EpilogueError], line: str) -> None:
+    error = refused(f"def f(accum, flag=1):\n    D = {line}\n    return D\n")
+    assert error.hints[-1].startswith("flag is an operand, which each call gives anew")
+
+
+def test_an_operand_that_is_no_parameter_may_be_meant() -> None:
+    def f(accum: Any, bias: Any) -> Any:
+        D = accum + bias
+        return D
+
+    with pytest.raises(EpilogueError, match="what the operand bias is has not been said") as caught:
+        Epilogue.trace(f, bais=Row("f16"), D=Full("f16"))
+    assert caught.value.hints[0] == "there is bais, which is no parameter: is it meant?"
+
+
+def test_a_wrong_declaration_is_where_the_operation_is_described() -> None:
+    def f(accum: Any, bias: Any) -> Any:
+        D = accum + bias
+        return D
+
+    with pytest.raises(EpilogueError) as caught:
+        Gemm("f16:row", "f16:column", epilogue=f, operands={"bias": None}, target="sm_90a")
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
+    with pytest.raises(EpilogueError, match="cannot have a as its default"):
+        Scalar("f32", default="a")  # pyright: ignore[reportArgumentType]
