@@ -24,6 +24,7 @@ from cutecc.frontend.positions import fast_positions
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.frontend.user_lines import user_lines
 from cutecc.frontend.watch import Watch
+from cutecc.ir.casters import casters_lock
 from cutecc.record.compilation import Remark
 from cutecc.record.stages import UserLines
 from cutecc.target import Target
@@ -45,7 +46,7 @@ def trace(
     Raises `UsageError` for something that is no host function, `SpecError` for an argument that does not fit, and
     `TraceError`, at the user's line, when the kernel does not trace.
     """
-    with _lock, _recorded_warnings() as caught:
+    with _lock, casters_lock, _recorded_warnings() as caught:
         dsl.cutlass()
         callee = Callee.of(check_host_function(fn, getattr(fn, "__qualname__", repr(fn))))
         with dsl.targeting(target):
@@ -55,7 +56,7 @@ def trace(
 def trace_file(request: TraceRequest) -> TracedModule:
     """Trace a kernel of a file, which runs the file. Meant for a process of its own. Raises as `trace` does."""
     target = Target.parse(request.target)
-    with _lock, _recorded_warnings() as caught:
+    with _lock, casters_lock, _recorded_warnings() as caught:
         dsl.cutlass()
         with dsl.targeting(target), own_imports(request.path):
             if not request.watch:

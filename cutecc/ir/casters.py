@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections.abc import Generator
 from typing import Any
 
@@ -41,6 +42,8 @@ _CASTERS: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
 }
 
 
+casters_lock = threading.RLock()
+"""Held by a thread whose values are plain, and by one that traces: the casters are the whole process's."""
 _plain = False
 
 
@@ -48,23 +51,24 @@ _plain = False
 def plain_values() -> Generator[None]:
     """Inside, results, operands and block arguments are plain values; afterwards the DSL's casters are back.
 
-    Nested blocks (a pass that runs a pipeline) leave them to the outermost.
+    Nested blocks (a pass that runs a pipeline) leave them to the outermost. Other threads wait.
     """
     global _plain
-    if _plain or not bindings.dsl_is_imported():
-        yield
-        return
-    register = bindings.load_submodule("ir").register_value_caster
-    casters = _registered_casters()
-    for type_id, _ in casters:
-        register(type_id, replace=True)(_identity)
-    _plain = True
-    try:
-        yield
-    finally:
-        _plain = False
-        for type_id, caster in casters:
-            register(type_id, replace=True)(caster)
+    with casters_lock:
+        if _plain or not bindings.dsl_is_imported():
+            yield
+            return
+        register = bindings.load_submodule("ir").register_value_caster
+        casters = _registered_casters()
+        for type_id, _ in casters:
+            register(type_id, replace=True)(_identity)
+        _plain = True
+        try:
+            yield
+        finally:
+            _plain = False
+            for type_id, caster in casters:
+                register(type_id, replace=True)(caster)
 
 
 def _registered_casters() -> list[tuple[Any, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Complex, Real
 from typing import Any, NoReturn, cast
 
 from cutecc.arguments.arrays import Array, read_array
@@ -273,7 +274,7 @@ def described(name: str, value: Any, *, extents: bool = True) -> Operand:
         raise ArgumentError(f"argument '{name}': {array_text(array)} is no matrix, nor a batch of them")
     sizes, steps = array.shape[-2:], array.stride[-2:]
     contiguous = [mode for mode in (1, 0) if steps[mode] == 1 and sizes[mode] > 1]
-    contiguous += [mode for mode in (1, 0) if sizes[mode] == 1]
+    contiguous += [mode for mode in (1, 0) if sizes[mode] <= 1]
     if not contiguous:
         raise ArgumentError(
             f"argument '{name}': {array_text(array)}: neither its rows nor its columns are contiguous",
@@ -284,7 +285,9 @@ def described(name: str, value: Any, *, extents: bool = True) -> Operand:
     numbers += [steps[1 - mode]] if sizes[1 - mode] > 1 else []
     numbers += [array.stride[0]] if len(array.shape) == 3 and array.shape[0] > 1 else []
     addresses = given.addresses if isinstance(given, MatrixArray) else (array.address,)
-    if array.library == "numpy":
+    if 0 in array.shape:
+        numbers, addresses = [], ()  # nothing is read there
+    elif array.library == "numpy":
         addresses = ()  # its copy on the GPU has an address of its own
     operand = Operand(dtype.name, "row" if mode == 1 else "column")
     alignment = operand.alignment
@@ -315,10 +318,10 @@ def _number(operand: Input, value: Any) -> float:
     if value is None:
         raise ArgumentError(f"the epilogue needs '{operand.name}', a number of type {operand.dtype}")
     try:
-        if isinstance(value, str | bytes) or lives_on_gpu(value):
+        if isinstance(value, str | bytes) or _is_complex(value) or lives_on_gpu(value):
             raise TypeError
         number = int(value) if operand.dtype.startswith(("i", "u")) else float(value)
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         raise ArgumentError(
             f"argument '{operand.name}' has to be a number of type {operand.dtype}, not {kind_text(value)}",
             hints=["a scalar in device memory is described as one: Scalar(…, in_memory=True)"],
@@ -358,6 +361,10 @@ def _refuse(name: str, array: Array, operand: Operand, reason: str, hints: list[
     raise ArgumentError(
         f"argument '{name}': {array_text(array)}, but the operation takes {operand}: {reason}", hints=hints or []
     )
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, Complex) and not isinstance(value, Real)
 
 
 def _is_int(value: Any) -> bool:

@@ -105,7 +105,10 @@ def read(path: str | Path) -> dict[str, list[tuple[GemmDescription, Kernel]]]:
                 raise RecordError(f"{path} is damaged: it lacks {form.file}")
             content = data[entry.offset : entry.offset + entry.size]
             (compilation,) = decode_bundle(content, f"{path}: {form.file}")
-            description = GemmDescription.from_json(bytes(form.description))
+            try:
+                description = GemmDescription.from_json(bytes(form.description))
+            except UsageError as error:
+                raise RecordError(f"{path} is damaged: {form.file} is of no operation: {error.message}") from None
             found.setdefault(member.target, []).append((description, Kernel(compilation)))
     if not found:
         raise RecordError(f"{path} is damaged: it holds nothing")
@@ -119,8 +122,11 @@ def _check_destination(path: Path) -> None:
     if path.exists():
         if not path.is_file():
             raise UsageError(f"cannot write {path}: it is no plain file", hints=["name another file"])
-        with path.open("rb") as file:
-            start = file.read(64)
+        try:
+            with path.open("rb") as file:
+                start = file.read(64)
+        except OSError as failure:
+            raise UsageError(f"cannot write {path}: {failure.strerror}") from None
         if start and f"\0{INDEX}".encode() not in start and INDEX.encode() not in start:
             raise UsageError(
                 f"cannot write {path}: the file there is not a bundle of an operation",

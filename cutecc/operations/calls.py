@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,9 +31,9 @@ class _Known:
     loaded: Loaded
     masks: tuple[int, ...]
     """For each array the bits of its address that have to be 0."""
-    hazards: tuple[tuple[int, int, int, int, bool], ...]
+    hazards: tuple[tuple[int, int, int, int, int | None], ...]
     """Two places, and how far the second address may be above the first for the arrays to share memory: from more than,
-    to less than, and whether 0 is allowed."""
+    to less than, and how far it may be all the same."""
     current: Callable[[], int]
     """The stream of a call that names none."""
     pool: DevicePool | None
@@ -59,6 +60,7 @@ class Calls:
         self._cuda = cuda
         self._used: dict[int, set[int]] = {}
         """Streams that were launched on, by GPU."""
+        self._waiting = threading.Lock()
         self._takes_tables = variant.description.mode == "array"
         self._arrays = variant.array_names
         inputs = {each.name: each for each in variant.description.epilogue.inputs}
@@ -91,15 +93,15 @@ class Calls:
                     form.append((array.dtype, array.shape, array.strides, array.device.id))
             workspace = given.workspace
             if workspace is not None:
-                form.append((workspace.dtype, workspace.shape, workspace.get_device()))
+                form.append((workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()))
             known: _Known | None = self._launches.find(tuple(form))
             if known is None:
                 return False
             for address, mask in zip(values, known.masks, strict=True):
                 if address & mask:
                     return False
-            for output, other, low, high, may_equal in known.hazards:
-                if low < (distance := values[other] - values[output]) < high and (distance or not may_equal):
+            for output, other, low, high, allowed in known.hazards:
+                if low < (distance := values[other] - values[output]) < high and distance != allowed:
                     return False
             values.append(0 if workspace is None else workspace.data_ptr())
         except (AttributeError, KeyError, TypeError, RuntimeError):  # a torch tensor without memory raises the last
@@ -111,7 +113,7 @@ class Calls:
             if number is None:
                 number = default
             if type(number) is not float and type(number) is not int:
-                if type(number).__module__ != "numpy":
+                if type(number).__module__ != "numpy" or number.dtype.kind == "c":
                     return False
                 try:
                     number = float(number)
@@ -170,7 +172,7 @@ class Calls:
         form = self._form(given) if planned is not None and repeatable else None
         if planned is not None and form is not None:
             hazards = tuple(
-                (self._places[each.output], self._places[each.other], *each.distances, each.may_equal)
+                (self._places[each.output], self._places[each.other], *each.distances, each.allowed)
                 for each in bound.hazards
             )
             known = _Known(planned, loaded, self._masks, hazards, current, pool, size, zeroed, used)
@@ -178,14 +180,14 @@ class Calls:
 
     def synchronize(self) -> None:
         """Wait for everything on the streams that were launched on since the last time. Raises `LaunchError`."""
-        for ordinal, streams in self._used.items():
-            waiting = set(streams)
-            streams.clear()
-            with self._launches.load(ordinal).device.current():
-                for stream in waiting:
-                    self._check(
-                        "waiting for a product", self._driver.cuStreamSynchronize(self._driver.CUstream(stream))
-                    )
+        # One thread at a time: what another one has taken out, it may still be waiting for.
+        with self._waiting:
+            for ordinal, streams in list(self._used.items()):
+                with self._launches.load(ordinal).device.current():
+                    for stream in list(streams):
+                        streams.discard(stream)  # before, since what is launched meanwhile is not waited for
+                        status = self._driver.cuStreamSynchronize(self._driver.CUstream(stream))
+                        self._check("waiting for a product", status)
 
     def _launch(self, bound: Bound, arguments: Mapping[str, Any], loaded: Loaded, stream: int) -> Planned | None:
         """Launch, and return what repeats it if the form came before."""
@@ -223,7 +225,7 @@ class Calls:
                 else:
                     form.append((array.dtype, array.shape, array.strides, array.device.id))
             if (workspace := given.workspace) is not None:
-                form.append((workspace.dtype, workspace.shape, workspace.get_device()))
+                form.append((workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()))
             hash(tuple(form))
         except (AttributeError, TypeError):
             return None

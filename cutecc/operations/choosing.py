@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -45,9 +46,13 @@ def problem_of(sizes: Sequence[int] | None) -> Problem | None:
     """(M, N, K), or with the batch behind, as a problem. Raises `UsageError` for other numbers of sizes."""
     if sizes is None:
         return None
-    if not isinstance(sizes, Sequence) or len(sizes) not in (3, 4) or any(size < 0 for size in sizes):  # pyright: ignore[reportUnnecessaryIsInstance]
+    try:
+        whole = [operator.index(size) for size in sizes]
+    except TypeError:
+        whole = []
+    if len(whole) not in (3, 4) or min(whole) < 0:
         raise UsageError(f"a problem is (M, N, K), or (M, N, K, batch), not {sizes}")
-    return Problem(*sizes)
+    return Problem(*whole)
 
 
 def epilogue_of(

@@ -27,6 +27,7 @@ from cutecc.operations.status import YES, Status
 from cutecc.operations.tile import TileDescription
 from cutecc.operations.tile_model import LARGE, Problem, cycles, slices
 from cutecc.operations.views import MatrixArray
+from cutecc.runtime.checks import kind_text
 
 if TYPE_CHECKING:
     from cutecc.operations.gemm import Gemm
@@ -94,10 +95,10 @@ def find(
         if not known:
             chosen.check_keys({*candidate.facts})
             known = True
+        if limit is not None and len(found) >= limit:
+            break
         if chosen.failing(candidate.facts) is None:
             found.append(candidate)
-            if limit is not None and len(found) == limit:
-                break
     return found
 
 
@@ -198,6 +199,8 @@ def _of_arrays(arguments: Mapping[str, Any] | Sequence[Any]) -> Request:
     from cutecc.operations.arguments import described
 
     if not isinstance(arguments, Mapping):
+        if not isinstance(arguments, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"a product is of types, a dictionary or arrays, not of {kind_text(arguments)}")
         names = {3: ("A", "B", "D"), 4: ("A", "B", "C", "D")}.get(len(arguments))
         if names is None:
             raise UsageError(f"a product is of (A, B, D) or (A, B, C, D), not of {len(arguments)} arrays")

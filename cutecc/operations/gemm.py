@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,20 +29,18 @@ from cutecc.operations.operand import Operand, as_operand
 from cutecc.operations.product import Product
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
 from cutecc.operations.tile import TileDescription, TileRequest
+from cutecc.operations.tile_model import Problem
 from cutecc.operations.views import MatrixArray
 
 if TYPE_CHECKING:
     from cutecc.kernel import Kernel
     from cutecc.report.writing import Report
 
-_TABLES = 64
-"""Arrays of matrices that an operation keeps tables for."""
-
 
 class Gemm(Product):
     """D = epilogue(A B, C, …): A is M×K, B is K×N, C and D are M×N, with a batch in front if there is one.
 
-    What is not given is chosen. Compiled when it is first needed; threads may share it.
+    What is not given is chosen. Compiled when it is first needed; threads may share it, and processes copies of it.
     """
 
     def __init__(
@@ -87,27 +86,25 @@ class Gemm(Product):
         if graph.source is not None and source is None:
             source = Operand(graph.source.dtype, graph.source.layout, graph.source.alignment)
 
-        def choose(name: str) -> GemmDescription:
-            return candidates.choose(
-                first,
-                second,
-                result,
-                target=name,
-                problem=problem_of(problem),
-                accumulator=accumulator,
-                instruction=instruction,
-                unit=unit,
-                arithmetic=arithmetic,
-                tile=wanted,
-                c=source,
-                epilogue=graph,
-                swizzle=parse_swizzle(swizzle) if swizzle else None,
-                mode=mode if mode or problem else "gemm",
-            )
-
-        self._choose: Callable[[str], GemmDescription] | None = choose
+        choose = partial(
+            candidates.choose,
+            first,
+            second,
+            result,
+            problem=problem_of(problem),
+            accumulator=accumulator,
+            instruction=instruction,
+            unit=unit,
+            arithmetic=arithmetic,
+            tile=wanted,
+            c=source,
+            epilogue=graph,
+            swizzle=parse_swizzle(swizzle) if swizzle else None,
+            mode=mode if mode or problem else "gemm",
+        )
+        self._choose: Callable[..., GemmDescription] | None = choose
         self._problem = problem_of(problem)
-        super().__init__(choose(target_name(target)))
+        super().__init__(choose(target=target_name(target)))
 
     @classmethod
     def of(cls, description: GemmDescription) -> Gemm:
@@ -116,11 +113,22 @@ class Gemm(Product):
         return cls._made(description, ())
 
     @classmethod
-    def _made(cls, description: GemmDescription, kernels: Sequence[Kernel]) -> Gemm:
+    def _made(
+        cls,
+        description: GemmDescription,
+        kernels: Sequence[Kernel | None],
+        choose: Callable[..., GemmDescription] | None = None,
+        problem: Problem | None = None,
+    ) -> Gemm:
         made = cls.__new__(cls)
-        made._choose = made._problem = None
+        made._choose, made._problem = choose, problem
         Product.__init__(made, description, kernels)
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is compiled goes along; results that have not come back, tables and plans of launches do not.
+        kernels = [each.kernel if each.has_kernel else None for each in self.variants]
+        return Gemm._made, (self.description, kernels, self._choose, self._problem)
 
     @classmethod
     def for_arguments(
@@ -291,9 +299,7 @@ class Gemm(Product):
                 f"this operation is described for {self.description.target} alone, not for {name}",
                 hints=["Gemm(a=…, b=…, d=…) is described without a target"],
             )
-        other = Gemm._made(self._choose(name), ())
-        other._choose, other._problem = self._choose, self._problem
-        return other
+        return Gemm._made(self._choose(target=name), (), self._choose, self._problem)
 
 
 def _checked_tile(tile: TileDescription | TileRequest | str) -> TileDescription | TileRequest | str:
@@ -317,20 +323,31 @@ def compile_all(
     from cutecc.operations.compiling import compile_descriptions
 
     wanted = [(op, each) for op in operations for each in op.variants if not each.has_kernel]
-    told = progress if callable(progress) else None
-    bar = progress if isinstance(progress, bool) else False
-    results = compile_descriptions([each.description for _, each in wanted], workers=workers, progress=bar)
-    failures: dict[int, Error] = {}
-    for (op, each), result in zip(wanted, results, strict=True):
-        if isinstance(result, Error):
-            failures.setdefault(id(op), result)
-        else:
+    results: dict[str, Kernel | Error] = {}
+    keys = {id(op): {each.compiled.key for each in op.variants if not each.has_kernel} for op in operations}
+
+    def result_of(op: Gemm) -> Kernel | Error:
+        found = [results.get(each.compiled.key) or each.kernel for each in op.variants]
+        return next((each for each in found if isinstance(each, Error)), found[0])
+
+    def tell(description: GemmDescription, result: Kernel | Error) -> None:
+        assert callable(progress)
+        results[key := description.compiled().key] = result
+        for op in operations:
+            if key in keys[id(op)] and keys[id(op)] <= results.keys():
+                progress(op, result_of(op))
+
+    if callable(progress):
+        for op in operations:
+            if not keys[id(op)]:
+                progress(op, result_of(op))
+    descriptions = [each.description for _, each in wanted]
+    compiled = compile_descriptions(descriptions, workers=workers, progress=tell if callable(progress) else progress)
+    for (_, each), result in zip(wanted, compiled, strict=True):
+        results[each.compiled.key] = result
+        if not isinstance(result, Error):
             each.take(result)
-    found = [failures.get(id(op)) or op.variants[0].kernel for op in operations]
-    if told is not None:
-        for op, result in zip(operations, found, strict=True):
-            told(op, result)
-    return found
+    return [result_of(op) for op in operations]
 
 
 def load(path: str | Path, *, target: str | None = None) -> Gemm:

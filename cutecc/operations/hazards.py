@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cutecc.arguments.arrays import Array
@@ -15,7 +15,8 @@ from cutecc.runtime.checks import array_text
 def check_hazards(outputs: Mapping[str, Array], inputs: Mapping[str, Array], same: frozenset[str]) -> list[Hazard]:
     """The pairs of arrays that must not share memory, none of which does. Raises `ArgumentError` for one that does.
 
-    An input in `same` may be an output as it is: each element is read before it is written.
+    An input in `same` may be an output as it is: each element is read before it is written. Arrays may lie between each
+    other's rows, such as the left and the right columns of a matrix.
     """
     found: list[Hazard] = []
     written = list(outputs.items())
@@ -23,7 +24,8 @@ def check_hazards(outputs: Mapping[str, Array], inputs: Mapping[str, Array], sam
         for other, array in [*inputs.items(), *written[:index]]:
             layout = (array.shape, array.stride, array.dtype)
             may_equal = other in same and layout == (output.shape, output.stride, output.dtype)
-            hazard = Hazard(name, other, extent(output), extent(array), may_equal)
+            allowed = array.address - output.address if are_woven(output, array) else 0 if may_equal else None
+            hazard = Hazard(name, other, extent(output), extent(array), allowed)
             if hazard.happens(output.address, array.address):
                 hints = [f"write {name} to memory of its own"]
                 if other in same:
@@ -43,6 +45,8 @@ def check_tables(outputs: Mapping[str, MatrixArray], inputs: Mapping[str, Matrix
     Others that share memory are not found: matrices may be parts of one, whose rows lie between each other's. An input
     in `same` may be the output at its place, in the same layout.
     """
+    if _are_apart([*outputs.values()], [*inputs.values()]):
+        return
     written: dict[int, tuple[str, int]] = {}
     for name, each in outputs.items():
         for index, address in enumerate(each.addresses if 0 not in each.shape else ()):
@@ -67,6 +71,15 @@ def check_tables(outputs: Mapping[str, MatrixArray], inputs: Mapping[str, Matrix
                 )
 
 
+def _are_apart(outputs: Sequence[MatrixArray], inputs: Sequence[MatrixArray]) -> bool:
+    """Whether no two matrices of which one is written begin at the same address."""
+    return all(
+        len(output.distinct) == len(output.addresses)
+        and all(output.distinct.isdisjoint(other.distinct) for other in (*inputs, *outputs[:index]))
+        for index, output in enumerate(outputs)
+    )
+
+
 @dataclass(frozen=True)
 class Hazard:
     """Two arguments that must not share memory."""
@@ -76,8 +89,8 @@ class Hazard:
     reach: tuple[int, int]
     """Bytes from the address of `output` to where its memory begins and ends."""
     other_reach: tuple[int, int]
-    may_equal: bool
-    """Whether they may begin at the same address."""
+    allowed: int | None
+    """How far `other` may be above `output`, in bytes, though their memory then begins and ends around the other's."""
 
     @property
     def distances(self) -> tuple[int, int]:
@@ -88,14 +101,42 @@ class Hazard:
     def happens(self, output: int, other: int) -> bool:
         """Whether they share memory, at these addresses."""
         least, most = self.distances
-        return least < other - output < most and not (output == other and self.may_equal)
+        return least < other - output < most and other - output != self.allowed
+
+
+def are_woven(first: Array, second: Array) -> bool:
+    """Whether two arrays have rows at one distance, and each lies in the gaps between the other's."""
+    spans = [[(size, step) for size, step in _spans(each) if size > 1] for each in (first, second)]
+    pitches = {step for _, step in spans[0]} & {step for _, step in spans[1]} - {0}
+    if any(step < 0 for each in spans for _, step in each):
+        return False
+    for pitch in pitches:
+        # Of a row, with all that does not lie at whole distances of rows.
+        lengths = [
+            _width(array) + sum((size - 1) * step for size, step in each if step % pitch)
+            for array, each in zip((first, second), spans, strict=True)
+        ]
+        distance = (second.address - first.address) % pitch
+        if lengths[0] <= distance and distance + lengths[1] <= pitch:
+            return True
+    return False
 
 
 def extent(array: Array) -> tuple[int, int]:
     """Bytes from the first element to where the memory begins and ends."""
     if 0 in array.shape:
         return 0, 0
+    reaches = [(size - 1) * step for size, step in _spans(array)]
+    return sum(min(0, each) for each in reaches), sum(max(0, each) for each in reaches) + _width(array)
+
+
+def _spans(array: Array) -> list[tuple[int, int]]:
+    """Of each mode its size, and the bytes from one element to the next."""
+    width = _width(array)
+    return [(size, step * width) for size, step in zip(array.shape, array.stride, strict=True)]
+
+
+def _width(array: Array) -> int:
+    """Bytes of an element."""
     dtype = find_numeric_type(array.dtype)
-    width = dtype.width // 8 if dtype else 1
-    spans = [(size - 1) * step * width for size, step in zip(array.shape, array.stride, strict=True)]
-    return sum(min(0, each) for each in spans), sum(max(0, each) for each in spans) + width
+    return dtype.width // 8 if dtype else 1

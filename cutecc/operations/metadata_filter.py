@@ -1,7 +1,8 @@
 """Filters over the metadata of kernels, as text: `tile.m=128,cluster.n>=2,name~Sm90`.
 
 Conditions are separated by commas, and all have to hold. A condition is a key, one of `=`, `!=`, `<`, `<=`, `>`, `>=`
-and `~` (contains), and a value; after `=`, several values with `|` between them. Nothing in it is evaluated.
+and `~` (contains), and a value; after `=`, several values with `|` between them. Of sizes, `x1` at the end makes no
+difference: `1x1` is `1x1x1`. Nothing in it is evaluated.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ Fact: TypeAlias = "str | int | bool | None"
 """A value of metadata; `None` is `none` in text."""
 
 _CONDITION = re.compile(r"\s*(?P<key>[A-Za-z_][\w.]*)\s*(?P<sign>!=|<=|>=|=|<|>|~)\s*(?P<value>[^=<>!~]+?)\s*")
+_SIZES = re.compile(r"[0-9]+(x[0-9]+)+")
 _ORDER: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -106,10 +108,15 @@ def _listed(keys: set[str]) -> str:
 
 
 def _is(fact: Fact, word: str) -> bool:
-    if _text(fact).lower() == word.lower():
+    if _sizes(_text(fact).lower()) == _sizes(word.lower()):
         return True
     dtype = find_numeric_type(word)  # a type has several names
     return dtype is not None and fact == dtype.name
+
+
+def _sizes(text: str) -> str:
+    """Sizes without extents of 1 at their end; other text as it is."""
+    return re.sub(r"(x1)+$", "", text) if _SIZES.fullmatch(text) else text
 
 
 def _text(fact: Fact) -> str:

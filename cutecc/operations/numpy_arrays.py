@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, LaunchError, NoGpuError
-from cutecc.operations.hazards import extent
+from cutecc.operations.hazards import are_woven, extent
 from cutecc.operations.memory import Block, DevicePool, pool_of
 from cutecc.operations.variant import Arrays
 from cutecc.runtime.cuda_bindings import cuda_driver, describe_status, load_bindings
@@ -46,7 +47,7 @@ class _Copy:
 
 
 class HostCopies:
-    """Copies of numpy arrays on one GPU: outputs stay there until `sync` brings them back."""
+    """Copies of numpy arrays on one GPU: outputs stay there until `sync` brings them back. Threads may share them."""
 
     def __init__(self, pool: DevicePool, device: CudaDevice, cuda: Any = None) -> None:
         """`cuda` is `cuda.bindings.driver` or what stands in for it."""
@@ -55,6 +56,8 @@ class HostCopies:
         self._cuda: Any = load_bindings() if cuda is None else cuda
         self._outputs: list[tuple[_Copy, Any]] = []
         """With the array, which has to live until then."""
+        self._lock = threading.Lock()
+        """Held from the copies of a call to its launch, so that no other thread's `sync` frees what it is given."""
 
     @property
     def pending(self) -> int:
@@ -78,9 +81,15 @@ class HostCopies:
                 found[name] = self.for_output(name, values[name], cast(Array, arrays[name]), stream)
             return found
 
-        with self._device.current():
+        with self._lock, self._device.current():
+            pending = len(self._outputs)
             try:
                 yield copy
+            except BaseException:
+                # Nothing was computed that could come back.
+                taken.extend(each.block for each, _ in self._outputs[pending:])
+                del self._outputs[pending:]
+                raise
             finally:
                 for block in taken:
                     block.free(stream)
@@ -109,10 +118,10 @@ class HostCopies:
 
     def sync(self) -> None:
         """Wait for the calls, and write what they computed into the arrays. Raises `LaunchError` for their faults."""
-        if not self._outputs:
-            return
-        with self._device.current():
-            self._bring_back()
+        with self._lock:
+            if self._outputs:
+                with self._device.current():
+                    self._bring_back()
 
     def _bring_back(self) -> None:
         import numpy as np
@@ -147,7 +156,8 @@ class HostCopies:
                     self._device.driver.order(copy.stream, stream)
                     copy.stream = stream
                 return copy
-            if array.address + low < copy.end and copy.begin < array.address + high:
+            meets = array.address + low < copy.end and copy.begin < array.address + high
+            if meets and not are_woven(copy.layout, array):
                 raise ArgumentError(
                     f"argument '{name}' shares memory with the result of an earlier call, which has not come back",
                     hints=["call sync() first"],

@@ -35,14 +35,15 @@ _TABLES = 64
 class Product:
     """A product that is described whole. Threads may share it."""
 
-    def __init__(self, description: GemmDescription, kernels: Sequence[Kernel] = ()) -> None:
+    def __init__(self, description: GemmDescription, kernels: Sequence[Kernel | None] = ()) -> None:
         """`kernels` are those of the forms, in their order, where they are there already."""
         self.description = description
         """All parts, as given or chosen."""
         self.variants = [Variant(each) for each in forms(description)]
         """The operation itself, and if C can be left out the form without it."""
         for variant, kernel in zip(self.variants, kernels, strict=False):
-            variant.take(kernel)
+            if kernel is not None:
+                variant.take(kernel)
         self._calls: dict[int, Calls] = {}
         self._copies: dict[int, HostCopies] = {}
         self._tables: dict[tuple[object, ...], MatrixArray] = {}
@@ -95,7 +96,8 @@ class Product:
         """
         arguments = {"A": A, "B": B, "C": C, "D": D, "alpha": alpha, "beta": beta, **operands}
         index = self._form(arguments)
-        if self._takes_lists and self._replace_lists(arguments, device, stream):
+        if self._takes_lists:
+            self._replace_lists(arguments, device, stream)
             self.variants[index].check_tables(arguments)  # also of a call that is like an earlier one
         calls = self._calls.get(index)
         given = Given(arguments, stream, workspace, slices)
@@ -113,9 +115,10 @@ class Product:
 
         Raises `LaunchError` for faults.
         """
-        for copies in self._copies.values():
+        # Other threads may add to them meanwhile.
+        for copies in list(self._copies.values()):
             copies.sync()
-        for calls in self._calls.values():
+        for calls in list(self._calls.values()):
             calls.synchronize()
         with self._lock:
             self._tables.clear()
@@ -128,13 +131,28 @@ class Product:
         from cutecc.operations.emulated import emulate
 
         slices, workspace = rest.pop("slices", None), rest.pop("workspace", None)
-        variant, bound = self._bound(A, B, C, D, slices, rest)
+        variant, bound = self._bound(A, B, C, D, slices, rest, device="cpu")
         return emulate(variant, bound, emulator or EmulatorOptions(), workspace)
 
-    def supports(self, A: Any, B: Any, C: Any = None, D: Any = None, **rest: Any) -> Status:
-        """Whether `run` takes these arguments, and why not. Nothing is compiled; arrays may live anywhere."""
+    def supports(
+        self,
+        A: Any,
+        B: Any,
+        C: Any = None,
+        D: Any = None,
+        *,
+        slices: int | None = None,
+        device: str = "cuda",
+        **rest: Any,
+    ) -> Status:
+        """Whether `run` takes these arguments, and why not. Nothing is compiled; arrays may live anywhere.
+
+        numpy's are copied to a GPU, where they are aligned; with `device="cpu"` they are used where they are.
+        """
+        for name in ("stream", "workspace", "sync", "emulator"):  # which nothing depends on here
+            rest.pop(name, None)
         try:
-            self._bound(A, B, C, D, rest.pop("slices", None), rest)
+            self._bound(A, B, C, D, slices, rest, device=device)
         except Error as error:
             return Status.of(error)
         return YES
@@ -156,10 +174,9 @@ class Product:
         """
         if problem is not None:
             sizes = cast(Problem, problem_of(problem))
-            from cutecc.operations.tile_model import slices as usual_slices
-
-            return self.variants[0].workspace_bytes(sizes, slices or usual_slices(self.description, sizes))
-        variant, bound = self._bound(A, B, C, D, slices, rest)
+            variant = self.variants[0]
+            return variant.workspace_bytes(sizes, variant.slices(slices, sizes))
+        variant, bound = self._bound(A, B, C, D, slices, rest, device="cuda")
         return variant.workspace_bytes(bound.problem, bound.slices)
 
     def matrices(self, name: str, matrices: Sequence[Any], *, device: str = "cuda") -> MatrixArray:
@@ -187,9 +204,8 @@ class Product:
         gpu = CudaDevice(cuda_driver(), arrays[0].ordinal or 0)
         return matrix_arrays.table_on_gpu(name, arrays, gpu, pool_of(gpu.ordinal), load_bindings())
 
-    def _replace_lists(self, arguments: dict[str, Any], device: str, stream: Any) -> bool:
-        """Put arrays of matrices in the place of lists, whose last tables are kept. Returns whether there were any."""
-        found = False
+    def _replace_lists(self, arguments: dict[str, Any], device: str, stream: Any) -> None:
+        """Put arrays of matrices in the place of lists, whose last tables are kept."""
         for name, value in arguments.items():
             if not isinstance(value, list | tuple):
                 continue
@@ -207,11 +223,13 @@ class Product:
                 while len(self._tables) >= _TABLES:
                     del self._tables[next(iter(self._tables))]
                 self._tables[key] = table
-            arguments[name], found = table, True
-        return found
+            arguments[name] = table
 
-    def _bound(self, A: Any, B: Any, C: Any, D: Any, slices: int | None, rest: dict[str, Any]) -> tuple[Variant, Bound]:
+    def _bound(
+        self, A: Any, B: Any, C: Any, D: Any, slices: int | None, rest: dict[str, Any], *, device: str
+    ) -> tuple[Variant, Bound]:
         """The form that a call takes, and its arguments held against it."""
+        check_device(device)
         arguments = {**rest, "A": A, "B": B, "C": C, "D": D}
         arguments.setdefault("alpha", None)
         arguments.setdefault("beta", None)
@@ -225,6 +243,10 @@ class Product:
             for name, value in arguments.items():
                 if isinstance(value, list | tuple):
                     arguments[name] = table_on_cpu(name, cast("Sequence[Any]", value))
+        elif device == "cuda" and self._are_numpy(variant, arguments):
+            from cutecc.operations.numpy_arrays import as_copied
+
+            return variant, variant.bind(arguments, slices, copies=as_copied)
         return variant, variant.bind(arguments, slices)
 
     def _form(self, arguments: dict[str, Any]) -> int:
@@ -321,7 +343,8 @@ class Product:
         from cutecc.runtime.streams import read_stream
 
         try:
-            copies = copies_here(self._copies)
+            with self._lock:
+                copies = copies_here(self._copies)
         except NoGpuError:
             # What does not fit is said first: it would not fit where there is a GPU either.
             variant.bind(given.arguments, given.slices, copies=as_copied)

@@ -67,8 +67,14 @@ def time_products(
 
 def _launch(op: Gemm, arguments: dict[str, Any], workspace: Any, stream: int) -> None:
     # The source counts, where there is one.
-    beta = 1.0 if "C" in arguments and op.epilogue.operand("beta") is not None else None
-    op.run(**arguments, beta=beta, workspace=workspace, stream=stream)
+    numbers: dict[str, Any] = {
+        each.name: 1.0
+        for each in op.epilogue.inputs
+        if each.name not in arguments and (each.name == "beta" or each.default is None)
+    }
+    if "C" not in arguments:
+        numbers.pop("beta", None)
+    op.run(**arguments, **numbers, workspace=workspace, stream=stream)
 
 
 def _arguments(
@@ -107,8 +113,9 @@ def _matrix(
     dtype, align = operand.dtype, operand.alignment
     if operand.layout == "interleaved32":
         groups, lines = (rows // 32, columns) if grouped_rows else (columns // 32, rows)
-        address, size = _filled(dtype, groups * lines * 32, gpu, generator)
-        return DeviceMatrix(address, (groups, lines, 32), 32, dtype, ordinal=gpu.ordinal), size
+        address, size = _filled(dtype, groups * lines * 32 * batches, gpu, generator)
+        shape = (batches, groups, lines, 32) if batches > 1 else (groups, lines, 32)
+        return DeviceMatrix(address, shape, 32, dtype, ordinal=gpu.ordinal), size
     contiguous, others = (columns, rows) if operand.layout == "row" else (rows, columns)
     leading = -(-contiguous // align) * align
     address, size = _filled(dtype, leading * others * batches, gpu, generator)

@@ -5,6 +5,7 @@ A description with a source C has two forms, since beta = 0 means that C is not 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -165,14 +166,28 @@ class Variant:
         sources = {**_flat("a", first, values["a"]), **_flat("b", second, values["b"])}
         for index, name in enumerate(names):
             sources.update(_flat(f"operands[{index}]", name, values["operands"][index]))
+        slices = self.slices(slices, problem)
         if self.takes_slices:
-            values["slices"] = slices = self._slices(slices, problem)
-        elif slices not in (None, 1):
+            values["slices"] = slices
+        return Bound(problem, arrays, values, sources, found, hazards, slices)
+
+    def slices(self, given: int | None, problem: Problem) -> int:
+        """Into how many slices K is split. Raises `ArgumentError` for a number that is none, or too many."""
+        if given is None:
+            is_empty = 0 in (problem.m, problem.n, problem.batches)
+            return usual_slices(self.description, problem) if self.takes_slices and not is_empty else 1
+        try:
+            count = operator.index(given)
+        except TypeError:
+            raise ArgumentError(f"slices={given!r} is no whole number") from None
+        if not self.takes_slices and count != 1:
             raise ArgumentError(
-                f"slices={slices}, and the operation is of mode {description.mode}",
+                f"slices={count}, and the operation is of mode {self.description.mode}",
                 hints=['describe it with mode="split_k_serial" or mode="split_k_parallel"'],
             )
-        return Bound(problem, arrays, values, sources, found, hazards, slices or 1)
+        if not 1 <= count <= max(1, problem.k):
+            raise ArgumentError(f"K = {problem.k} cannot be split into {count} slices")
+        return count
 
     def workspace_bytes(self, problem: Problem, slices: int = 1) -> int:
         """The bytes of workspace that a call on this problem needs."""
@@ -218,8 +233,12 @@ class Variant:
         return check_hazards(written, inputs, full)
 
     def check_tables(self, given: Mapping[str, Any]) -> None:
-        """Raise `ArgumentError` where matrices of arrays of them that must not be the same are."""
+        """Raise `ArgumentError` where matrices of arrays of them are not aligned, or are the same and must not be."""
         found = {name: each for name in self.array_names if isinstance(each := given.get(name), MatrixArray)}
+        for name, each in found.items():
+            operand = self.operands.get(name)
+            if operand is not None and each.address_bits % operand.alignment_bytes:  # says which
+                check_alignment(self._matrices({name: each})[name], operand, extents=False)
         if not found:
             return
         outputs = {each.name for each in self.description.epilogue.outputs}
@@ -237,15 +256,6 @@ class Variant:
         for each in self.description.epilogue.outputs:
             if values.get(each.kind, 0) * problem.batches:
                 raise ArgumentError(f"'{each.name}' would reduce a D of {problem.m}×{problem.n}, which has no elements")
-
-    def _slices(self, slices: int | None, problem: Problem) -> int:
-        if slices is None:
-            return usual_slices(self.description, problem) if problem.m and problem.n and problem.batches else 1
-        if not isinstance(slices, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"slices={slices!r} is no whole number")
-        if not 1 <= slices <= max(1, problem.k):
-            raise ArgumentError(f"K = {problem.k} cannot be split into {slices} slices")
-        return slices
 
 
 def _flat(parameter: str, name: str, value: Any) -> dict[str, str]:

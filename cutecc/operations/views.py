@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from cutecc.arguments.arrays import Array
 from cutecc.operations.operand import Layout
@@ -20,7 +21,8 @@ class DeviceMatrix:
 
     pointer: int
     shape: tuple[int, ...]
-    """(rows, columns), or with the batch in front (batch, rows, columns). Vectors have one size."""
+    """(rows, columns), or with the batch in front (batch, rows, columns). Vectors have one size, interleaved matrices a
+    mode more: (groups, lines, 32), with 32 as `leading`."""
     leading: int
     """Elements from one row to the next; with `layout="column"` from one column to the next."""
     dtype: str
@@ -49,10 +51,10 @@ class DeviceMatrix:
             return (1,) * len(self.shape)
         row = self.layout == "row"
         steps = (self.leading, 1) if row else (1, self.leading)
-        if len(self.shape) == 2:
-            return steps
         whole = self.leading * self.shape[-2 if row else -1]
-        return (whole if self.batch is None else self.batch, *steps)
+        for size in reversed(self.shape[:-2]):
+            steps, whole = (whole, *steps), whole * size
+        return steps if self.batch is None or len(steps) == 2 else (self.batch, *steps[1:])
 
 
 class View:
@@ -97,6 +99,19 @@ class MatrixArray:
     def shape(self) -> tuple[int, ...]:
         """(matrices, rows, columns)."""
         return (len(self.addresses), *self.like.shape)
+
+    @cached_property
+    def distinct(self) -> frozenset[int]:
+        """The addresses, each once."""
+        return frozenset(self.addresses)
+
+    @cached_property
+    def address_bits(self) -> int:
+        """The bits that are set in any of the addresses."""
+        found = 0
+        for address in self.addresses:
+            found |= address
+        return found
 
     @property
     def dtype(self) -> str:

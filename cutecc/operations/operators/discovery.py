@@ -47,8 +47,8 @@ class Discovery:
     fitting: list[Found]
     rejected: Counter[str] = field(default_factory=Counter)
     """How many operators of this target do not fit, by the first reason."""
-    newer: tuple[str, ...] = ()
-    """The classes of operators that are for newer GPUs, and were not looked into."""
+    newer: dict[str, int] = field(default_factory=dict[str, int])
+    """The classes of operators that are for newer GPUs, and were not looked into: the compute capability of each."""
 
     @property
     def considered(self) -> int:
@@ -84,7 +84,7 @@ def discover(
             rejected[reason] += 1
     if keys:
         where.check_keys(keys)
-    return Discovery(chosen, fitting, rejected, tuple(_newer_classes(chosen)))
+    return Discovery(chosen, fitting, rejected, _newer_classes(chosen))
 
 
 def find_operator(name: str, target: Target, problem: GemmProblem) -> tuple[Any, Any]:

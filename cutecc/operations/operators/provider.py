@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from cutecc.arguments.arrays import Array
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import Error
@@ -164,7 +166,8 @@ class CompiledGemm(CompiledOperator):
         if session.device == "cpu":
             self.operation.run(a, b, D=out, device="cpu", emulator=session.emulator)
         else:
-            self.operation.run(a, b, D=out, stream=stream)
+            # Nobody else could ask for what comes back to an array of numpy's.
+            self.operation.run(a, b, D=out, stream=stream, sync=isinstance(out, np.ndarray))
 
 
 def operator(description: GemmDescription) -> CuteccGemmOperator:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import pickle
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from cutecc.errors import TraceError, UsageError
 from cutecc.frontend.header import read_header
 from cutecc.frontend.trace import trace, trace_file
 from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.ir.casters import plain_values
 from cutecc.target import Target
 
 SM80, SM90A = Target.parse("sm_80"), Target.parse("sm_90a")
@@ -43,6 +45,34 @@ def test_a_function() -> None:
     assert module.warnings == ()
     assert "cuda.launch_ex" in text(module)
     assert pickle.loads(pickle.dumps(module)) == module
+
+
+def test_passes_of_other_threads_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have the value casters out of the way, which a trace needs."""
+    began: list[bool] = []
+    inside, done = threading.Event(), threading.Event()
+    recorded = trace_module._recorded_warnings
+
+    def begin() -> contextlib.AbstractContextManager[list[warnings.WarningMessage]]:
+        began.append(done.is_set())
+        return recorded()
+
+    def rewrite() -> None:
+        with plain_values():
+            inside.set()
+            done.wait(5)
+
+    monkeypatch.setattr(trace_module, "_recorded_warnings", begin)
+    passes = threading.Thread(target=rewrite)
+    tracing = threading.Thread(target=trace, args=(host_samples.scale, "f32[?N=64]"), kwargs={"target": SM80})
+    passes.start()
+    assert inside.wait(5)
+    tracing.start()
+    tracing.join(0.05)
+    done.set()
+    passes.join()
+    tracing.join()
+    assert began == [True]
 
 
 def test_objects_and_methods() -> None:

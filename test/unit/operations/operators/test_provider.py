@@ -78,6 +78,12 @@ def test_they_are_cuteccs_also_outside_of_a_session() -> None:
     operator = own(args, "80", metadata_filter=lambda metadata: metadata.design.unit == "tensor_op")[0]
     artifact = operator.compile(args, "80")
     assert isinstance(artifact.compiled_obj, CompiledGemm)
+    arrays, ran = np.zeros((3, 64, 64)), {}
+    artifact.compiled_obj.operation.run = lambda *args, **options: ran.update(options)
+    operator.run(gemm_arguments(*arrays, "f64"), artifact, stream=7)
+    # On a GPU these are copies, which nobody else could bring back.
+    assert ran["D"] is arrays[2] or np.shares_memory(ran["D"], arrays[2])
+    assert ran["stream"] == 7 and ran["sync"]
     kernel = compile(operator, args, target="sm_80")
     assert kernel.ptx == artifact.compiled_obj.kernel.ptx
     assert "mma.sync.aligned.m8n8k4.row.col.f64" in kernel.ptx

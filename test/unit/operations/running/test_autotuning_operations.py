@@ -19,7 +19,7 @@ from cutecc.operations import winners
 from cutecc.operations.autotuning import autotune
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.discovery import find
-from cutecc.operations.epilogue.declarations import Column, Row
+from cutecc.operations.epilogue.declarations import Column, Row, Scalar
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.tuning_data import time_products
@@ -210,6 +210,30 @@ def test_tables_of_matrices_are_timed() -> None:
         (timed,) = time_products([Gemm(**F32, mode="array")], Problem(64, 64, 64, 3), gpu, launch)
     assert isinstance(timed, Samples)
     assert len({address for each in tables for address in each}) == 3 * len(tables)
+
+
+def test_numbers_and_batches_of_every_kind_are_timed() -> None:
+    def scaled(accum: Any, C: Any, beta: Any, scale: Any) -> Any:
+        return scale * accum + beta * C
+
+    scalars = {"beta": Scalar("f32", in_memory=True), "scale": Scalar("f32")}
+    interleaved = dict.fromkeys("abd", "i8:interleaved32")
+    timed: list[Gemm] = []
+    for op in (
+        Gemm(**F32, c="f32:row:1", epilogue=scaled, operands=scalars, mode="batched"),
+        Gemm(**interleaved, mode="batched", target="sm_80"),
+    ):
+        with Workspace(0, cuda := Cuda()) as gpu, pytest.MonkeyPatch.context() as patch:
+
+            def run(op: Gemm, cuda: Cuda = cuda, **arguments: Any) -> None:
+                assert (status := op.supports(**arguments)), status
+                cuda.work("product", 5.0)
+                timed.append(op)
+
+            patch.setattr(Gemm, "run", run)
+            (found,) = time_products([op], Problem(64, 64, 64, 3), gpu)
+        assert isinstance(found, Samples), found
+    assert len({id(op) for op in timed}) == 2
 
 
 def test_products_are_timed_in_turn_on_the_same_random_data() -> None:

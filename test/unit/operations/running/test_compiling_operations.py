@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,6 +18,7 @@ import cutecc
 from cutecc.errors import EpilogueError, Error, RecordError, UsageError
 from cutecc.operations import compiling
 from cutecc.operations.choosing import fitting_target
+from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue import Row
 from cutecc.operations.gemm import Gemm, compile_all, load
 
@@ -128,6 +131,9 @@ def test_where_the_dsl_is_loaded_an_operation_is_compiled_without_other_processe
     told: list[Any] = []
     assert compile_all([op], progress=lambda *each: told.append(each)) == [kernels[0]]
     assert op.kernels == kernels and told == [(op, kernels[0])]
+    for copied in (copy.deepcopy(op), pickle.loads(pickle.dumps(op))):
+        assert copied.description == op.description and all(each.has_kernel for each in copied.variants)
+        assert copied._for_target("sm_86").description == op._for_target("sm_86").description
     assert made == [(True, 8, "sm_80", False)] * 2
     assert Gemm(**F32, c="f32:row:1").compile().compilation.cached and len(made) == 2
     with pytest.raises(Error, match="as a test wants it"):
@@ -154,7 +160,7 @@ def test_a_bundle_runs_where_neither_the_dsl_nor_mlir_is(compiled: dict[str, Pat
 def test_who_reads_it_as_a_kernel_is_told_how(compiled: dict[str, Path]) -> None:
     with pytest.raises(RecordError, match="not a bundle of cutecc") as error:
         cutecc.load(next(iter(compiled.values())))
-    assert error.value.hints == ["it is one of an operation: cutecc.operations.load reads it"]
+    assert error.value.hints == ["it is the bundle of an operation: cutecc.operations.load reads it"]
 
 
 def test_a_named_epilogue_takes_no_operands_of_the_users() -> None:
@@ -162,7 +168,9 @@ def test_a_named_epilogue_takes_no_operands_of_the_users() -> None:
         Gemm("f16:row", "f16:column", target="sm_80", epilogue="gelu", operands={"bias": Row("f16")})
 
 
-def test_a_bundle_says_what_it_holds(compiled: dict[str, Path], tmp_path: Path) -> None:
+def test_a_bundle_says_what_it_holds(
+    compiled: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     op = load(compiled["plain"])
     assert op.description == Gemm(**F32, c="f32:row:1").description
     with pytest.raises(UsageError, match="holds nothing for sm_90a\nhint: it is for sm_80"):
@@ -175,15 +183,19 @@ def test_a_bundle_says_what_it_holds(compiled: dict[str, Path], tmp_path: Path) 
         load(kernel)
     with pytest.raises(UsageError, match="the file there is not a bundle of an operation"):
         op.bundle(kernel)
-    copy = tmp_path / "copy.operation"
-    op.bundle(copy)
-    op.bundle(copy)  # in its own place
-    assert copy.read_bytes() == compiled["plain"].read_bytes()
-    data = bytearray(copy.read_bytes())
+    other = tmp_path / "other.operation"
+    op.bundle(other)
+    op.bundle(other)  # in its own place
+    assert other.read_bytes() == compiled["plain"].read_bytes()
+    data = bytearray(other.read_bytes())
     data[len(data) // 2] ^= 1
-    copy.write_bytes(data)
+    other.write_bytes(data)
     with pytest.raises(RecordError, match="damaged"):
-        load(copy)
+        load(other)
+    with monkeypatch.context() as patch, pytest.raises(RecordError, match=r"is damaged: .* this is no description"):
+        patch.setattr(GemmDescription, "to_json", lambda self, **options: b"{}")
+        op.bundle(other)
+        load(other)
 
 
 def test_several_targets_are_each_chosen_for(

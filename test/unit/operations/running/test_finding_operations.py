@@ -61,7 +61,7 @@ def test_arrays_say_types_layouts_alignments_and_sizes() -> None:
     A, B, D = np.zeros((64, 36), np.float16), np.zeros((48, 36), np.float16).T, np.zeros((64, 48), np.float16)
     (found,) = find((A, B, D), "sm_80", limit=1)
     assert [str(each) for each in (found.description.a, found.description.b)] == ["f16:row:4", "f16:column:4"]
-    assert found.description.tile.threadblock[0] <= 128
+    assert found.description.tile.threadblock[0] <= 128 and not find((A, B, D), "sm_80", limit=0)
     C = np.zeros((64, 48), np.float16)
     (batched,) = find({"A": A[None], "B": B[None], "C": C[None], "D": D[None]}, "sm_80", limit=1, epilogue="relu")
     assert batched.description.mode == "batched" and batched.description.c == Operand("f16", "row", 8)
@@ -93,3 +93,6 @@ def test_whether_there_is_a_kernel_is_said_with_a_reason() -> None:
     assert "the shapes do not fit" in supports((A, other, A), "sm_80").reason
     assert "names 2 types" in supports("f16,f16", "sm_80").reason
     assert "(A, B, D) or (A, B, C, D), not of 2 arrays" in supports((A, A), "sm_80").reason
+    assert "arrays, not of an int" in supports(3, "sm_80").reason  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"\(M, N, K, batch\), not \('1', 2, 3\)"):
+        find("f16", "sm_80", problem=("1", 2, 3))  # type: ignore[arg-type]

@@ -189,6 +189,8 @@ def test_calls_say_what_is_missing_or_too_much() -> None:
         (op.supports(a, b, None, d, beta=2.0), "beta = 2.0, and no C is given"),
         (op.supports(a, b, c, d, alpa=1.0), "the epilogue has no operand 'alpa'"),
         (op.supports(a, b, c, d, beta="x"), "argument 'beta' has to be a number of type f32, not a str"),
+        (op.supports(a, b, c, d, beta=np.complex64(1)), "a number of type f32, not a numpy.complex64"),
+        (op.supports(a, b, c, d, alpha=10**400), "argument 'alpha' has to be a number of type f32"),
         (Gemm(**F32).supports(a, b, c, d, beta=1.0), "beta = 1.0 is given, and the operation has none"),
         (Gemm(**F32, epilogue="identity").supports(a, b, None, d, alpha=2.0), "the epilogue has none"),
     ):
@@ -216,6 +218,39 @@ def test_arguments_describe_themselves() -> None:
     assert str(described("A", DeviceMatrix(0x1002, (8, 8), 8, "f16"))) == "f16:row:1"
     with pytest.raises(ArgumentError, match="neither its rows nor its columns are contiguous"):
         described("A", a[::2, ::2])
+    for shape in ((0, 0), (7, 0), (0, 7)):  # nothing is read there
+        assert str(described("A", np.zeros(shape, np.float16))) == "f16:row:8"
+
+
+def test_copies_of_numpy_arrays_are_aligned_and_arrays_for_the_emulator_as_they_are() -> None:
+    op = Gemm("f16", "f16", "f16", target="sm_80")
+    shifted, B, D = np.zeros(257, np.float16)[1:].reshape(16, 16), *np.zeros((2, 16, 16), np.float16)
+    assert op.supports(shifted, B, D=D, stream=5, sync=True) and op.workspace_bytes(shifted, B, D=D) == 0
+    assert "is not a multiple of 16 bytes" in op.supports(shifted, B, D=D, device="cpu").reason
+
+
+def test_results_may_lie_between_the_rows_of_other_arrays() -> None:
+    of = Gemm(**F32).variants[0]
+    m, n, k, pitch = 33, 21, 17, 40
+    A, B = matrix(m, k, leading=pitch), matrix(k, n, pointer=0x20000)
+    (hazard, _) = of.bind({"A": A, "B": B, "D": replace(A, pointer=A.pointer + 4 * k, shape=(m, n))}, None).hazards
+    assert hazard.allowed == -4 * k and hazard.happens(A.pointer + 4, A.pointer)
+    for offset, columns in ((k - 1, n), (k, pitch - k + 1)):  # into A's last column, into the first of its next row
+        wide = {"B": matrix(k, columns, pointer=0x20000)}
+        with pytest.raises(ArgumentError, match="D is written and shares memory with A"):
+            of.bind(wide | {"A": A, "D": replace(A, pointer=A.pointer + 4 * offset, shape=(m, columns))}, None)
+
+
+@pytest.mark.parametrize(
+    ("slices", "reason"),
+    [(-1, "K = 64 cannot be split into -1"), (65, "cannot be split into 65"), ("2", "slices='2' is no whole number")],
+)
+def test_slices_are_checked_where_a_workspace_is_asked_for(slices: Any, reason: str) -> None:
+    op = Gemm(**F32, mode="split_k_parallel")
+    with pytest.raises(ArgumentError, match=reason):
+        op.workspace_bytes(problem=(33, 21, 64), slices=slices)
+    two = op.workspace_bytes(problem=(33, 21, 64), slices=2)
+    assert op.workspace_bytes(problem=np.array([33, 21, 64]), slices=np.int64(4)) == 2 * two  # type: ignore[arg-type]
 
 
 def test_an_operation_for_arguments_is_theirs() -> None:

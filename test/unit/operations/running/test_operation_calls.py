@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import threading
 from dataclasses import replace
@@ -272,6 +271,13 @@ def test_a_given_workspace_is_used_as_it_is(compiled: dict[str, Path], gpu: Emul
     with pytest.raises(ArgumentError, match="the workspace lives on cpu, and this call runs on a CUDA device"):
         run_split(op, gpu, slices=3, workspace=np.zeros(size, np.uint8))
 
+    class Spread(DeviceMatrix):
+        def stride(self) -> tuple[int, ...]:
+            return (2,)
+
+    with pytest.raises(ArgumentError, match="has gaps"):
+        run_split(op, gpu, slices=3, workspace=Spread(address, (size,), size, "u8"))
+
 
 def test_matrices_anywhere_in_memory(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
     op = gpu.know(Gemm.load(compiled["array"]))
@@ -289,7 +295,6 @@ def test_matrices_anywhere_in_memory(compiled: dict[str, Path], gpu: EmulatedGpu
     orders = len(gpu.driver.orders)
     held = memory.allocated_bytes()
     del tables
-    gc.collect()
     assert memory.allocated_bytes() < held and gpu.driver.orders[orders:] == [(5, 0)] * 3
     with pytest.raises(ArgumentError, match="its matrices differ"):
         op.run([a[0], b[0]], b[:2], None, d[:2])
@@ -308,6 +313,18 @@ def test_results_anywhere_in_memory_have_memory_of_their_own(compiled: dict[str,
     ):
         with pytest.raises(ArgumentError, match=message):
             op.run(*call)
+    assert len(gpu.driver.launches) == launched
+    tables = [op.matrices(name, each) for name, each in zip("ABD", (a, b, d), strict=True)]
+    for _ in range(3):
+        op.run(*tables[:2], None, tables[2])
+    launched = len(gpu.driver.launches)
+    misaligned = [replace(each, pointer=each.pointer + 2) for each in a]
+    for name, wrong, message in (
+        ("A", misaligned, "is not a multiple of 4 bytes"),
+        ("D", [d[0], d[0]], r"D\[1\] is D\[0\], and both are written"),
+    ):
+        with pytest.raises(ArgumentError, match=message):  # though the form is known
+            op.run(**dict(zip("ABD", tables, strict=True)) | {name: op.matrices(name, wrong)})
     assert len(gpu.driver.launches) == launched
     # Columns of one matrix, whose rows lie between each other's.
     whole = gpu.put(np.zeros((M, 2 * N), np.float32))
@@ -347,7 +364,6 @@ def test_tables_of_lists_go_back_at_sync(compiled: dict[str, Path], gpu: Emulate
         op.run(a, b, None, d, stream=5)  # the same tables
         assert memory.allocated_bytes() == 3 * 5 * 8
         op.sync()
-        gc.collect()
         assert memory.allocated_bytes() == 0
     made = op.matrices("A", a)
     gpu.driver.capturing.add(5)
@@ -362,7 +378,6 @@ def test_a_table_goes_back_though_its_stream_is_gone(compiled: dict[str, Path], 
     op.run(lists[0], lists[1], None, lists[2], stream=5)
     gpu.driver.fail["order"] = 400
     op.sync()
-    gc.collect()
     assert memory.allocated_bytes() == 0
 
 
@@ -413,7 +428,85 @@ def test_threads_share_an_operation(compiled: dict[str, Path], gpu: EmulatedGpu)
     assert all(each.parameters == parameters[each.stream] for each in gpu.driver.launches)
 
 
+def test_results_between_the_rows_of_a_source_are_launched_again(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B, whole = random(M, K), random(K, N), gpu.put(random(M, 2 * N))
+    C, a, b = gpu.get(whole)[:, :N], gpu.put(A), gpu.put(B)
+    c, d = (replace(whole, pointer=whole.pointer + 4 * N * each, shape=(M, N)) for each in range(2))
+    for alpha in (1.0, 2.0, 3.0):
+        op.run(a, b, c, d, alpha=alpha, beta=1.0)
+        expected = np.concatenate([C, alpha * product(A, B) + C], axis=1)
+        np.testing.assert_allclose(gpu.get(whole), expected, rtol=1e-5, atol=1e-5)
+    with pytest.raises(ArgumentError, match="D is written and shares memory with C"):
+        op.run(a, b, c, replace(d, pointer=d.pointer - 4), beta=1.0)
+
+
+def test_who_syncs_while_another_waits_waits_too(
+    compiled: dict[str, Path], gpu: EmulatedGpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    a, b, d = gpu.put(random(M, K)), gpu.put(random(K, N)), gpu.put(np.zeros((M, N), np.float32))
+    op.run(a, b, None, d, stream=5)
+    waiting, done = threading.Event(), threading.Event()
+
+    def wait(stream: int) -> tuple[int]:
+        waiting.set()
+        assert done.wait(5)
+        return (0,)
+
+    monkeypatch.setattr(gpu.cuda, "cuStreamSynchronize", wait)
+    first, second = threading.Thread(target=op.sync), threading.Thread(target=op.sync)
+    first.start()
+    assert waiting.wait(5)
+    second.start()
+    second.join(0.05)
+    assert second.is_alive()
+    done.set()
+    first.join()
+    second.join()
+
+
 # numpy.
+
+
+def test_another_threads_sync_frees_nothing_that_a_call_is_given(
+    compiled: dict[str, Path], gpu: EmulatedGpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    A, B, S = random(M, K), random(K, N), random(N, N)
+    D, E = np.zeros((M, N), np.float32), np.zeros((M, N), np.float32)
+    op.run(A, B, None, D)
+    calls = op._calls_of(1)
+    other = threading.Thread(target=op.sync)
+    launch = calls.launch
+
+    def launched(*given: Any, **options: Any) -> None:
+        other.start()
+        other.join(0.05)
+        launch(*given, **options)
+
+    monkeypatch.setattr(calls, "launch", launched)
+    op.run(D, S, None, E)
+    other.join()
+    op.sync()
+    np.testing.assert_allclose(E, product(product(A, B), S), rtol=1e-4, atol=1e-4)
+    assert memory.allocated_bytes() == 0
+
+
+def test_a_call_that_fails_brings_nothing_back(
+    compiled: dict[str, Path], gpu: EmulatedGpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
+    D = np.ones((M, N), np.float32)
+
+    def fail(*given: Any, **options: Any) -> None:
+        raise LaunchError("as a test wants it")
+
+    monkeypatch.setattr(op._calls_of(1), "launch", fail)
+    with pytest.raises(LaunchError, match="as a test wants it"):
+        op.run(random(M, K), random(K, N), None, D)
+    op.sync()
+    assert (D == 1).all() and memory.allocated_bytes() == 0
 
 
 def test_numpy_arrays_are_copied_in_and_come_back_at_sync(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
