@@ -92,6 +92,12 @@ def commands_folder(request: pytest.FixtureRequest) -> Path | None:
     return None if "COLD_START" in os.environ else request.getfixturevalue("templates").folder_of_commands()
 
 
+@pytest.fixture(scope="session")
+def command(commands_folder: Path | None) -> Path:
+    """The `cutecc` program for a shell or a terminal, which begins with its imports done; Ctrl-C does not reach it."""
+    return commands_folder / "cutecc" if commands_folder else CUTECC
+
+
 @pytest.fixture
 def warm_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that the library starts in a test begin with their imports done; not with `COLD_START=1`."""
@@ -104,8 +110,7 @@ def cutecc_in(request: pytest.FixtureRequest) -> Run:
     """Runs the `cutecc` command in a folder, its output captured; `status` is the exit code to expect, or several.
 
     No run may end in a traceback of ours, whatever else happens. The command is a process of its own in any case; it is
-    one with its imports done (`warm_processes`) unless it is `cold`, has `input`, or an interpreter would read its
-    environment.
+    one with its imports done (`warm_processes`) unless it is `cold`, or an interpreter would read its environment.
     """
 
     def run(
@@ -119,10 +124,10 @@ def cutecc_in(request: pytest.FixtureRequest) -> Run:
         environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
         environment |= env or {}
         command = [str(CUTECC), *map(str, arguments)]
-        templates = None if cold or input is not None else request.getfixturevalue("templates")
+        templates = None if cold else request.getfixturevalue("templates")
         if templates and same_start(environment, templates.environment):
             result = subprocess.CompletedProcess(
-                command, *templates.run(command, folder=folder, environment=environment)
+                command, *templates.run(command, folder=folder, environment=environment, input=input or "")
             )
         else:
             result = subprocess.run(

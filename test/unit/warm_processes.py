@@ -128,22 +128,26 @@ class Templates:
             (folder / "cutecc").chmod(0o755)
         return folder
 
-    def run(self, command: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> tuple[int, str, str]:
-        """The status, standard output and error of `cutecc` with this command line, in `folder`."""
-        nothing = os.open(os.devnull, os.O_RDONLY)
+    def run(
+        self, command: Sequence[str], *, folder: Path, environment: Mapping[str, str], input: str = ""
+    ) -> tuple[int, str, str]:
+        """The status, standard output and error of `cutecc` with this command line, in `folder`, that reads `input`."""
         emulates = "sanitize" in command or "cpu" in command
-        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-            try:
-                process = WarmProcess(
-                    self.address("emulation" if emulates else "command"),
-                    "cutecc.__main__:main",
-                    command,
-                    streams=(nothing, output.fileno(), errors.fileno()),
-                    environment=environment,
-                    folder=str(folder),
-                )
-            finally:
-                os.close(nothing)
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as output,
+            tempfile.TemporaryFile() as errors,
+        ):
+            given.write(input.encode())
+            given.seek(0)
+            process = WarmProcess(
+                self.address("emulation" if emulates else "command"),
+                "cutecc.__main__:main",
+                command,
+                streams=(given.fileno(), output.fileno(), errors.fileno()),
+                environment=environment,
+                folder=str(folder),
+            )
             status = process.wait(timeout=300)
             texts: list[str] = []
             for stream in (output, errors):

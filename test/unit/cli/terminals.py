@@ -8,17 +8,15 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from conftest import CUTECC
-
 
 def on_a_terminal(
-    arguments: Sequence[object], cwd: Path | None = None, *, errors: bool = True, **environment: str
+    command: Path, arguments: Sequence[object], cwd: Path | None = None, *, errors: bool = True, **environment: str
 ) -> tuple[int, str]:
-    """The exit status, and all that appears of standard output, and of standard error if `errors`."""
+    """The exit status of `cutecc`, and all that appears of standard output, and of standard error if `errors`."""
     master, slave = os.openpty()
     settings = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     process = subprocess.Popen(
-        [CUTECC, *map(str, arguments)],
+        [command, *map(str, arguments)],
         stdout=slave,
         stderr=slave if errors else None,
         cwd=cwd,

@@ -9,7 +9,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import CUTECC
 from copied import ARGS, KERNEL, write
 
 from cutecc.ir.modules import fresh_context, parse, to_text
@@ -101,7 +100,7 @@ def test_a_module_that_aborts_the_parser(says, tmp_path: Path) -> None:
     )
 
 
-def test_a_failing_pass_leaves_a_reproducer_that_reproduces(says, small_kernel, tmp_path: Path) -> None:
+def test_a_failing_pass_leaves_a_reproducer_that_reproduces(cutecc, says, small_kernel, tmp_path: Path) -> None:
     # Lowering what is left of `cute` needs the passes before.
     text = says(
         *(
@@ -137,9 +136,7 @@ def test_a_failing_pass_leaves_a_reproducer_that_reproduces(says, small_kernel, 
     assert reproducer.expected == "failed"
     command = text.splitlines()[-1].removeprefix("reproduce: ")
     assert shlex.split(command) == reproducer.command(f"out/{file.name}")
-    again = subprocess.run([CUTECC, *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True)
-    assert again.returncode == FAILED
-    assert reproducer.message in again.stderr
+    assert reproducer.message in cutecc(*shlex.split(command)[1:], status=FAILED).stderr
 
 
 def test_the_reproducer_is_the_module_right_before_the_failing_pass(says, small_kernel, tmp_path: Path) -> None:
@@ -157,11 +154,11 @@ def test_the_reproducer_is_the_module_right_before_the_failing_pass(says, small_
         assert to_text(parse(saved)) == to_text(parse((tmp_path / "out" / "02-cute-desugar.mlir").read_bytes()))
 
 
-def test_ptxas_that_fails_names_the_kernel_and_its_words(says, traced_kernels, tmp_path: Path) -> None:
+def test_ptxas_that_fails_names_the_kernel_and_its_words(cutecc, says, traced_kernels, tmp_path: Path) -> None:
     """Inline PTX that no assembler takes."""
     source = traced_kernels["inline_ptx"].source.read_text()
     assert "prmt.b32" in source or "asm" in source
-    module = subprocess.run([CUTECC, "opt", traced_kernels["inline_ptx"].module], capture_output=True, text=True).stdout
+    module = cutecc("opt", traced_kernels["inline_ptx"].module).stdout
     mnemonic = re.search(r'llvm\.inline_asm[^"]*"\s*([a-z0-9.]+)', module)
     assert mnemonic is not None
     write(tmp_path, "bad.mlir", module.replace(mnemonic[1], "frobnicate.b32"))
@@ -231,10 +228,10 @@ def test_a_dump_is_not_compiled_into_its_own_folder(says, cutecc, small_kernel, 
 # What an error looks like.
 
 
-def test_debug_shows_where_it_comes_from(cutecc) -> None:
+def test_debug_shows_where_it_comes_from(cutecc, command: Path) -> None:
     for arguments, env in ((["--debug"], {}), ([], {"CUTECC_DEBUG": "1"})):
         done = subprocess.run(
-            [CUTECC, *arguments, "compile", "missing.mlir", "--target=sm_80"],
+            [command, *arguments, "compile", "missing.mlir", "--target=sm_80"],
             capture_output=True,
             text=True,
             env={**os.environ, **env},
@@ -248,14 +245,9 @@ def test_debug_shows_where_it_comes_from(cutecc) -> None:
     )
 
 
-def test_debug_shows_the_workers_side_too(small_kernel, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [CUTECC, "--debug", "compile", small_kernel.module, "--target=sm_80", "--pipeline=nonsense"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == USAGE
+def test_debug_shows_the_workers_side_too(cutecc, small_kernel) -> None:
+    request = ("compile", small_kernel.module, "--target=sm_80", "--pipeline=nonsense")
+    done = cutecc("--debug", *request, status=USAGE)
     assert "check_registered" in done.stderr
 
 

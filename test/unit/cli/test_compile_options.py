@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 
 import pytest
+from conftest import Run
 
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline
+from cutecc.record import Compilation
 from cutecc.record.folder import read_folder
 from cutecc.target import Target
 
@@ -27,6 +29,23 @@ def compile(cutecc, small_kernel, tmp_path: Path):
         return read_folder(tmp_path / name)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def plain(cutecc_in: Run, small_kernel, tmp_path_factory: pytest.TempPathFactory) -> Compilation:
+    """The record of that kernel without options."""
+    folder = tmp_path_factory.mktemp("plain")
+    cutecc_in(folder, "compile", small_kernel.module, "--target=sm_80", "-q", "-o", "out")
+    return read_folder(folder / "out")
+
+
+@pytest.fixture(scope="module")
+def whole(cutecc_in: Run, small_kernel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A record with all dumps, and options that differ from the defaults."""
+    folder = tmp_path_factory.mktemp("whole") / "whole"
+    options = ("--line-info", "--opt-level=2", "--dump-after=all")
+    cutecc_in(folder.parent, "compile", small_kernel.module, "--target=sm_80", *options, "-o", folder, "-q")
+    return folder
 
 
 def steps(record) -> list[str]:
@@ -95,13 +114,17 @@ def test_without_is_a_different_compilation(compile) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "file", "name"])
-def test_pipeline_by_name_text_or_file(compile, tmp_path: Path, form: str) -> None:
+def test_pipeline_by_name_text_or_file(compile, cutecc, plain: Compilation, tmp_path: Path, form: str) -> None:
+    """A file may be what `cutecc pipelines` prints."""
     passes = choose_pipeline("nvidia", SM80)
     choice = {"name": "nvidia", "text": str(passes), "file": str(tmp_path / "mine.pipeline")}[form]
-    (tmp_path / "mine.pipeline").write_text("# mine\n" + ",\n".join(map(str, passes)) + "\n")
+    if form == "file":
+        printed = cutecc("pipelines", "nvidia", "--target=sm_80").stdout
+        assert printed.count("\n") > 30
+        (tmp_path / "mine.pipeline").write_text(f"# mine\n{printed}")
     record = compile("--pipeline", choice)
     assert record.pipeline == str(passes)
-    assert record.artifact("ptx") == compile(name="plain").artifact("ptx")
+    assert record.artifact("ptx") == plain.artifact("ptx")
 
 
 def test_a_pipeline_of_two_passes(compile) -> None:
@@ -109,12 +132,6 @@ def test_a_pipeline_of_two_passes(compile) -> None:
     assert steps(record) == ["cse", "canonicalize"]
     assert record.status == "ok"
     assert [each.kind for each in record.artifacts] == ["stages"]
-
-
-def test_what_pipelines_prints_is_what_pipeline_reads(cutecc, compile, tmp_path: Path) -> None:
-    text = cutecc("pipelines", "nvidia", "--target=sm_80").stdout
-    (tmp_path / "printed.pipeline").write_text(text)
-    assert compile("--pipeline=printed.pipeline").pipeline == str(choose_pipeline("nvidia", SM80))
 
 
 # Dumps.
@@ -166,17 +183,16 @@ def test_options_are_recorded_when_they_differ(compile) -> None:
     }
 
 
-def test_opt_level(compile) -> None:
+def test_opt_level(compile, plain: Compilation) -> None:
     record = compile("--opt-level=0")
     assert record.options == {"opt-level": 0}
     assert str(choose_pipeline("nvidia", SM80, WheelOptions(opt_level=0))) == record.pipeline
     # As in the wheel's single run, the level is the assembler's.
-    plain = compile(name="o3")
     assert record.artifact("ptx") == plain.artifact("ptx")
     assert record.artifact("sass") != plain.artifact("sass")
 
 
-def test_line_info_gives_lines_of_the_users_file(compile, small_kernel) -> None:
+def test_line_info_gives_lines_of_the_users_file(compile, plain: Compilation, small_kernel) -> None:
     record = compile("--line-info")
     ptx = record.artifact("ptx").decode()
     source = str(small_kernel.source)
@@ -189,7 +205,6 @@ def test_line_info_gives_lines_of_the_users_file(compile, small_kernel) -> None:
     assert any("cute.copy(" in text[line - 1] for line in lines)
     sass = record.artifact("sass").decode()
     assert re.search(rf'//## File "{re.escape(source)}", line \d+', sass)
-    plain = compile(name="plain")
     assert ".loc" not in plain.artifact("ptx").decode()
     assert "vector_copy.py" not in plain.artifact("sass").decode()
 
@@ -217,20 +232,18 @@ def test_device_asserts_are_kept_on_demand(cutecc, traced_kernels, tmp_path: Pat
     assert "__assertfail" not in off
 
 
-def test_ptxas_options_reach_the_assembler(compile) -> None:
-    plain, slow = compile(name="plain"), compile("--ptxas-options=-O0", name="slow")
+def test_ptxas_options_reach_the_assembler(compile, plain: Compilation) -> None:
+    slow = compile("--ptxas-options=-O0", name="slow")
     assert slow.artifact("ptx") == plain.artifact("ptx")
     assert slow.artifact("sass") != plain.artifact("sass")
 
 
-def test_nvvm_options_reach_libnvvm(compile) -> None:
-    plain = compile().artifact("ptx")
-    assert compile("--nvvm-options=-opt=0").artifact("ptx") != plain
+def test_nvvm_options_reach_libnvvm(compile, plain: Compilation) -> None:
+    assert compile("--nvvm-options=-opt=0").artifact("ptx") != plain.artifact("ptx")
 
 
-def test_a_ptxas_of_ones_own(compile) -> None:
-    ptxas = wheel_ptxas()
-    own = compile(name="own")
+def test_a_ptxas_of_ones_own(compile, plain: Compilation) -> None:
+    ptxas, own = wheel_ptxas(), plain
     other = compile("--ptxas", ptxas, name="other")
     assert other.artifact("ptx") == own.artifact("ptx")
     assert other.artifact("cubin")[:4] == b"\x7fELF"
@@ -253,45 +266,35 @@ def test_a_ptxas_from_the_environment(cutecc, small_kernel, tmp_path: Path) -> N
     assert body["options"] == {"ptxas": str(wheel_ptxas())}
 
 
-def test_verify_each_passes_on_what_is_valid(compile) -> None:
+def test_verify_each_passes_on_what_is_valid(compile, plain: Compilation) -> None:
     record = compile("--verify-each")
     assert record.status == "ok"
-    assert record.artifact("ptx") == compile(name="plain").artifact("ptx")
+    assert record.artifact("ptx") == plain.artifact("ptx")
 
 
 # Going on from a dump.
 
 
-def test_resume_from_the_header_alone(cutecc, small_kernel, tmp_path: Path) -> None:
-    cutecc(
-        "compile",
-        small_kernel.module,
-        "--target=sm_80",
-        "--line-info",
-        "--opt-level=2",
-        "--dump-after=all",
-        "-o",
-        "whole",
-        "-q",
-    )
-    whole = read_folder(tmp_path / "whole")
-    step = whole.step("convert-scf-to-cf")
-    done = cutecc("compile", Path("whole") / step.dump, "-o", "rest")
+def test_resume_from_the_header_alone(cutecc, whole: Path, tmp_path: Path) -> None:
+    record = read_folder(whole)
+    step = record.step("convert-scf-to-cf")
+    assert step is not None and step.dump is not None
+    done = cutecc("compile", whole / step.dump, "-o", "rest")
     assert done.stderr == "note: going on after convert-scf-to-cf, as the first line of the file says\n"
     rest = read_folder(tmp_path / "rest")
-    assert rest.artifact("ptx") == whole.artifact("ptx")
-    assert [step.index for step in rest.steps] == list(range(step.index + 1, len(whole.steps) + 1))
-    assert rest.options == whole.options == {"opt-level": 2, "preserve-line-info": True}
+    assert rest.artifact("ptx") == record.artifact("ptx")
+    assert [step.index for step in rest.steps] == list(range(step.index + 1, len(record.steps) + 1))
+    assert rest.options == record.options == {"opt-level": 2, "preserve-line-info": True}
     assert rest.target == "sm_80"
-    assert rest.name == whole.name
-    assert cutecc("compile", Path("whole") / step.dump, "-o", "rest", "-q").stderr == ""
+    assert rest.name == record.name
 
 
-def test_the_command_line_goes_before_the_header(cutecc, small_kernel, tmp_path: Path) -> None:
-    cutecc("compile", small_kernel.module, "--target=sm_80", "--opt-level=2", "--dump-after=all", "-o", "whole", "-q")
-    cutecc("compile", "whole/14-cse.mlir", "--opt-level=3", "-o", "rest", "-q")
-    assert read_folder(tmp_path / "rest").options == {}
-    body = json.loads(cutecc("compile", "whole/14-cse.mlir", "--pipeline=cse", "--json").stdout)
+def test_the_command_line_goes_before_the_header(cutecc, whole: Path, tmp_path: Path) -> None:
+    options = ("--opt-level=3", "--stop-after=cse#2", "-o", "rest")
+    assert "going on after cse#1" in cutecc("compile", whole / "14-cse.mlir", *options).stderr
+    assert cutecc("compile", whole / "14-cse.mlir", *options, "-q").stderr == ""
+    assert read_folder(tmp_path / "rest").options == {"preserve-line-info": True}
+    body = json.loads(cutecc("compile", whole / "14-cse.mlir", "--pipeline=cse", "--json").stdout)
     assert [step["name"] for step in body["steps"]] == ["cse"]
 
 
@@ -302,16 +305,15 @@ def test_the_command_line_goes_before_the_header(cutecc, small_kernel, tmp_path:
         ("--target=sm_90a", "error: the dump is of a run for sm_80, not sm_90a: it was traced for that GPU"),
     ],
 )
-def test_but_it_cannot_contradict_what_the_dump_is(cutecc, small_kernel, option: str, message: str) -> None:
-    cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cse#1", "-o", "whole", "-q")
-    done = cutecc("compile", "whole/14-cse.mlir", option, status=2)
+def test_but_it_cannot_contradict_what_the_dump_is(cutecc, whole: Path, option: str, message: str) -> None:
+    done = cutecc("compile", whole / "14-cse.mlir", option, status=2)
     assert message in done.stderr
 
 
-def test_without_its_first_line_a_dump_starts_where_one_says(cutecc, small_kernel, tmp_path: Path) -> None:
-    cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cse#1", "-o", "whole", "-q")
-    (tmp_path / "plain.mlir").write_text((tmp_path / "whole" / "14-cse.mlir").read_text().partition("\n")[2])
-    done = cutecc("compile", "plain.mlir", "--target=sm_80", "--start-after=convert-cute-types-in-scf-ops", "--json")
+def test_without_its_first_line_a_dump_starts_where_one_says(cutecc, whole: Path, tmp_path: Path) -> None:
+    (tmp_path / "plain.mlir").write_text((whole / "14-cse.mlir").read_text().partition("\n")[2])
+    options = ("--start-after=convert-cute-types-in-scf-ops", "--stop-after=cse#2")
+    done = cutecc("compile", "plain.mlir", "--target=sm_80", *options, "--json")
     first = choose_pipeline("nvidia", SM80).position("convert-cute-types-in-scf-ops") + 2
     assert json.loads(done.stdout)["steps"][0]["index"] == first
 
@@ -326,16 +328,20 @@ def test_a_resumed_run_has_its_edited_pipeline(cutecc, small_kernel, tmp_path: P
     assert [step.pass_text for step in rest.steps] == [step.pass_text for step in whole.steps[14:]]
 
 
-def test_a_header_gives_no_tools_or_libraries(cutecc, small_kernel, tmp_path: Path) -> None:
+def test_a_header_gives_no_tools_or_libraries(cutecc, whole: Path, tmp_path: Path) -> None:
     """A dump from elsewhere must not choose programs to run or files to link."""
-    cutecc("compile", small_kernel.module, "--target=sm_80", "--dump-after=cse#1", "-o", "whole", "-q")
-    head, _, rest = (tmp_path / "whole" / "14-cse.mlir").read_text().partition("\n")
+    head, _, rest = (whole / "14-cse.mlir").read_text().partition("\n")
     stage = json.loads(head.removeprefix("// cutecc-stage: "))
     stage["options"] = {"ptxas": "/bin/false", "link-libraries": "/etc/passwd", "output": "/tmp/x", "nonsense": 1}
     (tmp_path / "hostile.mlir").write_text(f"// cutecc-stage: {json.dumps(stage)}\n{rest}")
     body = json.loads(cutecc("compile", "hostile.mlir", "--json").stdout)
     assert body["options"] == {}
     assert body["status"] == "ok"
+
+
+@pytest.fixture(scope="module")
+def traced_text(cutecc_in: Run, small_kernel, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return cutecc_in(tmp_path_factory.mktemp("opt"), "opt", small_kernel.module).stdout
 
 
 @pytest.mark.parametrize(
@@ -355,10 +361,9 @@ def test_a_header_gives_no_tools_or_libraries(cutecc, small_kernel, tmp_path: Pa
         {"target": "sm_1"},
     ],
 )
-def test_a_damaged_header_is_an_ordinary_error_or_ignored(cutecc, small_kernel, tmp_path: Path, change) -> None:
+def test_a_damaged_header_is_an_ordinary_error_or_ignored(cutecc, traced_text: str, tmp_path: Path, change) -> None:
     stage = {"after": None, "kernel": "k", "target": "sm_80", "pipeline": "nvidia", "options": {}, **change}
-    text = cutecc("opt", small_kernel.module).stdout
-    (tmp_path / "k.mlir").write_text(f"// cutecc-stage: {json.dumps(stage)}\n{text}")
+    (tmp_path / "k.mlir").write_text(f"// cutecc-stage: {json.dumps(stage)}\n{traced_text}")
     done = cutecc("compile", "k.mlir", "--stop-after=cse#2", "-q", "-o", "out", status=(0, 2))
     assert "internal error" not in done.stderr
     if done.returncode == 0:

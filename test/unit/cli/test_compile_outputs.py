@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import jsonschema
 import llvmlite.binding
 import pytest
-from conftest import CUTECC
+from conftest import Run
 
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes.dumps import read_stage
@@ -37,23 +35,10 @@ def single_run(kernel, scratch: Path, **options) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory):
+def compiled(cutecc_in: Run, tmp_path_factory: pytest.TempPathFactory):
     """The issue's main example, run once: `cutecc compile examples/elementwise_add.py --dump-after=all`."""
-    import subprocess
-
-    from conftest import CUTECC
-
     base = tmp_path_factory.mktemp("example")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CUTECC_")}
-    done = subprocess.run(
-        [CUTECC, "compile", EXAMPLE, "--dump-after=all"],
-        cwd=base,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    done = cutecc_in(base, "compile", EXAMPLE, "--dump-after=all")
     return done, base / "cutecc-out" / "elementwise_add-sm_80"
 
 
@@ -259,11 +244,11 @@ def test_text_bytecode_and_python_give_the_same(cutecc, small_kernel, tmp_path: 
 
 
 @pytest.fixture(scope="module")
-def dumped(small_kernel, tmp_path_factory: pytest.TempPathFactory) -> str:
+def dumped(cutecc_in: Run, small_kernel, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A dump of the module after `cse#1`."""
     folder = tmp_path_factory.mktemp("dumped")
     options = ["--target=sm_80", "--stop-after=cse#1", "--dump-after=cse#1", "-q", "-o", folder]
-    subprocess.run([CUTECC, "compile", small_kernel.module, *options], check=True)
+    cutecc_in(folder, "compile", small_kernel.module, *options)
     return (folder / "14-cse.mlir").read_text()
 
 
@@ -296,11 +281,9 @@ def test_symbol_names_choose_no_path_either(cutecc, dumped: str, tmp_path: Path)
 
 
 def test_the_target_environment_variable(cutecc, small_kernel) -> None:
-    body = json.loads(cutecc("compile", small_kernel.module, "--json", env={"CUTECC_TARGET": "sm_90a"}).stdout)
-    assert body["target"] == "sm_90a"
-    body = json.loads(
-        cutecc("compile", small_kernel.module, "--json", "--target=sm_80", env={"CUTECC_TARGET": "sm_90a"}).stdout
-    )
+    run = ("compile", small_kernel.module, "--json", "--stop-after=cse#1")
+    assert json.loads(cutecc(*run, env={"CUTECC_TARGET": "sm_90a"}).stdout)["target"] == "sm_90a"
+    body = json.loads(cutecc(*run, "--target=sm_80", env={"CUTECC_TARGET": "sm_90a"}).stdout)
     assert body["target"] == Target.parse("sm_80").name
 
 

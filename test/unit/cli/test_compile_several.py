@@ -107,7 +107,7 @@ def test_jobs_are_a_number(cutecc, folder: Path) -> None:
     assert "0 is not in the range" in cutecc("compile", "one.mlirbc", "-j0", status=2).stderr
 
 
-def test_the_bar_and_the_summary_on_a_terminal(folder: Path) -> None:
+def test_the_bar_and_the_summary_on_a_terminal(command: Path, folder: Path) -> None:
     script = textwrap.dedent("""
         import os, pty, sys
         status = pty.spawn(sys.argv[1:])
@@ -115,7 +115,7 @@ def test_the_bar_and_the_summary_on_a_terminal(folder: Path) -> None:
     """)
     run = ("compile", "two.mlirbc", "fails.py:f", "one.mlirbc", *QUICK)
     done = subprocess.run(
-        [sys.executable, "-c", script, CUTECC, *run],
+        [sys.executable, "-c", script, command, *run],
         cwd=folder,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "NO_COLOR": "1"},
         capture_output=True,

@@ -23,9 +23,15 @@ def arguments(small_kernel) -> list[object]:
     return ["compile", small_kernel.module, "--target=sm_80", "-o", "out"]
 
 
+@pytest.fixture
+def quick(arguments) -> list[object]:
+    """What ends after half of the passes."""
+    return [*arguments, "--stop-after=cse#1"]
+
+
 @pytest.mark.parametrize("flag", ["-q", "--quiet"])
-def test_quiet_says_nothing(cutecc, arguments, flag: str) -> None:
-    done = cutecc(*arguments, flag)
+def test_quiet_says_nothing(cutecc, quick, flag: str) -> None:
+    done = cutecc(*quick, flag)
     assert done.stdout == done.stderr == ""
 
 
@@ -36,7 +42,7 @@ def test_quiet_still_says_errors(cutecc) -> None:
 
 
 @pytest.mark.parametrize("columns", [80, 200])
-def test_the_tables(cutecc, arguments, columns: int) -> None:
+def test_the_tables(cutecc, arguments, tmp_path: Path, columns: int) -> None:
     lines = cutecc(*arguments, "-v", env={"COLUMNS": str(columns)}).stdout.splitlines()
     assert all(len(line) <= columns for line in lines if not line.startswith("wrote "))
     assert re.fullmatch(r"vector_copy-sm_80 for sm_80: \d+ passes, \d+ changed the IR, \d+\.\d\d s", lines[0])
@@ -55,11 +61,13 @@ def test_the_tables(cutecc, arguments, columns: int) -> None:
     assert re.search(r"copy_kernel +\d+ +0 B +0 B +0\+0 B +\d+ B +\d+% \(\d+ × 128 ", text)
     files = [f"vector_copy-sm_80.{suffix}" for suffix in ("ll", "ptx", "cubin", "sass", "host.json")]
     assert text.endswith(f"wrote out/: {', '.join(files)}, manifest.json")
+    if columns == 200:
+        check_what_the_manifest_says(lines, tmp_path / "out")
 
 
-def test_the_tables_are_the_manifests(cutecc, arguments, tmp_path: Path) -> None:
-    lines = cutecc(*arguments, "-v", env={"COLUMNS": "200"}).stdout.splitlines()
-    body = json.loads((tmp_path / "out" / "manifest.json").read_text())
+def check_what_the_manifest_says(lines: list[str], folder: Path) -> None:
+    """The tables' rows have its numbers."""
+    body = json.loads((folder / "manifest.json").read_text())
     for step in body["steps"]:
         (row,) = [line for line in lines if re.match(rf" *{step['index']} +{re.escape(step['name'])}\b", line)]
         assert ("● yes" in row) == step["changed"]
@@ -70,9 +78,9 @@ def test_the_tables_are_the_manifests(cutecc, arguments, tmp_path: Path) -> None
             assert (change in row) == (before.get(dialect, 0) != after.get(dialect, 0)), row
 
 
-def test_pipes_get_no_colour_and_terminals_do(cutecc, arguments) -> None:
-    assert ESCAPE not in cutecc(*arguments, "-v").stdout
-    assert ESCAPE in cutecc(*arguments, "-v", env={"FORCE_COLOR": "1"}).stdout
+def test_pipes_get_no_colour_and_terminals_do(cutecc, quick) -> None:
+    assert ESCAPE not in cutecc(*quick, "-v").stdout
+    assert ESCAPE in cutecc(*quick, "-v", env={"FORCE_COLOR": "1"}).stdout
 
 
 def test_json_is_the_manifest_alone(cutecc, arguments, tmp_path: Path) -> None:
@@ -95,8 +103,8 @@ def test_timing_is_longest_first_and_adds_up(cutecc, arguments) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="pseudo terminals as Linux has them")
-def test_a_terminal_gets_progress_tables_and_colour(arguments, tmp_path: Path) -> None:
-    status, shown = on_a_terminal(arguments, tmp_path)
+def test_a_terminal_gets_progress_tables_and_colour(command: Path, arguments, tmp_path: Path) -> None:
+    status, shown = on_a_terminal(command, arguments, tmp_path)
     assert status == 0
     assert "operations by dialect" in shown
     assert "copy_kernel" in shown
@@ -106,19 +114,19 @@ def test_a_terminal_gets_progress_tables_and_colour(arguments, tmp_path: Path) -
     assert re.search(r"\d+-\d+ +\d+ passes", re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown))
 
 
-def test_a_terminal_without_colour(arguments, tmp_path: Path) -> None:
-    status, shown = on_a_terminal(arguments, tmp_path, NO_COLOR="1")
+def test_a_terminal_without_colour(command: Path, quick, tmp_path: Path) -> None:
+    status, shown = on_a_terminal(command, quick, tmp_path, NO_COLOR="1")
     assert status == 0
     assert "operations by dialect" in shown
     assert not re.search(r"\x1b\[(3|9)\d", shown)
 
 
-def test_a_terminal_and_quiet(arguments, tmp_path: Path) -> None:
-    assert on_a_terminal([*arguments, "-q"], tmp_path) == (0, "")
+def test_a_terminal_and_quiet(command: Path, quick, tmp_path: Path) -> None:
+    assert on_a_terminal(command, [*quick, "-q"], tmp_path) == (0, "")
 
 
-def test_progress_never_goes_into_a_pipe(cutecc, arguments) -> None:
-    done = cutecc(*arguments)
+def test_progress_never_goes_into_a_pipe(cutecc, quick) -> None:
+    done = cutecc(*quick)
     assert done.stdout == "out\n"
     assert done.stderr == ""
 

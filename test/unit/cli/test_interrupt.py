@@ -98,8 +98,8 @@ def check_dumps(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["group", "parent"])
-def test_an_interrupt_keeps_what_is_there(running, tmp_path: Path, how: str) -> None:
-    """Ctrl-C in a terminal goes to the whole group; `kill -INT` to the one process."""
+def test_an_interrupt_keeps_what_is_there(running, cutecc, small_kernel, tmp_path: Path, how: str) -> None:
+    """Ctrl-C in a terminal goes to the whole group; `kill -INT` to the one process. The next run starts clean."""
     if how == "group":
         os.killpg(running.pid, signal.SIGINT)
     else:
@@ -116,11 +116,6 @@ def test_an_interrupt_keeps_what_is_there(running, tmp_path: Path, how: str) -> 
     assert record.traced == "0000-traced.mlir"
     check_dumps(tmp_path / "out")
     wait_for_the_end_of(running.pid)
-
-
-def test_after_an_interrupt_the_next_run_starts_clean(running, cutecc, small_kernel, tmp_path: Path) -> None:
-    os.killpg(running.pid, signal.SIGINT)
-    running.communicate(timeout=120)
     cutecc("compile", small_kernel.module, "--target=sm_80", "--stop-after=cute-desugar", "-o", "out")
     assert sorted(os.listdir(tmp_path / "out")) == FRESH
     assert read_folder(tmp_path / "out").status == "stopped"

@@ -90,21 +90,21 @@ def test_opt_says_what_cannot_be_written(cutecc, add: Path) -> None:
     assert done.stderr == "error: cannot write missing/out.mlir: No such file or directory\n"
 
 
-def test_bytecode_goes_through_pipes_as_it_is(add: Path) -> None:
-    command = f"{CUTECC} opt {add} --emit=bytecode | {CUTECC} opt --mlir-print-debuginfo"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=100)
+def test_bytecode_goes_through_pipes_as_it_is(command: Path, add: Path) -> None:
+    line = f"{command} opt {add} --emit=bytecode | {command} opt --mlir-print-debuginfo"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert f'"{add}":2:8' in done.stdout
     binary = subprocess.run(
-        [CUTECC, "opt", add, "--emit=bytecode"], capture_output=True, check=True, timeout=100
+        [command, "opt", add, "--emit=bytecode"], capture_output=True, check=True, timeout=100
     ).stdout
     assert binary.startswith(b"ML\xefR")
 
 
-def test_bytecode_is_not_for_terminals(add: Path) -> None:
+def test_bytecode_is_not_for_terminals(command: Path, add: Path) -> None:
     main, terminal = pty.openpty()
     done = subprocess.run(
-        [CUTECC, "opt", add, "--emit=bytecode"], stdout=terminal, stderr=subprocess.PIPE, text=True, timeout=100
+        [command, "opt", add, "--emit=bytecode"], stdout=terminal, stderr=subprocess.PIPE, text=True, timeout=100
     )
     assert done.returncode == 2
     assert "error: bytecode is not for terminals\nhint: write it to a file with -o, or into a pipe" in done.stderr
@@ -115,11 +115,11 @@ def test_bytecode_is_not_for_terminals(add: Path) -> None:
     os.close(main)
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_has_seen_enough_is_no_error(command: Path, tmp_path: Path) -> None:
     functions = "".join(f"func.func @f{number}() {{ return }}\n" for number in range(20_000))
     (tmp_path / "many.mlir").write_text(functions)
-    command = f"{CUTECC} opt many.mlir | head -1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    line = f"{command} opt many.mlir | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert (done.stdout, done.stderr) == ("module {\n0\n", "")
 
 
@@ -197,8 +197,6 @@ def in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("passes cse > /dev/full", 1, "error: cannot write standard output: No space left on device"),
         ("passes cse >&-", 1, "error: cannot write standard output: Bad file descriptor"),
         ("opt add.mlir --pipeline=cse <&-", 0, ""),
-        ("opt add.mlir --pipeline=cse -o out.mlir >&- <&-", 0, ""),
-        ("opt add.mlir --pipeline=cse 2>&-", 0, ""),
         ("opt add.mlir --pipeline=nothing 2>&-", 2, ""),
         ("opt add.mlir --pipeline=cse -o out.mlir >&- <&- 2>&-", 0, ""),
     ],

@@ -295,7 +295,7 @@ def test_sizes_are_those_of_the_arrays(run: Any, tmp_path: Path) -> None:
 
 def test_many_sizes_are_told_in_short(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing of it parts a seed from its number, or ends in blanks."""
-    for width in range(60, 90, 3):
+    for width in (60, 69, 75, 87):
         monkeypatch.setenv("COLUMNS", str(width))
         lines = run(double, "--size", "M=1,2,3,4,5,6,7", "--seed", "123").output.splitlines()
         head = " ".join(" ".join(lines[:2]).split())

@@ -62,8 +62,8 @@ def bundles(tmp_path_factory: pytest.TempPathFactory, cutecc_in: Any) -> Path:
     folder = tmp_path_factory.mktemp("bundles")
     (folder / "racy.py").write_text(REVERSE.replace("BARRIER", "pass"))
     (folder / "clean.py").write_text(REVERSE.replace("BARRIER", "cute.arch.sync_threads()"))
-    for source in (folder / "clean.py", ADD):
-        bundle = ["--bundle", source.stem + ".cutecc", "--line-info", "--quiet", "--target", "sm_80,sm_90a"]
+    for source, targets in ((folder / "clean.py", "sm_80,sm_90a"), (ADD, "sm_90a")):
+        bundle = ["--bundle", source.stem + ".cutecc", "--line-info", "--quiet", "--target", targets]
         cutecc_in(folder, "compile", source, *bundle)
     return folder
 
@@ -125,9 +125,9 @@ def test_what_one_line_does_wrong_is_said_once(cutecc: Any, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_colours_of_a_terminal(bundles: Path, plain: bool) -> None:
+def test_colours_of_a_terminal(command: Path, bundles: Path, plain: bool) -> None:
     arguments = ["sanitize", bundles / "racy.py", "--check", "races"]
-    status, text = on_a_terminal(arguments, errors=False, **NO_GPU, NO_COLOR="1" if plain else "")
+    status, text = on_a_terminal(command, arguments, errors=False, **NO_GPU, NO_COLOR="1" if plain else "")
     assert status == 1
     assert "race: reads" in text and ("\x1b[" in text) is not plain
 
@@ -173,10 +173,11 @@ def test_where_there_is_no_gpu_a_run_is_on_the_cpu(cutecc: Any, tmp_path: Path) 
         assert np.isfinite(saved["c"]).all() and saved["c"].shape == (33, 132)
 
 
-def test_a_right_verdict_on_a_terminal_says_what_was_not_checked(bundles: Path) -> None:
+def test_a_right_verdict_on_a_terminal_says_what_was_not_checked(command: Path, bundles: Path) -> None:
     arguments = ["run", bundles / "clean.cutecc", "--device", "cpu", "--size", "N=64"]
     arguments += ["--reference", bundles / "clean.py:reference"]
-    status, text = on_a_terminal(arguments, errors=False, CUDA_VISIBLE_DEVICES="", COLUMNS="200", NO_COLOR="1")
+    settings = {"CUDA_VISIBLE_DEVICES": "", "COLUMNS": "200", "NO_COLOR": "1"}
+    status, text = on_a_terminal(command, arguments, errors=False, **settings)
     assert status == 0
     last = f"not checked for races and bad accesses: cutecc sanitize {bundles / 'clean.cutecc'} --size N=64 does"
     assert last in text

@@ -113,7 +113,6 @@ WHOLE = (256, 128, 256)
     [
         ("f16:row:1", "f16:row:4"),
         ("f32:column:2", "f32:column:1"),
-        ("f8E4M3FN:column:16", "f8E4M3FN:row:1"),
         ("i8:row:2", "i8:row:8"),
     ],
 )

@@ -49,6 +49,23 @@ def test_what_does_not(text: str, failing: str) -> None:
     assert str(MetadataFilter.parse(text).failing(FACTS)) == failing
 
 
+@pytest.mark.parametrize(("fact", "text"), [("1x1x1", "1x1"), ("1x1", "1x1x1"), ("2x1x1", "2x1"), ("16x8", "16x8x1")])
+def test_a_trailing_one_makes_no_difference(fact: str, text: str) -> None:
+    facts = {"cluster": fact}
+    assert MetadataFilter.parse(f"cluster={text}").failing(facts) is None
+    assert MetadataFilter.parse(f"cluster=4x4|{text}").failing(facts) is None
+    assert MetadataFilter.parse(f"cluster!={text}").failing(facts) is not None
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"), [("1x2", "1"), ("2x1", "1x2"), ("1x1x2", "1x1"), ("16x8x1", "16x81"), ("a_16x1", "a_16")]
+)
+def test_other_sizes_do(fact: str, text: str) -> None:
+    facts = {"cluster": fact}
+    assert MetadataFilter.parse(f"cluster={text}").failing(facts) is not None
+    assert MetadataFilter.parse(f"cluster!={text}").failing(facts) is None
+
+
 def test_no_conditions_let_everything_through() -> None:
     assert MetadataFilter().failing({}) is None
 
