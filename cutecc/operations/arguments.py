@@ -252,8 +252,14 @@ def vector_view(operand: Input | Output, array: Array, problem: Problem) -> View
         raise ArgumentError(f"{text}: its values do not follow one another", hints=[f"pass {name}.contiguous()"])
     bytes_ = operand.alignment * dtype.width // 8
     batch_step = 0 if batch_mode is None else array.stride[batch_mode]
-    if array.address % bytes_ or (problem.batches > 1 and batch_step % operand.alignment):
-        raise ArgumentError(f"{text}: it is not aligned to {bytes_} bytes, as the epilogue's operand {name} says")
+    apart = problem.batches > 1 and batch_step % operand.alignment
+    if array.address % bytes_ or apart:
+        what = f"its batches begin {batch_step} elements apart, so it" if apart else "it"
+        word = "Row" if kind == "row" else "Column"
+        raise ArgumentError(
+            f"{text}: {what} is not aligned to {bytes_} bytes, as the epilogue's operand {name} says",
+            hints=[f'describe it with a smaller alignment: {name}={word}("{operand.dtype}", alignment=1)'],
+        )
     return View(array, operand.dtype, (extent, problem.batches), (1, batch_step))
 
 

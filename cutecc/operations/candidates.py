@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import log2
+from typing import get_args
 
 from cutecc.errors import UsageError
 from cutecc.operations.description import (
@@ -26,6 +27,7 @@ from cutecc.operations.tile import Schedule, TileDescription, TileRequest
 from cutecc.operations.tile_model import LARGE, Problem, cycles, machine
 from cutecc.operations.tile_rules import WGMMA_TILE_BYTES, shared_memory
 from cutecc.operations.validity import check, refusal
+from cutecc.operations.words import known_word
 from cutecc.target import Target
 
 MOST_TILES = 64
@@ -135,6 +137,10 @@ def fitting_instructions(
     that round f32 to tf32, a third of its digits, only where that is asked for: by operands of type `tf32`, or by a
     unit. Raises `UsageError` when there is none.
     """
+    if unit is not None:
+        unit = known_word(unit, _UNITS, "unit")  # type: ignore[assignment]
+    if arithmetic is not None:
+        arithmetic = known_word(arithmetic, get_args(Arithmetic), "arithmetic")  # type: ignore[assignment]
     wanted = accumulator or USUAL_ACCUMULATORS.get(a.dtype, "f32")
     found: list[MathInstruction] = []
     for each in (unit,) if unit else _UNITS:

@@ -35,6 +35,11 @@ def usual_result(a: Operand) -> Operand:
     return Operand(_RESULTS.get(a.dtype, a.dtype), "row")
 
 
+def usual_epilogue(d: Operand, c: Operand | None, accumulator: str) -> str:
+    """The epilogue of a product that does not say which: what leaves i32 sums as they are, where D can hold them."""
+    return "identity" if accumulator == d.dtype == "i32" and c is None else "linear_combination"
+
+
 def accumulator_of(instruction: MathInstruction | str | None) -> str | None:
     """The accumulator that an instruction names."""
     if instruction is None:

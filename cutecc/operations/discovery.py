@@ -171,7 +171,7 @@ class Request:
         """
         given = dict(operands or {})
         if given and callable(epilogue) and self.problem is not None:  # whose extents tell what other arrays are
-            given["accum"] = (self.problem.m, self.problem.n)
+            given["accum"] = (self.problem.m, self.problem.n, self.problem.batches)
         return epilogue_of(epilogue, given, self.c, self.d, accumulator)
 
 

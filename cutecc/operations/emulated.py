@@ -31,6 +31,8 @@ def emulate(variant: Variant, bound: Bound, options: EmulatorOptions, workspace:
 
     Raises `ArgumentError` and `EmulatorError` as `Kernel.emulate` does.
     """
+    if not isinstance(options, EmulatorOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"emulator={options!r}", hints=["give cutecc.EmulatorOptions(check=True, …)"])
     for name, each in bound.arrays.items():
         array = each.like if isinstance(each, MatrixArray) else each
         if array.device != "cpu":

@@ -21,6 +21,7 @@ from cutecc.operations.choosing import (
     sizes_of,
     target_name,
     target_names,
+    usual_epilogue,
     usual_result,
 )
 from cutecc.operations.description import GemmDescription, Mode
@@ -51,7 +52,7 @@ class Gemm(Product):
         c: Operand | str | None = None,
         *,
         accumulator: str | None = None,
-        epilogue: EpilogueLike = "linear_combination",
+        epilogue: EpilogueLike | None = None,
         operands: Mapping[str, Any] | None = None,
         instruction: MathInstruction | str | None = None,
         unit: Unit | None = None,
@@ -69,10 +70,11 @@ class Gemm(Product):
         much faster: A and B as `tf32:row` ask for that, f32 in memory as before, or `unit="tensor_op"`, or an
         `instruction`; `arithmetic="multiply_add_fast_f32"` has them make up for it by three products.
 
-        `epilogue` is the name of one, an `Epilogue`, or a function; `operands` says what the operands of a function
-        are besides C and D: `{"bias": Row("f16")}`, or arrays like those of a call. `problem`, (M, N, K) or with the
-        batch behind, is what the rest is chosen for; a large one by default. `target` is by default `CUTECC_TARGET`,
-        else this machine's GPU.
+        `epilogue` is the name of one, an `Epilogue`, or a function. By default it is `linear_combination`, but of
+        integers into i32 without C `identity`: a linear combination is computed in f32, which would round large sums.
+        `operands` says what the operands of a function are besides C and D: `{"bias": Row("f16")}`, or arrays like
+        those of a call. `problem`, (M, N, K) or with the batch behind, is what the rest is chosen for; a large one by
+        default. `target` is by default `CUTECC_TARGET`, else this machine's GPU.
 
         Raises `UsageError` with the reason and the nearest that there is for what no kernel computes, `EpilogueError`
         for a function that is no epilogue, `NoGpuError` where nothing names a target.
@@ -82,7 +84,7 @@ class Gemm(Product):
         result = as_operand(d).stored if d is not None else usual_result(first)
         source = as_operand(c) if c is not None else None
         adds = accumulator or accumulator_of(instruction) or candidates.USUAL_ACCUMULATORS.get(first.dtype, "f32")
-        graph = epilogue_of(epilogue, operands or {}, source, result, adds)
+        graph = epilogue_of(epilogue or usual_epilogue(result, source, adds), operands or {}, source, result, adds)
         if graph.source is not None and source is None:
             source = Operand(graph.source.dtype, graph.source.layout, graph.source.alignment)
 
@@ -138,7 +140,7 @@ class Gemm(Product):
         C: Any = None,
         D: Any = None,
         *,
-        epilogue: EpilogueLike = "linear_combination",
+        epilogue: EpilogueLike | None = None,
         operands: Mapping[str, Any] | None = None,
         target: str | None = None,
         mode: Mode | None = None,
@@ -171,7 +173,7 @@ class Gemm(Product):
                 found["D"],
                 found.get("C"),
                 epilogue=epilogue,
-                operands={**(operands or {}), "accum": (problem.m, problem.n)} if operands else None,
+                operands={**(operands or {}), "accum": (problem.m, problem.n, problem.batches)} if operands else None,
                 target=target,
                 mode=mode,
                 problem=(problem.m, problem.n, problem.k, problem.batches),

@@ -93,7 +93,7 @@ def _read(word: str) -> tuple[str, object]:
     if not equals:
         if word[0].isdigit():
             return "threadblock", extents(word, "MNK", "a threadblock")
-        return "schedule", known_word(word, SCHEDULES, "schedule")
+        return "schedule", known_word(word, (*SCHEDULES, *(f"{key}=…" for key in _KEYS)), "part of a tile")
     key = known_word(key, _KEYS, "part of a tile")
     if key == "stages":
         return key, positive_integer(value, "the number of stages")

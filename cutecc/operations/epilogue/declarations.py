@@ -79,6 +79,9 @@ class Scalar:
 
 Declaration = Full | Row | Column | Scalar
 
+Size = tuple[int, int] | tuple[int, int, int]
+"""(M, N) of a product, with the number of batches behind where it is known."""
+
 
 def kind_of(declaration: Declaration) -> Kind:
     """The shape that a declaration names."""
@@ -109,9 +112,7 @@ def known_type(dtype: Any, location: SourceLocation | None) -> str:
     )
 
 
-def declared(
-    name: str, given: Any, *, compute: str, size: tuple[int, int] | None, kind: Kind | None = None
-) -> Declaration:
+def declared(name: str, given: Any, *, compute: str, size: Size | None, kind: Kind | None = None) -> Declaration:
     """What is given for an operand, as a declaration: one already, a matrix's `Operand` or its text, a number, an array
     of any library. Arrays stand for others like them, by their shape in a product of `size`, (M, N), unless `kind` is
     known.
@@ -141,13 +142,15 @@ def declared(
     return _of_array(name, array, size, kind or ("full" if name in ("C", "D") else None))
 
 
-def example_size(operands: Mapping[str, Any]) -> tuple[int, int] | None:
-    """(M, N) of a product by the example arrays for `D`, `C` or `accum`, the first of them that is an array."""
+def example_size(operands: Mapping[str, Any]) -> Size | None:
+    """The size of a product by the example arrays for `D`, `C` or `accum`, the first of them that is one or says it."""
     for name in ("D", "C", "accum"):
         given = operands.get(name)
         match given:
             case (int(m), int(n)):
                 return m, n
+            case (int(m), int(n), int(batches)):
+                return m, n, batches
             case _:
                 pass
         if given is None or isinstance(given, Full | Row | Column | Scalar | Operand | Real):
@@ -177,7 +180,7 @@ def _of_text(name: str, text: str, kind: Kind) -> Declaration:
             return Scalar(text, in_memory=True)
 
 
-def _of_array(name: str, array: Array, size: tuple[int, int] | None, kind: Kind | None) -> Declaration:
+def _of_array(name: str, array: Array, size: Size | None, kind: Kind | None) -> Declaration:
     location = calling_location(_PACKAGE)
     dtype = known_type(array.dtype, location)
     shape = array.shape
@@ -199,13 +202,13 @@ def _of_array(name: str, array: Array, size: tuple[int, int] | None, kind: Kind 
         )
     if not possible:
         raise EpilogueError(
-            f"the operand {name} of shape {shape} does not fit a product of {size or 'M×N elements'}",
+            f"the operand {name} of shape {shape} does not fit a product of {_size_text(size)}",
             location,
             hints=[_fitting(size), f"or declare it: {' or '.join(words.values())}"],
         )
     if len(possible) > 1:
         raise EpilogueError(
-            f"the operand {name} of shape {shape} can be {' or '.join(possible)} in a product of {size}",
+            f"the operand {name} of shape {shape} can be {' or '.join(possible)} in a product of {_size_text(size)}",
             location,
             hints=[f"declare it: {' or '.join(words[each] for each in possible)}"],
         )
@@ -213,32 +216,33 @@ def _of_array(name: str, array: Array, size: tuple[int, int] | None, kind: Kind 
         case "full":
             return Full(dtype, *_memory(name, array, dtype, location))
         case "row":
-            return Row(dtype, _alignment(array, dtype, []))
+            return Row(dtype, _alignment(array, dtype, _apart(array)))
         case "column":
-            return Column(dtype, _alignment(array, dtype, []))
+            return Column(dtype, _alignment(array, dtype, _apart(array)))
         case "scalar":
             return Scalar(dtype, in_memory=True)
 
 
-def _looks_like(shape: tuple[int, ...], kind: Kind, size: tuple[int, int]) -> bool:
+def _looks_like(shape: tuple[int, ...], kind: Kind, size: Size) -> bool:
     """Whether an array of a shape can be an operand of a kind, as numpy broadcasts it; batches may come first."""
-    (m, n), inner = size, shape[-2:]
+    (m, n, *rest), inner = size, shape[-2:]
+    batches = rest[0] if rest and rest[0] > 1 else None
     match kind:
         case "full":
             return len(shape) in (2, 3) and inner == (m, n)
         case "row":
-            return shape == (n,) or (len(shape) in (2, 3) and inner == (1, n))
+            return shape in ((n,), (batches, n)) or (len(shape) in (2, 3) and inner == (1, n))
         case "column":
-            return len(shape) in (2, 3) and inner == (m, 1)
+            return shape == (batches, m) or (len(shape) in (2, 3) and inner == (m, 1))
         case "scalar":
-            return shape in ((), (1,)) or (len(shape) in (2, 3) and inner == (1, 1))
+            return shape in ((), (1,), (batches,)) or (len(shape) in (2, 3) and inner == (1, 1))
 
 
-def _holds(shape: tuple[int, ...], kind: Kind, size: tuple[int, int]) -> bool:
+def _holds(shape: tuple[int, ...], kind: Kind, size: Size) -> bool:
     """Whether an array of a shape has the elements of an operand whose kind is known; a vector can be (L, …) then."""
     if _looks_like(shape, kind, size):
         return True
-    m, n = size
+    m, n = size[:2]
     match kind:
         case "row":
             return len(shape) == 2 and shape[1] == n
@@ -250,9 +254,21 @@ def _holds(shape: tuple[int, ...], kind: Kind, size: tuple[int, int]) -> bool:
             return False
 
 
-def _fitting(size: tuple[int, int] | None) -> str:
-    m, n = size or ("M", "N")
+def _fitting(size: Size | None) -> str:
+    m, n = size[:2] if size else ("M", "N")
     return f"full operands are ({m}, {n}), rows ({n},) or (1, {n}), columns ({m}, 1), with batches (L, …) before"
+
+
+def _size_text(size: Size | None) -> str:
+    if size is None:
+        return "M×N elements"
+    m, n, *rest = size
+    return f"({m}, {n})" + (f" and {rest[0]} batches" if rest and rest[0] > 1 else "")
+
+
+def _apart(array: Array) -> list[int]:
+    """How many elements the batches of a vector are apart: its values follow one another."""
+    return [step for extent, step in zip(array.shape, array.stride, strict=True) if extent > 1 and step != 1]
 
 
 def _memory(name: str, array: Array, dtype: str, location: SourceLocation | None) -> tuple[Layout, int]:

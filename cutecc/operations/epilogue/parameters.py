@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from cutecc.errors import EpilogueError
-from cutecc.operations.epilogue.declarations import Column, Declaration, Full, Row, Scalar, declared, kind_of
+from cutecc.operations.epilogue.declarations import Column, Declaration, Full, Row, Scalar, Size, declared, kind_of
 from cutecc.operations.epilogue.source import WrittenFunction, frame_of
 from cutecc.operations.epilogue.values import ACCUM, Input
 
@@ -17,9 +17,7 @@ _BLAS_SCALARS = {"alpha": 1.0, "beta": 0.0}
 """Parameters that are scalars of the compute type when nothing else is said, and what they then are."""
 
 
-def inputs_of(
-    written: WrittenFunction, operands: Mapping[str, Any], compute: str, size: tuple[int, int] | None
-) -> list[Input]:
+def inputs_of(written: WrittenFunction, operands: Mapping[str, Any], compute: str, size: Size | None) -> list[Input]:
     """The inputs of a function, in the order of its parameters; arrays stand for operands of a product of `size`."""
     parameters = list(inspect.signature(written.function, follow_wrapped=False).parameters.values())
     if not parameters or parameters[0].name != ACCUM:
@@ -72,7 +70,7 @@ def _declaration(
     parameter: inspect.Parameter,
     operands: Mapping[str, Any],
     compute: str,
-    size: tuple[int, int] | None,
+    size: Size | None,
 ) -> Declaration | None:
     name, default = parameter.name, parameter.default
     number = float(default) if isinstance(default, Real) else None

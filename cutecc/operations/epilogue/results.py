@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from cutecc.errors import EpilogueError, SourceLocation
-from cutecc.operations.epilogue.declarations import Full, Scalar, article, declared, kind_of
+from cutecc.operations.epilogue.declarations import Full, Scalar, Size, article, declared, kind_of
 from cutecc.operations.epilogue.source import WrittenFunction, frame_of, node_location, result_nodes
 from cutecc.operations.epilogue.symbolic import Trace, Value
 from cutecc.operations.epilogue.values import Output, default_conversion
@@ -111,7 +111,7 @@ def _check_result(builder: Trace, name: str, value: Any, place: SourceLocation) 
         )
 
 
-def output_of(result: Result, operands: Mapping[str, Any], compute: str, size: tuple[int, int] | None) -> Output:
+def output_of(result: Result, operands: Mapping[str, Any], compute: str, size: Size | None) -> Output:
     """The output for a result, as it is declared in `operands`."""
     name, value, place = result.name, result.value, result.place
     word = value.kind.capitalize()

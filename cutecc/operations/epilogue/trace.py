@@ -35,9 +35,9 @@ def trace(function: Callable[..., Any], /, accumulator: str = "f32", **operands:
     called so.
 
     `operands` says what each is: `Full`, `Row`, `Column`, `Scalar`, a matrix's `Operand`, for C and results a text such
-    as `f16:row`, or an array like those of a launch. With arrays, `D`, `C` or `accum=(M, N)` gives the product's size.
-    An annotation (`bias: Row("f16")`) or a number as the default (`slope=0.1`) says so too; `alpha` and `beta` are 1
-    and 0 by themselves.
+    as `f16:row`, or an array like those of a launch. With arrays, `D`, `C` or `accum=(M, N)`, or (M, N, batches), gives
+    the product's size. An annotation (`bias: Row("f16")`) or a number as the default (`slope=0.1`) says so too; `alpha`
+    and `beta` are 1 and 0 by themselves.
 
     Within the function the names of `cutecc.operations.epilogue.functions` are known, unless its module has others.
 

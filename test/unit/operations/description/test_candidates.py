@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -180,3 +181,17 @@ def test_a_refused_tile_of_wgmma_is_refused_for_what_was_asked(result: str) -> N
     tile = "128x256x64:stages=6" if result == "f16:row" else "256x128x64:stages=6"
     with pytest.raises(UsageError, match=r"the tile takes \d+ bytes of shared memory"):
         choose("f16:row", "f16:column", result, target="sm_90a", tile=tile)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"unit": "tensorcore"}, "unknown unit 'tensorcore'"),
+        ({"arithmetic": "fast"}, "unknown arithmetic 'fast'"),
+        ({"tile": "foo"}, "unknown part of a tile 'foo'"),
+    ],
+)
+def test_unknown_words_are_not_taken_for_impossible_ones(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        choose("f16:row", "f16:column", "f16:row", target="sm_90a", **parts)
+    assert "known: " in caught.value.hints[-1]

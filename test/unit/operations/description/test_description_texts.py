@@ -71,7 +71,7 @@ def test_a_tile_request_leaves_open_what_is_not_said() -> None:
             None,
         ),
         (TileRequest.parse, "stage=3", "unknown part of a tile 'stage'", "did you mean stages?"),
-        (TileRequest.parse, "pingpon", "unknown schedule 'pingpon'", "did you mean pingpong?"),
+        (TileRequest.parse, "pingpon", "unknown part of a tile 'pingpon'", "did you mean pingpong?"),
         (TileRequest.parse, "stages=3:stages=4", "tile 'stages=3:stages=4' gives its stages twice", None),
         (TileDescription.parse, "128x128x32", "tile '128x128x32' leaves threadblock, stages or warps open", None),
         (parse_swizzle, "identity", "unknown swizzle 'identity'", "did you mean identity8?"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from small_products import F32, biased
 
-from cutecc.errors import ArgumentError, UsageError
+from cutecc.errors import ArgumentError, EpilogueError, UsageError
 from cutecc.operations.arguments import described
 from cutecc.operations.epilogue.declarations import Column, Row
 from cutecc.operations.gemm import Gemm
@@ -294,3 +294,41 @@ def test_interleaved_matrices_are_given_as_they_lie_in_memory() -> None:
         of.bind(good | {"A": DeviceMatrix(0x10000, (m, k, 1), k, "i8")}, None)
     with pytest.raises(ArgumentError, match="D is not M×N"):
         of.bind(good | {"D": grouped(k, m, 0x30000)}, None)
+
+
+def shifted(accum: Any, bias: Any) -> Any:
+    D = accum + bias
+    return D
+
+
+def test_batches_of_vectors_say_what_they_are_and_how_they_are_aligned() -> None:
+    a, b = np.ones((3, 6, 16), np.float32), np.ones((3, 16, 19), np.float32)
+    d, bias = np.empty((3, 6, 19), np.float32), np.arange(57, dtype=np.float32).reshape(3, 19)
+    small = {"target": "sm_80", "tile": "32x32x8:warps=1x1x1:stages=2"}
+    op = Gemm.for_arguments(a, b, D=d, epilogue=shifted, operands={"bias": bias}, **small)
+    operand = op.description.epilogue.operand("bias")
+    assert operand is not None
+    assert (operand.kind, operand.alignment) == ("row", 1)
+    op.run(a, b, D=d, bias=bias, device="cpu")
+    assert np.array_equal(d, 16 + np.broadcast_to(bias[:, None], d.shape))
+    aligned = Gemm(*("f32:row:1",) * 3, epilogue=shifted, operands={"bias": Row("f32")}, mode="batched", **small)
+    with pytest.raises(ArgumentError, match="its batches begin 19 elements apart, so it is not aligned") as caught:
+        aligned.run(a, b, D=d, bias=bias, device="cpu")
+    assert caught.value.hints == ['describe it with a smaller alignment: bias=Row("f32", alignment=1)']
+    square = np.ones((4, 4, 4), np.float32)
+    with pytest.raises(EpilogueError, match=r"shape \(4, 4\) can be full or row or column .* and 4 batches"):
+        Gemm.for_arguments(square, square, D=square.copy(), epilogue=shifted, operands={"bias": square[0]}, **small)
+
+
+def test_sums_of_integers_stay_exact_unless_more_is_asked_for() -> None:
+    assert Gemm("i8:row", "i8:column", target="sm_90a").description.epilogue.compute == "i32"
+    assert Gemm("i8:row", "i8:column", "i8:row", target="sm_90a").description.epilogue.name == "linear_combination"
+    with_source = Gemm("i8:row", "i8:column", "i32:row", "i32:row", target="sm_90a")
+    assert with_source.description.epilogue.name == "linear_combination"
+    a = np.full((2, 1088), 127, np.int8)
+    a[:, 0] = 126
+    d = np.empty((2, 2), np.int32)
+    Gemm.for_arguments(a, a.T, D=d, target="sm_80", tile="32x32x64:warps=1x1x1").run(a, a.T, D=d, device="cpu")
+    assert np.array_equal(d, a.astype(np.int32) @ a.T.astype(np.int32))
+    with pytest.raises(ArgumentError, match="emulator=True"):
+        Gemm.for_arguments(a, a.T, D=d, target="sm_80").run(a, a.T, D=d, device="cpu", emulator=True)  # pyright: ignore[reportArgumentType]
