@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutecc import isolation
-from cutecc.cli.files import read_input
+from cutecc.cli.files import hints_for, read_input
 from cutecc.config import Settings
 from cutecc.errors import Error, TraceError, UsageError
 from cutecc.frontend.kernel_file import split_path
@@ -128,7 +128,9 @@ def choose(
         return ModuleFile(path, data, _targets(target or (stage.target if stage else None), settings), stage)
     path, function = split_path(text)
     if not path.endswith(".py"):
-        hints = [f"a bundle is compiled already; to launch it: cutecc run {text}"] if text.endswith(".cutecc") else []
+        hints = hints_for(path)
+        if path.endswith(".cutecc") and not hints:
+            hints = [f"a bundle is compiled already; to launch it: cutecc run {text}"]
         raise UsageError(f"'{text}' is neither a Python file nor a .mlir file", hints=hints)
     request, header = kernel_request(path, function, entry, dict(split_arg(each) for each in args))
     return KernelFile(path, request, _targets(target or header.target, settings), header.workload)

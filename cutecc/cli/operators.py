@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from cutecc.cli.operator_table import row_of, table_lines
+from cutecc.cli.paging import width
 from cutecc.config import Settings
 from cutecc.errors import NoGpuError, UsageError
 from cutecc.operations.gemm_problem import GemmProblem, parse_layouts, parse_types
@@ -16,13 +20,11 @@ from cutecc.operations.metadata_filter import MetadataFilter
 from cutecc.target import Target, parse_targets
 
 if TYPE_CHECKING:
-    from cutecc.operations.metadata_filter import Fact
     from cutecc.operations.operators.discovery import Discovery, Found
 
 _SHOWN = 40
 _REASONS = 8
 _DEFAULT_TARGET = "sm_90a"
-_COLUMNS = ("types", "layouts", "tile", "cluster", "align", "operator")
 
 _EPILOG = """\b
 Examples:
@@ -65,7 +67,7 @@ def operators(
     problem = _problem(gemm, dtype, layout)
     conditions = MetadataFilter.parse(where) if where else MetadataFilter()
     chosen = _target(target)
-    from cutecc.operations.operators.discovery import discover
+    from cutecc.operations.operators.discovery import discover, rounding_hints
     from cutecc.operations.operators.files import run_files
 
     run_files(providers)
@@ -77,6 +79,8 @@ def operators(
         _print_json(found)
     else:
         _print_table(found, found.fitting if show_all else found.fitting[:_SHOWN])
+        for hint in [] if found.fitting else rounding_hints(problem):
+            click.echo(f"hint: {hint}")
 
 
 def _problem(gemm: str | None, dtype: str | None, layout: str | None) -> GemmProblem | None:
@@ -106,35 +110,35 @@ def _target(name: str | None) -> Target:
 
 
 def _print_table(found: Discovery, shown: Sequence[Found]) -> None:
-    rows = [_COLUMNS, *(_row(each.facts) for each in shown)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS) - 1)]
+    columns = width() if sys.stdout.isatty() else None
+    rows = [row_of(each.facts) for each in shown]
     if shown:
-        for row in rows:
-            click.echo("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[-1]]))
+        lines = table_lines(rows, columns)
+        click.echo("\n".join(lines))
+        if not all(line.endswith(row[-1]) for line, row in zip(lines[1:], rows, strict=True)):
+            click.echo("… stands for the rest of a name: --json has it, and so does a pipe")
     if more := len(found.fitting) - len(shown):
         click.echo(f"… and {more:,} more: narrow it with --where, or list them with --all")
     click.echo(f"{len(found.fitting):,} of {found.considered:,} operators for {found.target} fit")
     reasons = found.rejected.most_common()
     named = reasons if len(reasons) == _REASONS + 1 else reasons[:_REASONS]
     for reason, count in named:
-        click.echo(f"{count:7,}  {reason}")
+        _print_count(count, reason, columns)
     if others := reasons[len(named) :]:
-        click.echo(f"{sum(count for _, count in others):7,}  for {len(others):,} other reasons: --json lists them")
+        total = sum(count for _, count in others)
+        _print_count(total, f"for {len(others):,} other reasons: --json lists them", columns)
     if found.newer:
-        click.echo(f"not looked into, for newer GPUs: {', '.join(found.newer)}")
+        targets = ", ".join(f"sm_{each}" for each in sorted({*found.newer.values()}))
+        click.echo(f"{len(found.newer)} classes are for newer GPUs ({targets}): --json names them")
 
 
-def _row(facts: dict[str, Fact]) -> tuple[str, ...]:
-    def text(key: str) -> str:
-        value = facts.get(key)
-        return "-" if value is None else str(value)
-
-    roles = ("a", "b", "out")
-    types = ",".join([*(text(f"{role}.dtype") for role in roles), text("accumulator")])
-    letters = {"row": "t", "column": "n"}
-    layouts = "".join(letters.get(text(f"{role}.layout"), "-") for role in roles)
-    alignments = dict.fromkeys(text(f"{role}.alignment") for role in roles)
-    return types, layouts, text("tile"), text("cluster"), ",".join(alignments), text("name")
+def _print_count(count: int, text: str, columns: int | None) -> None:
+    """How many operators do not fit, and why; over several lines on a terminal that it is too long for."""
+    line = f"{count:7,}  {text}"
+    indent = " " * (len(line) - len(text))
+    click.echo(
+        line if columns is None else textwrap.fill(line, columns, subsequent_indent=indent, break_on_hyphens=False)
+    )
 
 
 def _print_json(found: Discovery) -> None:

@@ -12,6 +12,7 @@ import click
 
 import cutecc
 from cutecc.arguments.specs import Spec, parse_spec
+from cutecc.cli.files import hints_for
 from cutecc.cli.inputs import KernelFile, choose, split_arg
 from cutecc.config import Settings
 from cutecc.emulator.names import EMULATED_TARGET, NEWEST, OLDEST, models
@@ -80,7 +81,7 @@ def check_input(text: str) -> None:
         check_file(path)
         if not path.endswith((".py", ".cutecc")):
             folder = Path(path).parent
-            hints = [f"name its folder: {folder}"] if Path(path).name == MANIFEST else []
+            hints = [f"name its folder: {folder}"] if Path(path).name == MANIFEST else hints_for(path)
             raise UsageError(f"'{text}' is neither a Python file nor a bundle (.cutecc)", hints=hints)
     elif not any([*Path(path).glob(MANIFEST), *Path(path).glob(f"*/{MANIFEST}")]):
         raise UsageError(

@@ -34,6 +34,7 @@ MAJOR, MINOR = 1, 0
 INDEX = "bundle.json"
 OPERATION_INDEX = "operation.json"
 """What the archive of an operation begins with, `cutecc.operations.bundles`."""
+OPERATION_HINT = "it is the bundle of an operation: cutecc.operations.load reads it"
 _MANIFEST = "manifest.json"
 _TO_RUN: tuple[ArtifactKind, ...] = ("cubin", "ptx", "host-program")
 """What running needs: machine code, PTX for GPUs that come later, and what computes the launches."""
@@ -123,7 +124,7 @@ def decode_bundle(data: bytes, where: str) -> list[Compilation]:
     if first is None or first[0] != INDEX.encode():
         hints = ["cutecc compile --bundle FILE writes one"]
         if first is not None and first[0] == OPERATION_INDEX.encode():
-            hints = ["it is one of an operation: cutecc.operations.load reads it"]
+            hints = [OPERATION_HINT]
         elif data[:4] == b"PK\x03\x04":
             hints.append("a bundle that another program has unpacked and zipped is refused: keep the file as it is")
         raise RecordError(f"{where} is not a bundle of cutecc", hints=hints)
@@ -143,6 +144,16 @@ def decode_bundle(data: bytes, where: str) -> list[Compilation]:
             raise _damaged(where, f"'{entry.name}' is not a file of one of its targets")
         folders[target][name] = entry
     return [_decode_folder(data, target, files, where) for target, files in folders.items()]
+
+
+def is_operation(path: str | Path) -> bool:
+    """Whether the file `path` begins as the bundle of an operation; false for one that cannot be read."""
+    try:
+        with _opened(path) as file:
+            first = archive.first_entry(file.read(_LONGEST_INDEX))
+    except (OSError, ValueError, RecordError):
+        return False
+    return first is not None and first[0] == OPERATION_INDEX.encode()
 
 
 def _damaged(where: str, reason: str) -> RecordError:

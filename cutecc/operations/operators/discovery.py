@@ -100,7 +100,8 @@ def find_operator(name: str, target: Target, problem: GemmProblem) -> tuple[Any,
     matching = [each for each in named if reasons[each.metadata.operator_name] is None]
     if not matching:
         first = named[0].metadata.operator_name
-        raise UsageError(f"{first} does not fit {problem}: {reasons[first]}", hints=[_listing_hint(target, problem)])
+        hints = [*rounding_hints(problem), _listing_hint(target, problem)]
+        raise UsageError(f"{first} does not fit {problem}: {reasons[first]}", hints=hints)
     if len(matching) > 1:
         exact = [each for each in matching if each.metadata.operator_name.lower() == name.lower()]
         usual = problem.complete() if any(problem.types) else problem
@@ -139,6 +140,13 @@ def reasons_against(operator: Any, problem: GemmProblem | None, where: MetadataF
     if problem is not None:
         found += _mismatches(operator, problem)
     return found + [f"not {each}" for each in where.conditions if not each.holds(facts_of(metadata))]
+
+
+def rounding_hints(problem: GemmProblem | None) -> list[str]:
+    """What to ask for instead of operands of tf32, which is what f32 is rounded to and no type in memory."""
+    if problem is None or "tf32" not in problem.types:
+        return []
+    return ["in memory it is f32; what rounds that to tf32: cutecc operators --dtype f32 --where multiplied=tf32"]
 
 
 def operators_named(name: str, target: Target, problem: GemmProblem | None = None) -> list[Any]:
@@ -229,10 +237,12 @@ def _unknown(name: str, target: Target, problem: GemmProblem | None) -> UsageErr
     close = difflib.get_close_matches(name.lower(), beginnings, n=1)
     hints = [f"did you mean {beginnings[close[0]]}?"] if close else []
     return UsageError(
-        f"no operator for {target} has '{name}' in its name", hints=[*hints, _listing_hint(target, problem)]
+        f"no operator for {target} has '{name}' in its name",
+        hints=[*hints, *rounding_hints(problem), _listing_hint(target, problem)],
     )
 
 
 def _listing_hint(target: Target, problem: GemmProblem | None) -> str:
-    types = f" --dtype {problem.types[0]}" if problem and problem.types[0] else ""
+    dtype = problem.types[0] if problem else None
+    types = f" --dtype {dtype}" if dtype and dtype != "tf32" else ""
     return f"cutecc operators --target {target}{types} lists them"

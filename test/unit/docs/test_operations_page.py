@@ -107,8 +107,28 @@ def test_what_is_for_a_gpu_is_called_as_it_can_be(calls: list[Status]) -> None:
     assert [bool(each) for each in calls] == [True] * 4, [str(each) for each in calls]
 
 
+def test_flags_from_outside_and_results_by_name() -> None:
+    _, _, text = PAGE.partition("come from outside of it:")
+    block = next(block for language, block in BLOCK.findall(text) if language == "python")
+    given: dict[str, Any] = {}
+    path = Path("flags.py")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("linecache.cache", {str(path): (len(block), None, block.splitlines(True), str(path))})
+        exec(compile(block, str(path), "exec"), given)
+        epilogue = given["made"].epilogue
+    assert [each.name for each in epilogue.outputs] == ["D", "before"]
+    assert [step.operation for step in epilogue.steps] == ["add", "max"]
+    assert given["made"].description.target == "sm_90a"
+
+
+def test_sums_of_integers_are_left_as_they_are_as_the_page_says() -> None:
+    names = [Gemm("i8", "i8", c=c, target="sm_80").epilogue.name for c in (None, "i32")]
+    assert names == ["identity", "linear_combination"]
+    assert "`linear_combination`; `identity` of i32 sums into `i32` without C |" in PAGE
+
+
 def test_the_readme_shows_a_call_that_can_be_made(calls: list[Status], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUTECC_TARGET", "sm_90a")
+    """Where nothing else says a target."""
     text = (ROOT / "README.md").read_text().partition("## A GEMM with your own epilogue")[2].partition("\n## ")[0]
     (block,) = (block for language, block in BLOCK.findall(text) if language == "python")
     x, weight = np.zeros((32, 16), "f2"), np.zeros((64, 16), "f2")

@@ -24,7 +24,7 @@ def test_all_of_the_package_are_known() -> None:
     hopper = discover("sm_90a", nothing, MetadataFilter.parse("class=Sm90StaticPersistentGemmOperator"))
     # 6 results of f32 accumulators and 1 of f16; 8 layouts; 24 tiles and clusters.
     assert len(hopper.fitting) == 7 * 8 * 24
-    assert "PersistentDenseGemmOperator" in hopper.newer
+    assert hopper.newer["PersistentDenseGemmOperator"] == 100
 
 
 def test_facts_are_uniform() -> None:
@@ -87,6 +87,8 @@ def test_by_name() -> None:
         ("tile128x256x64", "64x64x64:f16", "is part of the names of 4 operators for sm_90a", "name more of it"),
         ("Sm90Static", "60x60x60:f16", "divisible by 8", "cutecc operators --target sm_90a --dtype f16"),
         ("Sm90Static", "64x64x64:f64", "A is f16, not f64", "lists them"),
+        ("Sm90Static", "64x64x64:tf32", "A is f16, not tf32", "--where multiplied=tf32"),
+        ("cutecc.gemm", "64x64x64:tf32", "has 'cutecc.gemm' in its name", "--where multiplied=tf32"),
         ("Sm90Statik", "64x64x64:f16", "has 'Sm90Statik' in its name", "did you mean Sm90StaticPersistent"),
         ("PersistentDenseGemmOp", "64x64x64:f16", "PersistentDenseGemmOperator is for sm_100 and newer", None),
     ],

@@ -1,6 +1,7 @@
 """`cutecc operators`, and `cutecc compile --operator`."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,30 @@ def test_operators_of_a_file() -> None:
     assert len(found["operators"]) == 8  # layouts
     assert {each["cta_tile_shape_mn"] for each in found["operators"]} == {"8x32"}
     assert sum(found["rejected"].values()) + 8 == found["considered"]
+
+
+def listed(*arguments: str) -> list[str]:
+    done = CliRunner().invoke(operators, ["--target", "sm_80", *arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout.splitlines()
+
+
+def test_a_pipe_has_names_as_they_are() -> None:
+    lines = listed("--dtype", "f16", "--where", "provider=cutedsl,out.dtype=f16,tile=128x128x32", "--layout", "ttt")
+    name = "cutedsl.Sm80TensorOpGemmOperator_ttt_AFloat16_BFloat16_outFloat16_accFloat32_tile128x128x32"
+    assert lines[1].split() == ["f16,f16,f16,f32", "ttt", "128x128x32", "1x1x1", "16", name]
+    assert lines[2].startswith("1 of ")
+    assert re.fullmatch(r"\d+ classes are for newer GPUs \(sm_90, sm_100.*\): --json names them", lines[-1])
+    assert all(len(line) <= 80 for line in lines[2:])
+
+
+@pytest.mark.parametrize("types", ["tf32", "tf32,tf32,f32"])
+def test_operands_of_tf32(types: str) -> None:
+    assert listed("--gemm", f"64x64x64:{types}")[-1] == (
+        "hint: in memory it is f32; what rounds that to tf32: cutecc operators --dtype f32 --where multiplied=tf32"
+    )
+    lines = listed("--gemm", f"64x64x64:{types}".replace("tf32", "f32"), "--where", "multiplied=tf32")
+    assert "hint" not in lines[-1] and "f32,f32,f32,f32" in lines[1]
 
 
 def test_compile(cutecc: Run, tmp_path: Path) -> None:
