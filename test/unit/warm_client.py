@@ -5,6 +5,7 @@ It begins in a few milliseconds, for which it imports little.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -64,7 +65,8 @@ class WarmProcess:
     def kill(self) -> None:
         """End it at once."""
         if self.returncode is None:
-            os.kill(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself
+                os.kill(self.pid, signal.SIGKILL)
 
 
 def main() -> None:

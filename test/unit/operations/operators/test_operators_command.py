@@ -12,13 +12,13 @@ import cutecc as cutecc_library
 from cutecc.cli.operators import operators
 
 
-def test_operators_of_a_file() -> None:
-    """In this process, which has imported the package already."""
-    file = str(EXAMPLES / "bring_your_own_kernel.py")
+def test_operators_of_a_file(cutecc: Run) -> None:
+    """In a process of its own, since a file that is loaded stays."""
     where = "class=F64GemmOperator,cta_tile_shape_mn.n>=32"
-    options = ["--target", "sm_80", "--provider", file, "--dtype", "f64", "--where", where, "--json"]
-    done = CliRunner().invoke(operators, options)
-    assert done.exit_code == 0, done.output
+    done = cutecc(
+        *("operators", "--target", "sm_80", "--provider", EXAMPLES / "bring_your_own_kernel.py", "--dtype", "f64"),
+        *("--where", where, "--json"),
+    )
     found = json.loads(done.stdout)
     assert len(found["operators"]) == 8  # layouts
     assert {each["cta_tile_shape_mn"] for each in found["operators"]} == {"8x32"}
