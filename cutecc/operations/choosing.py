@@ -35,6 +35,14 @@ def usual_result(a: Operand) -> Operand:
     return Operand(_RESULTS.get(a.dtype, a.dtype), "row")
 
 
+def by_name(operands: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is said of an epilogue's operands. Raises `EpilogueError` for what does not say of which."""
+    if not isinstance(operands, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        kind = type(operands).__name__
+        raise EpilogueError(f"operands are given by name, not as a {kind}", hints=['operands={"bias": Row("f16")}'])
+    return dict(operands or {})
+
+
 def usual_epilogue(d: Operand, c: Operand | None, accumulator: str) -> str:
     """The epilogue of a product that does not say which: what leaves i32 sums as they are, where D can hold them."""
     return "identity" if accumulator == d.dtype == "i32" and c is None else "linear_combination"
@@ -64,6 +72,7 @@ def epilogue_of(
     epilogue: EpilogueLike, operands: Mapping[str, Any], c: Operand | None, d: Operand, accumulator: str
 ) -> Epilogue:
     """The epilogue that is meant, with these C and D. Raises `EpilogueError` for what is none."""
+    operands = by_name(operands)
     if operands and not callable(epilogue):
         which = f"the epilogue {epilogue}" if isinstance(epilogue, str) else "an epilogue that is traced already"
         raise EpilogueError(

@@ -11,6 +11,7 @@ from cutecc.errors import ArgumentError, Error, UsageError
 from cutecc.operations import candidates
 from cutecc.operations.choosing import (
     EpilogueLike,
+    by_name,
     epilogue_of,
     example,
     problem_of,
@@ -169,7 +170,7 @@ class Request:
 
         Raises `EpilogueError` for what is none.
         """
-        given = dict(operands or {})
+        given = by_name(operands)
         if given and callable(epilogue) and self.problem is not None:  # whose extents tell what other arrays are
             given["accum"] = (self.problem.m, self.problem.n, self.problem.batches)
         return epilogue_of(epilogue, given, self.c, self.d, accumulator)

@@ -13,6 +13,7 @@ from cutecc.operations.arguments import described
 from cutecc.operations.choosing import (
     EpilogueLike,
     accumulator_of,
+    by_name,
     device_target,
     epilogue_of,
     example,
@@ -173,7 +174,7 @@ class Gemm(Product):
                 found["D"],
                 found.get("C"),
                 epilogue=epilogue,
-                operands={**(operands or {}), "accum": (problem.m, problem.n, problem.batches)} if operands else None,
+                operands={**by_name(operands), "accum": (problem.m, problem.n, problem.batches)} if operands else None,
                 target=target,
                 mode=mode,
                 problem=(problem.m, problem.n, problem.k, problem.batches),

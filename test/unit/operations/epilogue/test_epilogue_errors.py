@@ -334,3 +334,16 @@ def test_a_wrong_declaration_is_where_the_operation_is_described() -> None:
     assert caught.value.location.file == __file__
     with pytest.raises(EpilogueError, match="cannot have a as its default"):
         Scalar("f32", default="a")  # pyright: ignore[reportArgumentType]
+
+
+def test_operands_are_given_by_name() -> None:
+    def f(accum: Any, bias: Any) -> Any:
+        D = accum + bias
+        return D
+
+    wrong: Any = [Row("f16")]
+    with pytest.raises(EpilogueError, match="operands are given by name, not as a list"):
+        Gemm("f16:row", "f16:column", epilogue=f, operands=wrong, target="sm_90a")
+    arrays = [np.zeros((8, 8), np.float16) for _ in range(3)]
+    with pytest.raises(EpilogueError, match="operands are given by name, not as a list"):
+        Gemm.for_arguments(*arrays[:2], D=arrays[2], epilogue=f, operands=wrong, target="sm_90a")

@@ -387,6 +387,7 @@ def test_nothing_is_taken_outside_of_a_capture(compiled: dict[str, Path], gpu: E
     gpu.driver.capturing.add(5)
     for _ in range(3):
         run_split(op, gpu, slices=2, stream=5)
+    assert {each.stream for each in gpu.driver.launches} == {5}
 
 
 def test_arrays_of_the_wrong_device_are_refused(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
