@@ -19,37 +19,46 @@ def walk(root: ir.Operation | ir.OpView | ir.Module, *names: str, inside_out: bo
     """
     check_names(names)
     found = _collected(root.operation, matcher(names), inside_out)
-    # The level of an operation that was erased behind our back, whose insides are gone too.
-    gone: int | None = None
-    for operation, level in found:
-        if gone is not None and level > gone and not inside_out:
-            continue
-        gone = None
+    position = 0
+    while position < len(found):
+        operation, end = found[position]
+        position += 1
         if not is_erased(operation):
             yield operation
-            gone = level if is_erased(operation) else None
+        if is_erased(operation) and not inside_out:
+            # It may be gone behind our back, and its insides with it.
+            position = end
 
 
 def _collected(root: ir.Operation, wanted: Callable[[str], bool], inside_out: bool) -> list[tuple[ir.Operation, int]]:
-    """The operations, each with its level below `root`. Loops can nest deeper than Python may recurse."""
+    """The operations, each with the position behind all that are inside it. Loops can nest deeper than Python may."""
     found: list[tuple[ir.Operation, int]] = []
-    open_operations = [(root, _inside(root))]
-    if not inside_out and wanted(root.name):
-        found.append((root, 0))
+    starts: list[int | None] = []
+    open_operations: list[tuple[ir.Operation, Iterator[ir.Operation]]] = []
+
+    def enter(operation: ir.Operation) -> None:
+        takes = not inside_out and wanted(operation.name)
+        if takes:
+            found.append((operation, len(found) + 1))
+        if len(operation.regions):
+            starts.append(len(found) - 1 if takes else None)
+            open_operations.append((operation, _inside(operation)))
+        elif inside_out and wanted(operation.name):
+            found.append((operation, 0))
+
+    enter(root)
     while open_operations:
         operation, rest = open_operations[-1]
         inner = next(rest, None)
         if inner is not None:
-            if not inside_out and wanted(inner.name):
-                found.append((inner, len(open_operations)))
-            if len(inner.regions):
-                open_operations.append((inner, _inside(inner)))
-            elif inside_out and wanted(inner.name):
-                found.append((inner, len(open_operations)))
+            enter(inner)
             continue
         open_operations.pop()
+        start = starts.pop()
+        if start is not None:
+            found[start] = (operation, len(found))
         if inside_out and wanted(operation.name):
-            found.append((operation, len(open_operations)))
+            found.append((operation, 0))
     return found
 
 
