@@ -213,11 +213,23 @@ def exclusive_or(value: Symbolic, mask: int, shift: int) -> Integer:
     if value.divisibility & -value.divisibility > mask:
         # The flipping bits are known to be 0.
         return value
-    picked = _expression("&", (value, mask), _low_bits(mask))
-    moved = _expression(
-        ">>" if shift >= 0 else "<<", (picked, abs(shift)), _low_bits(mask >> shift if shift >= 0 else mask << -shift)
+    moved = shifted(masked(value, mask), shift)
+    return _expression("^", (value, moved), math.gcd(value.divisibility, divisibility(moved)))
+
+
+def masked(value: Integer, mask: int) -> Integer:
+    """The bits of `value` that are in `mask`."""
+    return value & mask if isinstance(value, int) else _expression("&", (value, mask), _low_bits(mask))
+
+
+def shifted(value: Integer, shift: int) -> Integer:
+    """`value`, not negative, moved right by `shift` bits (left when negative)."""
+    if isinstance(value, int):
+        return value >> shift if shift >= 0 else value << -shift
+    known = value.divisibility & -value.divisibility
+    return _expression(
+        ">>" if shift >= 0 else "<<", (value, abs(shift)), known >> shift if shift >= 0 else known << -shift
     )
-    return _expression("^", (value, moved), math.gcd(value.divisibility, moved.divisibility))
 
 
 def _low_bits(mask: int) -> int:

@@ -1,0 +1,59 @@
+"""Register tensors become arrays on a thread's stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from cutecc.ir.mlir import ir, llvm
+from cutecc.ir.types import AddressSpace, MemRef, view
+from cutecc.ir.walking import walk
+from cutecc.passes.base import ModulePass
+from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.values.arithmetic import constant
+from cutecc.passes.lowering.values.leaves import Leaves
+from cutecc.passes.lowering.values.pointers import step
+from cutecc.passes.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class AllocateRegisters(ModulePass):
+    """Make every register tensor an array, `llvm.alloca`, at the start of its function.
+
+    The code generator keeps an array in registers when every index into it is known in the end. It looks only at those
+    at the start of a function.
+    """
+
+    name: ClassVar[str] = "allocate-registers"
+
+    def run(self, module: ir.Module) -> None:
+        leaves = Leaves()
+        for operation in walk(module, "cute.memref.alloca", "cute.mma.make_fragment", "cute.copy.make_fragment"):
+            tensor = view(operation.results[0].type)
+            if not isinstance(tensor, MemRef) or tensor.space is not AddressSpace.RMEM:
+                continue
+            size = tensor.layout.cosize
+            if not isinstance(size, int):
+                raise error(operation, f"a register tensor of {size} elements: how many has to be known")
+            with ir.InsertionPoint.at_block_begin(_entry(operation)), operation.location:
+                array = _array(tensor, size)
+            leaves.replace(operation, [[array]])
+
+
+def _entry(operation: ir.Operation) -> ir.Block:
+    """The first block of the function that `operation` is in."""
+    function = operation.parent.operation
+    while not function.name.endswith((".func", ".kernel")):
+        function = function.parent.operation
+    return function.regions[0].blocks[0]
+
+
+def _array(tensor: MemRef, size: int) -> ir.Value:
+    type, per = step(tensor.element)
+    attributes: dict[str, Any] = {
+        "elem_type": ir.TypeAttr.get(type),
+        "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), tensor.alignment or 1),
+    }
+    count = constant(-(-size // per), 32)
+    return ir.Operation.create("llvm.alloca", [llvm.PointerType.get()], [count], attributes=attributes).result

@@ -1,0 +1,24 @@
+"""Atoms that every GPU has: loads and stores, and multiplying with one fused operation."""
+
+from __future__ import annotations
+
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import CopyAtom, MmaAtom
+from cutecc.layout import product
+from cutecc.passes.lowering.atoms.table import copies, multiplies
+from cutecc.passes.lowering.values.memory import Tensor, joined
+
+
+@copies("universal_copy", "r2g", "s2r", "r2s")
+def load_and_store(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
+    """Load what one thread copies, and store it, both as wide as layout and alignment allow."""
+    assert atom.source_tv is not None
+    count = product(atom.source_tv.shape[1])
+    assert isinstance(count, int)
+    destination.store([joined(source.load(count))], count)
+
+
+@multiplies("atom.universal_fma")
+def multiply_and_add(atom: MmaAtom, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
+    """d = a * b + c of one element each, rounded once."""
+    return ir.Operation.create("math.fma", [c.type], [a, b, c]).result

@@ -1,0 +1,81 @@
+"""`cute.copy` becomes a loop over copy atoms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from cutecc.errors import Error
+from cutecc.ir import editing
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import CopyAtom, TiledCopy, to_type, view
+from cutecc.ir.walking import walk
+from cutecc.layout import Layout, product
+from cutecc.passes.base import ModulePass
+from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.values.leaves import Leaves, pack
+from cutecc.passes.lowering.values.loops import unrolled_loop
+from cutecc.passes.lowering.values.tensors import Tile, tensor_of, tensor_value
+from cutecc.passes.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class ExpandCopies(ModulePass):
+    """Write out every `cute.copy` as a loop over its atom.
+
+    The first mode of the tensors is what an atom moves, once or several times; all others are the loop, which is to be
+    unrolled. A predicate tensor has one element for each turn.
+    """
+
+    name: ClassVar[str] = "expand-copies"
+
+    def run(self, module: ir.Module) -> None:
+        leaves = Leaves()
+        for copy in walk(module, "cute.copy"):
+            with ir.InsertionPoint(copy), copy.location:
+                try:
+                    _expand(copy, leaves)
+                except Error as failure:
+                    raise error(copy, f"cute.copy: {failure.message}", notes=failure.notes) from failure
+            editing.erase(copy)
+
+
+def _expand(copy: ir.Operation, leaves: Leaves) -> None:
+    operands = list(copy.operands)
+    atom = atom_of(view(operands[0].type))
+    tensors = [tensor_of(operand, leaves) for operand in operands[1:]]
+    values = [_values(atom, tv) for tv in (atom.source_tv, atom.destination_tv)]
+    tiles = [Tile.of(tensor, count) for tensor, count in zip(tensors, values, strict=False)]
+    if len(tensors) > 2:
+        # A predicate is one for all atoms along the first mode.
+        tiles.append(Tile.repeating(tensors[2], tiles[0].repeated))
+    turns = {tile.turns for tile in tiles}
+    if len(turns) != 1:
+        counts = ", ".join(str(tile.turns) for tile in tiles)
+        raise Error(f"its tensors are not the same number of atoms: {counts}")
+    count = tiles[0].turns
+    atom_value = pack(to_type(atom), leaves.of(operands[0]))
+    with unrolled_loop(count if isinstance(count, int) else tensors[0].arithmetic.value(count, 32)) as turn:
+        calls = [tensor_value(tile.at(turn)) for tile in tiles]
+        predicate = [1] if len(calls) > 2 else [0]
+        attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, *predicate])}
+        ir.Operation.create("cute.copy_atom_call", [], [atom_value, *calls], attributes=attributes)
+
+
+def atom_of(type_view: object) -> CopyAtom:
+    """The atom of a copy's first operand."""
+    match type_view:
+        case (CopyAtom() as atom) | TiledCopy(atom=atom):
+            return atom
+        case _:
+            raise Error(f"it copies with {type_view}, which cutecc does not know")
+
+
+def _values(atom: CopyAtom, tv: Layout | None) -> int:
+    """How many elements of a tensor one thread of the atom copies."""
+    if tv is None:
+        raise Error(f"the atom {atom.kind} says nothing of what a thread copies")
+    count = product(tv.shape[1])
+    assert isinstance(count, int)
+    return count

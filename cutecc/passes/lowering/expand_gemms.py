@@ -1,0 +1,107 @@
+"""`cute.gemm` becomes loops over matrix product atoms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from cutecc.errors import Error
+from cutecc.ir import editing
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import MmaAtom, TiledMma, to_type, view
+from cutecc.ir.walking import walk
+from cutecc.layout import ComposedLayout, Layout, join, symbol
+from cutecc.layout.integers import Integer
+from cutecc.passes.base import ModulePass
+from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.values.leaves import Leaves
+from cutecc.passes.lowering.values.loops import unrolled_loop
+from cutecc.passes.lowering.values.memory import Tensor
+from cutecc.passes.lowering.values.tensors import tensor_of, tensor_value
+from cutecc.passes.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class ExpandGemms(ModulePass):
+    """Write out every `cute.gemm` as loops over its atom, along K, M and N.
+
+    The operands are A (values, M, K), B (values, N, K), C and D (values, M, N), where a K of 1 may be missing. Products
+    are added in the order of K.
+    """
+
+    name: ClassVar[str] = "expand-gemms"
+
+    def run(self, module: ir.Module) -> None:
+        leaves = Leaves()
+        for gemm in walk(module, "cute.gemm"):
+            with ir.InsertionPoint(gemm), gemm.location:
+                try:
+                    _expand(gemm, leaves)
+                except Error as failure:
+                    raise error(gemm, f"cute.gemm: {failure.message}", notes=failure.notes) from failure
+            editing.erase(gemm)
+
+
+def _expand(gemm: ir.Operation, leaves: Leaves) -> None:
+    mma, *values = gemm.operands
+    atom = atom_of(view(mma.type))
+    d, a, b, c = (tensor_of(value, leaves) for value in values)
+    counts = {"m": _mode(a, 1).size, "n": _mode(b, 1).size, "k": _mode(a, 2).size}
+    if _mode(b, 2).size != counts["k"] or (_mode(c, 1).size, _mode(c, 2).size) != (counts["m"], counts["n"]):
+        raise Error(f"A {a.layout}, B {b.layout} and C {c.layout} are not of matching sizes")
+    atom_value = ir.Operation.create("cute.static", [to_type(atom)]).result
+    accumulates = values[0] == values[3]
+
+    def products(k: ir.Value | int | None, addend: Tensor) -> None:
+        with unrolled_loop(_known(counts["m"])) as m, unrolled_loop(_known(counts["n"])) as n:
+            turns = {"m": m, "n": n, "k": k}
+            parts = [
+                tensor_value(_part(tensor, modes, turns))
+                for tensor, modes in ((d, "mn"), (a, "mk"), (b, "nk"), (addend, "mn"))
+            ]
+            attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 1, 1])}
+            ir.Operation.create("cute.mma_atom_call", [], [atom_value, *parts], attributes=attributes)
+
+    depth = _known(counts["k"])
+    if accumulates:
+        with unrolled_loop(depth) as k:
+            products(k, c)
+        return
+    # The first product is added to C, the others to D.
+    for k in range(depth):
+        products(k, d if k else c)
+
+
+def atom_of(type_view: object) -> MmaAtom:
+    """The atom of a matrix product's first operand."""
+    match type_view:
+        case (MmaAtom() as atom) | TiledMma(atom=atom):
+            return atom
+        case _:
+            raise Error(f"it multiplies with {type_view}, which cutecc does not know")
+
+
+def _known(count: Integer) -> int:
+    if not isinstance(count, int):
+        raise Error("how many atoms it takes is known to the running kernel only")
+    return count
+
+
+def _mode(tensor: Tensor, number: int) -> Layout:
+    outer = tensor.layout.outer if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+    return outer[number] if number < len(outer) else Layout(1, 0)
+
+
+def _part(tensor: Tensor, modes: str, turns: dict[str, ir.Value | int | None]) -> Tensor:
+    """What the atom takes of a tensor whose second and third mode count along `modes`."""
+    offset: Integer = 0
+    arithmetic = tensor.arithmetic
+    for number, name in enumerate(modes, start=1):
+        turn = turns[name]
+        if isinstance(turn, int):
+            offset = offset + _mode(tensor, number)(turn)
+        elif turn is not None:
+            arithmetic = arithmetic.having(name, turn)
+            offset = offset + _mode(tensor, number)(symbol(name))
+    return replace(tensor, arithmetic=arithmetic).moved(offset, join(_mode(tensor, 0)))

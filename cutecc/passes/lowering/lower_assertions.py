@@ -1,0 +1,44 @@
+"""Assertions become a message and a trap, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from cutecc.ir import editing
+from cutecc.ir.mlir import ir
+from cutecc.ir.walking import walk
+from cutecc.passes.base import ModulePass
+from cutecc.passes.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class LowerAssertions(ModulePass):
+    """Drop the assertions of a kernel, or check them: print the message and stop the kernel where one fails."""
+
+    name: ClassVar[str] = "lower-assertions"
+
+    check: bool = False
+    """Check them."""
+
+    def run(self, module: ir.Module) -> None:
+        for device in walk(module, "gpu.module"):
+            for assertion in walk(device, "cf.assert"):
+                if self.check:
+                    with ir.InsertionPoint(assertion), assertion.location:
+                        _check(assertion.operands[0], assertion.attributes["msg"].value)
+                editing.erase(assertion)
+
+
+def _check(holds: ir.Value, message: str) -> None:
+    bit = ir.IntegerType.get_signless(1)
+    true = ir.Operation.create("arith.constant", [bit], attributes={"value": ir.IntegerAttr.get(bit, 1)}).result
+    fails = ir.Operation.create("arith.xori", [bit], [holds, true]).result
+    branch = ir.Operation.create("scf.if", operands=[fails], regions=2)
+    with ir.InsertionPoint(branch.regions[0].blocks.append()):
+        # A percent sign in the message is no format.
+        text: dict[str, Any] = {"format": ir.StringAttr.get(message.replace("%", "%%") + "\n")}
+        ir.Operation.create("gpu.printf", attributes=text)
+        ir.Operation.create("llvm.intr.trap")
+        ir.Operation.create("scf.yield")

@@ -1,0 +1,78 @@
+"""Atoms become instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cutecc.errors import Error
+from cutecc.ir import editing
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import CopyAtom, MmaAtom, view
+from cutecc.ir.walking import walk
+from cutecc.layout import product
+from cutecc.passes.base import ModulePass
+from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.atoms.table import copy_row, mma_row
+from cutecc.passes.lowering.values.arithmetic import compare, constant
+from cutecc.passes.lowering.values.leaves import Leaves
+from cutecc.passes.lowering.values.loops import only_if
+from cutecc.passes.lowering.values.memory import joined, load
+from cutecc.passes.lowering.values.tensors import tensor_of
+from cutecc.passes.registry import register
+
+_NOT_EQUAL = 1
+"""As `arith.cmpi` numbers it."""
+
+
+@register
+@dataclass(frozen=True)
+class LowerAtoms(ModulePass):
+    """Write every copy and matrix product atom as its instructions.
+
+    The atoms that are known are in `cutecc/passes/lowering/atoms`, a row each. An atom whose instruction has no
+    predicate of its own stands under a condition.
+    """
+
+    name: ClassVar[str] = "lower-atoms"
+
+    def run(self, module: ir.Module) -> None:
+        leaves = Leaves()
+        for call in walk(module, "cute.copy_atom_call", "cute.mma_atom_call"):
+            with ir.InsertionPoint(call), call.location:
+                try:
+                    _lower_copy(call, leaves) if call.name == "cute.copy_atom_call" else _lower_product(call, leaves)
+                except Error as failure:
+                    raise error(call, failure.message, notes=failure.notes, hints=failure.hints) from failure
+            editing.erase(call)
+
+
+def _lower_copy(call: ir.Operation, leaves: Leaves) -> None:
+    atom_value, *values = call.operands
+    atom = view(atom_value.type)
+    assert isinstance(atom, CopyAtom)
+    row = copy_row(atom)
+    source, destination, *predicates = (tensor_of(value, leaves) for value in values)
+    condition = None
+    if predicates:
+        (predicate,) = predicates
+        byte = load(ir.IntegerType.get_signless(8), predicate.address(predicate.layout(0)), predicate.alignment)
+        condition = compare(_NOT_EQUAL, byte, constant(0, 8))
+    with only_if(None if row.has_predicate else condition):
+        row.lower(atom, source, destination, condition if row.has_predicate else None)
+
+
+def _lower_product(call: ir.Operation, leaves: Leaves) -> None:
+    atom_value, *values = call.operands
+    atom = view(atom_value.type)
+    assert isinstance(atom, MmaAtom)
+    row = mma_row(atom)
+    counts: list[int] = []
+    for tv in (atom.c_tv, atom.a_tv, atom.b_tv, atom.c_tv):
+        assert tv is not None
+        count = product(tv.shape[1])
+        assert isinstance(count, int)
+        counts.append(count)
+    d, *given = (tensor_of(value, leaves) for value in values)
+    a, b, c = (joined(tensor.load(count)) for tensor, count in zip(given, counts[1:], strict=True))
+    d.store([row.lower(atom, a, b, c)], counts[0])

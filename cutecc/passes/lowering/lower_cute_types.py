@@ -1,0 +1,127 @@
+"""What values of CuTe's types are outside of the operations on them: parameters, and what loops carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from cutecc.ir import editing
+from cutecc.ir.mlir import ir
+from cutecc.ir.walking import walk
+from cutecc.passes.base import ModulePass
+from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.values.leaves import CAST, Carried, Leaves, carried_by, pack
+from cutecc.passes.registry import register
+
+_PASSING = ("scf.*", "func.*", "cuda.*", "cf.*", "arith.select")
+"""Operations that pass values on, whatever they are."""
+
+
+@register
+@dataclass(frozen=True)
+class LowerCuteTypes(ModulePass):
+    """Pass values of CuTe's types on as LLVM structs: in parameters, in launches, and through loops and conditions.
+
+    A tensor is a struct of its pointer and of the sizes and strides that its type does not say, nested as the type is;
+    a number alone is that number. Afterwards nothing of CuTe is left. What still is, the open lowering does not know.
+    """
+
+    name: ClassVar[str] = "lower-cute-types"
+
+    def run(self, module: ir.Module) -> None:
+        leaves = Leaves()
+        for operation in walk(module, *_PASSING):
+            _convert_operands(operation, leaves)
+        for operation in walk(module, *_PASSING):
+            _convert_results(operation)
+        _sweep(module)
+        for operation in walk(module):
+            _check(operation)
+
+
+def _convert_operands(operation: ir.Operation, leaves: Leaves) -> None:
+    for index, operand in enumerate(operation.operands):
+        if (carried := carried_by(operand.type)) is not None:
+            with ir.InsertionPoint(operation), operation.location:
+                operation.operands[index] = stored(carried, leaves.of(operand))
+
+
+def stored(carried: Carried, leaves: Sequence[ir.Value]) -> ir.Value:
+    """All leaves of a value in one."""
+    if carried.paths == ((),):
+        return leaves[0]
+    value = ir.Operation.create("ub.poison", [carried.storage], attributes={"value": ir.Attribute.parse("#ub.poison")})
+    struct = value.result
+    for path, leaf in zip(carried.paths, leaves, strict=True):
+        position: dict[str, Any] = {"position": ir.DenseI64ArrayAttr.get(path)}
+        struct = ir.Operation.create("llvm.insertvalue", [carried.storage], [struct, leaf], attributes=position).result
+    return struct
+
+
+def _convert_results(operation: ir.Operation) -> None:
+    for result in operation.results:
+        _convert_value(result, ir.InsertionPoint.after(operation))
+    for region in operation.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                _convert_value(argument, ir.InsertionPoint.at_block_begin(block))
+    if "function_type" in operation.attributes:
+        type = ir.FunctionType(operation.attributes["function_type"].value)
+        inputs, results = ([_storage(each) for each in part] for part in (type.inputs, type.results))
+        operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+
+
+def _storage(type: ir.Type) -> ir.Type:
+    carried = carried_by(type)
+    return carried.storage if carried else type
+
+
+def _convert_value(value: ir.Value, place: ir.InsertionPoint) -> None:
+    """Give a result or block argument its storage's type; its users get the leaves, or the value of these."""
+    old = value.type
+    carried = carried_by(old)
+    if carried is None:
+        return
+    uses = [use.owner.operation for use in value.uses]
+    value.set_type(carried.storage)
+    with place, value.location:
+        leaves = [_taken(value, path, type) for path, type in zip(carried.paths, carried.types, strict=True)]
+        packed: ir.Value | None = None
+        for user in uses:
+            if user.name == CAST and len(user.results) == len(leaves) and len(user.operands) == 1:
+                for taken, leaf in zip(user.results, leaves, strict=True):
+                    taken.replace_all_uses_with(leaf)
+                editing.erase(user)
+                continue
+            packed = packed or pack(old, leaves)
+            for index, operand in enumerate(user.operands):
+                if operand == value:
+                    user.operands[index] = packed
+
+
+def _taken(value: ir.Value, path: tuple[int, ...], type: ir.Type) -> ir.Value:
+    if not path:
+        return value
+    position: dict[str, Any] = {"position": ir.DenseI64ArrayAttr.get(path)}
+    return ir.Operation.create("llvm.extractvalue", [type], [value], attributes=position).result
+
+
+_PURE = (CAST, "cute.static", "cute.make_atom", "cute.make_tiled_copy", "cute.make_tiled_mma")
+
+
+def _sweep(module: ir.Module) -> None:
+    """Take away what nobody uses any more: casts, and values that a type says in full."""
+    for operation in reversed(list(walk(module, *_PURE))):
+        if not any(True for result in operation.results for _ in result.uses):
+            editing.erase(operation)
+
+
+def _check(operation: ir.Operation) -> None:
+    dialect = operation.name.partition(".")[0]
+    if dialect in ("cute", "cute_nvgpu", "lir"):
+        raise error(
+            operation,
+            f"the open lowering does not know {operation.name} yet",
+            hints=["--pipeline nvidia compiles it", "cutecc coverage says what the open lowering knows"],
+        )

@@ -1,0 +1,118 @@
+"""Loads and stores of a tensor's elements become loads and stores of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cutecc.errors import Error
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import Pointer, view
+from cutecc.ir.walking import walk
+from cutecc.passes.base import ModulePass
+from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.values.leaves import Leaves, carried_by
+from cutecc.passes.lowering.values.memory import (
+    Tensor,
+    joined,
+    load_element,
+    store_element,
+)
+from cutecc.passes.lowering.values.pointers import swizzled
+from cutecc.passes.lowering.values.tensors import tensor_of
+from cutecc.passes.lowering.values.unfold import algebraic
+from cutecc.passes.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class LowerElementAccesses(ModulePass):
+    """Write loads and stores of single elements and of whole register tensors as `llvm.load` and `llvm.store`.
+
+    The address is the pointer plus the offset of the coordinate, through the pointer's swizzle. Elements that lie side
+    by side are one vector.
+    """
+
+    name: ClassVar[str] = "lower-element-accesses"
+
+    def run(self, module: ir.Module) -> None:
+        leaves = Leaves()
+        for operation in walk(module, *_LOWERINGS):
+            with ir.InsertionPoint(operation), operation.location:
+                try:
+                    results = _LOWERINGS[operation.name](operation, leaves)
+                except Error as failure:
+                    raise error(operation, f"{operation.name}: {failure.message}", notes=failure.notes) from failure
+            leaves.replace(operation, [[result] for result in results])
+
+
+def _load(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
+    tensor, coordinate = operation.operands
+    accessed, pointer, alignment = _element(tensor, coordinate, leaves)
+    return [load_element(accessed.element, operation.results[0].type, pointer, alignment)]
+
+
+def _store(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
+    tensor, coordinate, value = operation.operands
+    accessed, pointer, alignment = _element(tensor, coordinate, leaves)
+    store_element(accessed.element, value, pointer, alignment)
+    return []
+
+
+def _element(tensor_value: ir.Value, coordinate: ir.Value, leaves: Leaves) -> tuple[Tensor, ir.Value, int]:
+    """The tensor, and the address and alignment of its element at `coordinate`."""
+    tensor = tensor_of(tensor_value, leaves)
+    carried = carried_by(coordinate.type)
+    assert carried is not None
+    arithmetic = tensor.arithmetic
+    for name, leaf in zip(carried.names, leaves.of(coordinate), strict=True):
+        arithmetic = arithmetic.having(f"at.{name}", leaf)
+    within = Tensor(**{**vars(tensor), "arithmetic": arithmetic})
+    offset = tensor.layout(algebraic(view(coordinate.type), "at"))
+    return tensor, within.address(offset), tensor.alignment_at(offset)
+
+
+def _load_all(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
+    tensor = tensor_of(operation.operands[0], leaves)
+    type = ir.VectorType(operation.results[0].type)
+    return [joined(tensor.load(_count(type)))]
+
+
+def _store_all(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
+    value, tensor = operation.operands
+    tensor_of(tensor, leaves).store([value], _count(ir.VectorType(value.type)))
+    return []
+
+
+def _count(type: ir.VectorType) -> int:
+    if len(type.shape) != 1:
+        raise Error(f"{type} has {len(type.shape)} modes, not one")
+    return type.shape[0]
+
+
+def _pointer_load(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
+    (pointer,) = operation.operands
+    type_view = view(pointer.type)
+    assert isinstance(type_view, Pointer)
+    address = swizzled(leaves.of(pointer)[0], type_view.swizzle)
+    return [load_element(type_view.element, operation.results[0].type, address, type_view.alignment or 1)]
+
+
+def _pointer_store(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
+    pointer, value = operation.operands
+    type_view = view(pointer.type)
+    assert isinstance(type_view, Pointer)
+    address = swizzled(leaves.of(pointer)[0], type_view.swizzle)
+    store_element(type_view.element, value, address, type_view.alignment or 1)
+    return []
+
+
+_LOWERINGS: dict[str, Callable[[ir.Operation, Leaves], list[ir.Value]]] = {
+    "cute.memref.load": _load,
+    "cute.memref.store": _store,
+    "cute.memref.load_vec": _load_all,
+    "cute.memref.store_vec": _store_all,
+    "cute.ptr.load": _pointer_load,
+    "cute.ptr.store": _pointer_store,
+}

@@ -1,0 +1,205 @@
+"""Printing becomes `printf`, on the device and on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from cutecc.ir import editing
+from cutecc.ir.mlir import ir, llvm
+from cutecc.ir.types import CoordTensor, MemRef, Pointer, SwizzleValue, TileValue, view
+from cutecc.ir.walking import walk
+from cutecc.layout import Symbolic, show, show_tile
+from cutecc.passes.base import ModulePass
+from cutecc.passes.lowering.values.host import is_on_device
+from cutecc.passes.lowering.values.leaves import Leaves, carried_by, numbers
+from cutecc.passes.lowering.values.pointers import element_pointer
+from cutecc.passes.lowering.values.unfold import plain
+from cutecc.passes.registry import register
+
+_CONVERSIONS = ("%d", "%u", "%x", "%X", "%o", "%f", "%e", "%g", "%s", "%p", "%c", "%i")
+
+
+@register
+@dataclass(frozen=True)
+class LowerPrinting(ModulePass):
+    """Write `cute.print` as a call of `printf` whose format spells layouts and tuples out.
+
+    Each `{}` becomes the conversion of its value; a value of CuTe's becomes its text, with a conversion for every `?`.
+    """
+
+    name: ClassVar[str] = "lower-printing"
+
+    def run(self, module: ir.Module) -> None:
+        leaves = Leaves()
+        formats = _HostFormats(module)
+        for operation in walk(module, "cute.print"):
+            with ir.InsertionPoint(operation), operation.location:
+                format, values = _formatted(operation, leaves)
+                if is_on_device(operation):
+                    print_on_device(format, values)
+                else:
+                    formats.print(format, values)
+            editing.erase(operation)
+
+
+def print_on_device(format: str, values: list[ir.Value]) -> None:
+    """`printf` in a kernel."""
+    ir.Operation.create("gpu.printf", operands=values, attributes={"format": ir.StringAttr.get(format)})
+
+
+def _formatted(operation: ir.Operation, leaves: Leaves) -> tuple[str, list[ir.Value]]:
+    format = operation.attributes["fmt"].value if "fmt" in operation.attributes else ""
+    signed = list(operation.attributes["operand_signed"]) if "operand_signed" in operation.attributes else None
+    pieces: list[str] = []
+    values: list[ir.Value] = []
+    operands = iter(enumerate(operation.operands))
+    for piece in _pieces(format):
+        if piece != "{}" and not piece.startswith("%"):
+            pieces.append(piece)
+            continue
+        found = next(operands, None)
+        if found is None:
+            pieces.append(piece)
+            continue
+        index, operand = found
+        text, given = formatted_value(operand, leaves, is_signed=signed is None or signed[index])
+        pieces.append(text if piece == "{}" else piece)
+        values += given
+    return "".join(pieces), values
+
+
+def _pieces(format: str) -> Iterator[str]:
+    """The text between placeholders, and these: `{}` and conversions of C."""
+    position = 0
+    start = 0
+    while position < len(format):
+        length = 0
+        if format.startswith("{}", position):
+            length = 2
+        elif format.startswith("%%", position):
+            position += 2
+            continue
+        elif format.startswith("%", position):
+            end = position + 1
+            while end < len(format) and format[end] not in "diouxXfeEgGcsp":
+                end += 1
+            length = end + 1 - position
+        if not length:
+            position += 1
+            continue
+        if start < position:
+            yield format[start:position]
+        yield format[position : position + length]
+        position = start = position + length
+    if start < len(format):
+        yield format[start:]
+
+
+def formatted_value(value: ir.Value, leaves: Leaves, *, is_signed: bool = True) -> tuple[str, list[ir.Value]]:
+    """The format of a value, and what it takes."""
+    if carried_by(value.type) is None:
+        return _formatted_number(value, is_signed=is_signed)
+    given = leaves.of(value)
+    type_view = view(value.type)
+    if isinstance(type_view, Pointer):
+        return _formatted_pointer(type_view, given[0])
+    if isinstance(type_view, MemRef):
+        text, pointer = _formatted_pointer(type_view.pointer, given[0])
+        return f"{text} o {_spelled(type_view.layout)}", [*pointer, *given[1:]]
+    if isinstance(type_view, CoordTensor):
+        return f"{_spelled(type_view.offset)} o {_spelled(type_view.layout)}", given
+    if isinstance(type_view, TileValue):
+        return _spelled(show_tile(type_view.tile), type_view.tile), given
+    if isinstance(type_view, SwizzleValue):
+        return str(type_view.swizzle), []
+    return _spelled(plain(type_view)), given
+
+
+def _spelled(value: Any, source: Any = None) -> str:
+    """The text of a layout or tuple with a conversion for each number that is not known."""
+    text = value if isinstance(value, str) else show(value)
+    for number in numbers(value if source is None else source):
+        if isinstance(number, Symbolic):
+            text = text.replace(str(number), "%lld" if number.width == 64 else "%d", 1)
+    return text
+
+
+def _formatted_pointer(pointer: Pointer, value: ir.Value) -> tuple[str, list[ir.Value]]:
+    address = ir.Operation.create("llvm.ptrtoint", [ir.IntegerType.get_signless(64)], [value]).result
+    alignment = f", align<{pointer.alignment}>" if pointer.alignment else ""
+    swizzle = f", {pointer.swizzle}" if pointer.swizzle else ""
+    return f"raw_ptr(0x%016llx: {pointer.element}, {pointer.space}{alignment}{swizzle})", [address]
+
+
+def _formatted_number(value: ir.Value, *, is_signed: bool) -> tuple[str, list[ir.Value]]:
+    type = value.type
+    if isinstance(type, ir.IntegerType):
+        width = type.width
+        letter = "d" if is_signed and width != 1 else "u" if width != 1 else "d"
+        if width < 32:
+            widened = "arith.extsi" if is_signed and width != 1 else "arith.extui"
+            value = ir.Operation.create(widened, [ir.IntegerType.get_signless(32)], [value]).result
+        return (f"%ll{letter}" if width == 64 else f"%{letter}"), [value]
+    if isinstance(type, ir.FloatType) and type.width < 16:
+        value = ir.Operation.create("arith.extf", [ir.F32Type.get()], [value]).result
+    if str(type).startswith("!llvm.ptr"):
+        return "%p", [value]
+    return "%f", [value]
+
+
+class _HostFormats:
+    """The format strings of the host function, constants of the module."""
+
+    def __init__(self, module: ir.Module) -> None:
+        self._module = module
+        self._count = 0
+
+    def print(self, format: str, values: list[ir.Value]) -> None:
+        """`printf` in a host function."""
+        integer, byte = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(8)
+        pointer = llvm.PointerType.get()
+        data = format.encode() + b"\0"
+        array = ir.Type.parse(f"!llvm.array<{len(data)} x i8>")
+        name = self._declare(format, array)
+        attributes: dict[str, Any] = {"global_name": ir.FlatSymbolRefAttr.get(name)}
+        address = ir.Operation.create("llvm.mlir.addressof", [pointer], attributes=attributes).result
+        first = element_pointer(address, byte, [], [0])
+        function = ir.Type.parse("!llvm.func<i32 (ptr, ...)>")
+        call: dict[str, Any] = {
+            "callee": ir.FlatSymbolRefAttr.get("printf"),
+            "var_callee_type": ir.TypeAttr.get(function),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1 + len(values), 0]),
+            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        }
+        ir.Operation.create("llvm.call", [integer], [first, *self._promoted(values)], attributes=call)
+
+    def _promoted(self, values: list[ir.Value]) -> list[ir.Value]:
+        """As C passes them on: floating point as `double`."""
+        double = ir.F64Type.get()
+        return [
+            ir.Operation.create("arith.extf", [double], [value]).result
+            if isinstance(value.type, ir.FloatType) and value.type.width < 64
+            else value
+            for value in values
+        ]
+
+    def _declare(self, format: str, array: ir.Type) -> str:
+        name = f"printfFormat_{self._count}"
+        body = self._module.body
+        with ir.InsertionPoint.at_block_begin(body), ir.Location.unknown():
+            if not self._count:
+                text = "llvm.func @printf(!llvm.ptr, ...) -> i32"
+                if not any(_symbol(operation) == "printf" for operation in body.operations):
+                    ir.InsertionPoint.at_block_begin(body).insert(ir.Operation.parse(text))
+            quoted = str(ir.StringAttr.get(format + "\0"))
+            text = f"llvm.mlir.global internal constant @{name}({quoted}) {{addr_space = 0 : i32}} : {array}"
+            ir.InsertionPoint.at_block_begin(body).insert(ir.Operation.parse(text))
+        self._count += 1
+        return name
+
+
+def _symbol(operation: ir.OpView) -> str | None:
+    attributes = operation.operation.attributes
+    return attributes["sym_name"].value if "sym_name" in attributes else None

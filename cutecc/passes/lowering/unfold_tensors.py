@@ -1,0 +1,28 @@
+"""Slices and views become pointers and layouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cutecc.ir.mlir import ir
+from cutecc.passes.base import ModulePass
+from cutecc.passes.lowering.values.meanings import MEANINGS, PARTITIONING, REPACKING
+from cutecc.passes.lowering.values.unfold import Unfolding
+from cutecc.passes.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class UnfoldTensors(ModulePass):
+    """Write parts and other views of tensors as a pointer, which moves, and the numbers of a layout.
+
+    A slice fixes some modes: their share of the offset moves the pointer, or the first coordinate of a tensor of
+    coordinates. A division, a composition or a grouping of modes leaves it where it is.
+    """
+
+    name: ClassVar[str] = "unfold-tensors"
+
+    def run(self, module: ir.Module) -> None:
+        meanings = {name: meaning for name, meaning in MEANINGS.items() if name not in PARTITIONING}
+        Unfolding(meanings, REPACKING).run(module)

@@ -1,0 +1,288 @@
+"""What values of CuTe's types carry at run time: their leaves.
+
+A type says all that is known of its values; a value carries the rest. `!cute.layout<"(4,?):(?{i64},1)">` is two
+numbers, an `i32` and an `i64`; `!cute.layout<"4:1">` is nothing; a tensor in memory is a pointer and the leaves of its
+layout. Between an operation that computes leaves and one that still expects a value of the CuTe type stands a cast:
+
+    %layout = builtin.unrealized_conversion_cast %size, %stride : i32, i64 to !cute.layout<"(4,?):(?{i64},1)">
+
+which reads: the layout whose two `?` are `%size` and `%stride`. The cast the other way takes the leaves out.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cutecc.ir import editing
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import (
+    AddressSpace,
+    ComposedLayoutValue,
+    ConstrainedInteger,
+    CoordIterator,
+    CoordTensor,
+    CoordValue,
+    FastDivisor,
+    IntTupleValue,
+    LayoutValue,
+    MemRef,
+    Pointer,
+    ShapeValue,
+    StrideValue,
+    SwizzleValue,
+    TiledCopy,
+    TiledMma,
+    TileValue,
+    TypeView,
+    view,
+)
+from cutecc.ir.types.atoms import CopyAtom, MmaAtom
+from cutecc.layout import ComposedLayout, Layout, Symbolic
+from cutecc.layout.basis import Basis
+from cutecc.layout.tuples import is_tuple
+
+CAST = "builtin.unrealized_conversion_cast"
+
+_ADDRESS_SPACES = {
+    AddressSpace.GENERIC: 0,
+    AddressSpace.GMEM: 1,
+    AddressSpace.SMEM: 3,
+    AddressSpace.CMEM: 4,
+    AddressSpace.RMEM: 0,
+    AddressSpace.DSMEM: 7,
+}
+"""The number that LLVM's NVPTX target gives each space. Registers are a thread's stack until they are registers."""
+
+_ATOM_STATE = {"g2r": (64,)}
+"""What an atom carries besides its type, by the number of bits: the policy of a cache."""
+
+Number = int | Symbolic
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What the values of one type carry."""
+
+    types: tuple[ir.Type, ...]
+    """Of the leaves: pointers of LLVM's and signless integers."""
+    storage: ir.Type
+    """All leaves in one LLVM type, as parameters of kernels and values carried by loops have them: a struct that nests
+    as CuTe's type does, or for a number alone the number's type."""
+    paths: tuple[tuple[int, ...], ...]
+    """Where in `storage` each leaf is; empty where the storage is the leaf."""
+    names: tuple[str, ...]
+    """The variable of each leaf in the view of the type; empty for a pointer and what else has none."""
+
+
+_carried: weakref.WeakKeyDictionary[ir.Context, dict[int, Carried | None]] = weakref.WeakKeyDictionary()
+
+
+def carried_by(type: ir.Type) -> Carried | None:
+    """What values of `type` carry; `None` for types that are not CuTe's, whose values are themselves.
+
+    The storage is that of the wheel's `convert-cute-to-core`, so that kernels of both pipelines take the same
+    parameters.
+    """
+    try:
+        return _carried[type.context][hash(type)]
+    except KeyError:
+        pass
+    found = _carried_by(type)
+    _carried.setdefault(type.context, {})[hash(type)] = found
+    return found
+
+
+def _carried_by(type: ir.Type) -> Carried | None:
+    shape = _storage_of(view(type))
+    if shape is None:
+        return None
+    leaves = list(_flat(shape, ()))
+    return Carried(
+        tuple(_leaf_type(leaf) for leaf, _ in leaves),
+        _storage_type(shape),
+        tuple(path for _, path in leaves),
+        tuple(leaf.name if isinstance(leaf, Symbolic) else "" for leaf, _ in leaves),
+    )
+
+
+# What a type carries, as a tree: variables and types of LLVM's, and lists of these.
+_Tree = Any
+
+
+def _storage_of(type_view: TypeView) -> _Tree:
+    match type_view:
+        case LayoutValue(layout) | ComposedLayoutValue(layout):
+            return _layout_tree(layout)
+        case ShapeValue(value) | StrideValue(value) | IntTupleValue(value) | CoordValue(value) | CoordIterator(value):
+            return _tuple_tree(value)
+        case TileValue(tile):
+            return _tile_tree(tile)
+        case Pointer():
+            return pointer_type(type_view)
+        case MemRef(layout=layout):
+            return [pointer_type(type_view.pointer), _layout_tree(layout)]
+        case CoordTensor(offset, layout):
+            return [_tuple_tree(offset), _layout_tree(layout)]
+        case ConstrainedInteger(width=width):
+            return Symbolic(name="0", width=width)
+        case FastDivisor(width=width):
+            return [ir.IntegerType.get_signless(bits) for bits in (width, width, 8, 8)]
+        case (CopyAtom() as atom) | TiledCopy(atom=atom) | (MmaAtom() as atom) | TiledMma(atom=atom):
+            return [ir.IntegerType.get_signless(bits) for bits in _ATOM_STATE.get(atom.kind, ())]
+        case SwizzleValue():
+            return []
+        case _:
+            return None
+
+
+def _tuple_tree(value: Any) -> _Tree:
+    found = dynamic(value)
+    return found[0] if len(found) == 1 else found
+
+
+def _layout_tree(layout: Any) -> _Tree:
+    if isinstance(layout, ComposedLayout):
+        inner = layout.inner
+        return [
+            _layout_tree(layout.outer),
+            _tuple_tree(layout.offset),
+            _layout_tree(inner) if isinstance(inner, Layout | ComposedLayout) else [],
+        ]
+    return [_tuple_tree(layout.shape), _tuple_tree(layout.stride)]
+
+
+def _tile_tree(tile: Any) -> _Tree:
+    if is_tuple(tile):
+        return [_tile_tree(mode) for mode in tile if mode is not None]
+    return _layout_tree(tile) if isinstance(tile, Layout) else _tuple_tree(tile)
+
+
+def _flat(tree: _Tree, path: tuple[int, ...]) -> Iterator[tuple[Any, tuple[int, ...]]]:
+    if isinstance(tree, list):
+        for index, part in enumerate(tree):
+            yield from _flat(part, (*path, index))
+    else:
+        yield tree, path
+
+
+def _leaf_type(leaf: Any) -> ir.Type:
+    return ir.IntegerType.get_signless(leaf.width) if isinstance(leaf, Symbolic) else leaf
+
+
+def _storage_type(tree: _Tree) -> ir.Type:
+    from cutecc.ir.mlir import llvm
+
+    if isinstance(tree, list):
+        return llvm.StructType.get_literal([_storage_type(part) for part in tree])
+    return _leaf_type(tree)
+
+
+def pointer_type(pointer: Pointer) -> ir.Type:
+    """LLVM's type for a pointer: by its address space alone. An address of tensor memory is an `i32`."""
+    from cutecc.ir.mlir import llvm
+
+    if pointer.space is AddressSpace.TMEM:
+        return ir.IntegerType.get_signless(32)
+    return llvm.PointerType.get(_ADDRESS_SPACES[pointer.space])
+
+
+def numbers(value: Any) -> list[Number]:
+    """All numbers of a value of the layout algebra, known ones too, in the order of leaves."""
+    found: list[Number] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: Any, found: list[Number]) -> None:
+    if is_tuple(value):
+        for part in value:
+            _collect(part, found)
+    elif isinstance(value, Layout):
+        _collect(value.shape, found)
+        _collect(value.stride, found)
+    elif isinstance(value, ComposedLayout):
+        _collect(value.outer, found)
+        _collect(value.offset, found)
+        _collect(value.inner, found)
+    elif isinstance(value, Basis):
+        found.append(value.value)
+    elif isinstance(value, int | Symbolic):
+        found.append(value)
+
+
+def dynamic(value: Any) -> list[Symbolic]:
+    """The numbers that only the running kernel knows."""
+    return [number for number in numbers(value) if isinstance(number, Symbolic)]
+
+
+class Leaves:
+    """The leaves of the values of a module, while a pass rewrites it."""
+
+    def __init__(self) -> None:
+        self._taken: dict[ir.Value, list[ir.Value]] = {}
+
+    def of(self, value: ir.Value) -> list[ir.Value]:
+        """The leaves of `value`; of a value whose type is not CuTe's, itself.
+
+        Where nobody has computed them, a cast right behind the value takes them out.
+        """
+        carried = carried_by(value.type)
+        if carried is None:
+            return [value]
+        if not carried.types:
+            return []
+        known = self._taken.get(value)
+        if known is None:
+            known = self._taken[value] = _cast_operands(value) or _taken_out(value, carried.types)
+        return known
+
+    def replace(self, operation: ir.Operation, leaves: Sequence[Sequence[ir.Value]]) -> None:
+        """Have `leaves`, for each result, stand for the results of `operation`, and erase it.
+
+        A user that takes leaves out gets them; the others get a cast.
+        """
+        for result, each in zip(operation.results, leaves, strict=True):
+            if carried_by(result.type) is None:
+                result.replace_all_uses_with(each[0])
+                continue
+            others = False
+            for use in list(result.uses):
+                user = use.owner.operation
+                if user.name == CAST and len(user.operands) == 1 and len(each) == len(user.results):
+                    for taken, leaf in zip(user.results, each, strict=True):
+                        taken.replace_all_uses_with(leaf)
+                    editing.erase(user)
+                else:
+                    others = True
+            if others:
+                with ir.InsertionPoint(operation), operation.location:
+                    packed = pack(result.type, each)
+                self._taken[packed] = list(each)
+                result.replace_all_uses_with(packed)
+        editing.erase(operation)
+
+
+def pack(type: ir.Type, leaves: Sequence[ir.Value]) -> ir.Value:
+    """The value of a CuTe type that has `leaves`."""
+    if not leaves:
+        return ir.Operation.create("cute.static", [type]).result
+    return ir.Operation.create(CAST, [type], list(leaves)).result
+
+
+def _cast_operands(value: ir.Value) -> list[ir.Value] | None:
+    owner = value.owner
+    operation = None if isinstance(owner, ir.Block) else owner.operation
+    if operation is None or operation.name != CAST or len(operation.results) != 1:
+        return None
+    return list(operation.operands)
+
+
+def _taken_out(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
+    owner = value.owner
+    block = owner if isinstance(owner, ir.Block) else None
+    place = ir.InsertionPoint.at_block_begin(block) if block else ir.InsertionPoint.after(owner)
+    with place, value.location:
+        return list(ir.Operation.create(CAST, list(types), [value]).results)

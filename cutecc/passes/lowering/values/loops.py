@@ -1,0 +1,44 @@
+"""Loops and conditions that passes build."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+
+from cutecc.ir.mlir import ir
+from cutecc.passes.lowering.values.arithmetic import constant
+
+UNROLLED = "#llvm.loop_annotation<unroll = <disable = false, full = true>>"
+"""Asks the code generator to unroll a loop fully; register tensors that it indexes are in registers only then."""
+
+
+@contextlib.contextmanager
+def unrolled_loop(count: int | ir.Value) -> Generator[ir.Value | None]:
+    """Build inside a loop of `count` turns, an `i32`, and get its counter; for one turn there is neither."""
+    if count == 1:
+        yield None
+        return
+    integer = ir.IntegerType.get_signless(32)
+    end = constant(count, 32) if isinstance(count, int) else count
+    loop = ir.Operation.create(
+        "scf.for",
+        operands=[constant(0, 32), end, constant(1, 32)],
+        attributes={"loop_annotation": ir.Attribute.parse(UNROLLED)},
+        regions=1,
+    )
+    body = loop.regions[0].blocks.append(integer, arg_locs=[loop.location])
+    with ir.InsertionPoint(body):
+        yield body.arguments[0]
+        ir.Operation.create("scf.yield")
+
+
+@contextlib.contextmanager
+def only_if(condition: ir.Value | None) -> Generator[None]:
+    """Build inside what is executed when `condition`, an `i1`, holds; without one, always."""
+    if condition is None:
+        yield
+        return
+    branch = ir.Operation.create("scf.if", operands=[condition], regions=2)
+    with ir.InsertionPoint(branch.regions[0].blocks.append()):
+        yield
+        ir.Operation.create("scf.yield")

@@ -1,0 +1,346 @@
+"""What the operations of the `cute` dialect that only compute with layouts mean, as functions of the layout algebra.
+
+Each pass that unfolds some of them takes its own from here. A meaning takes the values of the operands and the
+operation's attributes by their names in MLIR; most are a function of `cutecc.layout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cutecc.ir.types import Pointer, TiledCopy, TiledMma
+from cutecc.layout import AnyLayout, ComposedLayout, Layout, Symbolic, tiled
+from cutecc.layout.functions import FUNCTIONS, Kind, View
+from cutecc.layout.integers import Integer, add, divide, multiply, remainder, subtract
+from cutecc.layout.layout import idx2crd, make_layout
+from cutecc.layout.partition import flat_coordinate
+from cutecc.layout.tuples import ceil_div, is_tuple, leaves, modes, product
+from cutecc.passes.lowering.values.leaves import numbers
+
+
+def _call(name: str) -> Callable[..., Any]:
+    """A function of layout expressions; where it knows nothing of offsets, that of a tensor stays."""
+    function = FUNCTIONS[name].call
+    if FUNCTIONS[name].parameters[0].kind is Kind.VIEW:
+        return lambda *values, **_: function(*values)
+
+    def meaning(*values: Any, **_: Any) -> Any:
+        first, *others = values
+        return on_layout(first, lambda layout: function(layout, *others))
+
+    return meaning
+
+
+def on_layout(value: Any, change: Callable[[Any], Any]) -> Any:
+    """What `change` makes of a layout, or of a tensor's, which keeps its offset."""
+    if isinstance(value, View):
+        return View(change(value.layout), value.offset)
+    return change(value)
+
+
+def shape_of(value: Any) -> Any:
+    """The shape of a tensor, layout or tile; a tuple is its own."""
+    value = value.layout if isinstance(value, View) else value
+    if is_tuple(value):
+        return tuple(map(shape_of, value))
+    return value.shape if isinstance(value, Layout | ComposedLayout) else value
+
+
+def part_of(value: Any, mode: tuple[int, ...]) -> Any:
+    """The mode of a tuple or layout that a path of numbers leads to."""
+    value = value.layout if isinstance(value, View) else value
+    for each in mode:
+        value = value[each] if isinstance(value, Layout) else modes(value)[each]
+    return value
+
+
+def _size(value: Any, mode: tuple[int, ...] = ()) -> Integer:
+    return product(part_of(shape_of(value), mode))
+
+
+def _cosize(value: Any, mode: tuple[int, ...] = ()) -> Integer:
+    layout = value.layout if isinstance(value, View) else value
+    return part_of(layout, mode).cosize if mode else layout.cosize
+
+
+def _get(value: Any, mode: tuple[int, ...] = ()) -> Any:
+    return part_of(value, mode)
+
+
+def _leaves(value: Any, **_: Any) -> list[Any]:
+    return list(leaves(value))
+
+
+def _layout(value: Any, **_: Any) -> Any:
+    return value.layout if isinstance(value, View) else value
+
+
+def _make_layout(shape: Any, stride: Any = None, **_: Any) -> Layout:
+    return make_layout(shape, stride)
+
+
+def _local(name: str) -> Callable[..., Any]:
+    function = FUNCTIONS[name].call
+
+    def meaning(value: Any, tiler: Any, coordinate: Any, proj: Any = None, **_: Any) -> Any:
+        return function(value, tiler, coordinate, proj)
+
+    return meaning
+
+
+def _group_modes(value: Any, begin: int, end: int) -> Any:
+    return on_layout(value, lambda layout: FUNCTIONS["group_modes"].call(layout, begin, end))
+
+
+def _to_rank(name: str) -> Callable[..., Any]:
+    function = FUNCTIONS[name].call
+
+    def meaning(value: Any, fill: Any = None, *, rank: int) -> Any:
+        filling = () if fill is None else (fill,)
+        return on_layout(value, lambda layout: function(layout, rank, *filling))
+
+    return meaning
+
+
+def _select(value: Any, mode: tuple[int, ...]) -> Any:
+    if isinstance(value, Layout | ComposedLayout | View):
+        return on_layout(value, lambda layout: FUNCTIONS["select"].call(layout, *mode))
+    return tuple(modes(value)[each] for each in mode)
+
+
+def _recast_layout(value: Any, new_type_bits: int, old_type_bits: int) -> Any:
+    return on_layout(value, lambda layout: FUNCTIONS["recast_layout"].call(new_type_bits, old_type_bits, layout))
+
+
+def _slice(value: Any, coordinate: Any, **_: Any) -> Any:
+    from cutecc.layout.modes import slice_tuple
+
+    if isinstance(value, Layout | ComposedLayout | View):
+        return FUNCTIONS["slice"].call(value, coordinate)
+    return slice_tuple(coordinate, value)
+
+
+def _elementwise(function: Callable[[Integer, Integer], Integer]) -> Callable[..., Any]:
+    def meaning(left: Any, right: Any, **_: Any) -> Any:
+        if is_tuple(left) and is_tuple(right):
+            length = max(len(left), len(right))
+            padded = [(*each, *(0,) * (length - len(each))) for each in (left, right)]
+            return tuple(meaning(a, b) for a, b in zip(*padded, strict=True))
+        if is_tuple(right) or is_tuple(left):
+            return meaning(left, right[0]) if is_tuple(right) else meaning(left[0], right)
+        return function(left, right)
+
+    return meaning
+
+
+def _ceil_div(left: Any, right: Any, **_: Any) -> Any:
+    return ceil_div(left, shape_of(right))
+
+
+def _crd2idx(coordinate: Any, layout: Any, **_: Any) -> Any:
+    if None in leaves(coordinate):
+        # The offset of the slice that the coordinate names.
+        found = FUNCTIONS["slice"].call(layout, coordinate)
+        return found.offset if isinstance(found, View) else 0
+    return FUNCTIONS["crd2idx"].call(coordinate, layout)
+
+
+def _product_each(value: Any, **_: Any) -> Any:
+    return tuple(map(product, value)) if is_tuple(value) else value
+
+
+def _product(value: Any, **_: Any) -> Any:
+    return product(value)
+
+
+def _tile_layouts(tile: Any, **_: Any) -> list[Any]:
+    return list(tile)
+
+
+def _partition(source: bool) -> Callable[..., Any]:
+    def meaning(copy: TiledCopy, tensor: Any, thread: Any, **_: Any) -> View:
+        tile_tv = copy.source_tv if source else copy.destination_tv
+        assert tile_tv is not None
+        layout, offset = _layout_and_offset(tensor)
+        part, further = tiled.copy_partition(layout, copy.tiler, tile_tv, _only(thread))
+        return FUNCTIONS["slice"].call(View(part, _sum(offset, further)), _whole(part))
+
+    return meaning
+
+
+def _whole(layout: AnyLayout) -> Any:
+    return tuple(None for _ in modes(layout.shape))
+
+
+def _sum(left: Any, right: Any) -> Any:
+    from cutecc.layout import add_coordinates
+
+    return add_coordinates(left, right)
+
+
+def _layout_and_offset(tensor: Any) -> tuple[Any, Any]:
+    return (tensor.layout, tensor.offset) if isinstance(tensor, View) else (tensor, 0)
+
+
+def _only(thread: Any) -> Any:
+    """The number of a thread, which may stand in a tuple of one."""
+    while is_tuple(thread):
+        (thread,) = thread
+    return thread
+
+
+OPERANDS = ((0, 2), (1, 2), (0, 1))
+"""For A, B and C the two of M, N and K that are their modes."""
+
+
+def product_part(mma: TiledMma, operand: int, layout: AnyLayout, thread: Integer) -> tuple[AnyLayout, Any]:
+    """What `thread` has of operand A (0), B (1) or C (2) of a tiled matrix product, and its offset."""
+    assert mma.thread_layout_vmnk is not None
+    which = OPERANDS[operand]
+    atom_tv = (mma.atom.a_tv, mma.atom.b_tv, mma.atom.c_tv)[operand]
+    assert atom_tv is not None
+    permutation = mma.permutation_mnk if is_tuple(mma.permutation_mnk) else (None, None, None)
+    in_atom, *atom = flat_coordinate(mma.thread_layout_vmnk, thread)
+    sizes: Any = modes(mma.thread_layout_vmnk.shape)
+    return tiled.product_partition(
+        layout,
+        (permutation[which[0]], permutation[which[1]]),
+        (mma.atom.shape_mnk[which[0]], mma.atom.shape_mnk[which[1]]),
+        atom_tv,
+        (sizes[which[0] + 1], sizes[which[1] + 1]),
+        (in_atom, (atom[which[0]], atom[which[1]])),
+    )
+
+
+def _mma_partition(mma: TiledMma, tensor: Any, thread: Any, operand_id: int) -> View:
+    layout, offset = _layout_and_offset(tensor)
+    part, further = product_part(mma, operand_id, layout, _only(thread))
+    return View(part, _sum(offset, further)) if not isinstance(part, ComposedLayout) else View(part, offset)
+
+
+def _mma_partition_shape(mma: TiledMma, shape: Any, operand_id: int) -> Any:
+    part, _ = product_part(mma, operand_id, make_layout(shape), 0)
+    return part.shape
+
+
+def _same(value: Any, **_: Any) -> Any:
+    return value
+
+
+def _scalars(value: Any, only_dynamic: bool = False, **_: Any) -> list[Any]:
+    return [number for number in numbers(value) if not only_dynamic or isinstance(number, Symbolic)]
+
+
+def _iterator(value: Any, **_: Any) -> Any:
+    """Of a tensor of coordinates the first coordinate; of one in memory how far its pointer is moved."""
+    return value.offset if isinstance(value, View) else 0
+
+
+def _add_offset(iterator: Any, offset: Any, **_: Any) -> Any:
+    return offset if isinstance(iterator, Pointer) else _sum(iterator, offset)
+
+
+def _identity_tensor(shape: Any, **_: Any) -> View:
+    return FUNCTIONS["make_identity_tensor"].call(shape)
+
+
+def _composed(inner: Any, offset: Any, outer: Any = None, **_: Any) -> Any:
+    return ComposedLayout(inner, offset, outer)
+
+
+def _composed_inner(value: ComposedLayout, **_: Any) -> Any:
+    return value.inner
+
+
+def _composed_offset(value: ComposedLayout, **_: Any) -> Any:
+    return value.offset
+
+
+def _composed_outer(value: ComposedLayout, **_: Any) -> Any:
+    return value.outer
+
+
+def _flat_coord(index: Any, layout: Any, **_: Any) -> Any:
+    return flat_coordinate(layout, index)
+
+
+def _idx2crd(index: Any, shape: Any, **_: Any) -> Any:
+    return idx2crd(index, shape_of(shape))
+
+
+MEANINGS: dict[str, Callable[..., Any]] = {
+    **{
+        f"cute.{name}": _call(name)
+        for name in (
+            *("composition", "coalesce", "filter", "filter_zeros", "complement", "left_inverse", "right_inverse"),
+            *("logical_divide", "zipped_divide", "tiled_divide", "flat_divide"),
+            *("logical_product", "zipped_product", "tiled_product", "flat_product", "blocked_product", "raked_product"),
+            *("make_ordered_layout", "make_layout_like", "make_fragment_like", "make_identity_layout", "tile_to_shape"),
+            *("dice", "shape_div"),
+        )
+    },
+    "cute.local_tile": _local("local_tile"),
+    "cute.local_partition": _local("local_partition"),
+    "cute.slice": _slice,
+    "cute.group_modes": _group_modes,
+    "cute.append_to_rank": _to_rank("append_to_rank"),
+    "cute.prepend_to_rank": _to_rank("prepend_to_rank"),
+    "cute.select": _select,
+    "cute.recast_layout": _recast_layout,
+    "cute.make_layout": _make_layout,
+    "cute.make_identity_tensor": _identity_tensor,
+    "cute.make_composed_layout": _composed,
+    "cute.composed_get_inner": _composed_inner,
+    "cute.composed_get_offset": _composed_offset,
+    "cute.composed_get_outer": _composed_outer,
+    "cute.get": _get,
+    "cute.get_layout": _layout,
+    "cute.get_shape": lambda value, mode=(), **_: part_of(shape_of(value), mode),
+    "cute.get_stride": lambda value, mode=(), **_: (
+        part_of(_layout(value), mode).stride if mode else _layout(value).stride
+    ),
+    "cute.get_leaves": _leaves,
+    "cute.get_layouts_from_tile": _tile_layouts,
+    "cute.size": _size,
+    "cute.cosize": _cosize,
+    "cute.crd2idx": _crd2idx,
+    "cute.idx2crd": _idx2crd,
+    "cute.get_flat_coord": _flat_coord,
+    "cute.tuple_add": _elementwise(add),
+    "cute.tuple_sub": _elementwise(subtract),
+    "cute.tuple_mul": _elementwise(multiply),
+    "cute.tuple_div": _elementwise(divide),
+    "cute.tuple_mod": _elementwise(remainder),
+    "cute.tuple.product": _product,
+    "cute.tuple.product_each": _product_each,
+    "cute.ceil_div": _ceil_div,
+    "cute.to_int_tuple": _same,
+    "cute.derefine": _same,
+    "cute.get_scalars": _scalars,
+    "cute.get_iter": _iterator,
+    "cute.add_offset": _add_offset,
+    "cute.tiled.copy.partition_S": _partition(True),
+    "cute.tiled.copy.partition_D": _partition(False),
+    "cute.tiled.mma.partition": _mma_partition,
+    "cute.tiled.mma.partition_shape": _mma_partition_shape,
+}
+"""By operation; those whose results only repack what operands carry are in `repacking`."""
+
+PARTITIONING = (
+    "cute.tiled.copy.partition_S",
+    "cute.tiled.copy.partition_D",
+    "cute.tiled.mma.partition",
+    "cute.tiled.mma.partition_shape",
+)
+"""Operations that ask a tiled copy or matrix product what a thread has."""
+
+REPACKING = (
+    *("cute.make_coord", "cute.make_shape", "cute.make_stride", "cute.make_int_tuple", "cute.make_tile"),
+    *("cute.make_tuple", "cute.unpack_tuple", "cute.make_view", "cute.make_arith_tuple_iter"),
+    *("cute.deref_arith_tuple_iter", "cute.assume", "cute.make_atom", "cute.make_tiled_copy", "cute.make_tiled_mma"),
+)
+"""Operations whose result carries what the operands do, in the same order."""
+
+RETILING = ("cute.tiled.copy.retile",)
+"""Looking at a register tensor as another tiled copy does: another type for the same registers."""

@@ -1,0 +1,87 @@
+"""Tensors in memory as passes compute with them, and the tiles that an atom takes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cutecc.errors import Error
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import MemRef, to_type, view
+from cutecc.layout import AnyLayout, ComposedLayout, Layout, add_coordinates, coalesce, join, logical_divide, symbol
+from cutecc.layout.integers import Integer
+from cutecc.passes.lowering.values.arithmetic import Arithmetic
+from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
+from cutecc.passes.lowering.values.memory import Tensor
+
+
+def tensor_of(value: ir.Value, leaves: Leaves) -> Tensor:
+    """The tensor that `value`, of type `!cute.memref`, is. Raises `Error` for another type."""
+    type_view = view(value.type)
+    if not isinstance(type_view, MemRef):
+        raise Error(f"{value.type} is no tensor in memory")
+    carried = carried_by(value.type)
+    assert carried is not None
+    pointer, *numbers = leaves.of(value)
+    arithmetic = Arithmetic(dict(zip(carried.names[1:], numbers, strict=True)))
+    alignment = type_view.alignment or 1
+    return Tensor(
+        pointer, type_view.element, type_view.space, type_view.layout, alignment, type_view.swizzle, arithmetic
+    )
+
+
+def tensor_value(tensor: Tensor) -> ir.Value:
+    """A tensor as a value of type `!cute.memref`."""
+    type = to_type(MemRef(tensor.element, tensor.space, tensor.layout, tensor.alignment, tensor.swizzle))
+    numbers = [tensor.arithmetic.value(number, number.width) for number in dynamic(tensor.layout)]
+    return pack(type, [tensor.pointer, *numbers])
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What an atom takes of a tensor at each turn of a loop."""
+
+    tensor: Tensor
+    inside: AnyLayout
+    """Of the elements that the atom takes at once."""
+    among: Layout
+    """From the number of the turn to the offset of its elements."""
+    repeated: Integer
+    """How many of the turns are along the tensor's first mode."""
+
+    @classmethod
+    def of(cls, tensor: Tensor, count: int) -> Tile:
+        """The tiles of `count` elements, which the tensor's first mode is made of; all other modes repeat them."""
+        outer = tensor.layout.outer if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+        first, *others = (outer[mode] for mode in range(len(outer)))
+        inside, repeated = first, Layout(1, 0)
+        if first.size != count:
+            divided = logical_divide(first, count)
+            inside, repeated = divided[0], divided[1]
+        return cls(tensor, join(inside), coalesce(join(repeated, *others)), repeated.size)
+
+    @classmethod
+    def repeating(cls, tensor: Tensor, count: Integer) -> Tile:
+        """The tiles of one element, of which each is for `count` turns."""
+        assert isinstance(tensor.layout, Layout)
+        others = (tensor.layout[mode] for mode in range(1, len(tensor.layout)))
+        return cls(tensor, Layout((1,), (0,)), coalesce(join(Layout(count, 0), *others)), count)
+
+    @property
+    def turns(self) -> Integer:
+        """How many tiles there are."""
+        return self.among.size
+
+    def at(self, turn: ir.Value | None) -> Tensor:
+        """The tile of a turn, built here; without one, the only tile."""
+        if turn is None:
+            return self._moved(self.tensor, 0)
+        within = replace(self.tensor, arithmetic=self.tensor.arithmetic.having("turn", turn))
+        return self._moved(within, self.among(symbol("turn")))
+
+    def _moved(self, tensor: Tensor, offset: Integer) -> Tensor:
+        if isinstance(tensor.layout, ComposedLayout):
+            # A swizzle in a layout permutes offsets: they do not move the pointer.
+            layout = tensor.layout
+            moved = ComposedLayout(layout.inner, add_coordinates(layout.offset, offset), self.inside)
+            return replace(tensor, layout=moved)
+        return tensor.moved(offset, self.inside)

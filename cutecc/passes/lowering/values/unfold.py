@@ -1,0 +1,233 @@
+"""Computing what operations of the layout algebra give: the engine of the passes that unfold it.
+
+Each operation has a *meaning*, a function on values of `cutecc.layout`, in which a variable stands for each number that
+only the running kernel knows. It is evaluated once for equal types; then the numbers behind the `?` of the result's
+type are written out as arithmetic on the leaves of the operands.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cutecc.errors import Error, LayoutError
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import CoordTensor, MemRef, Pointer, Scalar, TypeView, view
+from cutecc.ir.types.values import (
+    ComposedLayoutValue,
+    ConstrainedInteger,
+    CoordIterator,
+    CoordValue,
+    IntTupleValue,
+    LayoutValue,
+    ShapeValue,
+    StrideValue,
+    SwizzleValue,
+    TileValue,
+)
+from cutecc.ir.walking import walk
+from cutecc.layout import ComposedLayout, Layout, Symbolic, parse_int_tuple
+from cutecc.layout.basis import Basis
+from cutecc.layout.functions import View
+from cutecc.layout.integers import Integer
+from cutecc.layout.tuples import is_tuple
+from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant
+from cutecc.passes.lowering.values.leaves import Carried, Leaves, Number, carried_by, numbers
+from cutecc.passes.lowering.values.pointers import advance
+
+Meaning = Callable[..., Any]
+"""From the values of the operands, in order, and the operation's attributes by name, to the value of the result; of an
+operation with several results, to their values in order.
+
+A tensor in memory is its layout; a part of it, or a tensor of coordinates, a `View`, which has an offset too. An atom
+or tiling is the view of its type.
+"""
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """What one operation gives, for its operands' types."""
+
+    numbers: tuple[tuple[Number, ...], ...]
+    """For each result the numbers that it carries, as expressions over the operands' leaves."""
+    offset: Integer = 0
+    """Of a tensor in memory: how far its first element is from that of the operand, in elements."""
+
+
+class Unfolding:
+    """Unfolds the operations of a module that a table has meanings for."""
+
+    def __init__(self, meanings: Mapping[str, Meaning], repacking: Sequence[str] = ()) -> None:
+        self._meanings = meanings
+        self._repacking = repacking
+        """Operations whose result carries what the operands do."""
+        self._leaves = Leaves()
+        self._known: dict[Any, Unfolded] = {}
+
+    def run(self, module: ir.Module, wanted: Callable[[ir.Operation], bool] = lambda _: True) -> None:
+        """Unfold those operations of `module` that are `wanted`. Raises `PassError` at one that cannot be."""
+        for operation in walk(module, *self._meanings, *self._repacking):
+            if wanted(operation):
+                with ir.InsertionPoint(operation), operation.location:
+                    self._unfold(operation)
+
+    def _unfold(self, operation: ir.Operation) -> None:
+        results = [carried_by(result.type) for result in operation.results]
+        if all(carried is not None and not carried.types for carried in results):
+            # The type says it all.
+            self._leaves.replace(operation, [[] for _ in results])
+            return
+        if operation.name in self._repacking:
+            leaves = [leaf for each in operation.operands for leaf in self._leaves.of(each)]
+            (carried,) = results
+            if operation.name == "cute.make_atom" and carried is not None and not leaves:
+                # Nobody has set its state yet.
+                leaves = [constant(0, ir.IntegerType(type).width) for type in carried.types]
+            self._leaves.replace(operation, [leaves])
+            return
+        operands = list(operation.operands)
+        unfolded = self._evaluated(operation, operands, results)
+        variables: dict[str, ir.Value] = {}
+        for index, operand in enumerate(operands):
+            carried = carried_by(operand.type)
+            names = carried.names if carried else ("0",)
+            for name, leaf in zip(names, self._leaves.of(operand), strict=True):
+                variables[f"{index}.{name}"] = leaf
+        arithmetic = Arithmetic(variables)
+        found: list[list[ir.Value]] = []
+        for result, carried, wanted in zip(operation.results, results, unfolded.numbers, strict=True):
+            leaves: list[ir.Value] = []
+            types = carried.types if carried else (result.type,)
+            if isinstance(type_view := view(result.type), MemRef | Pointer):
+                pointer = self._pointer(operands)
+                leaves.append(advance(pointer, type_view.element, arithmetic, unfolded.offset))
+                types = types[1:]
+            leaves += [
+                arithmetic.value(number, ir.IntegerType(type).width) for number, type in zip(wanted, types, strict=True)
+            ]
+            found.append(leaves)
+        self._leaves.replace(operation, found)
+
+    def _pointer(self, operands: Sequence[ir.Value]) -> ir.Value:
+        moved = next(operand for operand in operands if isinstance(view(operand.type), MemRef | Pointer))
+        return self._leaves.of(moved)[0]
+
+    def _evaluated(
+        self, operation: ir.Operation, operands: Sequence[ir.Value], results: Sequence[Carried | None]
+    ) -> Unfolded:
+        attributes = {name: str(operation.attributes[name]) for name in operation.attributes}
+        types = [value.type for values in (operands, operation.results) for value in values]
+        key = (operation.name, *map(hash, types), *attributes.items())
+        found = self._known.get(key)
+        if found is None:
+            try:
+                found = self._known[key] = evaluate(operation, self._meanings[operation.name])
+            except (LayoutError, Error) as failure:
+                raise error(operation, f"{operation.name}: {failure.message}", notes=failure.notes) from failure
+        return found
+
+
+def evaluate(operation: ir.Operation, meaning: Meaning) -> Unfolded:
+    """What `operation` gives. Raises `Error` when its meaning does not fit its types."""
+    values = [algebraic(view(operand.type), index) for index, operand in enumerate(operation.operands)]
+    given = meaning(*values, **plain_attributes(operation))
+    each = given if isinstance(given, list) else [given]
+    offset: Any = 0
+    found: list[tuple[Number, ...]] = []
+    for result, value in zip(operation.results, each, strict=True):
+        type_view = view(result.type)
+        if isinstance(type_view, MemRef):
+            value, offset = (value.layout, value.offset) if isinstance(value, View) else (value, 0)
+            value, offset = _without_swizzle(type_view, value, offset)
+        elif isinstance(type_view, Pointer):
+            value, offset = (), value
+        elif isinstance(value, View):
+            # A layout has no place for an offset: who wants it asks `crd2idx`.
+            value = (value.offset, value.layout) if isinstance(type_view, CoordTensor) else value.layout
+        found.append(tuple(_behind(type_view, value)))
+    return Unfolded(tuple(found), offset)
+
+
+def _without_swizzle(type_view: MemRef, layout: Any, offset: Any) -> tuple[Any, Any]:
+    """The layout and offset of a tensor whose type has a plain layout where the algebra gave a swizzled one.
+
+    CuTe takes a swizzle apart into strides where no two of a thread's elements share the bits that it flips.
+    """
+    if isinstance(layout, ComposedLayout) and isinstance(type_view.layout, Layout):
+        from cutecc.layout.swizzled_strides import swizzled_strides
+
+        return swizzled_strides(layout, type_view.layout.shape)
+    return layout, offset
+
+
+def _behind(type_view: TypeView, value: Any) -> list[Number]:
+    """Of the numbers of `value`, those that the type has `?` for."""
+    expected = [] if isinstance(type_view, Pointer) else numbers(plain(type_view))
+    given = numbers(value)
+    if len(expected) != len(given):
+        raise Error(f"cutecc computed {len(given)} numbers, {len(expected)} are in {type_view}; this is a bug")
+    return [number for number, other in zip(given, expected, strict=True) if isinstance(other, Symbolic)]
+
+
+def plain(type_view: TypeView) -> Any:
+    """The value of the layout algebra that a type describes, offset first where there is one."""
+    match type_view:
+        case LayoutValue(layout) | ComposedLayoutValue(layout) | MemRef(layout=layout):
+            return layout
+        case CoordTensor(offset, layout):
+            return (offset, layout)
+        case ShapeValue(value) | StrideValue(value) | IntTupleValue(value) | CoordValue(value) | CoordIterator(value):
+            return value
+        case TileValue(tile):
+            return tile
+        case SwizzleValue(swizzle):
+            return swizzle
+        case ConstrainedInteger(width, divisibility):
+            return Symbolic(name="0", width=width, divisibility=divisibility)
+        case Scalar(name) if name.startswith("i") and name[1:].isdecimal():
+            return Symbolic(name="0", width=int(name[1:]))
+        case _:
+            return type_view
+
+
+def algebraic(type_view: TypeView, operand: int | str) -> Any:
+    """The same for an operand, by whose number or name the variables are called; a `View` for a coordinate tensor."""
+    value = _renamed(plain(type_view), f"{operand}.")
+    return View(value[1], value[0]) if isinstance(type_view, CoordTensor) else value
+
+
+def _renamed(value: Any, prefix: str) -> Any:
+    if is_tuple(value):
+        return tuple(_renamed(part, prefix) for part in value)
+    match value:
+        case Symbolic(operation=None):
+            return dataclasses.replace(value, name=prefix + value.name)
+        case Basis(number, path):
+            return Basis(_renamed(number, prefix), path)
+        case Layout(shape, stride):
+            return Layout(_renamed(shape, prefix), _renamed(stride, prefix))
+        case ComposedLayout(inner, offset, outer):
+            return ComposedLayout(_renamed(inner, prefix), _renamed(offset, prefix), _renamed(outer, prefix))
+        case _:
+            return value
+
+
+def plain_attributes(operation: ir.Operation) -> dict[str, Any]:
+    """The attributes of an operation that its meaning takes: numbers and lists of numbers."""
+    found: dict[str, Any] = {}
+    for name in operation.attributes:
+        attribute = operation.attributes[name]
+        if name == "operandSegmentSizes":
+            continue
+        if isinstance(attribute, ir.IntegerAttr):
+            found[name] = attribute.value
+        elif isinstance(attribute, ir.DenseI32ArrayAttr):
+            found[name] = tuple(attribute)
+        elif isinstance(attribute, ir.UnitAttr):
+            found[name] = True
+        elif (text := str(attribute)).startswith("#cute.coord<"):
+            found[name] = parse_int_tuple(text.split('"')[1])
+    return found

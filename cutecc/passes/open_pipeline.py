@@ -1,0 +1,85 @@
+"""The named pipeline `open`: from cute to code by passes that can be read."""
+
+from __future__ import annotations
+
+import functools
+
+from cutecc.passes.base import ModulePass
+from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.pipeline import Pipeline, parse_pass
+
+_FROM_CUTE = (
+    # What nobody uses, and what is computed twice: much of a trace is both.
+    "cse",
+    "inline-static-arguments",
+    # The algebra: layouts, tensors and tilings become pointers, and numbers that `arith` computes.
+    "unfold-layouts",
+    "unfold-tensors",
+    "partition-tiles",
+    # Copies and products become loops over atoms, and atoms instructions.
+    "expand-copies",
+    "expand-gemms",
+    "lower-atoms",
+    # Memory: registers, shared memory, single elements, pointers.
+    "allocate-registers",
+    "place-shared-memory",
+    "lower-element-accesses",
+    "lower-pointers",
+    # The rest of the dialect.
+    "lower-comparisons",
+    "lower-fast-division",
+    "lower-printing",
+    "lower-assertions",
+    # Parameters, launches, and what loops carry. Nothing of CuTe is left.
+    "lower-cute-types",
+)
+"""Ours, in order."""
+
+_TO_LLVM = (
+    "bound-thread-ids",
+    "canonicalize",
+    "cse",
+    "arith-expand",
+    "loop-invariant-code-motion",
+    "cuda-compute-target",
+    "convert-fastmath-ops",
+    "strip-iket-ops",
+    # Here the host function is read.
+    "core-to-llvm-prepare",
+    "convert-scf-to-cf",
+    "one-shot-convert-to-llvm",
+    "canonicalize",
+    "cse",
+    "reconcile-unrealized-casts",
+    "ensure-debug-info-scope-on-llvm-func",
+    "cuda-to-binary",
+    "cuda-to-llvm",
+    "reconcile-unrealized-casts",
+    "cuda-error-handling",
+)
+"""Conversions between MLIR's own dialects, as the `nvidia` pipeline has them, and the last of its host function."""
+
+
+@functools.lru_cache(maxsize=64)
+def open_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
+    """The passes of `open` for the chip `target`; with `lir`, the wheel's own for the experimental API's dialect first.
+
+    Raises `UnsupportedVersionError` when the installed wheel has no such pipeline or option.
+    """
+    nvidia = nvidia_pipeline(target, options, lir=lir)
+    configured = {pass_.name: pass_ for pass_ in nvidia}
+    prefix = nvidia.passes[: nvidia.position("cute-remove-static-args")] if lir else ()
+
+    def chosen(name: str) -> list[ModulePass]:
+        if name == "ensure-debug-info-scope-on-llvm-func" and name not in configured:
+            # Only with line information.
+            return []
+        return [configured[name] if name in configured else parse_pass(name)]
+
+    ours = [parse_pass(_with_options(name, options)) for name in _FROM_CUTE]
+    return Pipeline((*prefix, *ours, *(pass_ for name in _TO_LLVM for pass_ in chosen(name))))
+
+
+def _with_options(name: str, options: WheelOptions) -> str:
+    return f"{name}{{check=true}}" if name == "lower-assertions" and options.enable_assertions else name
