@@ -10,11 +10,10 @@ from msgspec.structs import replace
 
 from cutecc.errors import PassError, SourceLocation, UsageError
 from cutecc.passes.base import ModulePass
+from cutecc.passes.generation.kept import KeptGeneration, LlvmGeneration, keeping
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.nvidia import codegen
-from cutecc.passes.nvidia.codegen import CodeGeneration
 from cutecc.passes.pipeline import Pipeline
-from cutecc.passes.wheel import WheelPass
 from cutecc.record import Artifact, ArtifactKind, Compilation, KernelResources, Remark, host_program
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.record.naming import short_kernel_name
@@ -36,7 +35,7 @@ class ArtifactCollector(Observer):
         self._request = request
         self._target = Target.parse(request.target)
         self._scratch = scratch
-        self._generation: CodeGeneration | None = None
+        self._generation: KeptGeneration | None = None
         self._llvm_ir: Mapping[str, str] = {}
         self._host: HostProgram | None = None
         self._no_host: Remark | None = None
@@ -50,10 +49,13 @@ class ArtifactCollector(Observer):
         return pipeline.map(self._arm)
 
     def _arm(self, pass_: ModulePass) -> ModulePass:
-        if not isinstance(pass_, WheelPass) or pass_.name != codegen.NAME:
+        kept = keeping(pass_, self._scratch, self._request.options.ptxas)
+        if kept is None:
             return pass_
-        self._generation = CodeGeneration(plain=pass_, folder=self._scratch)
-        return self._generation
+        self._generation = kept
+        if isinstance(kept, LlvmGeneration):
+            kept.plain.prepare()
+        return kept
 
     def before(self, position: Position, module: ir.Module) -> None:
         if position.pass_ is not self._generation:
@@ -64,7 +66,8 @@ class ArtifactCollector(Observer):
         if "llvm-ir" in self._request.options.artifacts:
             from cutecc.backend.llvm_ir import translate
 
-            self._llvm_ir = translate(module, self._target)
+            given = self._generation.plain.llvm_ir if isinstance(self._generation, LlvmGeneration) else None
+            self._llvm_ir = translate(module, self._target, given)
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
         if position.pass_.name == _HOST_FORM:
@@ -107,6 +110,9 @@ class ArtifactCollector(Observer):
             if not self._request.options.stop_after:
                 compilation.warnings.append(Remark("warning", "no device code was made: there is no PTX and no cubin"))
             return
+        if isinstance(self._generation, LlvmGeneration):
+            versions = compilation.versions
+            compilation.versions = replace(versions, llvm=f"{self._generation.plain.llvm_version()} of {versions.llvm}")
         wanted = self._request.options.artifacts
         add = _Adder(compilation, folder, file_name(self._request.name))
         for text in self._llvm_ir.values():
@@ -159,7 +165,7 @@ class ArtifactCollector(Observer):
     def _cubins(self, ptx: list[str]) -> list[bytes]:
         assert self._generation is not None
         ptxas = self._request.options.ptxas
-        if ptxas is None:
+        if ptxas is None or isinstance(self._generation, LlvmGeneration):
             cubins = self._generation.cubins()
             if not cubins and "cubin" in self._request.options.artifacts:
                 raise UsageError(

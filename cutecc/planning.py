@@ -13,6 +13,8 @@ from cutecc.ir.modules import body_of
 from cutecc.passes import plugins
 from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import Stage
+from cutecc.passes.generation.backends import with_backend
+from cutecc.passes.generation.llvm_to_binary import LlvmToBinary
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.pipelines import choose_pipeline
@@ -64,7 +66,7 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         name=request.name,
         target=target.name,
         pipeline=str(pipeline),
-        versions=current_versions(options.ptxas),
+        versions=current_versions(options.ptxas, llvm=any(isinstance(pass_, LlvmToBinary) for pass_ in pipeline)),
         command=list(request.command),
         source=request.source,
         options=options.changed(),
@@ -113,6 +115,7 @@ def _chosen_pipeline(options: CompileOptions, target: Target, module: ir.Module)
             from cutecc.passes.nvidia.standins.lir_composite import with_composite_where_needed
 
             pipeline = with_composite_where_needed(pipeline, module)
+    pipeline = with_backend(pipeline, options.backend, target, options.wheel)
     if options.ptxas:
         # The wheel's code generator then stops at PTX; the assembler of the user's choice goes on from there.
         pipeline = pipeline.map(_emitting_ptx)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import DumpChoice
+from cutecc.passes.generation.choice import Backend
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.registry import NamedPipeline
@@ -38,6 +39,8 @@ class CompileOptions:
     start_after: str | None = None
     """Skip the passes up to and including this one: the module is a dump of it."""
     stop_after: str | None = None
+    backend: Backend | None = None
+    """What generates the code, in the place of the pipeline's own pass for that: `llvm`, or `nvvm`, the wheel's."""
     wheel: WheelOptions = field(default_factory=WheelOptions)
     ptxas: Path | None = None
     """Assemble with this program instead of the wheel's own assembler."""
@@ -107,6 +110,8 @@ class CompileOptions:
             for entry in fields(WheelOptions)
             if getattr(self.wheel, entry.name) != getattr(defaults, entry.name)
         }
+        if self.backend:
+            settings["backend"] = self.backend
         if self.ptxas:
             settings["ptxas"] = str(self.ptxas)
         return settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import platform
 from pathlib import Path
 
@@ -11,8 +12,15 @@ from cutecc.ir.version import installed_version
 from cutecc.record import Versions
 
 
-def current_versions(ptxas: Path | None = None) -> Versions:
-    """The versions of this process's tools; `ptxas` is the assembler of the user's choice."""
+def current_versions(ptxas: Path | None = None, *, llvm: bool = False) -> Versions:
+    """The versions of this process's tools; `ptxas` is the assembler of the user's choice.
+
+    `llvm` says that LLVM generates the code; then the installed ptxas assembles it, where the user has not chosen one.
+    """
     wheel = installed_version()
-    assembler = f"built into nvidia-cutlass-dsl {wheel}" if ptxas is None else tool_version(find_tool("ptxas", ptxas))
-    return Versions(__version__, platform.python_version(), wheel, assembler)
+    if ptxas is None and not llvm:
+        assembler = f"built into nvidia-cutlass-dsl {wheel}"
+    else:
+        assembler = tool_version(find_tool("ptxas", ptxas))
+    generator = f"llvmlite {importlib.metadata.version('llvmlite')}" if llvm else None
+    return Versions(__version__, platform.python_version(), wheel, assembler, llvm=generator)

@@ -17,7 +17,15 @@ from cutecc.cli.failures import error_dict
 from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.main import EXIT_UNCHECKED, report
-from cutecc.cli.options import edit_options, edits, load_option, make_wheel_options, split_names, wheel_options
+from cutecc.cli.options import (
+    backend_option,
+    edit_options,
+    edits,
+    load_option,
+    make_wheel_options,
+    split_names,
+    wheel_options,
+)
 from cutecc.cli.paging import harmless
 from cutecc.cli.records import read_records
 from cutecc.cli.subject import is_record
@@ -60,6 +68,7 @@ _OF_RECORDS = {"inputs", "target", "only", "error_on", "form", "as_json", "quiet
 @edit_options
 @load_option
 @wheel_options
+@backend_option
 @click.option(
     "--format",
     "form",
@@ -118,6 +127,7 @@ def _options(values: dict[str, Any], texts: Sequence[str], whole: bool, looks_af
         pipeline=values["pipeline"] or "nvidia",
         edits=changes,
         stop_after=stop,
+        backend=values["backend"],
         wheel=replace(wheel, preserve_line_info=True) if whole else wheel,
         artifacts=("ptx", "cubin", "sass") if whole else (),
         analyses=tuple(texts),

@@ -11,7 +11,7 @@ import click
 from cutecc.cli.jobs import Job, check_folders, plan, run
 from cutecc.cli.main import EXIT_FAILED, EXIT_USAGE, report
 from cutecc.cli.operators import operator_files_option
-from cutecc.cli.options import load_option, pipeline_options, wheel_options
+from cutecc.cli.options import backend_option, load_option, pipeline_options, wheel_options
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import check_reports
 from cutecc.config import Settings
@@ -48,6 +48,7 @@ Compiling a .py file runs it. A .mlir file is only parsed.
 @pipeline_options
 @load_option
 @wheel_options
+@backend_option
 @click.option("--ptxas", type=click.Path(path_type=Path), help="Assemble with this ptxas instead of the wheel's own.")
 @click.option("--dump-after", multiple=True, metavar="all|PASS,…", help="Write the IR after passes that changed it.")
 @click.option("--dump-before", multiple=True, metavar="all|PASS,…", help="Write the IR before passes.")

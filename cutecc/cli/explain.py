@@ -15,10 +15,11 @@ from cutecc.cli.headings import wrapped
 from cutecc.cli.paging import When, in_colour, paging_options, show, width
 from cutecc.cli.stage_choice import read_record, record_argument, target_option
 from cutecc.errors import SourceLocation, UsageError
+from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.record import Compilation
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import CallFrame, stages_of
-from cutecc.report.explaining import CODE_GENERATION, Explanation, Instruction
+from cutecc.report.explaining import Explanation, Instruction
 from cutecc.report.explaining import explain as explain_line
 from cutecc.report.listings import Kind
 from cutecc.report.paths import short_names
@@ -110,7 +111,7 @@ def _history(found: Explanation, names: dict[int, str]) -> Iterator[str]:
     yield f"{min(names):>4}  {names[min(names)]:<{longest}}  {_count(history.traced, 'operation')}"
     for event in history.events:
         name = names.get(event.step, "")
-        is_code = name == CODE_GENERATION and event.kind in ("removed", "merged")
+        is_code = name in CODE_GENERATION and event.kind in ("removed", "merged")
         what = "code generated" if is_code else event.kind
         count = f"{event.before} → {event.after}" if event.before != event.after else f"{event.before}"
         yield f"{event.step:>4}  {name:<{longest}}  {count:<13} {what}".rstrip()
@@ -133,13 +134,13 @@ def _outcome(compilation: Compilation, found: Explanation, names: dict[int, str]
     last = names.get(history.events[-1].step) if history.events else None
     if made:
         yield f"became {' and '.join(made)}"
-    elif left and CODE_GENERATION in names.values():
+    elif left and CODE_GENERATION & set(names.values()):
         yield f"{_count(left, 'operation')} left after the last pass, in the host function"
     elif left:
         yield f"{_count(left, 'operation')} left after {names[max(names)]}, the last pass that ran"
-    elif last == CODE_GENERATION and not _has_lines(compilation, found):
+    elif last in CODE_GENERATION and not _has_lines(compilation, found):
         yield "went into the code, which has no lines: compile with --line-info"
-    elif last == CODE_GENERATION:
+    elif last in CODE_GENERATION:
         yield "no instruction of its own left: folded away, or made part of another line's, while code was generated"
     else:
         yield f"nothing left: folded away by {last}"

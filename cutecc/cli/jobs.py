@@ -253,7 +253,7 @@ def _go_on_from_stage(
 
 
 _RESUMABLE = {
-    **{name: name for name in ("opt_level", "preserve_line_info", "enable_assertions", "fast_math")},
+    **{name: name for name in ("opt_level", "preserve_line_info", "enable_assertions", "fast_math", "backend")},
     "ptx_options": "ptxas_options",
     "nvvm_options": "nvvm_options",
 }
@@ -298,6 +298,7 @@ def _options(values: dict[str, Any], settings: Settings) -> CompileOptions:
         edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
         start_after=values["start_after"],
         stop_after=values["stop_after"],
+        backend=values["backend"],
         wheel=wheel,
         ptxas=ptxas,
         artifacts=ALL_ARTIFACTS,

@@ -11,7 +11,7 @@ import click
 from cutecc.cli.diagnostics import show
 from cutecc.cli.files import read_input
 from cutecc.cli.main import report
-from cutecc.cli.options import load_option, split_names
+from cutecc.cli.options import backend_option, load_option, split_names
 from cutecc.cli.streams import discard_output
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
@@ -49,6 +49,7 @@ expected, and 2 for a wrong request.
 @click.option("--pipeline", default="", metavar="NAME|TEXT|FILE", help="The passes to run; none by default.")
 @load_option
 @click.option("--target", metavar="NAME", help="The target that a named pipeline is for.")
+@backend_option
 @click.option(
     "--emit",
     type=click.Choice(get_args(Form)),
@@ -113,6 +114,7 @@ def _request(file: str, target: Target, values: dict[str, Any]) -> RewriteReques
         target.name,
         values["pipeline"],
         form=form,
+        backend=values["backend"],
         locations=values["mlir_print_debuginfo"],
         generic=values["mlir_print_op_generic"],
         verify_each=values["verify_each"],

@@ -11,6 +11,7 @@ import click
 
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
+from cutecc.passes.generation.choice import PASSES
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.request import CompileOptions, Edit
 
@@ -60,12 +61,16 @@ def warn_of_plugins(failures: Iterable[Error]) -> None:
         click.echo(f"{place}warning: {failure.message}", err=True)
 
 
-edit_options = apply_all(
-    click.option("--pipeline", metavar="NAME|TEXT|FILE", help="A named pipeline, its text, or a file that holds it."),
+change_options = apply_all(
     click.option("--insert-after", multiple=True, metavar="PASS=NEW", help="Run NEW after PASS (cse#2: the second)."),
     click.option("--insert-before", multiple=True, metavar="PASS=NEW", help="Run NEW before PASS."),
     click.option("--replace", multiple=True, metavar="PASS=NEW", help="Run NEW in the place of PASS."),
     click.option("--without", multiple=True, metavar="PASS", help="Leave PASS out."),
+)
+
+edit_options = apply_all(
+    click.option("--pipeline", metavar="NAME|TEXT|FILE", help="A named pipeline, its text, or a file that holds it."),
+    change_options,
 )
 
 pipeline_options = apply_all(
@@ -75,7 +80,9 @@ pipeline_options = apply_all(
 )
 
 wheel_options = apply_all(
-    click.option("--opt-level", type=click.IntRange(0, 3), default=3, show_default=True, help="For libNVVM and ptxas."),
+    click.option(
+        "--opt-level", type=click.IntRange(0, 3), default=3, show_default=True, help="For libNVVM or LLVM, and ptxas."
+    ),
     click.option(
         "--line-info",
         "--preserve-line-info",
@@ -85,10 +92,16 @@ wheel_options = apply_all(
         help="Keep the source lines in PTX, cubin and SASS.",
     ),
     click.option("--enable-assertions", is_flag=True, help="Keep device asserts."),
-    click.option("--fast-math", is_flag=True, help="Let libNVVM approximate, and flush denormals."),
+    click.option("--fast-math", is_flag=True, help="Let libNVVM or LLVM approximate, and flush denormals."),
     click.option("--ptxas-options", metavar="TEXT", default="", help="Options for the assembler."),
     click.option("--nvvm-options", metavar="TEXT", default="", help="Options for libNVVM."),
     click.option("--link-libraries", metavar="FILES", default="", help="Bitcode libraries to link, comma-separated."),
+)
+
+backend_option = click.option(
+    "--backend",
+    type=click.Choice(sorted(PASSES)),
+    help="Generate code with LLVM, or the wheel's libNVVM; by default as the pipeline says.",
 )
 
 subject_options = apply_all(
@@ -107,6 +120,7 @@ compiler_options = apply_all(
     edit_options,
     load_option,
     wheel_options,
+    backend_option,
     click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache."),
 )
 """How a kernel that is launched is compiled."""
@@ -117,6 +131,7 @@ def compile_options(values: dict[str, Any]) -> CompileOptions:
     return CompileOptions(
         pipeline=values["pipeline"] or "nvidia",
         edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
+        backend=values["backend"],
         wheel=make_wheel_options(values),
     )
 

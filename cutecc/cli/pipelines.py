@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from cutecc import isolation
-from cutecc.cli.options import load_option, make_wheel_options, warn_of_plugins, wheel_options
+from cutecc.cli.options import backend_option, load_option, make_wheel_options, warn_of_plugins, wheel_options
 from cutecc.errors import UsageError
+from cutecc.passes.generation.choice import Backend
 from cutecc.passes.named import NAMED
 from cutecc.target import Target
 
@@ -16,8 +19,9 @@ from cutecc.target import Target
 @click.option("--target", default="sm_90a", show_default=True, help="The target that the pipeline is for.")
 @click.option("--lir", is_flag=True, help="The variant for modules of the experimental API.")
 @wheel_options
+@backend_option
 @load_option
-def pipelines(name: str | None, target: str, lir: bool, **values: object) -> None:
+def pipelines(name: str | None, target: str, lir: bool, backend: Backend | None, **values: Any) -> None:
     """Print the named pipelines, or the one called NAME, one pass a line, as --pipeline reads them."""
     named, failures = (NAMED, ()) if name in NAMED else isolation.call("cutecc.passes.pipelines:pipelines_and_failures")
     warn_of_plugins(failures)
@@ -26,7 +30,7 @@ def pipelines(name: str | None, target: str, lir: bool, **values: object) -> Non
     options = make_wheel_options(values)
     for each in [name] if name else named:
         passes: list[str] = isolation.call(
-            "cutecc.passes.pipelines:pipeline_texts", each, Target.parse(target), options, lir
+            "cutecc.passes.pipelines:pipeline_texts", each, Target.parse(target), options, lir, backend
         )
         click.echo(f"# {each}: {named[each]}; {len(passes)} passes for {target}")
         click.echo(",\n".join(passes))

@@ -8,6 +8,7 @@ from typing import Literal
 
 from cutecc.errors import Error
 from cutecc.ir.diagnostics import Diagnostic
+from cutecc.passes.generation.choice import Backend
 
 Form = Literal["mlir", "bytecode", "llvm", "ptx", "sass"]
 
@@ -38,6 +39,8 @@ class RewriteRequest:
     pipeline: str = ""
     """A named pipeline, pipeline text or a file that holds it; empty for no passes."""
     form: Form = "mlir"
+    backend: Backend | None = None
+    """What generates the code, in the place of the pipeline's own pass for that."""
     locations: bool = False
     """Print source locations."""
     generic: bool = False

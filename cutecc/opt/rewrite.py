@@ -25,6 +25,8 @@ from cutecc.opt.request import (
     Said,
 )
 from cutecc.passes import manager, plugins
+from cutecc.passes.generation.backends import with_backend
+from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.verifying import verify_result
@@ -115,6 +117,8 @@ def _run(
     target = Target.parse(request.target)
     options = CompileOptions(pipeline=request.pipeline)
     pipeline = planning.checked_pipeline(options, target, module) if request.pipeline else Pipeline()
+    if any(pass_.name in CODE_GENERATION for pass_ in pipeline) or request.form not in ("ptx", "sass"):
+        pipeline = with_backend(pipeline, request.backend, target, options.wheel)
     observers: list[Observer] = [_Reporter(source, hear, emit)]
     if request.prints:
         check_choice(request.prints, pipeline, request.form)
@@ -132,7 +136,7 @@ def _run(
     if request.form not in ("mlir", "bytecode"):
         from cutecc.opt.code import run_to_code
 
-        return run_to_code(pipeline, module, observers, target, request.form, finished)
+        return run_to_code(pipeline, module, observers, target, request.form, finished, request.backend)
     manager.run(pipeline, module, observers)
     verify_result(pipeline.passes, module)
     finished()

@@ -156,6 +156,8 @@ class Versions(msgspec.Struct, frozen=True):
     ptxas: str
     """What assembled the cubin: the wheel's own code generator, or the external ptxas."""
     nvdisasm: str | None = None
+    llvm: str | None = None
+    """The LLVM that generated the code, and the llvmlite that holds it; `None` where the wheel's libNVVM did."""
 
 
 class Failure(msgspec.Struct, frozen=True):

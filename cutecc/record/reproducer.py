@@ -17,7 +17,7 @@ from cutecc.errors import RecordError
 from cutecc.record.compilation import Versions
 
 MARK = "// cutecc-reproducer: "
-MAJOR, MINOR = 1, 1
+MAJOR, MINOR = 1, 2
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,6 @@ from cutecc.report.history import LineHistory, histories
 from cutecc.report.listings import Kind, ListedFunction, Listing, listings_of
 from cutecc.report.paths import find_file, short_names
 
-CODE_GENERATION = "cuda-to-binary"
-"""The pass that takes the kernels out of the module and makes PTX of them."""
-
 
 @dataclass(frozen=True)
 class Instruction:

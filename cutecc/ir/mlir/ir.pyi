@@ -157,6 +157,10 @@ class DenseElementsAttr(Attribute):
 
 class DenseIntElementsAttr(DenseElementsAttr): ...
 
+class DenseResourceElementsAttr(Attribute):
+    @staticmethod
+    def get_from_buffer(array: memoryview, name: str, type: Type) -> DenseResourceElementsAttr: ...
+
 class BoolAttr(Attribute):
     @staticmethod
     def get(value: bool, context: Context | None = None) -> BoolAttr: ...

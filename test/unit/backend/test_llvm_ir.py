@@ -6,7 +6,8 @@ import pytest
 from lowered_samples import FIRST, host, launch
 
 from cutecc import __version__
-from cutecc.backend.llvm_ir import mend_tensor_core_calls, translate
+from cutecc.backend.llvm.tensor_core_calls import mend_tensor_core_calls
+from cutecc.backend.llvm_ir import translate
 from cutecc.errors import ToolError
 from cutecc.ir.modules import fresh_context, parse, to_bytecode
 from cutecc.target import Target

@@ -1,0 +1,77 @@
+"""The option sets of LLVM that code is generated with, and which result is the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cutecc.backend.ptxas_log import parse_log
+
+_ALWAYS = (
+    # The wheel's pointers to shared memory take 32 bits, in the DSL's inline assembly too.
+    "-nvptx-short-ptr",
+    # As in the wheel, a product and a sum may become one instruction.
+    "-nvptx-fma-level=1",
+    # ptxas unrolls loops whose number of rounds is not known itself.
+    "-unroll-runtime=0",
+)
+_FAST_MATH = ("-nvptx-prec-divf32=0", "-nvptx-prec-sqrtf32=0")
+
+
+@dataclass(frozen=True)
+class OptionSet:
+    """Options of LLVM, under a name for the record."""
+
+    name: str
+    options: tuple[str, ...]
+
+    def for_process(self, *, fast_math: bool) -> tuple[str, ...]:
+        """All options that a process of this set is started with."""
+        return (*_ALWAYS, *(_FAST_MATH if fast_math else ()), *self.options)
+
+
+# Of 132 modules for sm_80 and sm_90a, the number of instructions, geometric mean, is 1.015 times the wheel's without
+# these two, 0.978 with them, and they take fewer registers: ptxas reduces the strength of addresses in loops itself,
+# and a value that another branch needs stays where it is computed.
+_PLAIN = ("-disable-lsr", "-instcombine-code-sinking=0")
+FIRST = OptionSet("plain", _PLAIN)
+# Of ten attention kernels and norms that spill by the first set, four spill less by this, two of them hardly any more;
+# its code is up to a tenth longer.
+_AGAINST_SPILLS = OptionSet("pressure", (*_PLAIN, "-nvptx-sched4reg"))
+# What loops only use is computed in them again: descriptors of wgmma are hoisted otherwise, and take its registers.
+_AGAINST_SERIALISATION = OptionSet("sink", (*_PLAIN, "-sink-insts-to-avoid-spills"))
+
+
+@dataclass(frozen=True, order=True)
+class Quality:
+    """What ptxas says of a module, worst first; of two, the lesser is the better."""
+
+    spilled_bytes: int
+    serialisations: int
+    """Warnings that `wgmma` instructions wait for one another."""
+    registers: int
+    """Of the kernel that takes the most."""
+
+    @classmethod
+    def of(cls, log: str) -> Quality:
+        """What `log`, of `ptxas -v`, says."""
+        parsed = parse_log(log)
+        entries = parsed.entries.values()
+        return cls(
+            sum((entry.spill_store_bytes or 0) + (entry.spill_load_bytes or 0) for entry in entries),
+            sum(complaint.code is not None and complaint.code.startswith("C75") for complaint in parsed.complaints),
+            max((entry.registers or 0 for entry in entries), default=0),
+        )
+
+    def __str__(self) -> str:
+        parts = [f"{self.registers} registers", f"{self.spilled_bytes} bytes of spills"]
+        if self.serialisations:
+            parts.append(f"{self.serialisations} warnings of serialised wgmma")
+        return ", ".join(parts)
+
+
+def others(quality: Quality) -> list[OptionSet]:
+    """What may cure the code of the first set, which is of this `quality`: each is tried, and costs as much time."""
+    return [
+        *([_AGAINST_SPILLS] if quality.spilled_bytes else []),
+        *([_AGAINST_SERIALISATION] if quality.serialisations else []),
+    ]

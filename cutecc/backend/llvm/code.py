@@ -1,0 +1,125 @@
+"""A lowered `gpu.module` to PTX and a cubin: the stages of this package in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutecc.backend.llvm import candidates, generators
+from cutecc.backend.llvm.candidates import OptionSet, Quality
+from cutecc.backend.llvm.generation import LIBRARY_CALL, Job
+from cutecc.backend.llvm.libdevice import libdevice
+from cutecc.backend.llvm.mending import mended
+from cutecc.backend.llvm.newer_operations import replace_newer_operations
+from cutecc.backend.llvm.translation import to_llvm_ir
+from cutecc.backend.llvm.unsupported import unsupported
+from cutecc.backend.ptxas import Assembled, assemble
+from cutecc.errors import ToolError
+from cutecc.ir.mlir import ir
+from cutecc.target import Target
+
+_CHIP = re.compile(r'\bchip = "(\w+)"')
+_VERSION = re.compile(r"\+ptx(\d+)")
+
+
+@dataclass(frozen=True)
+class CodeOptions:
+    """How to generate and assemble code."""
+
+    opt_level: int = 3
+    """0 to 3, of LLVM and ptxas."""
+    fast_math: bool = False
+    """Approximate division and square root of f32, and flush its denormals."""
+    line_info: bool = False
+    ptxas_options: tuple[str, ...] = ()
+    """Checked (`cutecc.backend.ptxas_options`)."""
+    ptxas: Path | None = None
+    """The assembler of the user's choice."""
+    libraries: tuple[str, ...] = ()
+    """Bitcode to link."""
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """What came of one `gpu.module`."""
+
+    ptx: str
+    assembled: Assembled
+    option_set: OptionSet
+    tried: dict[str, Quality]
+    """What ptxas said of each option set, by its name."""
+
+
+def llvm_ir(device: ir.Operation, *, fast_math: bool = False) -> str:
+    """What LLVM is given of the `gpu.module` operation `device`, which is left as it is; errors as `generate`."""
+    copy = device.clone(ip=False).operation
+    replace_newer_operations(copy)
+    return mended(to_llvm_ir(copy), flush=fast_math)
+
+
+def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], None] | None = None) -> DeviceCode:
+    """The code of the `gpu.module` operation `device`, which says what it is for, and is left as it is.
+
+    `made` is told the PTX before it is assembled for the first time. Raises `ToolError`: with the user's line for an
+    operation that LLVM has no instruction for, and for PTX that ptxas rejects.
+    """
+    target, version = _target(device)
+    text = llvm_ir(device, fast_math=options.fast_math)
+    job = Job(
+        text,
+        target.name,
+        version,
+        options.opt_level,
+        libdevice=libdevice() if LIBRARY_CALL.search(text) else None,
+        libraries=options.libraries,
+    )
+    best = _generate(candidates.FIRST, job, target, options, device, made)
+    tried = {best.option_set.name: best.quality}
+    for option_set in candidates.others(best.quality):
+        other = _generate(option_set, job, target, options, device)
+        tried[option_set.name] = other.quality
+        best = min(best, other, key=lambda each: each.quality)
+    return DeviceCode(best.ptx, best.assembled, best.option_set, tried)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    option_set: OptionSet
+    ptx: str
+    assembled: Assembled
+    quality: Quality
+
+
+def _generate(
+    option_set: OptionSet,
+    job: Job,
+    target: Target,
+    options: CodeOptions,
+    device: ir.Operation,
+    made: Callable[[str], None] | None = None,
+) -> _Candidate:
+    answer = generators.generate(option_set.for_process(fast_math=options.fast_math), job)
+    if answer.unknown:
+        raise unsupported(device, answer.unknown)
+    if made:
+        made(answer.ptx)
+    assembled = assemble(
+        answer.ptx,
+        target,
+        options=options.ptxas_options,
+        opt_level=options.opt_level,
+        line_info=options.line_info,
+        ptxas=options.ptxas,
+    )
+    return _Candidate(option_set, answer.ptx, assembled, Quality.of(assembled.log))
+
+
+def _target(device: ir.Operation) -> tuple[Target, int]:
+    """The GPU that `device` is for, and the PTX version, times 10."""
+    text = str(device.attributes["targets"]) if "targets" in device.attributes else ""
+    chip, version = _CHIP.search(text), _VERSION.search(text)
+    if chip is None:
+        raise ToolError("the device module does not say which GPU it is for", hints=["run cuda-compute-target on it"])
+    return Target.parse(chip[1]), int(version[1]) if version else 0

@@ -1,0 +1,184 @@
+"""LLVM IR to PTX with llvmlite: what runs in a process of its own (`cutecc.backend.llvm.generators`).
+
+Imports neither MLIR nor the DSL. The options of LLVM are those of the process: every call in it gives the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cutecc.errors import ToolError
+
+TRIPLE = "nvptx64-nvidia-cuda"
+NEWEST_PTX = 90
+"""The newest PTX version that LLVM 22.1 knows, times 10; asked for a newer one, it silently takes an old one."""
+
+_CALLED = re.compile(r"^declare [^@]*@(llvm\.[\w.]+)\(", re.MULTILINE)
+_KNOWN = re.compile(r"^declare [^@]*@(llvm\.[\w.]+)\(.*\) #\d+$", re.MULTILINE)
+_ATTRIBUTES = re.compile(r"( #\d+)?$")
+LIBRARY_CALL = re.compile(r"@__nv_\w+\(")
+"""A call of libdevice."""
+# Of LLVM's own functions, those for which the NVPTX target has neither an instruction nor a library (found by giving
+# it each, for f16, bf16, f32 and f64): selecting one ends the process.
+_WITHOUT_INSTRUCTION = re.compile(
+    r"llvm\.(?:(?:exp|exp10|log|log2|log10|pow|powi|tan|asin|acos|atan|atan2|sinh|cosh|sincos|sincospi|modf"
+    r"|lrint|llrint|lround|llround)\.|(?:exp2|sin|cos|tanh)\.(?:v\d+)?f64)"
+)
+_APPROXIMATE_ONLY = re.compile(r"llvm\.(?:sin|cos|tanh)\.")
+"""Functions that have an instruction where the call allows approximation."""
+_EXACT_CALL = re.compile(r"\bcall (?!(?:\w+ )*?(?:afn|fast) )[^@\n]*@(llvm\.(?:sin|cos|tanh)\.\w+)\(")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One module to generate PTX for."""
+
+    text: str
+    """LLVM IR, mended for LLVM 22."""
+    chip: str
+    ptx_version: int
+    """Times 10: 88 is PTX 8.8."""
+    opt_level: int
+    libdevice: str | None = None
+    """NVIDIA's library of mathematical functions, as bitcode."""
+    libraries: tuple[str, ...] = ()
+    """More bitcode to link."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of a job."""
+
+    ptx: str = ""
+    unknown: tuple[str, ...] = ()
+    """The intrinsics that LLVM 22 has no instruction for; then there is no PTX."""
+
+
+@functools.cache
+def _llvm() -> Any:
+    """llvmlite's binding of LLVM, which takes some 40 ms to load."""
+    return importlib.import_module("llvmlite.binding")
+
+
+_options: tuple[str, ...] | None = None
+_target: Any = None
+
+
+def start(options: tuple[str, ...]) -> str:
+    """Load LLVM and set its options, once in a process; returns its version."""
+    global _options, _target
+    llvm = _llvm()
+    if _options is None:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        for option in options:
+            llvm.set_option("cutecc", option)
+        _target = llvm.Target.from_triple(TRIPLE)
+        _options = options
+    assert _options == options
+    return ".".join(map(str, llvm.llvm_version_info))
+
+
+def generate(options: tuple[str, ...], job: Job) -> Made:
+    """The PTX of `job`, or the intrinsics that there are no instructions for.
+
+    Raises `ToolError` for LLVM IR that LLVM rejects, and a chip or PTX version that it does not know.
+    """
+    llvm = _llvm()
+    start(options)
+    machine = _machine(job)
+    try:
+        module = llvm.parse_assembly(
+            f'target datalayout = "{machine.target_data}"\ntarget triple = "{TRIPLE}"\n{job.text}'
+        )
+        if unknown := _without_instruction(job.text):
+            return Made(unknown=unknown)
+        module.verify()
+        _link(module, machine, job)
+    except RuntimeError as failure:
+        raise ToolError("LLVM rejects the LLVM IR of the device code", notes=[str(failure).strip()]) from None
+    _optimise(module, machine, job.opt_level)
+    return Made(machine.emit_assembly(module))
+
+
+def _machine(job: Job) -> Any:
+    """LLVM's target machine for the chip; `ToolError` for one that LLVM does not know.
+
+    LLVM itself takes a chip that it does not know for an old one, and says so on standard error, which in this process
+    is nobody else's.
+    """
+    with tempfile.TemporaryFile() as heard:
+        usual = os.dup(2)
+        os.dup2(heard.fileno(), 2)
+        try:
+            features = f"+ptx{min(job.ptx_version, NEWEST_PTX)}"
+            machine = _target.create_target_machine(cpu=job.chip, features=features, opt=job.opt_level)
+        finally:
+            os.dup2(usual, 2)
+            os.close(usual)
+        heard.seek(0)
+        if b"not a recognized processor" in heard.read():
+            raise ToolError(f"LLVM 22 generates no code for {job.chip}", hints=["--backend nvvm may"])
+    return machine
+
+
+def _without_instruction(text: str) -> tuple[str, ...]:
+    """The intrinsics that `text` declares and LLVM 22 has no instruction for.
+
+    One that it does not know would become a call of a function of that name. Reading a declaration, LLVM gives it the
+    attributes of the intrinsic that it knows, and no others.
+    """
+    llvm = _llvm()
+    lines = [_ATTRIBUTES.sub("", line) for line in text.split("\n") if _CALLED.match(line)]
+    known = set(_KNOWN.findall(str(llvm.parse_assembly("\n".join(lines)))))
+    names = [match[1] for line in lines if (match := _CALLED.match(line))]
+    exact = set(_EXACT_CALL.findall(text)) if _APPROXIMATE_ONLY.search(text) else set[str]()
+    return tuple(name for name in names if name not in known or name in exact or _WITHOUT_INSTRUCTION.match(name))
+
+
+def _link(module: Any, machine: Any, job: Job) -> None:
+    """Link what `module` calls of libraries; what came from them becomes its own, and goes where nothing calls it."""
+    llvm = _llvm()
+    files = list(job.libraries)
+    if LIBRARY_CALL.search(job.text):
+        if job.libdevice is None:
+            raise ToolError(
+                "the kernel calls NVIDIA's library of mathematical functions, libdevice, which is not installed",
+                hints=["install it: pip install nvidia-nvvm"],
+            )
+        files.append(job.libdevice)
+    if not files:
+        return
+    own = {function.name for function in module.functions if not function.is_declaration}
+    for file in files:
+        library = llvm.parse_bitcode(Path(file).read_bytes())
+        library.triple = module.triple
+        library.data_layout = module.data_layout
+        module.link_in(library)
+    for function in module.functions:
+        if not function.is_declaration and function.name not in own:
+            function.linkage = "internal"
+    # First of all: the other passes would simplify hundreds of functions for nothing.
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_global_dead_code_eliminate_pass()
+    manager.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(0)))
+
+
+def _optimise(module: Any, machine: Any, opt_level: int) -> None:
+    llvm = _llvm()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(opt_level))
+    if opt_level:
+        # Loops that are to be unrolled are unrolled first. LLVM's own order moves what their bodies do not use, such as
+        # a sum before them, behind them (IndVarSimplify): of an unrolled attention kernel, 7 KB of registers spilled.
+        manager = llvm.create_new_module_pass_manager()
+        manager.add_loop_rotate_pass()
+        manager.add_loop_unroll_pass()
+        manager.run(module, builder)
+    builder.getModulePassManager().run(module, builder)

@@ -1,0 +1,51 @@
+"""The processes that generate code, one for each set of LLVM's options.
+
+LLVM's options are those of a whole process, and some input ends it: so it runs in a child, which stays for the
+compilations to come, and dies with this process. Any thread may use it; calls of the same options follow one another.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+
+from cutecc.backend.llvm import generation
+from cutecc.backend.llvm.generation import Job, Made
+from cutecc.errors import ToolError
+from cutecc.isolation import ProcessDied
+from cutecc.pool import WorkerPool
+
+_pools: dict[tuple[str, ...], WorkerPool] = {}
+_versions: dict[tuple[str, ...], Future[str]] = {}
+_lock = threading.Lock()
+
+
+def prepare(options: tuple[str, ...]) -> None:
+    """Start the process of these options, if it is not there, and go on at once: it loads LLVM meanwhile."""
+    with _lock:
+        if options not in _pools:
+            _pools[options] = WorkerPool(1)
+            _versions[options] = _pools[options].submit(generation.start, options)
+
+
+def version(options: tuple[str, ...]) -> str:
+    """The version of LLVM, such as `22.1.0`; raises `ProcessDied` when it could not be loaded."""
+    prepare(options)
+    return _versions[options].result()
+
+
+def generate(options: tuple[str, ...], job: Job) -> Made:
+    """What `cutecc.backend.llvm.generation.generate` makes of `job`, in the process of these options.
+
+    Raises what it raises, and `ToolError` with the reason when LLVM ends the process.
+    """
+    prepare(options)
+    pool = _pools[options]
+    try:
+        return pool.submit(generation.generate, options, job).result()
+    except ProcessDied:
+        # It may have been ended from outside, and before this job: whatever the job does, it does again.
+        try:
+            return pool.submit(generation.generate, options, job).result()
+        except ProcessDied as death:
+            raise ToolError("LLVM ended while it generated code", notes=[death.message, *death.notes]) from None

@@ -1,0 +1,58 @@
+"""LLVM IR of the wheel's newer LLVM as LLVM 22's NVPTX target takes it.
+
+Text goes in and comes out. Each function mends one thing; a line of LLVM IR is one instruction, so all work by lines.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cutecc.backend.llvm.tensor_core_calls import mend_tensor_core_calls
+
+_END_OF_CALL = re.compile(r"\)((?: #\d+)?(?:, ![\w.]+ !\d+)*)$")
+_MULTICAST_MASK = re.compile(r"(@llvm\.nvvm\.cp\.async\.bulk\.tensor\.g2s\.[\w.]+?)\.i16\(")
+_DEFINITION = re.compile(r"^(define .*?)((?: ![\w.]+ !\d+)*) \{$", re.MULTILINE)
+_EMISSION = re.compile(r"(!DICompileUnit\(.*\bemissionKind: )\w+")
+
+
+def mended(text: str, *, flush: bool = False) -> str:
+    """`text` with everything mended; `flush` asks for `flush_denormals` too."""
+    text = mend_tensor_core_calls(text)[0]
+    text = mend_multicast_names(text)
+    text = mark_assembly(text)
+    if flush:
+        text = flush_denormals(text)
+    return emit_lines_alone(text)
+
+
+def mend_multicast_names(text: str) -> str:
+    """TMA loads whose names end in the type of the multicast mask, `.i16`, in LLVM 22's spelling, without it."""
+    return _MULTICAST_MASK.sub(r"\1(", text) if ".i16(" in text else text
+
+
+def mark_assembly(text: str) -> str:
+    """Inline assembly as `convergent` and `nounwind`, which the translation does not say.
+
+    It may hold barriers, `wgmma` or shuffles: without the first, LLVM moves it into and out of branches; without the
+    second, nothing crosses it.
+    """
+    if " asm " not in text:
+        return text
+    return "\n".join(
+        _END_OF_CALL.sub(r") convergent nounwind\1", line) if " asm " in line else line for line in text.split("\n")
+    )
+
+
+def emit_lines_alone(text: str) -> str:
+    """Debug information that becomes `.loc` directives alone.
+
+    With `LineTablesOnly` the PTX would hold DWARF sections, and be marked as one to debug, which ptxas does not
+    optimise.
+    """
+    return _EMISSION.sub(r"\1DebugDirectivesOnly", text) if "!DICompileUnit(" in text else text
+
+
+def flush_denormals(text: str) -> str:
+    """Arithmetic on f32 that takes and gives denormal numbers as zero, as libNVVM's `-ftz=1` does, in libdevice too."""
+    flag = '!llvm.module.flags = !{!1000000}\n!1000000 = !{i32 4, !"nvvm-reflect-ftz", i32 1}\n'
+    return _DEFINITION.sub(r'\1 "denormal-fp-math-f32"="preserve-sign"\2 {', text) + flag

@@ -1,0 +1,1 @@
+"""Passes that generate code; each is in the file of its name."""

@@ -1,0 +1,65 @@
+"""Code generation that keeps what it makes: PTX, cubins and the assembler's log, in files of a folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from cutecc.passes.base import ModulePass
+from cutecc.passes.generation.llvm_to_binary import LlvmToBinary
+from cutecc.passes.nvidia import codegen
+from cutecc.passes.nvidia.codegen import CodeGeneration
+from cutecc.passes.options import Option
+from cutecc.passes.wheel import WheelPass
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlvmGeneration(ModulePass):
+    """`llvm-to-binary`, keeping PTX and cubins. In text it is the plain pass."""
+
+    name: ClassVar[str] = LlvmToBinary.name
+
+    plain: LlvmToBinary
+    folder: Path
+    """An empty folder, for the files."""
+    ptxas: Path | None = None
+    """The assembler of the user's choice, which no pipeline names."""
+
+    @property
+    def options(self) -> list[Option]:
+        return self.plain.options
+
+    def __str__(self) -> str:
+        return str(self.plain)
+
+    def run(self, module: ir.Module) -> None:
+        self.plain.generate(module, ptxas=self.ptxas, keep=self._keep)
+
+    def _keep(self, number: int, ptx: str, cubin: bytes | None) -> None:
+        (self.folder / f"kernel-{number:04}.ptx").write_text(ptx)
+        if cubin is not None:
+            (self.folder / f"kernel-{number:04}.cubin").write_bytes(cubin)
+
+    def ptx(self) -> list[str]:
+        """The PTX of each device module, in order."""
+        return [path.read_text() for path in sorted(self.folder.glob("*.ptx"))]
+
+    def cubins(self) -> list[bytes]:
+        """The cubin of each device module, in order."""
+        return [path.read_bytes() for path in sorted(self.folder.glob("*.cubin"))]
+
+
+KeptGeneration = CodeGeneration | LlvmGeneration
+
+
+def keeping(pass_: ModulePass, folder: Path, ptxas: Path | None = None) -> KeptGeneration | None:
+    """`pass_`, keeping what it makes in `folder`; `None` for a pass that generates no code."""
+    if isinstance(pass_, LlvmToBinary):
+        return LlvmGeneration(plain=pass_, folder=folder, ptxas=ptxas)
+    if isinstance(pass_, WheelPass) and pass_.name == codegen.NAME:
+        return CodeGeneration(plain=pass_, folder=folder)
+    return None

@@ -1,0 +1,50 @@
+// RUN: cutecc opt %s --pipeline=llvm-to-binary --emit=ptx | filecheck %s
+
+// Operations that LLVM 22 has no intrinsic for are the PTX instructions that they stand for.
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  // CHECK-LABEL: .entry atomics(
+  // CHECK: atom.global.release.gpu.add.u32 [[OLD:%r[0-9]+]], {{\[}}[[P:%rd[0-9]+]]], %{{r[0-9]+}};
+  // CHECK: st.global.b32 [{{.*}}], [[OLD]];
+  // CHECK: atom.shared.relaxed.gpu.max.s32
+  // CHECK: atom.global.relaxed.gpu.add.f32
+  // CHECK: atom.global.relaxed.gpu.cas.b64 %{{rd[0-9]+}}, {{\[}}[[P]]], %{{rd[0-9]+}}, %{{rd[0-9]+}};
+  // CHECK: atom.global.relaxed.gpu.add.noftz.f16x2
+  llvm.func @atomics(%p: !llvm.ptr<1>, %s: !llvm.ptr<3>, %i: i32, %l: i64, %f: f32, %h: vector<2xf16>, %o: !llvm.ptr<1>)
+      attributes {gpu.kernel, nvvm.kernel} {
+    %0 = nvvm.atomicrmw add %p, %i {memOrder = #nvvm.mem_order<release>} : !llvm.ptr<1>, i32
+    llvm.store %0, %o : i32, !llvm.ptr<1>
+    %1 = nvvm.atomicrmw max %s, %i : !llvm.ptr<3>, i32
+    %2 = nvvm.atomicrmw fadd %p, %f : !llvm.ptr<1>, f32
+    %3 = nvvm.atomicrmw cas %p, %l, %l : !llvm.ptr<1>, i64, i64
+    %4 = nvvm.atomicrmw fadd %p, %h : !llvm.ptr<1>, vector<2xf16>
+    llvm.return
+  }
+
+  // CHECK-LABEL: .entry loads(
+  // CHECK: ld.acquire.gpu.global.b32
+  // CHECK: ld.relaxed.sys.global.v4.b32 {%{{r[0-9]+}}, %{{r[0-9]+}}, %{{r[0-9]+}}, %{{r[0-9]+}}}, [%{{rd[0-9]+}}];
+  // CHECK: st.release.gpu.global.b16 [%{{rd[0-9]+}}], %{{rs[0-9]+}};
+  llvm.func @loads(%p: !llvm.ptr<1>, %o: !llvm.ptr<1>, %h: i16) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = nvvm.load.ext %p {order = #nvvm.mem_order<acquire>, scope = #nvvm.mem_scope<gpu>} : !llvm.ptr<1> -> f32
+    llvm.store %0, %o : f32, !llvm.ptr<1>
+    %1 = nvvm.load.ext %p {order = #nvvm.mem_order<relaxed>, scope = #nvvm.mem_scope<sys>} : !llvm.ptr<1> -> vector<4xf32>
+    llvm.store %1, %o : vector<4xf32>, !llvm.ptr<1>
+    nvvm.store.ext %h, %p {order = #nvvm.mem_order<release>, scope = #nvvm.mem_scope<gpu>} : i16, !llvm.ptr<1>
+    llvm.return
+  }
+
+  // CHECK-LABEL: .entry barriers(
+  // CHECK: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%r{{[0-9]+}}], %r{{[0-9]+}}, %r{{[0-9]+}};
+  // CHECK: st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r{{[0-9]+}}], %r{{[0-9]+}}, [%r{{[0-9]+}}];
+  // CHECK: tanh.approx.f32
+  llvm.func @barriers(%s: !llvm.ptr<3>, %c: !llvm.ptr<7>, %i: i32, %f: f32, %o: !llvm.ptr<1>)
+      attributes {gpu.kernel, nvvm.kernel} {
+    %0 = nvvm.mbarrier.try_wait.parity.timelimit %s, %i, %i {order = #nvvm.mem_order<acquire>}
+        : !llvm.ptr<3>, i32, i32 -> i1
+    llvm.store %0, %o : i1, !llvm.ptr<1>
+    nvvm.store.async %c, %i, mbarrier = %c : <7>, i32, <7>
+    %1 = llvm.call_intrinsic "llvm.nvvm.tanh.approx.f32"(%f) : (f32) -> f32
+    llvm.store %1, %o : f32, !llvm.ptr<1>
+    llvm.return
+  }
+}

@@ -1,0 +1,33 @@
+// RUN: cutecc opt %s --pipeline=llvm-to-binary --split-input-file --verify-diagnostics -o %t
+
+// What LLVM has no instruction for is an error at its line, before anything is generated.
+gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx88">] {
+  llvm.func @kernel(%out: !llvm.ptr<1>, %a: f32) attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @below {{LLVM 22 has no instruction for llvm.intr.exp: it becomes the intrinsic llvm.exp.f32}}
+    %0 = llvm.intr.exp(%a) : (f32) -> f32
+    llvm.store %0, %out : f32, !llvm.ptr<1>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx88">] {
+  llvm.func @kernel(%out: !llvm.ptr<1>, %a: f32) attributes {gpu.kernel, nvvm.kernel} {
+    // Approximately there is one.
+    %0 = llvm.intr.sin(%a) {fastmathFlags = #llvm.fastmath<afn>} : (f32) -> f32
+    llvm.store %0, %out : f32, !llvm.ptr<1>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx88">] {
+  llvm.func @kernel(%out: !llvm.ptr<1>, %a: f32) attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @below {{LLVM 22 has no instruction for llvm.intr.sin: it becomes the intrinsic llvm.sin.f32}}
+    %0 = llvm.intr.sin(%a) : (f32) -> f32
+    llvm.store %0, %out : f32, !llvm.ptr<1>
+    llvm.return
+  }
+}

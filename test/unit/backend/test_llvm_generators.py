@@ -1,0 +1,99 @@
+"""The processes that LLVM runs in: shared by threads, and replaced when they die."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from cutecc.backend.llvm import generators
+from cutecc.backend.llvm.generation import Job
+from cutecc.errors import ToolError
+from cutecc.isolation import Worker
+
+OPTIONS = ("-nvptx-short-ptr",)
+
+
+def job(name: str, body: str = "") -> Job:
+    text = f"{body}\ndefine ptx_kernel void @{name}() {{\n  ret void\n}}\n"
+    return Job(text, "sm_80", 88, 3)
+
+
+def workers() -> list[Worker]:
+    pool = generators._pools[OPTIONS]
+    return [worker for worker in pool._workers.values() if worker]
+
+
+def test_threads_share_a_process():
+    names = [f"kernel_{index}" for index in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        made = list(threads.map(lambda name: generators.generate(OPTIONS, job(name)), names))
+    for name, each in zip(names, made, strict=True):
+        assert f".entry {name}()" in each.ptx
+    assert len(workers()) == 1
+
+
+def test_it_outlives_the_thread_that_started_it():
+    thread = threading.Thread(target=generators.generate, args=(OPTIONS, job("first")))
+    thread.start()
+    thread.join()
+    (before,) = workers()
+    generators.generate(OPTIONS, job("second"))
+    assert workers() == [before]
+
+
+def test_one_that_was_killed_is_replaced():
+    generators.generate(OPTIONS, job("before"))
+    (worker,) = workers()
+    worker.kill()
+    assert ".entry after()" in generators.generate(OPTIONS, job("after")).ptx
+    assert workers() != [worker]
+
+
+def test_what_ends_llvm_is_an_error_with_the_reason_and_no_more():
+    # Nobody can lower this: it stands for what is not known to end the process.
+    text = (
+        "define ptx_kernel void @k(ptr %p) {\n"
+        '  %1 = call <4096 x i32> asm "", "=r"()\n'
+        "  store <4096 x i32> %1, ptr %p\n  ret void\n}\n"
+    )
+    with pytest.raises(ToolError) as caught:
+        generators.generate(OPTIONS, Job(text, "sm_80", 88, 3))
+    assert caught.value.message == "LLVM ended while it generated code"
+    assert caught.value.notes
+    assert ".entry fine()" in generators.generate(OPTIONS, job("fine")).ptx
+
+
+def test_llvm_ir_that_is_wrong_is_an_error_in_llvms_words():
+    with pytest.raises(ToolError, match="LLVM rejects the LLVM IR") as caught:
+        generators.generate(OPTIONS, Job("define void @k() {", "sm_80", 88, 3))
+    assert "expecting more instructions" in caught.value.notes[0]
+
+
+def test_unknown_intrinsics_are_named_and_nothing_is_generated():
+    text = (
+        "declare float @llvm.nvvm.of.a.later.chip(float)\ndeclare float @llvm.log.f32(float)\n"
+        "declare float @llvm.sqrt.f32(float)\n"
+        "define ptx_kernel void @k(ptr %p, float %a) {\n"
+        "  %1 = call float @llvm.nvvm.of.a.later.chip(float %a)\n  %2 = call float @llvm.log.f32(float %1)\n"
+        "  %3 = call float @llvm.sqrt.f32(float %2)\n  store float %3, ptr %p\n  ret void\n}\n"
+    )
+    made = generators.generate(OPTIONS, Job(text, "sm_80", 88, 3))
+    assert made.unknown == ("llvm.nvvm.of.a.later.chip", "llvm.log.f32")
+    assert not made.ptx
+
+
+@pytest.mark.parametrize(
+    ("chip", "version"), [("sm_80", 80), ("sm_90", 88), ("sm_90a", 88), ("sm_100a", 88), ("sm_120a", 88)]
+)
+def test_the_ptx_is_for_the_chip(chip: str, version: int):
+    ptx = generators.generate(OPTIONS, Job(job("k").text, chip, version, 3)).ptx
+    assert f".version {version // 10}.{version % 10}\n.target {chip}\n" in ptx
+
+
+def test_a_ptx_version_newer_than_llvms_is_llvms_newest():
+    assert ".version 9.0\n" in generators.generate(OPTIONS, Job(job("k").text, "sm_80", 99, 3)).ptx
+
+
+def test_a_chip_that_llvm_does_not_know_is_an_error():
+    with pytest.raises(ToolError, match="LLVM 22 generates no code for sm_999"):
+        generators.generate(OPTIONS, Job(job("k").text, "sm_999", 88, 3))
