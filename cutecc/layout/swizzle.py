@@ -36,6 +36,11 @@ class Swizzle:
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"
 
+    @property
+    def period(self) -> int:
+        """What can be added before or after it alike, in the units of the offset: a power of two."""
+        return 1 << (self.bits + self.base + abs(self.shift))
+
     def __call__(self, offset: Any) -> Integer:
         """Where `offset` goes. Raises `LayoutError` for a coordinate."""
         if is_tuple(offset):

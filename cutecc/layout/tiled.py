@@ -28,17 +28,7 @@ def copy_partition(
     by_thread = composition(divided, (tile_tv, None))
     tiles = tuple(None for _ in modes(divided.shape)[1])
     # The values stay one mode, the tiles are a mode each.
-    sliced, offset = slice_layout((modes_of_thread(thread), tiles), by_thread)
-    return sliced, offset
-
-
-def modes_of_thread(thread: Integer) -> tuple[Integer, None]:
-    """The coordinate that fixes the thread and keeps its values."""
-    return (thread, None)
-
-
-def copy_retile(layout: Layout, tiler: Tile, layout_tv: Layout, source_tv: Layout, destination_tv: Layout) -> Layout:
-    raise NotImplementedError
+    return slice_layout(((thread, None), tiles), by_thread)
 
 
 def product_partition(
@@ -60,5 +50,4 @@ def product_partition(
     by_value = composition(in_atoms, (atom_tv, None))
     by_thread = zipped_divide(by_value, (None, tuple(make_layout(shape) for shape in thread_shape)))
     rest = tuple(None for _ in modes(modes(by_thread.shape)[1])[1])
-    sliced, offset = slice_layout((thread, (None, rest)), by_thread)
-    return sliced, offset
+    return slice_layout((thread, (None, rest)), by_thread)

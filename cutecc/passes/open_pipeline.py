@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from cutecc.passes.base import ModulePass
+from cutecc.passes.generation.backends import llvm_generation
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline, parse_pass
@@ -17,9 +18,10 @@ _FROM_CUTE = (
     "unfold-layouts",
     "unfold-tensors",
     "partition-tiles",
-    # Copies and products become loops over atoms, and atoms instructions.
+    # Copies and products become loops over atoms, printed tensors loops over elements, and atoms instructions.
     "expand-copies",
     "expand-gemms",
+    "expand-printing",
     "lower-atoms",
     # Memory: registers, shared memory, single elements, pointers.
     "allocate-registers",
@@ -53,12 +55,12 @@ _TO_LLVM = (
     "cse",
     "reconcile-unrealized-casts",
     "ensure-debug-info-scope-on-llvm-func",
-    "cuda-to-binary",
+    "llvm-to-binary",
     "cuda-to-llvm",
     "reconcile-unrealized-casts",
     "cuda-error-handling",
 )
-"""Conversions between MLIR's own dialects, as the `nvidia` pipeline has them, and the last of its host function."""
+"""Conversions between MLIR's own dialects, as `nvidia` has them, LLVM, and the last of the host function."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -75,6 +77,8 @@ def open_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir: b
         if name == "ensure-debug-info-scope-on-llvm-func" and name not in configured:
             # Only with line information.
             return []
+        if name == "llvm-to-binary":
+            return [llvm_generation(options)]
         return [configured[name] if name in configured else parse_pass(name)]
 
     ours = [parse_pass(_with_options(name, options)) for name in _FROM_CUTE]

@@ -49,7 +49,13 @@ _registry: dict[str, type[ModulePass]] = {}
 _pipelines: dict[str, NamedPipeline] = {}
 
 # Packages whose modules register passes, each in the module of its name, less what all names of a package begin with.
-_BUILTIN_PACKAGES = {"cutecc.passes.nvidia.standins": "", "cutecc.passes.analysis": "check-"}
+_BUILTIN_PACKAGES = {
+    "cutecc.passes.nvidia.standins": "",
+    "cutecc.passes.analysis": "check-",
+    "cutecc.passes.generation": "",
+    "cutecc.passes.lowering": "",
+    "cutecc.passes.transforms": "",
+}
 
 
 def register(pass_class: PassClass) -> PassClass:

@@ -26,10 +26,11 @@ class AllocateRegisters(ModulePass):
     """
 
     name: ClassVar[str] = "allocate-registers"
+    lowers: ClassVar[tuple[str, ...]] = ("cute.memref.alloca", "cute.mma.make_fragment", "cute.copy.make_fragment")
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, "cute.memref.alloca", "cute.mma.make_fragment", "cute.copy.make_fragment"):
+        for operation in walk(module, *self.lowers):
             tensor = view(operation.results[0].type)
             if not isinstance(tensor, MemRef) or tensor.space is not AddressSpace.RMEM:
                 continue

@@ -8,6 +8,7 @@ from typing import ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.registry import register
 
 _BLOCK = (1024, 1024, 64)
@@ -22,14 +23,14 @@ _LANES = 32
 class BoundThreadIds(ModulePass):
     """State the range of thread, block and lane numbers, and of how many there are.
 
-    A kernel that is launched with one block size only says so (`nvvm.reqntid`). A number that is not negative is divided
-    by a power of two with a shift.
+    A kernel that is launched with one block size only says so (`nvvm.reqntid`). A number that is known not to be
+    negative is divided by a power of two with a shift.
     """
 
     name: ClassVar[str] = "bound-thread-ids"
 
     def run(self, module: ir.Module) -> None:
-        for kernel in walk(module, "cuda.kernel"):
+        for _, kernel in device_functions(module):
             exact = _block_size(kernel)
             for read in walk(kernel, *_registers()):
                 low, high = _range(read.name.removeprefix("nvvm.read.ptx.sreg."), exact)

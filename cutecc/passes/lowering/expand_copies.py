@@ -25,14 +25,15 @@ class ExpandCopies(ModulePass):
     """Write out every `cute.copy` as a loop over its atom.
 
     The first mode of the tensors is what an atom moves, once or several times; all others are the loop, which is to be
-    unrolled. A predicate tensor has one element for each turn.
+    unrolled. A predicate tensor has one element for each turn, or for several that follow each other in the first mode.
     """
 
     name: ClassVar[str] = "expand-copies"
+    lowers: ClassVar[tuple[str, ...]] = ("cute.copy",)
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for copy in walk(module, "cute.copy"):
+        for copy in walk(module, *self.lowers):
             with ir.InsertionPoint(copy), copy.location:
                 try:
                     _expand(copy, leaves)
@@ -48,7 +49,7 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     values = [_values(atom, tv) for tv in (atom.source_tv, atom.destination_tv)]
     tiles = [Tile.of(tensor, count) for tensor, count in zip(tensors, values, strict=False)]
     if len(tensors) > 2:
-        # A predicate is one for all atoms along the first mode.
+        # Along the first mode, an element can be the predicate of several atoms.
         tiles.append(Tile.repeating(tensors[2], tiles[0].repeated))
     turns = {tile.turns for tile in tiles}
     if len(turns) != 1:

@@ -31,10 +31,11 @@ class ExpandGemms(ModulePass):
     """
 
     name: ClassVar[str] = "expand-gemms"
+    lowers: ClassVar[tuple[str, ...]] = ("cute.gemm",)
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for gemm in walk(module, "cute.gemm"):
+        for gemm in walk(module, *self.lowers):
             with ir.InsertionPoint(gemm), gemm.location:
                 try:
                     _expand(gemm, leaves)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.lowering.values.host import device_functions, host_functions, name_of
 from cutecc.passes.lowering.values.leaves import carried_by, pack
 from cutecc.passes.registry import register
 
@@ -24,14 +25,14 @@ class InlineStaticArguments(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         kept: dict[str, list[bool]] = {}
-        for device in walk(module, "gpu.module"):
-            for kernel in walk(device, "cuda.kernel"):
-                name = f"@{device.attributes['sym_name'].value}::@{kernel.attributes['sym_name'].value}"
-                kept[name] = _inline(kernel)
-        for launch in walk(module, "cuda.launch_ex"):
-            keeps = kept.get(str(launch.attributes["callee"]))
-            if keeps is not None and not all(keeps):
-                _drop(launch, keeps)
+        for device, kernel in device_functions(module):
+            if kernel.name == "cuda.kernel":
+                kept[name_of(device, kernel)] = _inline(kernel)
+        for function in host_functions(module):
+            for launch in walk(function, "cuda.launch_ex"):
+                keeps = kept.get(str(launch.attributes["callee"]))
+                if keeps is not None and not all(keeps):
+                    _drop(launch, keeps)
 
 
 def _inline(kernel: ir.Operation) -> list[bool]:

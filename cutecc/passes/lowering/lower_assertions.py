@@ -9,6 +9,7 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.lowering.values.host import device_modules
 from cutecc.passes.registry import register
 
 
@@ -23,7 +24,7 @@ class LowerAssertions(ModulePass):
     """Check them."""
 
     def run(self, module: ir.Module) -> None:
-        for device in walk(module, "gpu.module"):
+        for device in device_modules(module):
             for assertion in walk(device, "cf.assert"):
                 if self.check:
                     with ir.InsertionPoint(assertion), assertion.location:

@@ -35,10 +35,11 @@ class LowerAtoms(ModulePass):
     """
 
     name: ClassVar[str] = "lower-atoms"
+    lowers: ClassVar[tuple[str, ...]] = ("cute.copy_atom_call", "cute.mma_atom_call")
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for call in walk(module, "cute.copy_atom_call", "cute.mma_atom_call"):
+        for call in walk(module, *self.lowers):
             with ir.InsertionPoint(call), call.location:
                 try:
                     _lower_copy(call, leaves) if call.name == "cute.copy_atom_call" else _lower_product(call, leaves)

@@ -28,10 +28,11 @@ class LowerComparisons(ModulePass):
     """
 
     name: ClassVar[str] = "lower-comparisons"
+    lowers: ClassVar[tuple[str, ...]] = tuple(_PREDICATES)
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *_PREDICATES):
+        for operation in walk(module, *self.lowers):
             with ir.InsertionPoint(operation), operation.location:
                 result = _compare(operation, leaves)
             leaves.replace(operation, [[result]])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from cutecc.errors import PassError
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
@@ -31,13 +32,14 @@ class LowerCuteTypes(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *_PASSING):
+        passing = list(walk(module, *_PASSING, inside_out=True))
+        for operation in passing:
             _convert_operands(operation, leaves)
-        for operation in walk(module, *_PASSING):
+        for operation in passing:
             _convert_results(operation)
         _sweep(module)
-        for operation in walk(module):
-            _check(operation)
+        for operation in walk(module, "cute.*", "cute_nvgpu.*", "lir.*"):
+            raise _unknown(operation)
 
 
 def _convert_operands(operation: ir.Operation, leaves: Leaves) -> None:
@@ -86,7 +88,7 @@ def _convert_value(value: ir.Value, place: ir.InsertionPoint) -> None:
     uses = [use.owner.operation for use in value.uses]
     value.set_type(carried.storage)
     with place, value.location:
-        leaves = [_taken(value, path, type) for path, type in zip(carried.paths, carried.types, strict=True)]
+        leaves = [leaf_at(value, path, type) for path, type in zip(carried.paths, carried.types, strict=True)]
         packed: ir.Value | None = None
         for user in uses:
             if user.name == CAST and len(user.results) == len(leaves) and len(user.operands) == 1:
@@ -100,7 +102,7 @@ def _convert_value(value: ir.Value, place: ir.InsertionPoint) -> None:
                     user.operands[index] = packed
 
 
-def _taken(value: ir.Value, path: tuple[int, ...], type: ir.Type) -> ir.Value:
+def leaf_at(value: ir.Value, path: tuple[int, ...], type: ir.Type) -> ir.Value:
     if not path:
         return value
     position: dict[str, Any] = {"position": ir.DenseI64ArrayAttr.get(path)}
@@ -108,6 +110,7 @@ def _taken(value: ir.Value, path: tuple[int, ...], type: ir.Type) -> ir.Value:
 
 
 _PURE = (CAST, "cute.static", "cute.make_atom", "cute.make_tiled_copy", "cute.make_tiled_mma")
+LowerCuteTypes.lowers = _PURE[1:]
 
 
 def _sweep(module: ir.Module) -> None:
@@ -117,11 +120,9 @@ def _sweep(module: ir.Module) -> None:
             editing.erase(operation)
 
 
-def _check(operation: ir.Operation) -> None:
-    dialect = operation.name.partition(".")[0]
-    if dialect in ("cute", "cute_nvgpu", "lir"):
-        raise error(
-            operation,
-            f"the open lowering does not know {operation.name} yet",
-            hints=["--pipeline nvidia compiles it", "cutecc coverage says what the open lowering knows"],
-        )
+def _unknown(operation: ir.Operation) -> PassError:
+    return error(
+        operation,
+        f"the open lowering does not know {operation.name} yet",
+        hints=["--pipeline nvidia compiles it", "cutecc coverage says what the open lowering knows"],
+    )

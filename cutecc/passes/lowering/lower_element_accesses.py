@@ -38,7 +38,7 @@ class LowerElementAccesses(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *_LOWERINGS):
+        for operation in walk(module, *self.lowers):
             with ir.InsertionPoint(operation), operation.location:
                 try:
                     results = _LOWERINGS[operation.name](operation, leaves)
@@ -116,3 +116,4 @@ _LOWERINGS: dict[str, Callable[[ir.Operation, Leaves], list[ir.Value]]] = {
     "cute.ptr.load": _pointer_load,
     "cute.ptr.store": _pointer_store,
 }
+LowerElementAccesses.lowers = tuple(_LOWERINGS)

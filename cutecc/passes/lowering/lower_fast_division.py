@@ -31,10 +31,11 @@ class LowerFastDivision(ModulePass):
     """
 
     name: ClassVar[str] = "lower-fast-division"
+    lowers: ClassVar[tuple[str, ...]] = _OPERATIONS
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *_OPERATIONS):
+        for operation in walk(module, *self.lowers):
             with ir.InsertionPoint(operation), operation.location:
                 match operation.name:
                     case "cute.fast_divmod.create_divisor":

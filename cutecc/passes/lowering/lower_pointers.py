@@ -28,7 +28,7 @@ class LowerPointers(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *_LOWERINGS):
+        for operation in walk(module, *self.lowers):
             with ir.InsertionPoint(operation), operation.location:
                 result = _LOWERINGS[operation.name](operation, leaves)
             leaves.replace(operation, [[result]])
@@ -85,3 +85,4 @@ _LOWERINGS: dict[str, Callable[[ir.Operation, Leaves], ir.Value]] = {
     "cute.apply_swizzle": _swizzle,
     "cute_nvgpu.arch.make_warp_uniform": _warp_uniform,
 }
+LowerPointers.lowers = tuple(_LOWERINGS)

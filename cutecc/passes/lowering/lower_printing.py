@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir, llvm
-from cutecc.ir.types import CoordTensor, MemRef, Pointer, SwizzleValue, TileValue, view
+from cutecc.ir.types import CoordTensor, MemRef, Pointer, TileValue, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Symbolic, show, show_tile
 from cutecc.passes.base import ModulePass
@@ -17,8 +17,6 @@ from cutecc.passes.lowering.values.leaves import Leaves, carried_by, numbers
 from cutecc.passes.lowering.values.pointers import element_pointer
 from cutecc.passes.lowering.values.unfold import plain
 from cutecc.passes.registry import register
-
-_CONVERSIONS = ("%d", "%u", "%x", "%X", "%o", "%f", "%e", "%g", "%s", "%p", "%c", "%i")
 
 
 @register
@@ -30,11 +28,12 @@ class LowerPrinting(ModulePass):
     """
 
     name: ClassVar[str] = "lower-printing"
+    lowers: ClassVar[tuple[str, ...]] = ("cute.print",)
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         formats = _HostFormats(module)
-        for operation in walk(module, "cute.print"):
+        for operation in walk(module, *self.lowers):
             with ir.InsertionPoint(operation), operation.location:
                 format, values = _formatted(operation, leaves)
                 if is_on_device(operation):
@@ -50,12 +49,11 @@ def print_on_device(format: str, values: list[ir.Value]) -> None:
 
 
 def _formatted(operation: ir.Operation, leaves: Leaves) -> tuple[str, list[ir.Value]]:
-    format = operation.attributes["fmt"].value if "fmt" in operation.attributes else ""
     signed = list(operation.attributes["operand_signed"]) if "operand_signed" in operation.attributes else None
     pieces: list[str] = []
     values: list[ir.Value] = []
     operands = iter(enumerate(operation.operands))
-    for piece in _pieces(format):
+    for piece in format_pieces(format_of(operation)):
         if piece != "{}" and not piece.startswith("%"):
             pieces.append(piece)
             continue
@@ -64,13 +62,23 @@ def _formatted(operation: ir.Operation, leaves: Leaves) -> tuple[str, list[ir.Va
             pieces.append(piece)
             continue
         index, operand = found
-        text, given = formatted_value(operand, leaves, is_signed=signed is None or signed[index])
+        is_signed = not piece.endswith("u") and (signed is None or signed[index])
+        text, given = formatted_value(operand, leaves, is_signed=is_signed)
         pieces.append(text if piece == "{}" else piece)
         values += given
     return "".join(pieces), values
 
 
-def _pieces(format: str) -> Iterator[str]:
+def format_of(operation: ir.Operation) -> str:
+    """The format of a `cute.print`; one that has none prints its values alone."""
+    return (
+        operation.attributes["fmt"].value
+        if "fmt" in operation.attributes
+        else " ".join("{}" for _ in operation.operands)
+    )
+
+
+def format_pieces(format: str) -> Iterator[str]:
     """The text between placeholders, and these: `{}` and conversions of C."""
     position = 0
     start = 0
@@ -112,8 +120,6 @@ def formatted_value(value: ir.Value, leaves: Leaves, *, is_signed: bool = True) 
         return f"{_spelled(type_view.offset)} o {_spelled(type_view.layout)}", given
     if isinstance(type_view, TileValue):
         return _spelled(show_tile(type_view.tile), type_view.tile), given
-    if isinstance(type_view, SwizzleValue):
-        return str(type_view.swizzle), []
     return _spelled(plain(type_view)), given
 
 
@@ -127,10 +133,10 @@ def _spelled(value: Any, source: Any = None) -> str:
 
 
 def _formatted_pointer(pointer: Pointer, value: ir.Value) -> tuple[str, list[ir.Value]]:
-    address = ir.Operation.create("llvm.ptrtoint", [ir.IntegerType.get_signless(64)], [value]).result
+    widened = "arith.extui" if isinstance(value.type, ir.IntegerType) else "llvm.ptrtoint"
+    address = ir.Operation.create(widened, [ir.IntegerType.get_signless(64)], [value]).result
     alignment = f", align<{pointer.alignment}>" if pointer.alignment else ""
-    swizzle = f", {pointer.swizzle}" if pointer.swizzle else ""
-    return f"raw_ptr(0x%016llx: {pointer.element}, {pointer.space}{alignment}{swizzle})", [address]
+    return f"raw_ptr(0x%016llx: {pointer.element}, {pointer.space}{alignment})", [address]
 
 
 def _formatted_number(value: ir.Value, *, is_signed: bool) -> tuple[str, list[ir.Value]]:

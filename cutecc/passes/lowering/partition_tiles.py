@@ -22,6 +22,7 @@ class PartitionTiles(ModulePass):
     """
 
     name: ClassVar[str] = "partition-tiles"
+    lowers: ClassVar[tuple[str, ...]] = (*PARTITIONING, *RETILING)
 
     def run(self, module: ir.Module) -> None:
         Unfolding({name: MEANINGS[name] for name in PARTITIONING}, RETILING).run(module)

@@ -13,6 +13,7 @@ from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.values.arithmetic import constant
+from cutecc.passes.lowering.values.host import device_functions, host_functions, name_of
 from cutecc.passes.lowering.values.leaves import Leaves, pointer_type
 from cutecc.passes.lowering.values.pointers import element_pointer
 from cutecc.passes.registry import register
@@ -21,7 +22,8 @@ _VARIABLE = "__dynamic_shmem__0"
 """What the wheel calls it too: assembly in a kernel may name it."""
 _ALIGNMENT = 1024
 """Bytes, of the first byte of dynamic shared memory: what a TMA swizzle of 128 bytes asks for."""
-_ALLOCATIONS = ("cute.memref.alloca", "cute.memref.alloc_smem")
+_ALLOCATIONS = ("cute.memref.alloca", "cute.memref.alloc_smem", "cute_nvgpu.arch.get_dyn_smem")
+_SIZE = "cute.kernel_smem_size"
 
 
 @register
@@ -34,15 +36,14 @@ class PlaceSharedMemory(ModulePass):
     """
 
     name: ClassVar[str] = "place-shared-memory"
+    lowers: ClassVar[tuple[str, ...]] = (*_ALLOCATIONS, _SIZE)
 
     def run(self, module: ir.Module) -> None:
         sizes: dict[str, int] = {}
-        for device in walk(module, "gpu.module"):
-            prefix = device.attributes["sym_name"].value
-            for kernel in walk(device, "cuda.kernel", "gpu.func", "func.func"):
-                size = _place(device, kernel)
-                sizes[f"@{prefix}::@{kernel.attributes['sym_name'].value}"] = size
-        for asked in walk(module, "cute.kernel_smem_size"):
+        for device, kernel in device_functions(module):
+            sizes[name_of(device, kernel)] = _place(device, kernel)
+        asking = [asked for function in host_functions(module) for asked in walk(function, "cute.kernel_smem_size")]
+        for asked in asking:
             name = str(asked.attributes["kernel_name"])
             if name not in sizes:
                 raise error(asked, f"there is no kernel {name}")
@@ -56,7 +57,7 @@ def _place(device: ir.Operation, kernel: ir.Operation) -> int:
     leaves = Leaves()
     end = 0
     base: ir.Value | None = None
-    for allocation in walk(kernel, *_ALLOCATIONS, "cute_nvgpu.arch.get_dyn_smem"):
+    for allocation in walk(kernel, *_ALLOCATIONS):
         type_view = view(allocation.results[0].type)
         if isinstance(type_view, MemRef) and type_view.space is not AddressSpace.SMEM:
             continue

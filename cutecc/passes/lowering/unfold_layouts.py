@@ -8,7 +8,7 @@ from typing import ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CoordTensor, MemRef, view
 from cutecc.passes.base import ModulePass
-from cutecc.passes.lowering.values.meanings import MEANINGS, PARTITIONING, REPACKING
+from cutecc.passes.lowering.values.meanings import ALGEBRA, REPACKING
 from cutecc.passes.lowering.values.unfold import Unfolding
 from cutecc.passes.registry import register
 
@@ -23,10 +23,10 @@ class UnfoldLayouts(ModulePass):
     """
 
     name: ClassVar[str] = "unfold-layouts"
+    lowers: ClassVar[tuple[str, ...]] = (*ALGEBRA, *REPACKING)
 
     def run(self, module: ir.Module) -> None:
-        meanings = {name: meaning for name, meaning in MEANINGS.items() if name not in PARTITIONING}
-        Unfolding(meanings, REPACKING).run(module, lambda operation: not gives_tensor(operation))
+        Unfolding(ALGEBRA, REPACKING).run(module, lambda operation: not gives_tensor(operation))
 
 
 def gives_tensor(operation: ir.Operation) -> bool:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
-from cutecc.passes.lowering.values.meanings import MEANINGS, PARTITIONING, REPACKING
+from cutecc.passes.lowering.values.meanings import ALGEBRA, REPACKING
 from cutecc.passes.lowering.values.unfold import Unfolding
 from cutecc.passes.registry import register
 
@@ -22,7 +22,7 @@ class UnfoldTensors(ModulePass):
     """
 
     name: ClassVar[str] = "unfold-tensors"
+    lowers: ClassVar[tuple[str, ...]] = (*ALGEBRA, *REPACKING)
 
     def run(self, module: ir.Module) -> None:
-        meanings = {name: meaning for name, meaning in MEANINGS.items() if name not in PARTITIONING}
-        Unfolding(meanings, REPACKING).run(module)
+        Unfolding(ALGEBRA, REPACKING).run(module)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
 from cutecc.layout import product
@@ -39,7 +38,8 @@ def load_evicting(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Val
     assert isinstance(count, int)
     attributes: dict[str, Any] = {}
     if priority := atom.parameters.get("l1_cache_evict_priority"):
-        attributes["evict"] = ir.Attribute.parse(f"#nvvm.evict_kind<{priority}>")
+        kind = priority if priority.startswith("evict_") else f"evict_{priority}"
+        attributes["evict"] = ir.Attribute.parse(f"#nvvm.evict_kind<{kind}>")
 
     def load_words(type: ir.Type, pointer: ir.Value, _: int) -> ir.Value:
         vector = ir.VectorType(type)
@@ -50,11 +50,9 @@ def load_evicting(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Val
     destination.store([joined(source.load(count, load_words))], count)
 
 
-@copies("ldsm")
+@copies("ldsm", takes=lambda atom: atom.parameters["mode"] == (8, 8))
 def load_matrices(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
     """`ldmatrix`: a warp loads 8 x 8 matrices, thread i the address of row i."""
-    if atom.parameters["mode"] != (8, 8):
-        raise Error(f"the open lowering does not know ldmatrix of {atom.parameters['mode']} yet")
     count = atom.parameters["num_matrices"]
     word = ir.IntegerType.get_signless(32)
     from cutecc.ir.mlir import llvm
@@ -98,13 +96,17 @@ _MULTIPLICANDS = {
 """By CuTe's element: what PTX calls it."""
 
 
-@multiplies("sm80.mma", "sm89.mma")
+def _is_multiplied(atom: MmaAtom) -> bool:
+    return atom.element_a.name in _MULTIPLICANDS and atom.element_b.name in _MULTIPLICANDS
+
+
+@multiplies("sm80.mma", "sm89.mma", takes=_is_multiplied)
 def multiply_by_warp(atom: MmaAtom, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
     """`mma.sync`: a warp multiplies two small matrices, each thread with its part of all three."""
     from cutecc.ir.mlir import llvm
 
     m, n, k = atom.shape_mnk
-    types = [_multiplicand(atom.element_a), _multiplicand(atom.element_b)]
+    types = [_MULTIPLICANDS[atom.element_a.name], _MULTIPLICANDS[atom.element_b.name]]
     operands = [_registers(a, types[0]), _registers(b, types[1]), _accumulators(c, atom.element_c)]
     result_types = [value.type for value in operands[2]]
     result = result_types[0] if len(result_types) == 1 else llvm.StructType.get_literal(result_types)
@@ -115,8 +117,7 @@ def multiply_by_warp(atom: MmaAtom, a: ir.Value, b: ir.Value, c: ir.Value) -> ir
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(values) for values in operands]),
     }
     for side, type in zip("AB", types, strict=True):
-        if type != "f64":
-            attributes[f"multiplicand{side}PtxType"] = ir.Attribute.parse(f"#nvvm.mma_type<{type}>")
+        attributes[f"multiplicand{side}PtxType"] = ir.Attribute.parse(f"#nvvm.mma_type<{type}>")
     if types[0] in ("s8", "u8"):
         attributes["intOverflowBehavior"] = ir.Attribute.parse("#nvvm.mma_int_overflow<wrapped>")
     flat = [value for values in operands for value in values]
@@ -126,12 +127,6 @@ def multiply_by_warp(atom: MmaAtom, a: ir.Value, b: ir.Value, c: ir.Value) -> ir
         words = [bitcast(value, ir.IntegerType.get_signless(32)) for value in results]
         return unpacked(words, c.type)
     return vector_of(results)
-
-
-def _multiplicand(element: Scalar) -> str:
-    if element.name not in _MULTIPLICANDS:
-        raise Error(f"mma.sync does not multiply {element}")
-    return _MULTIPLICANDS[element.name]
 
 
 def _registers(vector: ir.Value, type: str) -> list[ir.Value]:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom
+from cutecc.layout import Layout
 from cutecc.passes.lowering.values.memory import Tensor
 
 _FAMILIES = ("universal", "sm80", "sm90")
@@ -23,6 +24,8 @@ class CopyRow:
     """Takes the atom, what one thread copies from and to, and the predicate, an `i1`, of an atom that has its own."""
     has_predicate: bool = False
     """Whether the instruction takes a predicate; all others stand under a condition."""
+    takes: Callable[[CopyAtom], bool] | None = None
+    """Which atoms of the kind it is for; all, where there is nothing to tell."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class MmaRow:
 
     lower: Callable[[MmaAtom, ir.Value, ir.Value, ir.Value], ir.Value]
     """Takes the atom and what one thread has of A, B and C, a vector each; gives what it has of D."""
+    takes: Callable[[MmaAtom], bool] | None = None
+    """As a `CopyRow` has it."""
 
 
 _COPIES: dict[str, CopyRow] = {}
@@ -39,21 +44,24 @@ _PRODUCTS: dict[str, MmaRow] = {}
 _Lower = TypeVar("_Lower", bound=Callable[..., object])
 
 
-def copies(*kinds: str, has_predicate: bool = False) -> Callable[[_Lower], _Lower]:
-    """Make a function the row of the copy atoms called `kinds`."""
+def copies(
+    *kinds: str, has_predicate: bool = False, takes: Callable[[CopyAtom], bool] | None = None
+) -> Callable[[_Lower], _Lower]:
+    """Make a function the row of the copy atoms called `kinds`, those that it `takes`."""
 
     def add(lower: _Lower) -> _Lower:
-        _COPIES.update({kind: CopyRow(lower, has_predicate) for kind in kinds})  # pyright: ignore[reportArgumentType]
+        row = CopyRow(lower, has_predicate, takes)  # pyright: ignore[reportArgumentType]
+        _COPIES.update(dict.fromkeys(kinds, row))
         return lower
 
     return add
 
 
-def multiplies(*kinds: str) -> Callable[[_Lower], _Lower]:
-    """Make a function the row of the matrix product atoms called `kinds`."""
+def multiplies(*kinds: str, takes: Callable[[MmaAtom], bool] | None = None) -> Callable[[_Lower], _Lower]:
+    """Make a function the row of the matrix product atoms called `kinds`, those that it `takes`."""
 
     def add(lower: _Lower) -> _Lower:
-        _PRODUCTS.update({kind: MmaRow(lower) for kind in kinds})  # pyright: ignore[reportArgumentType]
+        _PRODUCTS.update(dict.fromkeys(kinds, MmaRow(lower, takes)))  # pyright: ignore[reportArgumentType]
         return lower
 
     return add
@@ -74,17 +82,32 @@ def mma_rows() -> dict[str, MmaRow]:
 def copy_row(atom: CopyAtom) -> CopyRow:
     """The row of a copy atom; `Error` for one that the open lowering does not know."""
     row = copy_rows().get(atom.kind)
-    if row is None:
-        raise Error(f"the open lowering does not know the copy atom {atom.kind} yet", hints=[_HINT])
+    if row is None or (row.takes and not row.takes(atom)):
+        raise Error(f"the open lowering does not know the copy atom {spelled(atom)} yet", hints=[_HINT])
     return row
 
 
 def mma_row(atom: MmaAtom) -> MmaRow:
     """The row of a matrix product atom; errors as `copy_row`."""
     row = mma_rows().get(atom.kind)
-    if row is None:
-        raise Error(f"the open lowering does not know the matrix product atom {atom.kind} yet", hints=[_HINT])
+    if row is None or (row.takes and not row.takes(atom)):
+        raise Error(f"the open lowering does not know the matrix product atom {spelled(atom)} yet", hints=[_HINT])
     return row
+
+
+def spelled(atom: CopyAtom | MmaAtom) -> str:
+    """An atom in a line: its kind, and what else decides about its instruction."""
+    words = [atom.kind]
+    if isinstance(atom, MmaAtom):
+        words += ["×".join(map(str, atom.shape_mnk)), f"{atom.element_a} {atom.element_b} {atom.element_c}"]
+        words += [f"{atom.major_a}-{atom.major_b}"] if atom.major_a else []
+    for name, value in atom.parameters.items():
+        # What a TMA copies, and where that lies, is in the descriptor.
+        if isinstance(value, Layout) or value in ((), False) or (name == "copy_bits" and "tma" in atom.kind):
+            continue
+        text = "×".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        words.append(name if value is True else f"{name}={text}")
+    return " ".join(words)
 
 
 _HINT = "--pipeline nvidia compiles it"

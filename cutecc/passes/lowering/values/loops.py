@@ -10,10 +10,12 @@ from cutecc.passes.lowering.values.arithmetic import constant
 
 UNROLLED = "#llvm.loop_annotation<unroll = <disable = false, full = true>>"
 """Asks the code generator to unroll a loop fully; register tensors that it indexes are in registers only then."""
+ROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
+"""Asks it to leave a loop as it is."""
 
 
 @contextlib.contextmanager
-def unrolled_loop(count: int | ir.Value) -> Generator[ir.Value | None]:
+def unrolled_loop(count: int | ir.Value, annotation: str = UNROLLED) -> Generator[ir.Value | None]:
     """Build inside a loop of `count` turns, an `i32`, and get its counter; for one turn there is neither."""
     if count == 1:
         yield None
@@ -23,7 +25,7 @@ def unrolled_loop(count: int | ir.Value) -> Generator[ir.Value | None]:
     loop = ir.Operation.create(
         "scf.for",
         operands=[constant(0, 32), end, constant(1, 32)],
-        attributes={"loop_annotation": ir.Attribute.parse(UNROLLED)},
+        attributes={"loop_annotation": ir.Attribute.parse(annotation)},
         regions=1,
     )
     body = loop.regions[0].blocks.append(integer, arg_locs=[loop.location])

@@ -14,6 +14,7 @@ from cutecc.layout import AnyLayout, ComposedLayout, Layout, Symbolic, tiled
 from cutecc.layout.functions import FUNCTIONS, Kind, View
 from cutecc.layout.integers import Integer, add, divide, multiply, remainder, subtract
 from cutecc.layout.layout import idx2crd, make_layout
+from cutecc.layout.make import make_identity_layout
 from cutecc.layout.partition import flat_coordinate
 from cutecc.layout.tuples import ceil_div, is_tuple, leaves, modes, product
 from cutecc.passes.lowering.values.leaves import numbers
@@ -164,13 +165,9 @@ def _partition(source: bool) -> Callable[..., Any]:
         assert tile_tv is not None
         layout, offset = _layout_and_offset(tensor)
         part, further = tiled.copy_partition(layout, copy.tiler, tile_tv, _only(thread))
-        return FUNCTIONS["slice"].call(View(part, _sum(offset, further)), _whole(part))
+        return View(part, _sum(offset, further))
 
     return meaning
-
-
-def _whole(layout: AnyLayout) -> Any:
-    return tuple(None for _ in modes(layout.shape))
 
 
 def _sum(left: Any, right: Any) -> Any:
@@ -216,11 +213,12 @@ def product_part(mma: TiledMma, operand: int, layout: AnyLayout, thread: Integer
 def _mma_partition(mma: TiledMma, tensor: Any, thread: Any, operand_id: int) -> View:
     layout, offset = _layout_and_offset(tensor)
     part, further = product_part(mma, operand_id, layout, _only(thread))
-    return View(part, _sum(offset, further)) if not isinstance(part, ComposedLayout) else View(part, offset)
+    return View(part, _sum(offset, further))
 
 
 def _mma_partition_shape(mma: TiledMma, shape: Any, operand_id: int) -> Any:
-    part, _ = product_part(mma, operand_id, make_layout(shape), 0)
+    # Of a layout whose modes that follow each other are one, whatever the sizes.
+    part, _ = product_part(mma, operand_id, make_identity_layout(shape), 0)
     return part.shape
 
 
@@ -334,6 +332,9 @@ PARTITIONING = (
     "cute.tiled.mma.partition_shape",
 )
 """Operations that ask a tiled copy or matrix product what a thread has."""
+
+ALGEBRA = {name: meaning for name, meaning in MEANINGS.items() if name not in PARTITIONING}
+"""The meanings of all others."""
 
 REPACKING = (
     *("cute.make_coord", "cute.make_shape", "cute.make_stride", "cute.make_int_tuple", "cute.make_tile"),

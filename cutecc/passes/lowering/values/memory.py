@@ -20,6 +20,8 @@ from cutecc.passes.lowering.values.pointers import advance, swizzled
 
 Loading = Callable[[ir.Type, ir.Value, int], ir.Value]
 """Loads a vector of a type from a pointer of an alignment in bytes."""
+Storing = Callable[[ir.Value, ir.Value, int], None]
+"""Stores a vector to such a pointer."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,12 @@ class Tensor:
         run = math.gcd(self.run, count)
         return [self._load_one(offset, run, loading or load) for offset in self.offsets(count, run)]
 
-    def store(self, vectors: Sequence[ir.Value], count: int) -> None:
-        """Store the first `count` elements, given as vectors of equal lengths."""
+    def store(self, vectors: Sequence[ir.Value], count: int, storing: Storing | None = None) -> None:
+        """Store the first `count` elements, given as vectors of equal lengths; `storing` stores one."""
         run = math.gcd(self.run, count)
         pieces = regrouped(vectors, run)
         for offset, piece in zip(self.offsets(count, run), pieces, strict=True):
-            self._store_one(offset, piece)
+            self._store_one(offset, piece, storing or store)
 
     def address(self, offset: Integer) -> ir.Value:
         """The address of the element at `offset`, swizzled."""
@@ -92,10 +94,10 @@ class Tensor:
         loaded = loading(stored_vector(self.element, run), self.address(offset), self.alignment_at(offset))
         return bitcast(loaded, ir.VectorType.get([run], value_type(self.element)))
 
-    def _store_one(self, offset: Integer, vector: ir.Value) -> None:
+    def _store_one(self, offset: Integer, vector: ir.Value, storing: Storing) -> None:
         run = ir.VectorType(vector.type).shape[0]
         stored = bitcast(vector, stored_vector(self.element, run))
-        store(stored, self.address(offset), self.alignment_at(offset))
+        storing(stored, self.address(offset), self.alignment_at(offset))
 
 
 def value_type(element: Element) -> ir.Type:

@@ -7,12 +7,14 @@ from typing import Any
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import Scalar, Vector
 from cutecc.ir.types.values import Element
-from cutecc.layout.integers import Integer, divide
+from cutecc.layout.integers import Integer, divide, divisibility
 from cutecc.layout.swizzle import Swizzle
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant
 
 _DYNAMIC = -(2**31)
 """Stands among the constant indices of a `getelementptr` for an operand."""
+_MULTIPLE = "multiple_of"
+"""Of a step by a number that only the running kernel knows: bytes that it is a multiple of."""
 
 
 def advance(pointer: ir.Value, element: Element, arithmetic: Arithmetic, offset: Integer) -> ir.Value:
@@ -28,9 +30,19 @@ def advance(pointer: ir.Value, element: Element, arithmetic: Arithmetic, offset:
         bits = ir.IntegerType(pointer.type).width
         moved = arithmetic.value(offset, bits)
         return ir.Operation.create("arith.addi", [pointer.type], [pointer, moved]).result
-    if isinstance(offset, int):
+    if isinstance(offset, int) and abs(offset) < -_DYNAMIC:
         return element_pointer(pointer, type, [], [offset])
-    return element_pointer(pointer, type, [arithmetic.value(offset, offset.width)], [_DYNAMIC])
+    index = arithmetic.value(offset, width_of(offset))
+    moved = element_pointer(pointer, type, [index], [_DYNAMIC])
+    # What is known of the offset is lost with its type; a swizzle asks for it.
+    known = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), divisibility(offset) * bytes_of(type))
+    moved.owner.attributes[_MULTIPLE] = known
+    return moved
+
+
+def width_of(offset: Integer) -> int:
+    """Bits of the number that an offset is computed as."""
+    return 64 if isinstance(offset, int) else offset.width
 
 
 def element_pointer(pointer: ir.Value, type: ir.Type, operands: list[ir.Value], indices: list[int]) -> ir.Value:
@@ -38,9 +50,15 @@ def element_pointer(pointer: ir.Value, type: ir.Type, operands: list[ir.Value], 
     attributes: dict[str, Any] = {
         "elem_type": ir.TypeAttr.get(type),
         "rawConstantIndices": ir.DenseI32ArrayAttr.get(indices),
-        "noWrapFlags": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0),
     }
     return ir.Operation.create("llvm.getelementptr", [pointer.type], [pointer, *operands], attributes=attributes).result
+
+
+def bytes_of(type: ir.Type) -> int:
+    """Bytes that a pointer moves by when it steps over one value of `type`."""
+    if isinstance(type, ir.VectorType):
+        return type.shape[0] * bytes_of(type.element_type)
+    return Scalar(str(type)).bits // 8
 
 
 def step(element: Element) -> tuple[ir.Type, int]:
@@ -62,9 +80,56 @@ def step(element: Element) -> tuple[ir.Type, int]:
 
 
 def swizzled(pointer: ir.Value, swizzle: Swizzle | None) -> ir.Value:
-    """The address that a swizzled pointer, its offset added, stands for: some bits of it flip others."""
+    """The address that a swizzled pointer, its offset added, stands for: some bits of it flip others.
+
+    A swizzle looks at the lowest bits only, so steps that are multiples of its period are taken after it: then one
+    swizzled address serves them all.
+    """
     if swizzle is None:
         return pointer
+    steps: list[ir.Operation] = []
+    root = pointer
+    while (step := _step_of(root)) is not None:
+        steps.append(step)
+        root = step.operands[0]
+    before = [step for step in steps if _multiple_of(step) % swizzle.period]
+    after = [step for step in steps if not _multiple_of(step) % swizzle.period]
+    if steps[len(after) :] == before:
+        # The steps behind the swizzle are the last ones already.
+        root = after[-1].operands[0] if after else pointer
+        before = []
+    for step in reversed(before):
+        root = _taken_again(step, root)
+    found = _flipped(root, swizzle)
+    for step in reversed(after):
+        found = _taken_again(step, found)
+    return found
+
+
+def _step_of(pointer: ir.Value) -> ir.Operation | None:
+    """The `llvm.getelementptr` that a pointer comes from."""
+    owner = pointer.owner
+    operation = None if isinstance(owner, ir.Block) else owner.operation
+    return operation if operation is not None and operation.name == "llvm.getelementptr" else None
+
+
+def _multiple_of(step: ir.Operation) -> int:
+    """Bytes that a step is known to be a multiple of."""
+    if _MULTIPLE in step.attributes:
+        return step.attributes[_MULTIPLE].value
+    (index,) = step.attributes["rawConstantIndices"]
+    return 1 if index == _DYNAMIC else abs(index) * bytes_of(step.attributes["elem_type"].value)
+
+
+def _taken_again(step: ir.Operation, pointer: ir.Value) -> ir.Value:
+    """The same step from another pointer."""
+    operands = [pointer, *list(step.operands)[1:]]
+    attributes = {name: step.attributes[name] for name in step.attributes}
+    return ir.Operation.create(step.name, [pointer.type], operands, attributes=attributes).result
+
+
+def _flipped(pointer: ir.Value, swizzle: Swizzle) -> ir.Value:
+    """`pointer` with the bits flipped that a swizzle flips."""
     bits = 32 if str(pointer.type) == "!llvm.ptr<3>" else 64
     mask = ((1 << swizzle.bits) - 1) << (swizzle.base + max(swizzle.shift, 0))
     integer = ir.IntegerType.get_signless(bits)

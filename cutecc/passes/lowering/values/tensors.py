@@ -8,7 +8,7 @@ from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import MemRef, to_type, view
 from cutecc.layout import AnyLayout, ComposedLayout, Layout, add_coordinates, coalesce, join, logical_divide, symbol
-from cutecc.layout.integers import Integer
+from cutecc.layout.integers import Integer, divide
 from cutecc.passes.lowering.values.arithmetic import Arithmetic
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.memory import Tensor
@@ -61,10 +61,11 @@ class Tile:
 
     @classmethod
     def repeating(cls, tensor: Tensor, count: Integer) -> Tile:
-        """The tiles of one element, of which each is for `count` turns."""
+        """The tiles of one element; those of the tensor's first mode are for `count` turns, each for as many."""
         assert isinstance(tensor.layout, Layout)
-        others = (tensor.layout[mode] for mode in range(1, len(tensor.layout)))
-        return cls(tensor, Layout((1,), (0,)), coalesce(join(Layout(count, 0), *others)), count)
+        first, *others = (tensor.layout[mode] for mode in range(len(tensor.layout)))
+        each = Layout(divide(count, first.size), 0)
+        return cls(tensor, Layout((1,), (0,)), coalesce(join(each, first, *others)), count)
 
     @property
     def turns(self) -> Integer:

@@ -28,7 +28,7 @@ from cutecc.ir.types.values import (
     TileValue,
 )
 from cutecc.ir.walking import walk
-from cutecc.layout import ComposedLayout, Layout, Symbolic, parse_int_tuple
+from cutecc.layout import ComposedLayout, Layout, Symbolic, parse_int_tuple, show
 from cutecc.layout.basis import Basis
 from cutecc.layout.functions import View
 from cutecc.layout.integers import Integer
@@ -152,14 +152,20 @@ def evaluate(operation: ir.Operation, meaning: Meaning) -> Unfolded:
 
 
 def _without_swizzle(type_view: MemRef, layout: Any, offset: Any) -> tuple[Any, Any]:
-    """The layout and offset of a tensor whose type has a plain layout where the algebra gave a swizzled one.
+    """The layout and offset of a tensor as its type has them, where the algebra gave a swizzled layout.
 
-    CuTe takes a swizzle apart into strides where no two of a thread's elements share the bits that it flips.
+    CuTe takes a swizzle apart into strides where no two of a thread's elements share the bits that it flips. An offset
+    that a swizzle does not touch moves the pointer.
     """
-    if isinstance(layout, ComposedLayout) and isinstance(type_view.layout, Layout):
+    if not isinstance(layout, ComposedLayout):
+        return layout, offset
+    expected = type_view.layout
+    if isinstance(expected, Layout):
         from cutecc.layout.swizzled_strides import swizzled_strides
 
-        return swizzled_strides(layout, type_view.layout.shape)
+        return swizzled_strides(layout, expected.shape)
+    if isinstance(expected.offset, int) and layout.offset != expected.offset:
+        return ComposedLayout(layout.inner, expected.offset, layout.outer), layout.offset - expected.offset
     return layout, offset
 
 
@@ -167,8 +173,11 @@ def _behind(type_view: TypeView, value: Any) -> list[Number]:
     """Of the numbers of `value`, those that the type has `?` for."""
     expected = [] if isinstance(type_view, Pointer) else numbers(plain(type_view))
     given = numbers(value)
-    if len(expected) != len(given):
-        raise Error(f"cutecc computed {len(given)} numbers, {len(expected)} are in {type_view}; this is a bug")
+    if len(expected) != len(given) or any(
+        isinstance(number, int) and isinstance(other, int) and number != other
+        for number, other in zip(given, expected, strict=True)
+    ):
+        raise Error(f"cutecc computed {show(tuple(given))}, which is not what {type_view} says; this is a bug")
     return [number for number, other in zip(given, expected, strict=True) if isinstance(other, Symbolic)]
 
 

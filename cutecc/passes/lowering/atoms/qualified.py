@@ -1,0 +1,85 @@
+"""Atoms that load and store with qualifiers: how accesses are ordered, and what caches do with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import CopyAtom, Scalar
+from cutecc.layout import product
+from cutecc.passes.lowering.atoms.table import copies
+from cutecc.passes.lowering.values.memory import Loading, Storing, Tensor, bitcast, joined, load
+
+_LOAD_CACHES = {"global": "cg", "streaming": "cs", "last_use": "lu"}
+_STORE_CACHES = {"global": "cg", "streaming": "cs", "write_through": "wt"}
+"""By CuTe's name: PTX's. The others are what an access does that says nothing."""
+
+
+@copies("g2r", "s2r")
+def load_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
+    """`ld` with a memory order, a cache operator, a priority of eviction, a prefetch size."""
+    attributes = _qualifiers(atom)
+    if (cache := atom.parameters.get("load_cache_mode")) in _LOAD_CACHES:
+        attributes["cacheModifier"] = ir.Attribute.parse(f"#nvvm.load_cache_modifier_ext<{_LOAD_CACHES[cache]}>")
+    if (size := atom.parameters.get("l2_prefetch_size", "none")) not in ("none", "reserved"):
+        attributes["prefetch"] = ir.Attribute.parse(f"#nvvm.l2_prefetch<{size}>")
+
+    def load_words(type: ir.Type, pointer: ir.Value, _: int) -> ir.Value:
+        operation = ir.Operation.create("nvvm.load.ext", [_words(type)], [pointer], attributes=attributes)
+        return bitcast(operation.result, type)
+
+    def load_invariant(type: ir.Type, pointer: ir.Value, alignment: int) -> ir.Value:
+        loaded = load(type, pointer, alignment)
+        loaded.owner.operation.attributes["invariant"] = ir.UnitAttr.get()
+        return loaded
+
+    loading: Loading | None = load_words if attributes else None
+    if loading is None and atom.parameters.get("invariant"):
+        loading = load_invariant
+    count = _count(atom)
+    destination.store([joined(source.load(count, loading))], count)
+
+
+@copies("r2g", "r2s")
+def store_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
+    """`st` with a memory order, a cache operator, a priority of eviction."""
+    attributes = _qualifiers(atom)
+    if (cache := atom.parameters.get("store_cache_mode")) in _STORE_CACHES:
+        attributes["cacheModifier"] = ir.Attribute.parse(f"#nvvm.store_cache_modifier<{_STORE_CACHES[cache]}>")
+
+    def store_words(value: ir.Value, pointer: ir.Value, _: int) -> None:
+        words = bitcast(value, _words(value.type))
+        ir.Operation.create("nvvm.store.ext", [], [words, pointer], attributes=attributes)
+
+    storing: Storing | None = store_words if attributes else None
+    count = _count(atom)
+    destination.store([joined(source.load(count))], count, storing)
+
+
+def _count(atom: CopyAtom) -> int:
+    assert atom.source_tv is not None
+    count = product(atom.source_tv.shape[1])
+    assert isinstance(count, int)
+    return count
+
+
+def _qualifiers(atom: CopyAtom) -> dict[str, Any]:
+    """The attributes that loads and stores share."""
+    given = atom.parameters
+    found: dict[str, str] = {}
+    if (order := given.get("mem_order", "weak")) != "weak":
+        found |= {"order": f"#nvvm.mem_order<{order}>", "scope": f"#nvvm.mem_scope<{given.get('mem_scope', 'cta')}>"}
+    if (priority := given.get("l1_cache_evict_priority", "evict_normal")) != "evict_normal":
+        found["evict"] = f"#nvvm.evict_kind<evict_{priority.removeprefix('evict_')}>"
+    if given.get("shared_space") == "cluster":
+        found["sharedSpace"] = "#nvvm.shared_space<cluster>"
+    return {name: ir.Attribute.parse(text) for name, text in found.items()}
+
+
+def _words(type: ir.Type) -> ir.Type:
+    """The integers that the instruction moves for a vector of numbers: one, or several of 32 bits and more."""
+    vector = ir.VectorType(type)
+    width = Scalar(str(vector.element_type)).bits
+    bits = vector.shape[0] * width
+    word = ir.IntegerType.get_signless(min(bits, max(32, width)))
+    return word if bits == word.width else ir.VectorType.get([bits // word.width], word)
