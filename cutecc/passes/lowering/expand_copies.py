@@ -12,7 +12,8 @@ from cutecc.ir.types import CopyAtom, TiledCopy, to_type, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Layout, product
 from cutecc.passes.base import ModulePass
-from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.atoms.table import copy_row
+from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.lowering.values.tensors import Tile, tensor_of, tensor_value
@@ -34,17 +35,15 @@ class ExpandCopies(ModulePass):
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         for copy in walk(module, *self.lowers):
-            with ir.InsertionPoint(copy), copy.location:
-                try:
-                    _expand(copy, leaves)
-                except Error as failure:
-                    raise error(copy, f"cute.copy: {failure.message}", notes=failure.notes) from failure
+            with building_before(copy):
+                _expand(copy, leaves)
             editing.erase(copy)
 
 
 def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     operands = list(copy.operands)
     atom = atom_of(view(operands[0].type))
+    copy_row(atom)
     tensors = [tensor_of(operand, leaves) for operand in operands[1:]]
     values = [_values(atom, tv) for tv in (atom.source_tv, atom.destination_tv)]
     tiles = [Tile.of(tensor, count) for tensor, count in zip(tensors, values, strict=False)]

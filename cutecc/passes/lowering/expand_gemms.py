@@ -13,7 +13,8 @@ from cutecc.ir.walking import walk
 from cutecc.layout import ComposedLayout, Layout, join, symbol
 from cutecc.layout.integers import Integer
 from cutecc.passes.base import ModulePass
-from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.atoms.table import mma_row
+from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.lowering.values.memory import Tensor
@@ -36,17 +37,15 @@ class ExpandGemms(ModulePass):
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         for gemm in walk(module, *self.lowers):
-            with ir.InsertionPoint(gemm), gemm.location:
-                try:
-                    _expand(gemm, leaves)
-                except Error as failure:
-                    raise error(gemm, f"cute.gemm: {failure.message}", notes=failure.notes) from failure
+            with building_before(gemm):
+                _expand(gemm, leaves)
             editing.erase(gemm)
 
 
 def _expand(gemm: ir.Operation, leaves: Leaves) -> None:
     mma, *values = gemm.operands
     atom = atom_of(view(mma.type))
+    mma_row(atom)
     d, a, b, c = (tensor_of(value, leaves) for value in values)
     counts = {"m": _mode(a, 1).size, "n": _mode(b, 1).size, "k": _mode(a, 2).size}
     if _mode(b, 2).size != counts["k"] or (_mode(c, 1).size, _mode(c, 2).size) != (counts["m"], counts["n"]):

@@ -15,9 +15,9 @@ from cutecc.layout import add_coordinates, product, symbol
 from cutecc.layout.layout import idx2crd
 from cutecc.layout.tuples import modes
 from cutecc.passes.base import ModulePass
-from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.lower_printing import format_of, format_pieces
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, compare, constant
+from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.loops import ROLLED, UNROLLED, only_if, unrolled_loop
 from cutecc.passes.lowering.values.memory import value_type
@@ -51,11 +51,8 @@ class ExpandPrinting(ModulePass):
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         for operation in walk(module, *self.lowers, "cute.print"):
-            with ir.InsertionPoint(operation), operation.location:
-                try:
-                    _print(operation, leaves) if operation.name == "cute.print" else _print_view(operation, leaves)
-                except Error as failure:
-                    raise error(operation, f"{operation.name}: {failure.message}", notes=failure.notes) from failure
+            with building_before(operation):
+                _print(operation, leaves) if operation.name == "cute.print" else _print_view(operation, leaves)
 
 
 @dataclass(frozen=True)

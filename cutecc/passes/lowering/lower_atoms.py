@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutecc.errors import Error
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, view
 from cutecc.ir.walking import walk
 from cutecc.layout import product
 from cutecc.passes.base import ModulePass
-from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.atoms.table import copy_row, mma_row
 from cutecc.passes.lowering.values.arithmetic import compare, constant
+from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import only_if
 from cutecc.passes.lowering.values.memory import joined, load
@@ -40,11 +39,8 @@ class LowerAtoms(ModulePass):
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         for call in walk(module, *self.lowers):
-            with ir.InsertionPoint(call), call.location:
-                try:
-                    _lower_copy(call, leaves) if call.name == "cute.copy_atom_call" else _lower_product(call, leaves)
-                except Error as failure:
-                    raise error(call, failure.message, notes=failure.notes, hints=failure.hints) from failure
+            with building_before(call):
+                _lower_copy(call, leaves) if call.name == "cute.copy_atom_call" else _lower_product(call, leaves)
             editing.erase(call)
 
 

@@ -12,7 +12,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
-from cutecc.passes.lowering.values.leaves import CAST, Carried, Leaves, carried_by, pack
+from cutecc.passes.lowering.values.leaves import CAST, Carried, Leaves, carried_by, pack, takes_leaves
 from cutecc.passes.registry import register
 
 _PASSING = ("scf.*", "func.*", "cuda.*", "cf.*", "arith.select")
@@ -91,7 +91,7 @@ def _convert_value(value: ir.Value, place: ir.InsertionPoint) -> None:
         leaves = [leaf_at(value, path, type) for path, type in zip(carried.paths, carried.types, strict=True)]
         packed: ir.Value | None = None
         for user in uses:
-            if user.name == CAST and len(user.results) == len(leaves) and len(user.operands) == 1:
+            if takes_leaves(user, carried):
                 for taken, leaf in zip(user.results, leaves, strict=True):
                     taken.replace_all_uses_with(leaf)
                 editing.erase(user)

@@ -11,7 +11,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by
 from cutecc.passes.lowering.values.memory import (
     Tensor,
@@ -19,7 +19,6 @@ from cutecc.passes.lowering.values.memory import (
     load_element,
     store_element,
 )
-from cutecc.passes.lowering.values.pointers import swizzled
 from cutecc.passes.lowering.values.tensors import tensor_of
 from cutecc.passes.lowering.values.unfold import algebraic
 from cutecc.passes.registry import register
@@ -39,11 +38,8 @@ class LowerElementAccesses(ModulePass):
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         for operation in walk(module, *self.lowers):
-            with ir.InsertionPoint(operation), operation.location:
-                try:
-                    results = _LOWERINGS[operation.name](operation, leaves)
-                except Error as failure:
-                    raise error(operation, f"{operation.name}: {failure.message}", notes=failure.notes) from failure
+            with building_before(operation):
+                results = _LOWERINGS[operation.name](operation, leaves)
             leaves.replace(operation, [[result] for result in results])
 
 
@@ -95,16 +91,16 @@ def _pointer_load(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
     (pointer,) = operation.operands
     type_view = view(pointer.type)
     assert isinstance(type_view, Pointer)
-    address = swizzled(leaves.of(pointer)[0], type_view.swizzle)
+    # Whoever wants the pointer's swizzle has applied it.
+    address = leaves.of(pointer)[0]
     return [load_element(type_view.element, operation.results[0].type, address, type_view.alignment or 1)]
 
 
 def _pointer_store(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
-    pointer, value = operation.operands
+    value, pointer = operation.operands
     type_view = view(pointer.type)
     assert isinstance(type_view, Pointer)
-    address = swizzled(leaves.of(pointer)[0], type_view.swizzle)
-    store_element(type_view.element, value, address, type_view.alignment or 1)
+    store_element(type_view.element, value, leaves.of(pointer)[0], type_view.alignment or 1)
     return []
 
 

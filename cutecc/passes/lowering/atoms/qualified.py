@@ -15,7 +15,8 @@ _STORE_CACHES = {"global": "cg", "streaming": "cs", "write_through": "wt"}
 """By CuTe's name: PTX's. The others are what an access does that says nothing."""
 
 
-@copies("g2r", "s2r")
+@copies("g2r", state=(64,))
+@copies("s2r")
 def load_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
     """`ld` with a memory order, a cache operator, a priority of eviction, a prefetch size."""
     attributes = _qualifiers(atom)
@@ -40,7 +41,8 @@ def load_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Va
     destination.store([joined(source.load(count, loading))], count)
 
 
-@copies("r2g", "r2s")
+@copies("r2g", state=(64,))
+@copies("r2s")
 def store_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
     """`st` with a memory order, a cache operator, a priority of eviction."""
     attributes = _qualifiers(atom)

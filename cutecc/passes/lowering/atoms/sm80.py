@@ -6,11 +6,10 @@ from typing import Any
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
-from cutecc.layout import product
 from cutecc.passes.lowering.atoms.registers import packed, store_registers, unpacked
 from cutecc.passes.lowering.atoms.table import copies, multiplies
 from cutecc.passes.lowering.values.arithmetic import constant
-from cutecc.passes.lowering.values.memory import Tensor, bitcast, elements_of, joined, vector_of
+from cutecc.passes.lowering.values.memory import Tensor, bitcast, elements_of, vector_of
 
 
 @copies("simt_async_copy", has_predicate=True)
@@ -28,26 +27,6 @@ def copy_asynchronously(atom: CopyAtom, source: Tensor, destination: Tensor, pre
         "modifier": ir.Attribute.parse(f"#nvvm<load_cache_modifier {cache}>"),
     }
     ir.Operation.create("nvvm.cp.async.shared.global", [], operands, attributes=attributes)
-
-
-@copies("g2r")
-def load_evicting(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
-    """`ld.global` that says how soon its line may leave the L1 cache."""
-    assert atom.source_tv is not None
-    count = product(atom.source_tv.shape[1])
-    assert isinstance(count, int)
-    attributes: dict[str, Any] = {}
-    if priority := atom.parameters.get("l1_cache_evict_priority"):
-        kind = priority if priority.startswith("evict_") else f"evict_{priority}"
-        attributes["evict"] = ir.Attribute.parse(f"#nvvm.evict_kind<{kind}>")
-
-    def load_words(type: ir.Type, pointer: ir.Value, _: int) -> ir.Value:
-        vector = ir.VectorType(type)
-        bits = vector.shape[0] * Scalar(str(vector.element_type)).bits
-        words = ir.VectorType.get([bits // 32], ir.IntegerType.get_signless(32))
-        return bitcast(ir.Operation.create("nvvm.load.ext", [words], [pointer], attributes=attributes).result, type)
-
-    destination.store([joined(source.load(count, load_words))], count)
 
 
 @copies("ldsm", takes=lambda atom: atom.parameters["mode"] == (8, 8))
@@ -119,7 +98,8 @@ def multiply_by_warp(atom: MmaAtom, a: ir.Value, b: ir.Value, c: ir.Value) -> ir
     for side, type in zip("AB", types, strict=True):
         attributes[f"multiplicand{side}PtxType"] = ir.Attribute.parse(f"#nvvm.mma_type<{type}>")
     if types[0] in ("s8", "u8"):
-        attributes["intOverflowBehavior"] = ir.Attribute.parse("#nvvm.mma_int_overflow<wrapped>")
+        overflow = atom.parameters.get("int_overflow", "wrapped")
+        attributes["intOverflowBehavior"] = ir.Attribute.parse(f"#nvvm.mma_int_overflow<{overflow}>")
     flat = [value for values in operands for value in values]
     product = ir.Operation.create("nvvm.mma.sync", [result], flat, attributes=attributes).result
     results = [product] if len(result_types) == 1 else members(product, result_types)

@@ -13,7 +13,7 @@ from cutecc.ir.types import CopyAtom, MmaAtom
 from cutecc.layout import Layout
 from cutecc.passes.lowering.values.memory import Tensor
 
-_FAMILIES = ("universal", "sm80", "sm90")
+_FAMILIES = ("universal", "qualified", "sm80", "sm90")
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class CopyRow:
     """Whether the instruction takes a predicate; all others stand under a condition."""
     takes: Callable[[CopyAtom], bool] | None = None
     """Which atoms of the kind it is for; all, where there is nothing to tell."""
+    state: tuple[int, ...] = ()
+    """What a value of the atom's type carries: numbers of so many bits."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class MmaRow:
     """Takes the atom and what one thread has of A, B and C, a vector each; gives what it has of D."""
     takes: Callable[[MmaAtom], bool] | None = None
     """As a `CopyRow` has it."""
+    state: tuple[int, ...] = ()
+    """As a `CopyRow` has it."""
 
 
 _COPIES: dict[str, CopyRow] = {}
@@ -45,12 +49,15 @@ _Lower = TypeVar("_Lower", bound=Callable[..., object])
 
 
 def copies(
-    *kinds: str, has_predicate: bool = False, takes: Callable[[CopyAtom], bool] | None = None
+    *kinds: str,
+    has_predicate: bool = False,
+    takes: Callable[[CopyAtom], bool] | None = None,
+    state: tuple[int, ...] = (),
 ) -> Callable[[_Lower], _Lower]:
     """Make a function the row of the copy atoms called `kinds`, those that it `takes`."""
 
     def add(lower: _Lower) -> _Lower:
-        row = CopyRow(lower, has_predicate, takes)  # pyright: ignore[reportArgumentType]
+        row = CopyRow(lower, has_predicate, takes, state)  # pyright: ignore[reportArgumentType]
         _COPIES.update(dict.fromkeys(kinds, row))
         return lower
 
@@ -77,6 +84,12 @@ def mma_rows() -> dict[str, MmaRow]:
     """Every matrix product atom's row."""
     _load()
     return _PRODUCTS
+
+
+def state_of(atom: CopyAtom | MmaAtom) -> tuple[int, ...] | None:
+    """What a value of the atom's type carries: numbers of so many bits; `None` for atoms that have no row."""
+    row = (mma_rows() if isinstance(atom, MmaAtom) else copy_rows()).get(atom.kind)
+    return None if row is None else row.state
 
 
 def copy_row(atom: CopyAtom) -> CopyRow:

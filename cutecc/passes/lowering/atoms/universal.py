@@ -9,7 +9,7 @@ from cutecc.passes.lowering.atoms.table import copies, multiplies
 from cutecc.passes.lowering.values.memory import Tensor, joined
 
 
-@copies("universal_copy", "r2g", "s2r", "r2s")
+@copies("universal_copy")
 def load_and_store(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
     """Load what one thread copies, and store it, both as wide as layout and alignment allow."""
     assert atom.source_tv is not None

@@ -56,9 +56,6 @@ _ADDRESS_SPACES = {
 }
 """The number that LLVM's NVPTX target gives each space. Registers are a thread's stack until they are registers."""
 
-_ATOM_STATE = {"g2r": (64,)}
-"""What an atom carries besides its type, by the number of bits: the policy of a cache."""
-
 Number = int | Symbolic
 
 
@@ -93,6 +90,11 @@ def carried_by(type: ir.Type) -> Carried | None:
     found = _carried_by(type)
     _carried.setdefault(type.context, {})[hash(type)] = found
     return found
+
+
+def is_lowered(type: ir.Type) -> bool:
+    """Whether values of `type` are no longer CuTe's, or will be their leaves."""
+    return carried_by(type) is not None or not str(type).startswith("!cute")
 
 
 def _carried_by(type: ir.Type) -> Carried | None:
@@ -131,7 +133,10 @@ def _storage_of(type_view: TypeView) -> _Tree:
         case FastDivisor(width=width):
             return [ir.IntegerType.get_signless(bits) for bits in (width, width, 8, 8)]
         case (CopyAtom() as atom) | TiledCopy(atom=atom) | (MmaAtom() as atom) | TiledMma(atom=atom):
-            return [ir.IntegerType.get_signless(bits) for bits in _ATOM_STATE.get(atom.kind, ())]
+            from cutecc.passes.lowering.atoms.table import state_of
+
+            state = state_of(atom)
+            return state if state is None else [ir.IntegerType.get_signless(bits) for bits in state]
         case SwizzleValue():
             return []
         case _:
@@ -236,8 +241,20 @@ class Leaves:
             return []
         known = self._taken.get(value)
         if known is None:
-            known = self._taken[value] = _cast_operands(value) or _taken_out(value, carried.types)
+            known = self._taken[value] = self._cast_from(value, carried) or _taken_out(value, carried.types)
         return known
+
+    def _cast_from(self, value: ir.Value, carried: Carried) -> list[ir.Value] | None:
+        """The leaves that `value` was cast from, or those of another type of CuTe's that carries the same."""
+        cast = definition(value)
+        if cast is None or cast.name != CAST or len(cast.results) != 1:
+            return None
+        operands = list(cast.operands)
+        if tuple(operand.type for operand in operands) == carried.types:
+            return operands
+        (source,) = operands
+        other = carried_by(source.type)
+        return self.of(source) if other is not None and other.types == carried.types else None
 
     def replace(self, operation: ir.Operation, leaves: Sequence[Sequence[ir.Value]]) -> None:
         """Have `leaves`, for each result, stand for the results of `operation`, and erase it.
@@ -245,13 +262,14 @@ class Leaves:
         A user that takes leaves out gets them; the others get a cast.
         """
         for result, each in zip(operation.results, leaves, strict=True):
-            if carried_by(result.type) is None:
+            carried = carried_by(result.type)
+            if carried is None:
                 result.replace_all_uses_with(each[0])
                 continue
             others = False
             for use in list(result.uses):
                 user = use.owner.operation
-                if user.name == CAST and len(user.operands) == 1 and len(each) == len(user.results):
+                if takes_leaves(user, carried):
                     for taken, leaf in zip(user.results, each, strict=True):
                         taken.replace_all_uses_with(leaf)
                     editing.erase(user)
@@ -272,12 +290,19 @@ def pack(type: ir.Type, leaves: Sequence[ir.Value]) -> ir.Value:
     return ir.Operation.create(CAST, [type], list(leaves)).result
 
 
-def _cast_operands(value: ir.Value) -> list[ir.Value] | None:
+def takes_leaves(operation: ir.Operation, carried: Carried) -> bool:
+    """Whether `operation` is the cast that takes the leaves out of a value, which carries `carried`."""
+    return (
+        operation.name == CAST
+        and len(operation.operands) == 1
+        and tuple(result.type for result in operation.results) == carried.types
+    )
+
+
+def definition(value: ir.Value) -> ir.Operation | None:
+    """The operation that `value` is a result of; `None` for a block argument."""
     owner = value.owner
-    operation = None if isinstance(owner, ir.Block) else owner.operation
-    if operation is None or operation.name != CAST or len(operation.results) != 1:
-        return None
-    return list(operation.operands)
+    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def _taken_out(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:

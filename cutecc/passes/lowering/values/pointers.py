@@ -10,6 +10,7 @@ from cutecc.ir.types.values import Element
 from cutecc.layout.integers import Integer, divide, divisibility
 from cutecc.layout.swizzle import Swizzle
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant
+from cutecc.passes.lowering.values.leaves import definition
 
 _DYNAMIC = -(2**31)
 """Stands among the constant indices of a `getelementptr` for an operand."""
@@ -108,9 +109,8 @@ def swizzled(pointer: ir.Value, swizzle: Swizzle | None) -> ir.Value:
 
 def _step_of(pointer: ir.Value) -> ir.Operation | None:
     """The `llvm.getelementptr` that a pointer comes from."""
-    owner = pointer.owner
-    operation = None if isinstance(owner, ir.Block) else owner.operation
-    return operation if operation is not None and operation.name == "llvm.getelementptr" else None
+    found = definition(pointer)
+    return found if found is not None and found.name == "llvm.getelementptr" else None
 
 
 def _multiple_of(step: ir.Operation) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cutecc.errors import Error, LayoutError
+from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CoordTensor, MemRef, Pointer, Scalar, TypeView, view
 from cutecc.ir.types.values import (
@@ -33,9 +33,9 @@ from cutecc.layout.basis import Basis
 from cutecc.layout.functions import View
 from cutecc.layout.integers import Integer
 from cutecc.layout.tuples import is_tuple
-from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant
-from cutecc.passes.lowering.values.leaves import Carried, Leaves, Number, carried_by, numbers
+from cutecc.passes.lowering.values.failing import building_before
+from cutecc.passes.lowering.values.leaves import Carried, Leaves, Number, carried_by, is_lowered, numbers
 from cutecc.passes.lowering.values.pointers import advance
 
 Meaning = Callable[..., Any]
@@ -71,24 +71,27 @@ class Unfolding:
         """Unfold those operations of `module` that are `wanted`. Raises `PassError` at one that cannot be."""
         for operation in walk(module, *self._meanings, *self._repacking):
             if wanted(operation):
-                with ir.InsertionPoint(operation), operation.location:
+                with building_before(operation):
                     self._unfold(operation)
 
     def _unfold(self, operation: ir.Operation) -> None:
+        operands = list(operation.operands)
+        if not all(is_lowered(value.type) for values in (operands, operation.results) for value in values):
+            # Of a value that the open lowering does not know; `lower-cute-types` says so.
+            return
         results = [carried_by(result.type) for result in operation.results]
         if all(carried is not None and not carried.types for carried in results):
             # The type says it all.
             self._leaves.replace(operation, [[] for _ in results])
             return
         if operation.name in self._repacking:
-            leaves = [leaf for each in operation.operands for leaf in self._leaves.of(each)]
+            leaves = [leaf for each in operands for leaf in self._leaves.of(each)]
             (carried,) = results
             if operation.name == "cute.make_atom" and carried is not None and not leaves:
                 # Nobody has set its state yet.
                 leaves = [constant(0, ir.IntegerType(type).width) for type in carried.types]
             self._leaves.replace(operation, [leaves])
             return
-        operands = list(operation.operands)
         unfolded = self._evaluated(operation, operands, results)
         variables: dict[str, ir.Value] = {}
         for index, operand in enumerate(operands):
@@ -123,10 +126,7 @@ class Unfolding:
         key = (operation.name, *map(hash, types), *attributes.items())
         found = self._known.get(key)
         if found is None:
-            try:
-                found = self._known[key] = evaluate(operation, self._meanings[operation.name])
-            except (LayoutError, Error) as failure:
-                raise error(operation, f"{operation.name}: {failure.message}", notes=failure.notes) from failure
+            found = self._known[key] = evaluate(operation, self._meanings[operation.name])
         return found
 
 
