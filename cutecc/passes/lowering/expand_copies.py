@@ -48,8 +48,8 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     values = [_values(atom, tv) for tv in (atom.source_tv, atom.destination_tv)]
     tiles = [Tile.of(tensor, count) for tensor, count in zip(tensors, values, strict=False)]
     if len(tensors) > 2:
-        # Along the first mode, an element can be the predicate of several atoms.
-        tiles.append(Tile.repeating(tensors[2], tiles[0].repeated))
+        # There is a predicate for each atom.
+        tiles.append(Tile.single(tensors[2], tiles[0].repeated))
     turns = {tile.turns for tile in tiles}
     if len(turns) != 1:
         counts = ", ".join(str(tile.turns) for tile in tiles)

@@ -7,8 +7,18 @@ from dataclasses import dataclass, replace
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import MemRef, to_type, view
-from cutecc.layout import AnyLayout, ComposedLayout, Layout, add_coordinates, coalesce, join, logical_divide, symbol
-from cutecc.layout.integers import Integer, divide
+from cutecc.layout import (
+    AnyLayout,
+    ComposedLayout,
+    Layout,
+    add_coordinates,
+    coalesce,
+    composition,
+    join,
+    logical_divide,
+    symbol,
+)
+from cutecc.layout.integers import Integer
 from cutecc.passes.lowering.values.arithmetic import Arithmetic
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.memory import Tensor
@@ -60,12 +70,13 @@ class Tile:
         return cls(tensor, join(inside), coalesce(join(repeated, *others)), repeated.size)
 
     @classmethod
-    def repeating(cls, tensor: Tensor, count: Integer) -> Tile:
-        """The tiles of one element; those of the tensor's first mode are for `count` turns, each for as many."""
+    def single(cls, tensor: Tensor, count: Integer) -> Tile:
+        """The tiles of one element, of which there are `count` along the tensor's first mode, as with predicates."""
         assert isinstance(tensor.layout, Layout)
-        first, *others = (tensor.layout[mode] for mode in range(len(tensor.layout)))
-        each = Layout(divide(count, first.size), 0)
-        return cls(tensor, Layout((1,), (0,)), coalesce(join(each, first, *others)), count)
+        # Beyond the size of the mode its stride goes on, as with any coordinate.
+        first = composition(tensor.layout[0], Layout(count, 1))
+        others = (tensor.layout[mode] for mode in range(1, len(tensor.layout)))
+        return cls(tensor, Layout((1,), (0,)), coalesce(join(first, *others)), count)
 
     @property
     def turns(self) -> Integer:
