@@ -27,6 +27,7 @@ _FROM_CUTE = (
     "allocate-registers",
     "place-shared-memory",
     "lower-element-accesses",
+    "registers-to-vectors",
     "lower-pointers",
     # The rest of the dialect.
     "lower-comparisons",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cutecc.ir.types import Pointer, TiledCopy, TiledMma
-from cutecc.layout import AnyLayout, ComposedLayout, Layout, Symbolic, tiled
+from cutecc.layout import AnyLayout, ComposedLayout, Layout, Swizzle, Symbolic, tiled
 from cutecc.layout.functions import FUNCTIONS, Kind, View
 from cutecc.layout.integers import Integer, add, divide, multiply, remainder, subtract
 from cutecc.layout.layout import idx2crd, make_layout
@@ -120,6 +120,10 @@ def _slice(value: Any, coordinate: Any, **_: Any) -> Any:
     if isinstance(value, Layout | ComposedLayout | View):
         return FUNCTIONS["slice"].call(value, coordinate)
     return slice_tuple(coordinate, value)
+
+
+def _dice(value: Any, coord: Any) -> Any:
+    return FUNCTIONS["dice"].call(value, coord)
 
 
 def _elementwise(function: Callable[[Integer, Integer], Integer]) -> Callable[..., Any]:
@@ -243,20 +247,25 @@ def _identity_tensor(shape: Any, **_: Any) -> View:
     return FUNCTIONS["make_identity_tensor"].call(shape)
 
 
+_NO_SWIZZLE = Swizzle(0, 4, 3)
+"""As CuTe writes the one that flips nothing."""
+
+
 def _composed(inner: Any, offset: Any, outer: Any = None, **_: Any) -> Any:
-    return ComposedLayout(inner, offset, outer)
+    is_plain = isinstance(inner, Swizzle) and inner.bits == 0 and offset == 0
+    return outer if is_plain else ComposedLayout(inner, offset, outer)
 
 
-def _composed_inner(value: ComposedLayout, **_: Any) -> Any:
-    return value.inner
+def _composed_inner(value: AnyLayout, **_: Any) -> Any:
+    return value.inner if isinstance(value, ComposedLayout) else _NO_SWIZZLE
 
 
-def _composed_offset(value: ComposedLayout, **_: Any) -> Any:
-    return value.offset
+def _composed_offset(value: AnyLayout, **_: Any) -> Any:
+    return value.offset if isinstance(value, ComposedLayout) else 0
 
 
-def _composed_outer(value: ComposedLayout, **_: Any) -> Any:
-    return value.outer
+def _composed_outer(value: AnyLayout, **_: Any) -> Any:
+    return value.outer if isinstance(value, ComposedLayout) else value
 
 
 def _flat_coord(index: Any, layout: Any, **_: Any) -> Any:
@@ -275,12 +284,13 @@ MEANINGS: dict[str, Callable[..., Any]] = {
             *("logical_divide", "zipped_divide", "tiled_divide", "flat_divide"),
             *("logical_product", "zipped_product", "tiled_product", "flat_product", "blocked_product", "raked_product"),
             *("make_ordered_layout", "make_layout_like", "make_fragment_like", "make_identity_layout", "tile_to_shape"),
-            *("dice", "shape_div"),
+            "shape_div",
         )
     },
     "cute.local_tile": _local("local_tile"),
     "cute.local_partition": _local("local_partition"),
     "cute.slice": _slice,
+    "cute.dice": _dice,
     "cute.group_modes": _group_modes,
     "cute.append_to_rank": _to_rank("append_to_rank"),
     "cute.prepend_to_rank": _to_rank("prepend_to_rank"),

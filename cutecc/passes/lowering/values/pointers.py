@@ -117,8 +117,16 @@ def _multiple_of(step: ir.Operation) -> int:
     """Bytes that a step is known to be a multiple of."""
     if _MULTIPLE in step.attributes:
         return step.attributes[_MULTIPLE].value
-    (index,) = step.attributes["rawConstantIndices"]
-    return 1 if index == _DYNAMIC else abs(index) * bytes_of(step.attributes["elem_type"].value)
+    known = constant_step(step)
+    return 1 if known is None else abs(known)
+
+
+def constant_step(step: ir.Operation) -> int | None:
+    """Bytes that a `llvm.getelementptr` of one index moves by; `None` where only the running kernel knows."""
+    indices = list(step.attributes["rawConstantIndices"])
+    if len(indices) != 1 or indices[0] == _DYNAMIC:
+        return None
+    return indices[0] * bytes_of(step.attributes["elem_type"].value)
 
 
 def _taken_again(step: ir.Operation, pointer: ir.Value) -> ir.Value:

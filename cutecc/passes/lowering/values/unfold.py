@@ -28,10 +28,10 @@ from cutecc.ir.types.values import (
     TileValue,
 )
 from cutecc.ir.walking import walk
-from cutecc.layout import ComposedLayout, Layout, Symbolic, parse_int_tuple, show
+from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, parse_int_tuple, show
 from cutecc.layout.basis import Basis
 from cutecc.layout.functions import View
-from cutecc.layout.integers import Integer
+from cutecc.layout.integers import Integer, divides, divisibility, masked
 from cutecc.layout.tuples import is_tuple
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant
 from cutecc.passes.lowering.values.failing import building_before
@@ -141,7 +141,7 @@ def evaluate(operation: ir.Operation, meaning: Meaning) -> Unfolded:
         type_view = view(result.type)
         if isinstance(type_view, MemRef):
             value, offset = (value.layout, value.offset) if isinstance(value, View) else (value, 0)
-            value, offset = _without_swizzle(type_view, value, offset)
+            value, offset = as_typed(type_view, value, offset)
         elif isinstance(type_view, Pointer):
             value, offset = (), value
         elif isinstance(value, View):
@@ -151,11 +151,11 @@ def evaluate(operation: ir.Operation, meaning: Meaning) -> Unfolded:
     return Unfolded(tuple(found), offset)
 
 
-def _without_swizzle(type_view: MemRef, layout: Any, offset: Any) -> tuple[Any, Any]:
+def as_typed(type_view: MemRef, layout: Any, offset: Any) -> tuple[Any, Any]:
     """The layout and offset of a tensor as its type has them, where the algebra gave a swizzled layout.
 
     CuTe takes a swizzle apart into strides where no two of a thread's elements share the bits that it flips. An offset
-    that a swizzle does not touch moves the pointer.
+    that a swizzle does not touch moves the pointer, and so do the lowest bits of one.
     """
     if not isinstance(layout, ComposedLayout):
         return layout, offset
@@ -166,6 +166,14 @@ def _without_swizzle(type_view: MemRef, layout: Any, offset: Any) -> tuple[Any, 
         return swizzled_strides(layout, expected.shape)
     if isinstance(expected.offset, int) and layout.offset != expected.offset:
         return ComposedLayout(layout.inner, expected.offset, layout.outer), layout.offset - expected.offset
+    divisor = divisibility(expected.offset)
+    if (
+        isinstance(layout.inner, Swizzle)
+        and isinstance(expected.offset, Symbolic)
+        and not divides(divisor, layout.offset)
+    ):
+        lowest = masked(layout.offset, min(1 << layout.inner.base, divisor & -divisor) - 1)
+        return ComposedLayout(layout.inner, layout.offset - lowest, layout.outer), lowest
     return layout, offset
 
 
