@@ -8,7 +8,8 @@ JOBS ?= 2
 # For the tests of torch tensors, which are left out without it: make test TORCH=torch
 TORCH ?=
 
-.PHONY: help demo test unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations clean
+.PHONY: help demo test unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
+  bench-lowering clean
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
@@ -20,6 +21,7 @@ help:
 	@echo "make test-web    its types and tests, in Chromium; needs Node 20 and Chromium"
 	@echo "make bench   compile time and memory against the stock compiler"
 	@echo "make bench-operations  GEMMs beside torch's; needs a GPU and torch"
+	@echo "make bench-lowering  kernels of the open lowering beside the wheel's; needs a GPU and torch"
 	@echo "make clean   remove .venv and cutecc-out"
 
 $(BIN)/.base: pyproject.toml
@@ -102,11 +104,18 @@ bench: $(BIN)/.dev
 	$(BIN)/python tools/bench_emulator.py $(ARGS)
 	$(BIN)/python tools/bench_report.py $(ARGS)
 	$(BIN)/python tools/bench_watch.py $(ARGS)
+	$(BIN)/python tools/bench_lowering_cost.py $(ARGS)
 
 # The first half needs no GPU: its folder can be carried to a machine with one, which needs no compiler.
 bench-operations: $(BIN)/.dev
 	$(BIN)/python tools/bench_operations.py --compile build/bench-operations
 	$(BIN)/python tools/bench_operations.py --run build/bench-operations --json build/bench-operations.json $(ARGS)
+
+# As bench-operations: the first half needs no GPU, the second no compiler.
+bench-lowering: $(BIN)/.dev
+	$(BIN)/python tools/bench_lowering.py --compile build/bench-lowering
+	$(BIN)/python tools/bench_lowering.py --run build/bench-lowering --json build/bench-lowering.json
+	$(BIN)/python tools/bench_lowering.py --json build/bench-lowering.json $(ARGS)
 
 clean:
 	rm -rf $(VENV) cutecc-out

@@ -127,7 +127,8 @@ def compile_all(folder: Path, only: str) -> int:
         for variant in VARIANTS:
             if only in ("", entry.name):
                 pipeline, backend = variant.split("-")
-                options = CompileOptions(pipeline=pipeline, backend=backend)  # pyright: ignore[reportArgumentType]
+                # Watched, so that the bundle says what its kernels take.
+                options = CompileOptions(pipeline=pipeline, backend=backend, observe=True)  # pyright: ignore[reportArgumentType]
                 jobs.append((entry.name, variant, cutecc.Job(str(entry.file), target=TARGET, options=options)))
     failed = 0
     results = cutecc.compile_many([job for *_, job in jobs])

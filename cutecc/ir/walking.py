@@ -25,9 +25,10 @@ def walk(root: ir.Operation | ir.OpView | ir.Module, *names: str, inside_out: bo
         position += 1
         if not is_erased(operation):
             yield operation
-        if is_erased(operation) and not inside_out:
-            # It may be gone behind our back, and its insides with it.
-            position = end
+            if end == position or not is_erased(operation):
+                continue
+        # It may be gone behind our back, and its insides with it.
+        position = end
 
 
 def _collected(root: ir.Operation, wanted: Callable[[str], bool], inside_out: bool) -> list[tuple[ir.Operation, int]]:

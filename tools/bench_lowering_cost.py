@@ -1,0 +1,160 @@
+"""How long the open lowering takes, beside the wheel's pipeline on the same traced modules; no GPU.
+
+    python tools/bench_lowering_cost.py              # prints the tables
+    python tools/bench_lowering_cost.py --write      # also replaces them in docs/benchmarks.md
+
+Compile times are of everything from the traced module to the cubin, in one process that is warm, taken in turn, medians
+of several. The cost of an operation is the time of the passes of `open` that are Python, by the operations of the
+traced module, which are more and more of the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import cutecc
+from cutecc.frontend.header import read_header
+from cutecc.frontend.trace import trace_file
+from cutecc.frontend.traced import TraceRequest
+from cutecc.ir.modules import fresh_context, parse
+from cutecc.ir.walking import walk
+from cutecc.passes import manager
+from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.pipelines import named_pipeline
+from cutecc.request import CompileOptions
+from cutecc.target import Target
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENT = ROOT / "docs" / "benchmarks.md"
+FILES = (
+    "examples/elementwise_add.py",
+    "examples/softmax.py",
+    "test/kernels/rmsnorm.py",
+    "test/kernels/gemm_sm80.py",
+    "test/kernels/large_unrolled.py",
+)
+REPEATED = ROOT / "docs" / "inputs" / "repeated_tiles.py"
+TILES = (5, 48, 193)
+"""For about 1,000, 10,000 and 40,000 operations."""
+VARIANTS = (("nvidia", "nvvm"), ("nvidia", "llvm"), ("open", "nvvm"), ("open", "llvm"))
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds of each variant for one module."""
+
+    name: str
+    operations: int
+    medians: list[float]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the passes take for one module."""
+
+    operations: int
+    seconds: float
+    slowest: list[tuple[str, float]]
+    """The passes that take most, and their seconds."""
+
+
+def main() -> int:
+    """Measure, print, and write with `--write`."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="replace the tables of docs/benchmarks.md")
+    parser.add_argument("--runs", type=int, default=5, help="compilations of each (%(default)s)")
+    choice = parser.parse_args()
+    table = "\n".join([*times_table(choice.runs), "", *cost_table(choice.runs)])
+    print(table)
+    if choice.write:
+        begin, end = "<!-- lowering-cost: begin -->\n", "<!-- lowering-cost: end -->"
+        head, _, rest = DOCUMENT.read_text().partition(begin)
+        tail = rest.partition(end)[2]
+        DOCUMENT.write_text(f"{head}{begin}{table}\n{end}{tail}")
+    return 0
+
+
+def traced(file: Path, **args: str) -> bytes:
+    """The traced module of a kernel file for sm_80."""
+    header = read_header(file)
+    given = {**header.args, **args}
+    request = TraceRequest(str(file), None, header.entry, given, target="sm_80", sources=header.arg_sources)
+    return trace_file(request).bytecode
+
+
+def count(module: bytes) -> int:
+    """How many operations a module has."""
+    with fresh_context():
+        return sum(1 for _ in walk(parse(module)))
+
+
+def times_table(runs: int) -> list[str]:
+    """Compile times of the variants."""
+    note = f"{datetime.date.today().isoformat()}, {platform.machine()}, no GPU; milliseconds, medians of {runs}."
+    heads = [f"{pipeline}, {backend}" for pipeline, backend in VARIANTS]
+    table = [
+        note,
+        "",
+        f"| kernel | operations | {' | '.join(heads)} | open, llvm over nvidia, nvvm |",
+        "|---" * 7 + "|",
+    ]
+    for times in measured(runs):
+        cells = " | ".join(f"{median:,.0f}" for median in times.medians)
+        ratio = times.medians[-1] / times.medians[0]
+        table.append(f"| {times.name} | {times.operations:,} | {cells} | {ratio:.2f} |")
+    return table
+
+
+def measured(runs: int) -> Iterator[Times]:
+    """The times of every file, each variant once in a round."""
+    for name in FILES:
+        module = traced(ROOT / name)
+        samples: list[list[float]] = [[] for _ in VARIANTS]
+        for round_ in range(runs + 1):
+            for (pipeline, backend), found in zip(VARIANTS, samples, strict=True):
+                start = time.perf_counter()
+                options = CompileOptions(backend=backend)  # pyright: ignore[reportArgumentType]
+                cutecc.compile_module(module, target="sm_80", pipeline=pipeline, options=options, cache=False)
+                if round_:  # the first one warms up
+                    found.append(1000 * (time.perf_counter() - start))
+        yield Times(Path(name).stem, count(module), [statistics.median(each) for each in samples])
+
+
+def cost_table(runs: int) -> list[str]:
+    """What an operation costs in modules of different sizes."""
+    table = ["| operations | passes, ms | µs for each operation | the slowest passes, ms |", "|---|---|---|---|"]
+    for tiles in TILES:
+        cost = cost_of(traced(REPEATED, tiles=f"const({tiles})"), runs)
+        slowest = ", ".join(f"`{name}` {1000 * seconds:,.0f}" for name, seconds in cost.slowest)
+        each = 1e6 * cost.seconds / cost.operations
+        table.append(f"| {cost.operations:,} | {1000 * cost.seconds:,.0f} | {each:.1f} | {slowest} |")
+    return table
+
+
+def cost_of(module: bytes, runs: int) -> Cost:
+    """The least time of each Python pass of `open` up to where nothing of CuTe is left."""
+    pipeline = named_pipeline("open", Target.parse("sm_80")).until("lower-cute-types")
+    least: dict[str, float] = {}
+    for _ in range(min(3, runs)):
+        with fresh_context():
+            parsed = parse(module)
+            for pass_ in pipeline:
+                start = time.perf_counter()
+                manager.run(Pipeline((pass_,)), parsed, [])
+                took = time.perf_counter() - start
+                if pass_.provider == "cutecc":
+                    least[pass_.name] = min(took, least.get(pass_.name, took))
+    slowest = sorted(least.items(), key=lambda item: -item[1])[:3]
+    return Cost(count(module), sum(least.values()), slowest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
