@@ -1,0 +1,1 @@
+"""Optimisations of ours: passes on cute that either pipeline can take."""
