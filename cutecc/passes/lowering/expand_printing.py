@@ -177,8 +177,8 @@ def _print_rows(printed: _Printed, margin: str) -> None:
 
     def element(inside: _Printed, index: ir.Value) -> None:
         counters = (symbol("row"), symbol("column"))
-        others = idx2crd(symbol("matrix"), shape[2:]) if len(shape) > 2 else ()
-        coordinate = (*counters[: len(shape)], *others) if len(shape) > 1 else counters[0]
+        others = modes(idx2crd(symbol("matrix"), shape[2:])) if len(shape) > 2 else ()
+        coordinate: Any = (*counters[: len(shape)], *others) if len(shape) > 1 else counters[0]
         _say_element(inside, coordinate, "", ", ", [])
 
     _loop(printed, "row", rows, row, dots=f"{margin}...\n")

@@ -10,6 +10,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.lowering.values.host import device_modules
+from cutecc.passes.lowering.values.loops import only_if
 from cutecc.passes.registry import register
 
 
@@ -36,10 +37,8 @@ def _check(holds: ir.Value, message: str) -> None:
     bit = ir.IntegerType.get_signless(1)
     true = ir.Operation.create("arith.constant", [bit], attributes={"value": ir.IntegerAttr.get(bit, 1)}).result
     fails = ir.Operation.create("arith.xori", [bit], [holds, true]).result
-    branch = ir.Operation.create("scf.if", operands=[fails], regions=2)
-    with ir.InsertionPoint(branch.regions[0].blocks.append()):
+    with only_if(fails):
         # A percent sign in the message is no format.
         text: dict[str, Any] = {"format": ir.StringAttr.get(message.replace("%", "%%") + "\n")}
         ir.Operation.create("gpu.printf", attributes=text)
         ir.Operation.create("llvm.intr.trap")
-        ir.Operation.create("scf.yield")

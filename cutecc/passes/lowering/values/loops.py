@@ -28,7 +28,7 @@ def unrolled_loop(count: int | ir.Value, annotation: str = UNROLLED) -> Generato
         attributes={"loop_annotation": ir.Attribute.parse(annotation)},
         regions=1,
     )
-    body = loop.regions[0].blocks.append(integer, arg_locs=[loop.location])
+    body = ir.Block.create_at_start(loop.regions[0], [integer], [loop.location])
     with ir.InsertionPoint(body):
         yield body.arguments[0]
         ir.Operation.create("scf.yield")
@@ -41,6 +41,6 @@ def only_if(condition: ir.Value | None) -> Generator[None]:
         yield
         return
     branch = ir.Operation.create("scf.if", operands=[condition], regions=2)
-    with ir.InsertionPoint(branch.regions[0].blocks.append()):
+    with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[0])):
         yield
         ir.Operation.create("scf.yield")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
@@ -31,7 +31,7 @@ from cutecc.ir.walking import walk
 from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, parse_int_tuple, show
 from cutecc.layout.basis import Basis
 from cutecc.layout.functions import View
-from cutecc.layout.integers import Integer, divides, divisibility, masked
+from cutecc.layout.integers import Integer, divides, masked, subtract
 from cutecc.layout.tuples import is_tuple
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant
 from cutecc.passes.lowering.values.failing import building_before
@@ -134,7 +134,7 @@ def evaluate(operation: ir.Operation, meaning: Meaning) -> Unfolded:
     """What `operation` gives. Raises `Error` when its meaning does not fit its types."""
     values = [algebraic(view(operand.type), index) for index, operand in enumerate(operation.operands)]
     given = meaning(*values, **plain_attributes(operation))
-    each = given if isinstance(given, list) else [given]
+    each: list[Any] = given if isinstance(given, list) else [given]  # pyright: ignore[reportUnknownVariableType]
     offset: Any = 0
     found: list[tuple[Number, ...]] = []
     for result, value in zip(operation.results, each, strict=True):
@@ -164,17 +164,15 @@ def as_typed(type_view: MemRef, layout: Any, offset: Any) -> tuple[Any, Any]:
         from cutecc.layout.swizzled_strides import swizzled_strides
 
         return swizzled_strides(layout, expected.shape)
-    if isinstance(expected.offset, int) and layout.offset != expected.offset:
-        return ComposedLayout(layout.inner, expected.offset, layout.outer), layout.offset - expected.offset
-    divisor = divisibility(expected.offset)
-    if (
-        isinstance(layout.inner, Swizzle)
-        and isinstance(expected.offset, Symbolic)
-        and not divides(divisor, layout.offset)
-    ):
-        lowest = masked(layout.offset, min(1 << layout.inner.base, divisor & -divisor) - 1)
-        return ComposedLayout(layout.inner, layout.offset - lowest, layout.outer), lowest
-    return layout, offset
+    if not isinstance(layout.inner, Swizzle):
+        return layout, offset
+    swizzled, said = cast(Integer, layout.offset), cast(Integer, expected.offset)
+    moved: Integer = 0
+    if isinstance(said, int):
+        moved = subtract(swizzled, said)
+    elif not divides(said.divisibility, swizzled):
+        moved = masked(swizzled, min(1 << layout.inner.base, said.divisibility & -said.divisibility) - 1)
+    return ComposedLayout(layout.inner, subtract(swizzled, moved), layout.outer), moved
 
 
 def _behind(type_view: TypeView, value: Any) -> list[Number]:
