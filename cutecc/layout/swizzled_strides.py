@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, cast
 
 from cutecc.errors import LayoutError
@@ -24,7 +25,7 @@ def swizzled_strides(layout: ComposedLayout, shape: IntTuple) -> tuple[Layout, I
     if not isinstance(swizzle, Swizzle):
         raise LayoutError(f"{layout} is not swizzled")
     plain = _refined(layout.outer.shape, layout.outer.stride, shape)
-    return Layout(shape, map_leaves(lambda step: _stride(swizzle, offset, step), plain)), swizzle(offset)
+    return Layout(shape, map_leaves(functools.partial(_stride, swizzle, offset), plain)), swizzle(offset)
 
 
 def _refined(shape: Any, stride: Any, finer: Any) -> Any:
@@ -33,7 +34,7 @@ def _refined(shape: Any, stride: Any, finer: Any) -> Any:
         return tuple(map(_refined, shape, modes(stride), finer))
     if is_tuple(shape):
         raise LayoutError(f"{show(finer)} is not a finer shape than {show(shape)}")
-    return map_leaves(lambda step: multiply(step, stride), prefix_products(finer)) if is_tuple(finer) else stride
+    return map_leaves(functools.partial(multiply, stride), prefix_products(finer)) if is_tuple(finer) else stride
 
 
 def _stride(swizzle: Swizzle, offset: Any, step: Any) -> Integer:

@@ -51,3 +51,10 @@ def product_partition(
     by_thread = zipped_divide(by_value, (None, tuple(make_layout(shape) for shape in thread_shape)))
     rest = tuple(None for _ in modes(modes(by_thread.shape)[1])[1])
     return slice_layout((thread, (None, rest)), by_thread)
+
+
+def values_of(layout_tv: Layout) -> int:
+    """How many values each thread has in a thread-value layout."""
+    count = layout_tv[1].size
+    assert isinstance(count, int), f"{layout_tv} is an atom's, whose sizes are known"
+    return count

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from cutecc.ir.mlir import ir, llvm
+from cutecc.ir.mlir import ir
 from cutecc.ir.types import AddressSpace, MemRef, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import constant
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.pointers import step
@@ -44,10 +45,11 @@ class AllocateRegisters(ModulePass):
 
 def _entry(operation: ir.Operation) -> ir.Block:
     """The first block of the function that `operation` is in."""
-    function = operation.parent.operation
-    while not function.name.endswith((".func", ".kernel")):
-        function = function.parent.operation
-    return function.regions[0].blocks[0]
+    function = operation.parent
+    while function is not None and not function.operation.name.endswith((".func", ".kernel")):
+        function = function.operation.parent
+    assert function is not None
+    return function.operation.regions[0].blocks[0]
 
 
 def _array(tensor: MemRef, size: int) -> ir.Value:
@@ -57,4 +59,4 @@ def _array(tensor: MemRef, size: int) -> ir.Value:
         "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), tensor.alignment or 1),
     }
     count = constant(-(-size // per), 32)
-    return ir.Operation.create("llvm.alloca", [llvm.PointerType.get()], [count], attributes=attributes).result
+    return ir.Operation.create("llvm.alloca", [llvm_types.pointer()], [count], attributes=attributes).result

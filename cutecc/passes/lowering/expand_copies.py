@@ -10,7 +10,7 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, TiledCopy, to_type, view
 from cutecc.ir.walking import walk
-from cutecc.layout import Layout, product
+from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
 from cutecc.passes.lowering.atoms.table import copy_row
 from cutecc.passes.lowering.values.failing import building_before
@@ -45,7 +45,8 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     atom = atom_of(view(operands[0].type))
     copy_row(atom)
     tensors = [tensor_of(operand, leaves) for operand in operands[1:]]
-    values = [_values(atom, tv) for tv in (atom.source_tv, atom.destination_tv)]
+    assert atom.source_tv is not None and atom.destination_tv is not None
+    values = [values_of(atom.source_tv), values_of(atom.destination_tv)]
     tiles = [Tile.of(tensor, count) for tensor, count in zip(tensors, values, strict=False)]
     if len(tensors) > 2:
         # There is a predicate for each atom.
@@ -54,9 +55,8 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     if len(turns) != 1:
         counts = ", ".join(str(tile.turns) for tile in tiles)
         raise Error(f"its tensors are not the same number of atoms: {counts}")
-    count = tiles[0].turns
     atom_value = pack(to_type(atom), leaves.of(operands[0]))
-    with unrolled_loop(count if isinstance(count, int) else tensors[0].arithmetic.value(count, 32)) as turn:
+    with unrolled_loop(tiles[0].turns) as turn:
         calls = [tensor_value(tile.at(turn)) for tile in tiles]
         predicate = [1] if len(calls) > 2 else [0]
         attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, *predicate])}
@@ -70,12 +70,3 @@ def atom_of(type_view: object) -> CopyAtom:
             return atom
         case _:
             raise Error(f"it copies with {type_view}, which cutecc does not know")
-
-
-def _values(atom: CopyAtom, tv: Layout | None) -> int:
-    """How many elements of a tensor one thread of the atom copies."""
-    if tv is None:
-        raise Error(f"the atom {atom.kind} says nothing of what a thread copies")
-    count = product(tv.shape[1])
-    assert isinstance(count, int)
-    return count

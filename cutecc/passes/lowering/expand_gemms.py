@@ -10,7 +10,7 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import MmaAtom, TiledMma, to_type, view
 from cutecc.ir.walking import walk
-from cutecc.layout import ComposedLayout, Layout, join, symbol
+from cutecc.layout import Layout, join, symbol
 from cutecc.layout.integers import Integer
 from cutecc.passes.base import ModulePass
 from cutecc.passes.lowering.atoms.table import mma_row
@@ -18,7 +18,7 @@ from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.lowering.values.memory import Tensor
-from cutecc.passes.lowering.values.tensors import tensor_of, tensor_value
+from cutecc.passes.lowering.values.tensors import modes_of, tensor_of, tensor_value
 from cutecc.passes.registry import register
 
 
@@ -89,8 +89,8 @@ def _known(count: Integer) -> int:
 
 
 def _mode(tensor: Tensor, number: int) -> Layout:
-    outer = tensor.layout.outer if isinstance(tensor.layout, ComposedLayout) else tensor.layout
-    return outer[number] if number < len(outer) else Layout(1, 0)
+    modes = modes_of(tensor)
+    return modes[number] if number < len(modes) else Layout(1, 0)
 
 
 def _part(tensor: Tensor, modes: str, turns: dict[str, ir.Value | int | None]) -> Tensor:

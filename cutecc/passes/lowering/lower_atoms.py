@@ -9,7 +9,7 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, view
 from cutecc.ir.walking import walk
-from cutecc.layout import product
+from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
 from cutecc.passes.lowering.atoms.table import copy_row, mma_row
 from cutecc.passes.lowering.values.arithmetic import compare, constant
@@ -64,12 +64,8 @@ def _lower_product(call: ir.Operation, leaves: Leaves) -> None:
     atom = view(atom_value.type)
     assert isinstance(atom, MmaAtom)
     row = mma_row(atom)
-    counts: list[int] = []
-    for tv in (atom.c_tv, atom.a_tv, atom.b_tv, atom.c_tv):
-        assert tv is not None
-        count = product(tv.shape[1])
-        assert isinstance(count, int)
-        counts.append(count)
+    assert atom.a_tv is not None and atom.b_tv is not None and atom.c_tv is not None
+    counts = [values_of(tv) for tv in (atom.a_tv, atom.b_tv, atom.c_tv)]
     d, *given = (tensor_of(value, leaves) for value in values)
-    a, b, c = (joined(tensor.load(count)) for tensor, count in zip(given, counts[1:], strict=True))
-    d.store([row.lower(atom, a, b, c)], counts[0])
+    a, b, c = (joined(tensor.load(count)) for tensor, count in zip(given, counts, strict=True))
+    d.store([row.lower(atom, a, b, c)], counts[2])

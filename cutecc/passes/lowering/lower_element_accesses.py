@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from cutecc.errors import Error
@@ -64,7 +64,7 @@ def _element(tensor_value: ir.Value, coordinate: ir.Value, leaves: Leaves) -> tu
     arithmetic = tensor.arithmetic
     for name, leaf in zip(carried.names, leaves.of(coordinate), strict=True):
         arithmetic = arithmetic.having(f"at.{name}", leaf)
-    within = Tensor(**{**vars(tensor), "arithmetic": arithmetic})
+    within = replace(tensor, arithmetic=arithmetic)
     offset = tensor.layout(algebraic(view(coordinate.type), "at"))
     return tensor, within.address(offset), tensor.alignment_at(offset)
 

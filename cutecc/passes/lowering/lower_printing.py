@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cutecc.ir import editing
-from cutecc.ir.mlir import ir, llvm
+from cutecc.ir.mlir import ir
 from cutecc.ir.types import CoordTensor, MemRef, Pointer, TileValue, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Symbolic, show, show_tile
 from cutecc.passes.base import ModulePass
+from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.host import is_on_device
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, numbers
 from cutecc.passes.lowering.values.pointers import element_pointer
@@ -165,7 +166,7 @@ class _HostFormats:
     def print(self, format: str, values: list[ir.Value]) -> None:
         """`printf` in a host function."""
         integer, byte = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(8)
-        pointer = llvm.PointerType.get()
+        pointer = llvm_types.pointer()
         data = format.encode() + b"\0"
         array = ir.Type.parse(f"!llvm.array<{len(data)} x i8>")
         name = self._declare(format, array)

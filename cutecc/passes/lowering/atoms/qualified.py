@@ -6,8 +6,7 @@ from typing import Any
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, Scalar
-from cutecc.layout import product
-from cutecc.layout.tuples import modes
+from cutecc.layout.tiled import values_of
 from cutecc.passes.lowering.atoms.table import copies
 from cutecc.passes.lowering.values.memory import Loading, Storing, Tensor, bitcast, joined, load
 
@@ -61,9 +60,7 @@ def store_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.V
 
 def _count(atom: CopyAtom) -> int:
     assert atom.source_tv is not None
-    count = product(modes(atom.source_tv.shape)[1])
-    assert isinstance(count, int)
-    return count
+    return values_of(atom.source_tv)
 
 
 def _qualifiers(atom: CopyAtom) -> dict[str, Any]:

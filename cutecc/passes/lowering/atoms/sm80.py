@@ -8,6 +8,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
 from cutecc.passes.lowering.atoms.registers import packed, store_registers, unpacked
 from cutecc.passes.lowering.atoms.table import copies, multiplies
+from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import constant
 from cutecc.passes.lowering.values.memory import Tensor, bitcast, elements_of, vector_of
 
@@ -34,9 +35,7 @@ def load_matrices(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Val
     """`ldmatrix`: a warp loads 8 x 8 matrices, thread i the address of row i."""
     count = atom.parameters["num_matrices"]
     word = ir.IntegerType.get_signless(32)
-    from cutecc.ir.mlir import llvm
-
-    type = word if count == 1 else llvm.StructType.get_literal([word] * count)
+    type = word if count == 1 else llvm_types.struct([word] * count)
     attributes: dict[str, Any] = {
         "num": ir.IntegerAttr.get(word, count),
         "layout": matrix_layout(atom.parameters["transpose"]),
@@ -82,13 +81,11 @@ def _is_multiplied(atom: MmaAtom) -> bool:
 @multiplies("sm80.mma", "sm89.mma", takes=_is_multiplied)
 def multiply_by_warp(atom: MmaAtom, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
     """`mma.sync`: a warp multiplies two small matrices, each thread with its part of all three."""
-    from cutecc.ir.mlir import llvm
-
     m, n, k = atom.shape_mnk
     types = [_MULTIPLICANDS[atom.element_a.name], _MULTIPLICANDS[atom.element_b.name]]
     operands = [_registers(a, types[0]), _registers(b, types[1]), _accumulators(c, atom.element_c)]
     result_types = [value.type for value in operands[2]]
-    result = result_types[0] if len(result_types) == 1 else llvm.StructType.get_literal(result_types)
+    result = result_types[0] if len(result_types) == 1 else llvm_types.struct(result_types)
     attributes: dict[str, Any] = {
         "shape": ir.Attribute.parse(f"#nvvm.shape<m = {m}, n = {n}, k = {k}>"),
         "layoutA": ir.Attribute.parse("#nvvm.mma_layout<row>"),

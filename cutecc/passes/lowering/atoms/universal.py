@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom
-from cutecc.layout import product
+from cutecc.layout.tiled import values_of
 from cutecc.passes.lowering.atoms.table import copies, multiplies
 from cutecc.passes.lowering.values.memory import Tensor, joined
 
@@ -13,8 +13,7 @@ from cutecc.passes.lowering.values.memory import Tensor, joined
 def load_and_store(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
     """Load what one thread copies, and store it, both as wide as layout and alignment allow."""
     assert atom.source_tv is not None
-    count = product(atom.source_tv.shape[1])
-    assert isinstance(count, int)
+    count = values_of(atom.source_tv)
     destination.store([joined(source.load(count))], count)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
@@ -43,6 +43,7 @@ from cutecc.ir.types.atoms import CopyAtom, MmaAtom
 from cutecc.layout import ComposedLayout, Layout, Symbolic
 from cutecc.layout.basis import Basis
 from cutecc.layout.tuples import is_tuple
+from cutecc.passes.lowering.values import llvm_types
 
 CAST = "builtin.unrealized_conversion_cast"
 
@@ -167,7 +168,7 @@ def _tile_tree(tile: Any) -> _Tree:
 
 def _flat(tree: _Tree, path: tuple[int, ...]) -> Iterator[tuple[Any, tuple[int, ...]]]:
     if isinstance(tree, list):
-        for index, part in enumerate(tree):
+        for index, part in enumerate(cast("list[_Tree]", tree)):
             yield from _flat(part, (*path, index))
     else:
         yield tree, path
@@ -178,20 +179,16 @@ def _leaf_type(leaf: Any) -> ir.Type:
 
 
 def _storage_type(tree: _Tree) -> ir.Type:
-    from cutecc.ir.mlir import llvm
-
     if isinstance(tree, list):
-        return llvm.StructType.get_literal([_storage_type(part) for part in tree])
+        return llvm_types.struct([_storage_type(part) for part in cast("list[_Tree]", tree)])
     return _leaf_type(tree)
 
 
 def pointer_type(pointer: Pointer) -> ir.Type:
     """LLVM's type for a pointer: by its address space alone. An address of tensor memory is an `i32`."""
-    from cutecc.ir.mlir import llvm
-
     if pointer.space is AddressSpace.TMEM:
         return ir.IntegerType.get_signless(32)
-    return llvm.PointerType.get(_ADDRESS_SPACES[pointer.space])
+    return llvm_types.pointer(_ADDRESS_SPACES[pointer.space])
 
 
 def numbers(value: Any) -> list[Number]:
@@ -307,7 +304,6 @@ def definition(value: ir.Value) -> ir.Operation | None:
 
 def _taken_out(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
     owner = value.owner
-    block = owner if isinstance(owner, ir.Block) else None
-    place = ir.InsertionPoint.at_block_begin(block) if block else ir.InsertionPoint.after(owner)
+    place = ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
     with place, value.location:
         return list(ir.Operation.create(CAST, list(types), [value]).results)

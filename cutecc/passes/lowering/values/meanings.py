@@ -77,6 +77,14 @@ def _layout(value: Any, **_: Any) -> Any:
     return value.layout if isinstance(value, View) else value
 
 
+def _shape(value: Any, mode: tuple[int, ...] = (), **_: Any) -> Any:
+    return part_of(shape_of(value), mode)
+
+
+def _stride(value: Any, mode: tuple[int, ...] = (), **_: Any) -> Any:
+    return part_of(_layout(value), mode).stride
+
+
 def _make_layout(shape: Any, stride: Any = None, **_: Any) -> Layout:
     return make_layout(shape, stride)
 
@@ -304,10 +312,8 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "cute.composed_get_outer": _composed_outer,
     "cute.get": _get,
     "cute.get_layout": _layout,
-    "cute.get_shape": lambda value, mode=(), **_: part_of(shape_of(value), mode),
-    "cute.get_stride": lambda value, mode=(), **_: (
-        part_of(_layout(value), mode).stride if mode else _layout(value).stride
-    ),
+    "cute.get_shape": _shape,
+    "cute.get_stride": _stride,
     "cute.get_leaves": _leaves,
     "cute.get_layouts_from_tile": _tile_layouts,
     "cute.size": _size,

@@ -8,10 +8,7 @@ from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import MemRef, to_type, view
 from cutecc.layout import (
-    AnyLayout,
-    ComposedLayout,
     Layout,
-    add_coordinates,
     coalesce,
     composition,
     join,
@@ -51,49 +48,52 @@ class Tile:
     """What an atom takes of a tensor at each turn of a loop."""
 
     tensor: Tensor
-    inside: AnyLayout
+    inside: Layout
     """Of the elements that the atom takes at once."""
     among: Layout
     """From the number of the turn to the offset of its elements."""
-    repeated: Integer
+    repeated: int
     """How many of the turns are along the tensor's first mode."""
 
     @classmethod
     def of(cls, tensor: Tensor, count: int) -> Tile:
         """The tiles of `count` elements, which the tensor's first mode is made of; all other modes repeat them."""
-        outer = tensor.layout.outer if isinstance(tensor.layout, ComposedLayout) else tensor.layout
-        first, *others = (outer[mode] for mode in range(len(outer)))
+        first, *others = modes_of(tensor)
         inside, repeated = first, Layout(1, 0)
         if first.size != count:
             divided = logical_divide(first, count)
             inside, repeated = divided[0], divided[1]
-        return cls(tensor, join(inside), coalesce(join(repeated, *others)), repeated.size)
+        return cls(tensor, join(inside), coalesce(join(repeated, *others)), _known(repeated.size))
 
     @classmethod
-    def single(cls, tensor: Tensor, count: Integer) -> Tile:
+    def single(cls, tensor: Tensor, count: int) -> Tile:
         """The tiles of one element, of which there are `count` along the tensor's first mode, as with predicates."""
-        assert isinstance(tensor.layout, Layout)
+        first, *others = modes_of(tensor)
         # Beyond the size of the mode its stride goes on, as with any coordinate.
-        first = composition(tensor.layout[0], Layout(count, 1))
-        others = (tensor.layout[mode] for mode in range(1, len(tensor.layout)))
-        return cls(tensor, Layout((1,), (0,)), coalesce(join(first, *others)), count)
+        repeated = composition(first, Layout(count, 1))
+        return cls(tensor, Layout((1,), (0,)), coalesce(join(repeated, *others)), count)
 
     @property
-    def turns(self) -> Integer:
+    def turns(self) -> int:
         """How many tiles there are."""
-        return self.among.size
+        return _known(self.among.size)
 
     def at(self, turn: ir.Value | None) -> Tensor:
         """The tile of a turn, built here; without one, the only tile."""
         if turn is None:
-            return self._moved(self.tensor, 0)
+            return self.tensor.moved(0, self.inside)
         within = replace(self.tensor, arithmetic=self.tensor.arithmetic.having("turn", turn))
-        return self._moved(within, self.among(symbol("turn")))
+        return within.moved(self.among(symbol("turn")), self.inside)
 
-    def _moved(self, tensor: Tensor, offset: Integer) -> Tensor:
-        if isinstance(tensor.layout, ComposedLayout):
-            # A swizzle in a layout permutes offsets: they do not move the pointer.
-            layout = tensor.layout
-            moved = ComposedLayout(layout.inner, add_coordinates(layout.offset, offset), self.inside)
-            return replace(tensor, layout=moved)
-        return tensor.moved(offset, self.inside)
+
+def modes_of(tensor: Tensor) -> list[Layout]:
+    """The modes of a tensor's layout. Raises `Error` where it is swizzled, as copies and products take none."""
+    if not isinstance(tensor.layout, Layout):
+        raise Error(f"the layout {tensor.layout} is swizzled")
+    return [tensor.layout[mode] for mode in range(len(tensor.layout))]
+
+
+def _known(count: Integer) -> int:
+    if not isinstance(count, int):
+        raise Error("how many atoms it takes is known to the running kernel only")
+    return count
