@@ -9,20 +9,21 @@ The page is its own source. A comment, which no reader sees, stands above a code
     <!-- ir: examples/gemm.py after=cute-desugar op=cute.slice -->    lines of the IR after a pass, or after=traced
     <!-- ptx: examples/gemm.py at="cute.gemm(" op=wgmma.* -->         lines of the PTX
     <!-- run -->                                                      below each `$ command`, what it prints
+    <!-- passes: open -->                                             above a table: the passes of a named pipeline
     <!-- picture: cutecc layout '(4,8):(8,1)' -o pictures/x.svg -->   above `![…](pictures/x.svg)`: the file itself
 
-`ir` and `ptx` compile the kernel for the target in its header, with `--line-info`, once for all blocks. They take the
-lines for which all of this holds: `op=` has a pattern, of several separated by commas, of the operation's name; `with=`
-is in the line, and can be repeated; `at=` is in the line of Python that it came from, and in that alone; with `used=1`,
-something uses its result. Of those, `pick=1,3..5,-1` takes the first, the third to fifth and the last; `needs=2` adds
-what defines their operands, two levels deep; `context=1` adds neighbours. A page says once how `ir_excerpts.show`
-prints them; an `ir` block begins with the stage it shows.
+`ir` and `ptx` compile the kernel for the target in its header, with `--line-info`, once for all blocks; with
+`pipeline=open`, through that pipeline. They take the lines for which all of this holds: `op=` has a pattern, of several
+separated by commas, of the operation's name; `with=` is in the line, and can be repeated; `at=` is in the line of
+Python that it came from, and in that alone; with `used=1`, something uses its result. Of those, `pick=1,3..5,-1` takes
+the first, the third to fifth and the last; `needs=2` adds what defines their operands, two levels deep; `context=1`
+adds neighbours. A page says once how `ir_excerpts.show` prints them; an `ir` block begins with the stage it shows.
 
 Commands run in a scratch folder with copies of `examples/` and `test/kernels/`, in no promised order.
 
 The text between the blocks is not generated, so `--check` also looks at what it names. Anything in backticks has to
-be a file or occur in a block or a comment of the page, `%names` and numbers of two digits or more in one of the same
-section.
+be a file or folder or occur in a block or a comment of the page, `%names` and numbers of two digits or more in one of
+the same section. Console blocks count: a test of their own follows them.
 """
 
 from __future__ import annotations
@@ -49,9 +50,12 @@ from ir_excerpts import Choice, ExcerptError, Line, choose, read_dump, read_ptx,
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("examples", "test/kernels")
-MARKER = re.compile(r"^<!-- ((?:source|ir|ptx|picture)(?=:)|run(?= -->)):?(.*?)-->\n", re.MULTILINE)
+MARKER = re.compile(r"^<!-- ((?:source|ir|ptx|picture|passes)(?=:)|run(?= -->)):?(.*?)-->\n", re.MULTILINE)
 FENCE = re.compile(r"```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 IMAGE = re.compile(r"!\[[^\]]*\]\((pictures/[\w.-]+)\)")
+TABLE = re.compile(r"((?:^\|.*\n)+)", re.MULTILINE)
+BELOW = {"picture": (IMAGE, 1, "picture"), "passes": (TABLE, 1, "table")}
+"""What stands below a marker that has no code block below it: its pattern, the group that is generated, its name."""
 
 
 @dataclass
@@ -71,7 +75,7 @@ class Block:
     line: int
     """Of the marker, counted from 1."""
     body: str
-    """The code, or the path of the picture."""
+    """The code, the table, or the path of the picture."""
     start: int
     end: int
     """Where in the page the body is."""
@@ -89,10 +93,10 @@ def blocks(text: str) -> list[Block]:
     found: list[Block] = []
     for marker in MARKER.finditer(text):
         line = text.count("\n", 0, marker.start()) + 1
-        below, group = (IMAGE, 1) if marker[1] == "picture" else (FENCE, 2)
+        below, group, what = BELOW.get(marker[1], (FENCE, 2, "code block"))
         body = below.match(text, marker.end())
         if body is None:
-            raise ExcerptError(f"line {line}: no {'picture' if below is IMAGE else 'code block'} below the comment")
+            raise ExcerptError(f"line {line}: no {what} below the comment")
         found.append(Block(marker[1], marker[2].strip(), line, body[group], body.start(group), body.end(group)))
     return found
 
@@ -143,25 +147,30 @@ class Kernels:
         self._folder = folder
         self._locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
-        self._lines: dict[tuple[str, str], list[Line]] = {}
+        self._lines: dict[tuple[Path, str], list[Line]] = {}
+        self._failures: dict[Path, ExcerptError] = {}
 
-    def lines(self, file: str, stage: str) -> list[Line]:
-        """The lines of the IR after a pass, or of `traced` or `ptx`."""
+    def lines(self, file: str, stage: str, pipeline: str = "nvidia") -> list[Line]:
+        """The lines of the IR after a pass of a pipeline, or of `traced` or `ptx`."""
+        output = self._folder / f"{pipeline}-{file.replace('/', '-')}"
         with self._lock:
-            lock = self._locks.setdefault(file, threading.Lock())
+            lock = self._locks.setdefault(output.name, threading.Lock())
         with lock:
-            output = self._folder / file.replace("/", "-")
+            if output in self._failures:
+                raise self._failures[output]
             if not output.exists():
-                self._compile(file, output)
-            if (file, stage) not in self._lines:
-                self._lines[file, stage] = self._read(file, output, stage)
-            return self._lines[file, stage]
+                self._compile(file, pipeline, output)
+            if (output, stage) not in self._lines:
+                self._lines[output, stage] = self._read(file, output, stage)
+            return self._lines[output, stage]
 
-    def _compile(self, file: str, output: Path) -> None:
+    def _compile(self, file: str, pipeline: str, output: Path) -> None:
         command = [*_cutecc(), "compile", ROOT / file, "--quiet", "--dump-after=all", "--line-info", "-o", output]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run([*command, "--pipeline", pipeline], capture_output=True, text=True)
         if done.returncode:
-            raise ExcerptError(f"{file} does not compile: {done.stderr}")
+            # What the failed compilation left is not what other blocks want.
+            self._failures[output] = ExcerptError(f"{file} does not compile: {done.stderr}")
+            raise self._failures[output]
 
     def _read(self, file: str, output: Path, stage: str) -> list[Line]:
         if stage == "ptx":
@@ -198,7 +207,8 @@ def ordinals(text: str) -> list[int]:
 def excerpt(block: Block, kernels: Kernels) -> str:
     """Lines of a kernel's IR or PTX."""
     file, found = options(block)
-    only(found, "at", "op", "with", "used", "pick", "needs", "context", *(["after"] if block.kind == "ir" else []))
+    stages = ["after"] if block.kind == "ir" else []
+    only(found, "at", "op", "with", "used", "pick", "needs", "context", "pipeline", *stages)
     choice = Choice(
         operations=tuple(pattern for value in found.get("op", []) for pattern in value.split(",")),
         texts=tuple(found.get("with", [])),
@@ -211,7 +221,7 @@ def excerpt(block: Block, kernels: Kernels) -> str:
     if block.kind == "ir" and "after" not in found:
         raise ExcerptError("an ir block says after=PASS")
     stage = "ptx" if block.kind == "ptx" else found["after"][0]
-    lines = kernels.lines(file, stage)
+    lines = kernels.lines(file, stage, found.get("pipeline", ["nvidia"])[0])
     caption = {"ptx": "", "traced": "// traced\n"}.get(stage, f"// after {stage}\n")
     return caption + show(lines, choose(lines, choice))
 
@@ -241,6 +251,31 @@ def _shell(command: str, scratch: Path) -> str:
     return done.stdout
 
 
+def passes(block: Block) -> str:
+    """A table of the passes of a named pipeline: what each does in a sentence, its file, and who provides it."""
+    from cutecc import isolation
+    from cutecc.passes.nvidia.descriptions import DESCRIPTIONS
+    from cutecc.passes.nvidia.options import WheelOptions
+    from cutecc.target import Target
+
+    arguments = (block.arguments, Target.parse("sm_80"), WheelOptions(preserve_line_info=True), False)
+    texts: list[str] = isolation.call("cutecc.passes.pipelines:pipeline_texts", *arguments)
+    known = {entry.name: entry for entry in isolation.call("cutecc.passes.catalog:catalog")}
+    rows = ["| | pass | what it does | provided by |", "|--:|---|---|---|"]
+    for number, text in enumerate(texts, 1):
+        # A pass on the device module reads `gpu.module(convert-fastmath-ops)`.
+        name = text.removeprefix("gpu.module(").rstrip(")").partition("{")[0]
+        summary = DESCRIPTIONS.get(name, known[name].summary)
+        rows.append(f"| {number} | {_linked(name)} | {summary} | {known[name].provider} |")
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _linked(name: str) -> str:
+    """A pass's name, with a link from a page to its file where it is in Python."""
+    files = sorted(ROOT.glob(f"cutecc/passes/**/{name.replace('-', '_')}.py"))
+    return f"[`{name}`](../{files[0].relative_to(ROOT)})" if files else f"`{name}`"
+
+
 def picture(block: Block, scratch: Path) -> bytes:
     """The file that a command draws."""
     _shell(block.arguments, scratch)
@@ -267,6 +302,7 @@ def refreshed(text: str) -> Page:
             "ptx": lambda block: excerpt(block, kernels),
             "run": lambda block: run(block, scratch),
             "picture": lambda block: picture(block, scratch),
+            "passes": passes,
         }
         found = blocks(text)
         made = [(block, pool.submit(makers[block.kind], block)) for block in found]
@@ -286,15 +322,22 @@ def refreshed(text: str) -> Page:
 # Checking the text
 
 
+def _shown(text: str, start: int, end: int) -> str:
+    """What the generated and the console blocks between two places of a page show."""
+    generated = [block.arguments + "\n" + block.body for block in blocks(text) if start <= block.start < end]
+    followed = [match[2] for match in FENCE.finditer(text, start, end) if match[1] == "console"]
+    return "".join(generated + followed)
+
+
 def unsupported(text: str) -> list[str]:
     """What the text between the blocks names and no block shows, each with its line."""
-    shown = "".join(block.arguments + "\n" + block.body for block in blocks(text))
+    shown = _shown(text, 0, len(text))
     prose = FENCE.sub(lambda match: "\n" * match[0].count("\n"), text)
     prose = re.sub(r"<!--.*?-->|\]\([^)]*\)", lambda match: "\n" * match[0].count("\n"), prose, flags=re.DOTALL)
     found: list[str] = []
     headings = [match.start() for match in re.finditer(r"^#+ ", text, re.MULTILINE)] + [len(text)]
     for start, end in pairwise(headings):
-        section = "".join(block.arguments + "\n" + block.body for block in blocks(text) if start <= block.start < end)
+        section = _shown(text, start, end)
         first = text.count("\n", 0, start)
         lines = prose.split("\n")[first : text.count("\n", 0, end)]
         for line, sentence in enumerate(lines, first + 1):
@@ -302,7 +345,7 @@ def unsupported(text: str) -> list[str]:
             missing = [
                 span
                 for span in spans
-                if not all(part in shown for part in span.split("…")) and not (ROOT / span).is_file()
+                if not all(part in shown for part in span.split("…")) and not (ROOT / span).exists()
             ]
             close = [name for span in spans for name in re.findall(r"%\w+", span)]
             if not sentence.startswith("#"):

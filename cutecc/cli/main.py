@@ -50,6 +50,8 @@ _COMMANDS = {
     "pipelines": ("cutecc.cli.pipelines", "Print the named pipelines in full."),
     "cache": ("cutecc.cli.cache", "Show, clear or check what the cache keeps."),
     "parity": ("cutecc.cli.parity", "Compare the nvidia pipeline with the wheel's single run."),
+    "coverage": ("cutecc.cli.coverage", "Say what of a kernel the open pipeline lowers."),
+    "diff-test": ("cutecc.cli.diff_test", "Run kernels through both pipelines and compare."),
 }
 _CHECKS = ("sanitize", "check")
 """Commands that look for something."""
@@ -66,7 +68,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        return getattr(importlib.import_module(_COMMANDS[cmd_name][0]), cmd_name)
+        return getattr(importlib.import_module(_COMMANDS[cmd_name][0]), cmd_name.replace("-", "_"))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         import difflib

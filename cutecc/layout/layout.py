@@ -99,8 +99,9 @@ class Layout:
         found = product(tuple(add(each, 1) for each in last.values()))
         if isinstance(found, int) or is_static(self.shape):
             return found
-        # CuTe asks for the offset of the last index, in which every stride has a part.
-        widest = max(width(part.value if isinstance(part, Basis) else part) for part in self.leaves)
+        # CuTe asks for the offset of the last index, in which every stride has a part, but that of a mode of size 1.
+        strides = [step for size, step in zip(leaves(self.shape), leaves(self.stride), strict=True) if size != 1]
+        widest = max(width(part.value if isinstance(part, Basis) else part) for part in [*leaves(self.shape), *strides])
         return replace(found, width=max(found.width, widest))
 
     @property

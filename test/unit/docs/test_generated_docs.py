@@ -55,8 +55,8 @@ def test_page_is_up_to_date(page: Path) -> None:
     assert not stale, f"run tools/refresh_docs.py {page.relative_to(ROOT)}, and see to the text\n{stale}"
 
 
-def test_reading_cute_is_among_them() -> None:
-    assert "reading-cute.md" in [page.name for page in PAGES]
+def test_the_guides_to_the_pipelines_are_among_them() -> None:
+    assert {"lowering.md", "reading-cute.md"} <= {page.name for page in PAGES}
 
 
 @pytest.mark.parametrize(
@@ -208,6 +208,53 @@ def test_a_block_that_cannot_be_made_is_an_error(page: Path, old: str, new: str,
     with pytest.raises(ExcerptError) as caught:
         refresh_docs.differences(page)
     assert message in str(caught.value)
+
+
+def test_each_pipeline_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+
+    def compile_as(self: refresh_docs.Kernels, file: str, pipeline: str, output: Path) -> None:
+        compiled.append(pipeline)
+        output.mkdir()
+        (output / "kernel.ptx").write_text(PTX.replace("shl", pipeline))
+
+    monkeypatch.setattr(refresh_docs.Kernels, "_compile", compile_as)
+    kernels = refresh_docs.Kernels(tmp_path)
+    for _ in range(2):
+        for pipeline, options in (("nvidia", "op=nvidia.*"), ("open", "op=open.* pipeline=open")):
+            (block,) = refresh_docs.blocks(f"<!-- ptx: kernel.py {options} -->\n```ptx\n```\n")
+            assert refresh_docs.excerpt(block, kernels) == f"{pipeline}.b32 %r2, %r1, 2;\n"
+    assert compiled == ["nvidia", "open"]
+
+
+def test_a_kernel_that_does_not_compile_says_why_at_every_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refresh_docs, "_cutecc", lambda: ["sh", "-c", 'mkdir "$6"; echo "a reason" >&2; false'])
+    kernels = refresh_docs.Kernels(tmp_path)
+    for stage in ("traced", "ptx"):
+        with pytest.raises(ExcerptError, match="does not compile: a reason"):
+            kernels.lines("kernel.py", stage)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_table_has_the_passes_of_a_pipeline_in_order() -> None:
+    page = refresh_docs.refreshed("<!-- passes: open -->\n| old |\n|---|\n\nText.\n")
+    rows = page.text.splitlines()[3:-2]
+    assert rows[0].startswith("| 1 | `cse` |") and rows[0].endswith("| wheel |")
+    assert (
+        "| [`lower-atoms`](../cutecc/passes/lowering/lower_atoms.py) | "
+        "Write every copy and matrix product atom as its instructions. | cutecc |"
+    ) in "\n".join(rows)
+    assert any("`cuda-compute-target`" in row for row in rows)
+    assert page.text.endswith("|\n\nText.\n")
+
+
+def test_console_blocks_and_folders_support_the_text(page: Path) -> None:
+    page.write_text(page.read_text() + "\n## More\n\n`docs/pictures` is there, and `seven` of 77.\n")
+    assert "no block shows seven" in refresh_docs.differences(page)
+    page.write_text(page.read_text() + "\n```console\n$ echo seven 77\nseven 77\n```\n")
+    assert refresh_docs.differences(page) == ""
 
 
 def test_the_command_line_checks_and_writes(tmp_path: Path) -> None:

@@ -1,0 +1,232 @@
+"""`cutecc coverage`: what the open lowering knows of what kernels need."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutecc.cli.console import Console
+from cutecc.cli.tables import fitting, print_table
+from cutecc.errors import SourceLocation
+from cutecc.workbench.coverage import Failed, ModuleCoverage, Row, Use, rows, survey
+from cutecc.workbench.inputs import find_inputs
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_EPILOG = """\b
+Examples:
+  cutecc coverage examples/elementwise_add.py
+  cutecc coverage examples test/kernels --target sm_80,sm_90a
+  cutecc coverage traced-modules/ --missing -j 2
+  cutecc coverage kernel.py --verify --json
+
+Status 0: looked at everything; 1: something could not be traced or read, or a pass failed where the table says yes.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.option("--target", metavar="NAME,…", help="Trace kernels for these; of a module that does not say, its target.")
+@click.option("--missing", is_flag=True, help="Print only what is not lowered, each at its first use.")
+@click.option("--all", "every", is_flag=True, help="Print every operation that CuTe's dialects have.")
+@click.option("--verify", is_flag=True, help="Run the passes too, and say where one fails all the same.")
+@click.option("-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Worker processes.")
+@click.option("--json", "as_json", is_flag=True, help="Print rows and modules as JSON.")
+@click.pass_context
+def coverage(context: click.Context, paths: tuple[str, ...], **values: Any) -> None:
+    """Say which operations and atoms kernels need, and whether the open pipeline lowers them.
+
+    PATH is a kernel file, a traced module (.mlir, .mlirbc), or a folder of these. A kernel below a folder has a header,
+    and is traced for those targets on which its code runs.
+    """
+    inputs = find_inputs(paths, values["target"])
+    modules = _survey(inputs, values)
+    table = rows(modules, every=values["every"])
+    if values["as_json"]:
+        click.echo(json.dumps(_as_dict(table, modules), indent=2))
+    elif values["missing"]:
+        _show_missing(table, modules)
+    else:
+        _show(table, modules)
+    if any(module.unreadable or module.contradicts for module in modules):
+        context.exit(1)
+
+
+def _survey(inputs: Sequence[Any], values: dict[str, Any]) -> list[ModuleCoverage]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("looking", total=len(inputs))
+        jobs, verify = min(values["jobs"], len(inputs)), values["verify"]
+        return survey(inputs, jobs=jobs, verify=verify, on_module=lambda _: progress.advance(bar))
+
+
+def _show(table: Sequence[Row], modules: Sequence[ModuleCoverage]) -> None:
+    console = Console()
+    print_table(_needs_table(table), console)
+    console.print()
+    print_table(fitting(lambda left_out: _modules_table(modules, left_out), ("needs", "target"), console), console)
+    console.print()
+    _show_end(modules, console)
+
+
+def _needs_table(table: Sequence[Row]) -> Table:
+    from rich.text import Text
+
+    shown = _table(("needed", "left"), ("modules", "right"), ("uses", "right"), ("lowered by", "left"))
+    kind = table[0].need.kind if table else ""
+    for row in table:
+        if row.need.kind != kind:
+            kind = row.need.kind
+            shown.add_section()
+            shown.add_row(f"{kind}s", style="bold")
+        by = Text(", ".join(row.lowered_by)) if row.lowered_by else Text("no", style="red")
+        numbers = (f"{row.modules:,}", f"{row.count:,}") if row.modules else ("", "")
+        shown.add_row(row.need.name, *numbers, by)
+    return shown
+
+
+def _modules_table(modules: Sequence[ModuleCoverage], left_out: Sequence[str]) -> Table:
+    from rich.text import Text
+
+    columns = {"module": "left", "target": "left", "needs": "right", "lowered": "left"}
+    shown = _table(*((name, side) for name, side in columns.items() if name not in left_out))
+    for module in modules:
+        if module.unreadable:
+            verdict = Text(f"failed: {_first_line(module.unreadable)}", style="red")
+        elif module.missing:
+            verdict = Text(f"no: {_names(module.missing)}", style="red")
+        elif module.failed:
+            verdict = Text(f"fails: {_first_line(module.failed)}", style="bold red")
+        else:
+            verdict = Text("yes", style="green")
+        cells = {"module": module.file, "target": module.target, "needs": str(len(module.uses)), "lowered": verdict}
+        shown.add_row(*(cell for name, cell in cells.items() if name not in left_out))
+    return shown
+
+
+def _table(*columns: tuple[str, str]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name, side in columns:
+        if side == "right":
+            table.add_column(name, justify="right", no_wrap=True)
+        else:
+            table.add_column(name, overflow="fold")
+    return table
+
+
+def _names(uses: Sequence[Use]) -> str:
+    """The first few, and how many others there are."""
+    names = [use.need.name for use in uses[:3]]
+    return ", ".join(names) + (f" and {len(uses) - 3} more" if len(uses) > 3 else "")
+
+
+def _first_line(failed: Failed) -> str:
+    where = f"{failed.pass_name}: " if failed.pass_name else ""
+    return where + failed.message.partition("\n")[0]
+
+
+def _show_missing(table: Sequence[Row], modules: Sequence[ModuleCoverage]) -> None:
+    console = Console()
+    for row in table:
+        if not row.lowered_by:
+            place, numbers = "", "no module needs it"
+            if row.first:
+                file, location = row.first
+                place = f"{_place(location)}: " if location else f"{file}: "
+                numbers = f"{row.count:,} use{_s(row.count)} in {row.modules:,} module{_s(row.modules)}"
+            _say(f"{place}not lowered: {row.need.kind} {row.need.name}; {numbers}", console)
+    _show_end(modules, console)
+
+
+def _show_end(modules: Sequence[ModuleCoverage], console: Console) -> None:
+    """What went wrong, and the sum."""
+    for module in modules:
+        if module.unreadable:
+            _say(f"{_where(module, module.unreadable)}: error: {_first_line(module.unreadable)}", console, "red")
+        elif module.contradicts and module.failed:
+            text = f"error: all it needs is in the table, and a pass fails: {_first_line(module.failed)}"
+            _say(f"{_where(module, module.failed)}: {text}", console, "red")
+    covered = sum(module.covered for module in modules)
+    words = [f"{covered} of {len(modules)} modules ({covered / len(modules):.0%}) need only what is lowered"]
+    if any(module.verified for module in modules):
+        good = sum(module.verified and module.failed is None for module in modules)
+        words.append(f"the passes ran through on {good}")
+    _say("; ".join(words), console)
+
+
+def _where(module: ModuleCoverage, failed: Failed) -> str:
+    named = f"{module.file} ({module.target})"
+    return f"{_place(failed.location)}: {named}" if failed.location else named
+
+
+def _place(location: SourceLocation) -> str:
+    """A place, below the current folder by its path from there."""
+    path = Path(location.file)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        return str(location).replace(location.file, str(path.relative_to(Path.cwd())), 1)
+    return str(location)
+
+
+def _say(text: str, console: Console, style: str = "") -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True, style=style)
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _as_dict(table: Sequence[Row], modules: Sequence[ModuleCoverage]) -> dict[str, Any]:
+    return {
+        "modules": len(modules),
+        "covered": sum(module.covered for module in modules),
+        "needs": [
+            {
+                "kind": row.need.kind,
+                "name": row.need.name,
+                "modules": row.modules,
+                "uses": row.count,
+                "lowered_by": list(row.lowered_by),
+                "first": _first_dict(row),
+            }
+            for row in table
+        ],
+        "results": [
+            {
+                "file": module.file,
+                "target": module.target,
+                "needs": {use.need.name: use.count for use in module.uses},
+                "missing": [use.need.name for use in module.missing],
+                "covered": module.covered,
+                "unreadable": _failed_dict(module.unreadable),
+                "verified": module.failed is None if module.verified else None,
+                "failed": _failed_dict(module.failed),
+            }
+            for module in modules
+        ],
+    }
+
+
+def _first_dict(row: Row) -> dict[str, str | None] | None:
+    if row.first is None:
+        return None
+    file, location = row.first
+    return {"module": file, "location": _place(location) if location else None}
+
+
+def _failed_dict(failed: Failed | None) -> dict[str, str | None] | None:
+    if failed is None:
+        return None
+    location = _place(failed.location) if failed.location else None
+    return {"pass": failed.pass_name, "message": failed.message, "location": location}

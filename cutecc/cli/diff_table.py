@@ -1,0 +1,286 @@
+"""What `cutecc diff-test` found: a table for each kernel, what is wrong below it, and as JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import shlex
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+import msgspec
+
+from cutecc.cli.console import Console
+from cutecc.cli.headings import points_text, wrapped
+from cutecc.cli.sizes import sizes_text
+from cutecc.cli.tables import fitting, print_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from cutecc.workbench.bisecting import Blame
+    from cutecc.workbench.plan import Plan, PlannedKernel, Variant
+    from cutecc.workbench.running import KernelResult
+
+_DISPENSABLE = ("instructions", "spills", "error", "code")
+"""Columns that a narrow terminal does without, these first."""
+_WIDEST_CHANGES = 44
+_MOST_CLASSES = 3
+"""Of instructions, whose number has changed."""
+
+
+@dataclass
+class Report:
+    """Prints what comes, as it comes."""
+
+    quiet: bool = False
+    as_json: bool = False
+    changes: Sequence[str] = ()
+    """The options that change the pipeline, as the user gave them."""
+    _console: Console = field(default_factory=Console)
+
+    @contextlib.contextmanager
+    def progress(self, total: int) -> Generator[Callable[[PlannedKernel], None]]:
+        """A bar on standard error while kernels are compiled."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        shown = console.is_terminal and not self.quiet
+        with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
+            task = bar.add_task("compiling", total=total)
+            yield lambda _: bar.advance(task)
+
+    def tried(self, text: str) -> None:
+        """One step of a bisection."""
+        if not self.quiet and not self.as_json:
+            self._say(f"  {text}", style="dim")
+
+    def kernel(self, result: KernelResult, blames: Sequence[Blame]) -> None:
+        """What came of one kernel."""
+        kernel = result.kernel
+        if self.as_json:
+            return
+        head = f"{kernel.name} for {kernel.target}"
+        if kernel.note:
+            if not self.quiet:
+                self._say(f"{head}: left out: {kernel.note}")
+            return
+        if kernel.failure:
+            self._say(f"{head}: error: {kernel.failure}", "red")
+            return
+        if result.ok and self.quiet:
+            return
+        points = list(dict.fromkeys(sizes_text(point.sizes) or "no sizes" for point in kernel.points))
+        self._say(wrapped(f"{head}: {points_text(points)}", self._console.width), style="bold")
+        table = fitting(lambda left_out: variant_table(result, left_out), _DISPENSABLE, self._console)
+        print_table(table, self._console)
+        for line in problem_lines(result):
+            self._say(line, style="red")
+        for blame in blames:
+            for line in blame_lines(blame, kernel, self.changes):
+                self._say(line, style="" if line.startswith("hint: ") else "bold red")
+        self._say("")
+
+    def compiled(self, plan: Plan, folder: Path) -> bool:
+        """What `--compile` made; whether all compiled."""
+        failed = [
+            *((kernel, f"error: {kernel.failure}") for kernel in plan.kernels if kernel.failure),
+            *(
+                (kernel, f"{each.name} does not compile: {each.failure}")
+                for kernel in plan.kernels
+                for each in kernel.variants
+                if each.failure
+            ),
+        ]
+        left_out = [kernel for kernel in plan.kernels if kernel.note]
+        if self.as_json:
+            click.echo(msgspec.json.format(msgspec.json.encode(plan)).decode())
+            return not failed
+        for kernel in left_out if not self.quiet else ():
+            self._say(f"{kernel.name} for {kernel.target}: left out: {kernel.note}")
+        for kernel, problem in failed:
+            self._say(f"{kernel.name} for {kernel.target}: {problem}", "red")
+        count = sum(bool(kernel.variants) for kernel in plan.kernels)
+        self._say(f"{count} kernel{_s(count)} in {folder}; to run them: cutecc diff-test --run {folder}")
+        return not failed
+
+    def end(self, results: Sequence[KernelResult], device: str) -> bool:
+        """The sum; whether all is well."""
+        run = [result for result in results if not result.kernel.note]
+        wrong = [result for result in run if not result.ok]
+        if not self.as_json:
+            words = [f"{len(run)} kernel{_s(len(run))} on {device}: {len(run) - len(wrong)} agree"]
+            if wrong:
+                words.append(f"{len(wrong)} do not ({', '.join(result.kernel.name for result in wrong)})")
+            if left_out := len(results) - len(run):
+                words.append(f"{left_out} left out")
+            self._say("; ".join(words))
+        return not wrong
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True, style=style)
+
+
+def variant_table(result: KernelResult, left_out: Sequence[str] = ()) -> Table:
+    """A row for each variant."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = [heading for heading in _columns(result) if heading not in left_out]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in columns:
+        if heading in ("variant", "result"):
+            table.add_column(heading, overflow="fold", min_width=12)
+        elif heading == "instructions":
+            table.add_column(heading, max_width=_WIDEST_CHANGES)
+        else:
+            table.add_column(heading, justify="right", no_wrap=True)
+    for variant in result.kernel.variants:
+        cells = _cells(result, variant)
+        verdict = Text(cells["result"], style="red" if cells["result"] in _BAD else "green")
+        table.add_row(*(verdict if heading == "result" else cells[heading] for heading in columns))
+    return table
+
+
+_BAD = ("differs", "fails", "not compiled")
+
+
+def _columns(result: KernelResult) -> list[str]:
+    found = ["variant", "result", "error", "registers", "spills", "code"]
+    if result.microseconds:
+        found += ["µs", "ratio"]
+    return [*found, "instructions"]
+
+
+def _cells(result: KernelResult, variant: Variant) -> dict[str, str]:
+    code = variant.code
+    other = _compared_with(result.kernel.variants, variant)
+    errors = [run.error for run in result.of(variant) if run.error is not None]
+    time = result.microseconds.get(variant.name)
+    base = result.microseconds.get(result.kernel.variants[0].name)
+    return {
+        "variant": variant.name,
+        "result": "not compiled" if variant.failure else result.verdict(variant) or "not run",
+        "error": f"{max(errors):.1e}" if errors else "",
+        "registers": str(code.registers) if code else "",
+        "spills": f"{code.spills} B" if code else "",
+        "code": f"{code.bytes:,} B" if code else "",
+        "µs": f"{time:.2f}" if time is not None else "",
+        "ratio": f"{time / base:.2f}" if time is not None and base else "",
+        "instructions": _changes(variant, other),
+    }
+
+
+def _compared_with(variants: Sequence[Variant], variant: Variant) -> Variant | None:
+    """The first pipeline through the same code generator, or of that pipeline the first code generator."""
+    first = variants[0]
+    if variant.pipeline != first.pipeline:
+        return next((each for each in variants if each.backend == variant.backend and each.code), None)
+    return first if variant.backend != first.backend else None
+
+
+def _changes(variant: Variant, other: Variant | None) -> str:
+    """How many instructions there are, and of which kinds more or fewer than in another variant."""
+    if variant.code is None:
+        return ""
+    mix = variant.code.instructions
+    total = f"{sum(mix.values()):,}"
+    if other is None or other.code is None:
+        return total
+    theirs = other.code.instructions
+    changes = {name: mix.get(name, 0) - theirs.get(name, 0) for name in {**mix, **theirs}}
+    largest = sorted((name for name in changes if changes[name]), key=lambda name: (-abs(changes[name]), name))
+    words = [f"{name} {changes[name]:+d}" for name in largest[:_MOST_CLASSES]]
+    more = [f"{len(largest) - _MOST_CLASSES} more"] if len(largest) > _MOST_CLASSES else []
+    return f"{total}: {', '.join([*words, *more])}" if words else total
+
+
+def problem_lines(result: KernelResult) -> list[str]:
+    """What is wrong, a line for each variant: why it has no code, or its first run that is wrong."""
+    found: list[str] = []
+    for variant in result.kernel.variants:
+        if variant.failure:
+            found.append(f"{variant.name} does not compile: {variant.failure}")
+        wrong = [run for run in result.of(variant) if not run.ok]
+        if wrong:
+            run = wrong[0]
+            where = f"with {sizes_text(run.sizes)}, seed {run.seed}" if run.sizes else f"seed {run.seed}"
+            alike = f", as {run.alike}" if run.alike else ""
+            count = len(result.of(variant))
+            found.append(f"{variant.name} {run.verdict}{alike}, in {len(wrong)} of {count} run{_s(count)}; {where}:")
+            found += [f"  {problem}" for problem in run.problems]
+    return found
+
+
+def blame_lines(blame: Blame, kernel: PlannedKernel, changes: Sequence[str] = ()) -> list[str]:
+    """What makes a variant differ, and how to look at it with the command line's own `changes` of the pipeline."""
+    if found := blame.found:
+        first = f"{blame.variant}: {' or '.join(found.passes)} makes the difference"
+        before = f"after {found.last_good}" if found.last_good else "before it"
+        pipeline = blame.variant.rpartition("/")[0]
+        again = shlex.join(
+            ["cutecc", "compile", kernel.file, "--target", kernel.target, "--pipeline", pipeline, *changes]
+        )
+        lines = [f"{first}: handed over to the first pipeline {before}, the result is right"]
+        if found.first_bad != "code generation":
+            name = found.first_bad
+            lines.append(f"hint: look at what it does: {again} --dump-before {name} --dump-after {name}")
+        return lines
+    if blame.backend:
+        level = f" from --opt-level {blame.opt_level} on" if blame.opt_level else " at any --opt-level"
+        return [f"{blame.variant}: the code generator {blame.backend} makes the difference,{level}"]
+    return [f"{blame.variant}: the first pipeline has nothing to compare it with"]
+
+
+def as_dict(results: Sequence[KernelResult], blames: Mapping[int, Sequence[Blame]], device: str) -> dict[str, Any]:
+    """All results, as JSON has them."""
+    return {
+        "device": device,
+        "ok": all(result.ok for result in results if not result.kernel.note),
+        "kernels": [_kernel_dict(result, blames.get(index, ())) for index, result in enumerate(results)],
+    }
+
+
+def _kernel_dict(result: KernelResult, blames: Sequence[Blame]) -> dict[str, Any]:
+    kernel = result.kernel
+    return {
+        "kernel": kernel.name,
+        "file": kernel.file,
+        "target": kernel.target,
+        "note": kernel.note,
+        "failure": kernel.failure,
+        "ok": None if kernel.note else result.ok,
+        "variants": [
+            {
+                "name": variant.name,
+                "verdict": result.verdict(variant),
+                "failure": variant.failure,
+                "code": msgspec.to_builtins(variant.code),
+                "microseconds": result.microseconds.get(variant.name),
+            }
+            for variant in kernel.variants
+        ],
+        "points": [
+            {"sizes": point.sizes, "seed": point.seed, "in_float64": point.in_float64} for point in kernel.points
+        ],
+        "runs": [_finite(asdict(run)) for run in result.runs],
+        "blames": [_finite(asdict(blame)) for blame in blames],
+    }
+
+
+def _finite(value: Any) -> Any:
+    """The same without infinity, which JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in cast("Sequence[Any]", value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

@@ -1,0 +1,266 @@
+"""`cutecc diff-test`: kernels through several pipelines and code generators, run side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutecc.cli.device import NO_GPU, find_cpu, open_device
+from cutecc.cli.diff_table import Report, as_dict
+from cutecc.cli.options import (
+    LOADED,
+    change_options,
+    edits,
+    load_option,
+    make_wheel_options,
+    split_names,
+    wheel_options,
+)
+from cutecc.errors import UsageError
+from cutecc.passes.generation.choice import PASSES
+
+if TYPE_CHECKING:
+    from cutecc.workbench.bisecting import Blame
+    from cutecc.workbench.inputs import Input
+    from cutecc.workbench.plan import Plan
+    from cutecc.workbench.preparing import Points
+    from cutecc.workbench.running import Device, KernelResult, Settings
+    from cutecc.workbench.variants import Choice
+
+_EPILOG = """\b
+Examples:
+  cutecc diff-test examples/softmax.py
+  cutecc diff-test examples test/kernels --device cpu
+  cutecc diff-test kernel.py --size M=33,N=132 --pipelines nvidia,open --backends nvvm
+  cutecc diff-test kernel.py --load my_pass.py --insert-after cse#1=my-pass
+  cutecc diff-test --target sm_90a --compile build/diff && cutecc diff-test --run build/diff
+
+Status 0: the same everywhere, within bounds; 1: something differs, fails or does not compile.
+"""
+_DEFAULT = ("examples", "test/kernels")
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("kernels", nargs=-1, metavar="[KERNEL…]")
+@click.option("--pipelines", default="nvidia,open", show_default=True, metavar="NAME,…", help="The first is the norm.")
+@click.option("--backends", default="nvvm,llvm", show_default=True, metavar="NAME,…", help="Code generators.")
+@change_options
+@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
+@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
+@click.option("--target", metavar="NAME", help="The target to compile for; by default the file's, or the device's.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="Named sizes; by default its own, and ragged.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the inputs.")
+@click.option(
+    "--runs", type=click.IntRange(1), default=1, show_default=True, help="At each of the sizes, other inputs."
+)
+@click.option("--device", metavar="NAME", help="cuda:0, or cpu, the emulator; by default cuda:0 where there is a GPU.")
+@click.option("--check", metavar="NAMES", help="On the emulator, look for races, bad accesses, …: all, or names.")
+@click.option("--processes", type=click.IntRange(1), metavar="N", help="On the emulator, at most so many.")
+@click.option("--no-time", is_flag=True, help="On a GPU, do not time.")
+@click.option("--no-bisect", is_flag=True, help="Do not look for the pass that makes a difference.")
+@click.option("--compile", "to", type=click.Path(path_type=Path), metavar="DIR", help="Compile into DIR, run nothing.")
+@click.option("--run", "of", type=click.Path(path_type=Path), metavar="DIR", help="Run what was compiled into DIR.")
+@load_option
+@wheel_options
+@click.option("-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes that compile.")
+@click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print differences and the sum only.")
+@click.pass_context
+def diff_test(context: click.Context, kernels: tuple[str, ...], **values: Any) -> None:
+    """Compile kernels through several pipelines and code generators, run all on the same inputs, and compare.
+
+    Results have to be the bits of the first pipeline's through the same code generator, or within the bounds of the
+    kernel's file. Where they are not, it looks for the pass. KERNEL is a kernel file, or a folder of these; by default
+    the examples and test kernels here. What is inserted, replaced or left out is so in all pipelines but the first.
+
+    With --compile and --run a machine without the DSL runs what another compiled.
+    """
+    if values["of"]:
+        ok = _run_folder(kernels, values)
+    elif values["to"]:
+        ok = _compile_folder(kernels, values)
+    else:
+        with tempfile.TemporaryDirectory(prefix="cutecc-") as folder:
+            ok = _run_here(kernels, values, Path(folder), _changes(context, values))
+    if not ok:
+        context.exit(1)
+
+
+def _changes(context: click.Context, values: dict[str, Any]) -> list[str]:
+    """The options that change pipelines, for a command that does the same."""
+    found = [word for file in context.meta.get(LOADED, ()) for word in ("--load", str(file))]
+    for name in ("insert_after", "insert_before", "replace", "without"):
+        found += [word for text in values[name] for word in (f"--{name.replace('_', '-')}", text)]
+    return found
+
+
+def _run_here(kernels: tuple[str, ...], values: dict[str, Any], folder: Path, changes: list[str]) -> bool:
+    from cutecc.emulator.names import models
+
+    choice, settings = _choice(values), _settings(values)
+    with _device(values) as device:
+        on_cpu = device.kind == "cpu"
+        target = values["target"]
+        if target is None and not on_cpu:
+            target = _native(device)
+        inputs = _inputs(kernels, values, target)
+        if on_cpu:
+            left = [each for each in inputs if models(each.target)]
+            if not left:
+                raise UsageError(f"the emulator does not model {', '.join(dict.fromkeys(i.target for i in inputs))}")
+            inputs = left
+        points = _points(values, on_cpu=on_cpu)
+        report = Report(values["quiet"], values["as_json"], changes)
+        results: list[KernelResult] = []
+        blames: dict[int, list[Blame]] = {}
+        plan = _prepare(inputs, folder, choice, points, values["jobs"], report)
+        for kernel in plan.kernels:
+            result = _result(kernel, folder, device, settings)
+            if not result.ok and not values["no_bisect"]:
+                blames[len(results)] = _bisect(result, folder, choice, device, settings, report)
+            report.kernel(result, blames.get(len(results), []))
+            results.append(result)
+        return _end(results, blames, device.name, report)
+
+
+def _compile_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
+    folder: Path = values["to"]
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"--compile {folder}: it is there already", hints=["name a new folder, or an empty one"])
+    folder.mkdir(parents=True, exist_ok=True)
+    report = Report(values["quiet"], values["as_json"])
+    inputs = _inputs(kernels, values, values["target"])
+    points = _points(values, on_cpu=values["device"] == "cpu")
+    plan = _prepare(inputs, folder, _choice(values), points, values["jobs"], report)
+    return report.compiled(plan, folder)
+
+
+def _run_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
+    from cutecc.workbench.plan import read_plan
+
+    if kernels:
+        raise UsageError(f"--run {values['of']} runs what is in the folder: name no kernels")
+    plan, settings = read_plan(values["of"]), _settings(values)
+    report = Report(values["quiet"], values["as_json"])
+    results: list[KernelResult] = []
+    with _device(values) as device:
+        for kernel in plan.kernels:
+            results.append(_result(kernel, values["of"], device, settings))
+            report.kernel(results[-1], [])
+        return _end(results, {}, device.name, report)
+
+
+def _end(results: Sequence[KernelResult], blames: dict[int, list[Blame]], device: str, report: Report) -> bool:
+    if report.as_json:
+        click.echo(json.dumps(as_dict(results, blames, device), indent=2))
+    return report.end(results, device)
+
+
+def _result(kernel: Any, folder: Path, device: Device, settings: Settings) -> KernelResult:
+    from cutecc.workbench.running import run_kernel
+
+    return run_kernel(kernel, folder, device, settings)
+
+
+def _bisect(
+    result: KernelResult, folder: Path, choice: Choice, device: Device, settings: Settings, report: Report
+) -> list[Blame]:
+    from cutecc.workbench.bisecting import Bisection
+    from cutecc.workbench.preparing import source_of
+
+    source = source_of(result.kernel, folder)
+    return [] if source is None else Bisection(source, result, folder, choice, device, settings).blames(report.tried)
+
+
+def _prepare(inputs: Sequence[Input], folder: Path, choice: Choice, points: Points, jobs: int, report: Report) -> Plan:
+    from cutecc.workbench.preparing import prepare
+
+    with report.progress(len(inputs)) as advance:
+        return prepare(inputs, folder, choice, points, jobs=jobs, on_kernel=advance)
+
+
+def _inputs(kernels: tuple[str, ...], values: dict[str, Any], target: str | None) -> list[Input]:
+    from cutecc.cli.inputs import split_arg
+    from cutecc.workbench.inputs import find_inputs
+
+    paths = kernels or tuple(path for path in _DEFAULT if Path(path).is_dir())
+    if not paths:
+        raise UsageError("name the kernels to run", hints=[f"without any, those of {' and '.join(_DEFAULT)} here"])
+    args = dict(split_arg(each) for each in values["args"])
+    return find_inputs(paths, target, entry=values["entry"], args=args, modules=False)
+
+
+def _choice(values: dict[str, Any]) -> Choice:
+    from cutecc.cache import lookup
+    from cutecc.request import CompileOptions
+    from cutecc.workbench.variants import Choice
+
+    pipelines = split_names((values["pipelines"],))
+    backends: list[Any] = list(split_names((values["backends"],)))
+    for name, given in (("pipelines", pipelines), ("backends", backends)):
+        if not given or len(set(given)) < len(given):
+            raise UsageError(f"--{name} {values[name]}: names one or several, each once")
+    if wrong := [each for each in backends if each not in PASSES]:
+        raise UsageError(f"--backends: there is no '{wrong[0]}'", hints=[f"there are {' and '.join(sorted(PASSES))}"])
+    _check_pipelines(pipelines)
+    changes = edits(values["insert_after"], values["insert_before"], values["replace"], values["without"])
+    if changes and len(pipelines) == 1:
+        raise UsageError("passes are put into all pipelines but the first, and --pipelines names one alone")
+    return Choice(
+        pipelines,
+        backends,
+        CompileOptions(wheel=make_wheel_options(values)),
+        changes,
+        lookup.wanted(False if values["no_cache"] else None),
+    )
+
+
+def _check_pipelines(names: Sequence[str]) -> None:
+    """Raise `UsageError` for what is neither a pipeline's name nor a file."""
+    from cutecc.passes.named import NAMED
+
+    for name in names:
+        if name not in NAMED and not Path(name).is_file():
+            from cutecc.passes.pipelines import named_pipelines
+
+            if name not in (known := named_pipelines()):
+                raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(known)}"])
+
+
+def _points(values: dict[str, Any], *, on_cpu: bool) -> Points:
+    from cutecc.trial.sizes import parse_sizes
+    from cutecc.workbench.preparing import SMALL_BYTES, Points
+
+    sizes = parse_sizes(values["sizes"]) if values["sizes"] else ()
+    return Points(sizes, values["seed"], values["runs"], SMALL_BYTES if on_cpu else None)
+
+
+def _settings(values: dict[str, Any]) -> Settings:
+    from cutecc.workbench.running import Settings
+
+    return Settings(values["check"], values["processes"], timed=not values["no_time"])
+
+
+@contextlib.contextmanager
+def _device(values: dict[str, Any]) -> Generator[Device]:
+    """The device that the user names, or the one there is."""
+    on_cpu = find_cpu(values["device"])
+    if on_cpu is None and (values["check"] or values["processes"]):
+        raise UsageError("--check and --processes are for the CPU emulator", hints=["run there with --device cpu"])
+    if on_cpu and values["device"] is None and not values["quiet"]:
+        click.echo(NO_GPU, err=values["as_json"])
+    with on_cpu or open_device(values["device"] or "cuda:0") as device:
+        yield device
+
+
+def _native(device: Device) -> str:
+    major, minor = device.compute_capability or (0, 0)
+    return f"sm_{major}{minor}{'a' if major >= 9 else ''}"

@@ -1,0 +1,342 @@
+"""Coverage: which operations and atoms modules need, and which of them the `open` pipeline lowers.
+
+What it lowers is what its passes themselves go by: each pass looks for the operations that it says it `lowers`, and
+atoms have a row each in `cutecc/passes/lowering/atoms`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from cutecc import isolation
+from cutecc.errors import Error, PassError, SourceLocation
+from cutecc.isolation import ProcessDied
+from cutecc.passes.base import ModulePass
+from cutecc.passes.generation.choice import CODE_GENERATION
+from cutecc.passes.open_pipeline import open_pipeline
+from cutecc.passes.pipeline import Pipeline
+from cutecc.workbench.inputs import Input, load_all
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
+
+Kind = Literal["operation", "copy atom", "matrix product atom"]
+KINDS: tuple[Kind, ...] = ("operation", "copy atom", "matrix product atom")
+
+_BASE = frozenset(
+    ("arith", "builtin", "cf", "cuda", "func", "gpu", "llvm", "math", "nvvm", "scf", "ub", "vector"),
+)
+"""Dialects that the rest of the pipeline converts, with passes that are MLIR's own."""
+_WITH_ATOM = ("cute.copy", "cute.gemm", "cute.copy_atom_call", "cute.mma_atom_call")
+"""Operations whose first operand is the atom that they execute."""
+
+
+@dataclass(frozen=True, order=True)
+class Need:
+    """Something that a module needs lowered."""
+
+    kind: Kind
+    name: str
+    """The operation's name; of an atom its kind and what else decides about its instruction."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """How often a module needs something, and where first."""
+
+    need: Need
+    count: int
+    lowered_by: tuple[str, ...]
+    """Passes; empty where there is none."""
+    first: SourceLocation | None = None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Where the passes of `open` ended on a module."""
+
+    message: str
+    pass_name: str | None = None
+    location: SourceLocation | None = None
+
+
+@dataclass(frozen=True)
+class ModuleCoverage:
+    """What one module needs."""
+
+    file: str
+    target: str
+    uses: tuple[Use, ...] = ()
+    unreadable: Failed | None = None
+    """Why it could not be traced, read, or brought as far as the first lowering pass."""
+    verified: bool = False
+    """Whether the passes were run."""
+    failed: Failed | None = None
+    """Where they failed."""
+
+    @property
+    def missing(self) -> list[Use]:
+        """What `open` does not lower."""
+        return [use for use in self.uses if not use.lowered_by]
+
+    @property
+    def covered(self) -> bool:
+        """Whether all is lowered, as far as the tables say."""
+        return self.unreadable is None and not self.missing
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether a pass failed although the tables say that everything is lowered."""
+        return self.covered and self.failed is not None
+
+
+@dataclass
+class Row:
+    """One operation or atom over all modules."""
+
+    need: Need
+    lowered_by: tuple[str, ...]
+    modules: int = 0
+    count: int = 0
+    first: tuple[str, SourceLocation | None] | None = None
+    """The first module that needs it, and where."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    input: Input
+    module: bytes
+    verify: bool
+
+
+@functools.cache
+def lowered_by() -> dict[str, tuple[str, ...]]:
+    """By operation, the passes of `open` that lower it."""
+    found: dict[str, list[str]] = {}
+    for pass_ in open_pipeline("sm_90a"):
+        for name in pass_.lowers:
+            found.setdefault(name, []).append(pass_.name)
+    return {name: tuple(passes) for name, passes in found.items()}
+
+
+def operations_of_dialects() -> list[str]:
+    """Every operation that CuTe's dialects have."""
+    from cutecc.ir.mlir import cute, cute_nvgpu
+
+    classes = [each for dialect in (cute, cute_nvgpu) for each in vars(dialect).values() if isinstance(each, type)]
+    names = {getattr(each, "OPERATION_NAME", None) for each in classes}
+    return sorted(name for name in names if isinstance(name, str))
+
+
+def survey(
+    inputs: Sequence[Input],
+    *,
+    jobs: int,
+    verify: bool = False,
+    on_module: Callable[[ModuleCoverage], None] = lambda module: None,
+) -> list[ModuleCoverage]:
+    """What each of `inputs` needs, in their order, found out by `jobs` processes; an abort is that module's failure.
+
+    With `verify` the passes of `open`, up to code generation, run on each.
+    """
+    found: dict[int, ModuleCoverage] = {}
+
+    def finished(index: int, module: ModuleCoverage) -> None:
+        found[index] = module
+        on_module(module)
+
+    def look(chunk: dict[int, _Task]) -> None:
+        """Look at modules in one process, and in another at those behind one that ends it."""
+        while chunk:
+            entered = ["", ""]
+
+            def follow(event: tuple[int, str] | tuple[int, ModuleCoverage]) -> None:
+                index, told = event
+                if isinstance(told, ModuleCoverage):
+                    del chunk[index]
+                    finished(index, told)
+                else:
+                    entered[:] = [told]  # noqa: B023
+
+            try:
+                isolation.call("cutecc.workbench.coverage:survey_chunk", dict(chunk), on_event=follow)
+            except ProcessDied as death:
+                index, task = next(iter(chunk.items()))
+                del chunk[index]
+                failure = Failed(death.message, entered[0] or None)
+                finished(index, ModuleCoverage(task.input.file, task.input.target, unreadable=failure))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            waiting = [pool.submit(look, chunk) for chunk in _chunks(inputs, jobs, verify, finished)]
+            for each in waiting:
+                each.result()
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            isolation.interrupt()
+            raise
+    return [found[index] for index in range(len(inputs))]
+
+
+_CHUNK = 8
+"""Modules for one process: it then ends, and gives its memory back."""
+
+
+def _chunks(
+    inputs: Sequence[Input], jobs: int, verify: bool, finished: Callable[[int, ModuleCoverage], None]
+) -> Iterator[dict[int, _Task]]:
+    """The modules that can be read, a few at a time, by their position."""
+    chunk: dict[int, _Task] = {}
+    for index, (each, loaded) in enumerate(load_all(inputs, jobs)):
+        if isinstance(loaded, Error):
+            finished(index, ModuleCoverage(each.file, each.target, unreadable=_failed(loaded)))
+            continue
+        chunk[index] = _Task(each, loaded, verify)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = {}
+    if chunk:
+        yield chunk
+
+
+def survey_chunk(
+    tasks: dict[int, _Task], *, emit: Callable[[tuple[int, str] | tuple[int, ModuleCoverage]], None]
+) -> None:
+    """Look at modules in this process, one after the other; tells `emit` of each pass that begins, and each result."""
+    for index, task in tasks.items():
+        emit((index, _look(task, functools.partial(_tell, emit, index))))
+
+
+def _tell(emit: Callable[[tuple[int, str]], None], index: int, pass_name: str) -> None:
+    emit((index, pass_name))
+
+
+def _look(task: _Task, entering: Callable[[str], None]) -> ModuleCoverage:
+    from cutecc.ir.modules import fresh_context, parse
+    from cutecc.planning import uses_lir
+
+    file, target = task.input.file, task.input.target
+    with fresh_context():
+        try:
+            module = parse(task.module, file)
+            passes = open_pipeline(target, lir=uses_lir(module)).passes
+            first = next(index for index, pass_ in enumerate(passes) if pass_.lowers)
+            _run(passes[:first], module, entering)
+            uses = tuple(uses_of(module))
+        except Error as error:
+            return ModuleCoverage(file, target, unreadable=_failed(error))
+        failed = None
+        if task.verify:
+            last = next(index for index, pass_ in enumerate(passes) if pass_.name in CODE_GENERATION)
+            try:
+                _run(passes[first:last], module, entering)
+            except Error as error:
+                failed = _failed(error)
+    return ModuleCoverage(file, target, uses, verified=task.verify, failed=failed)
+
+
+def _run(passes: Iterable[ModulePass], module: ir.Module, entering: Callable[[str], None]) -> None:
+    from cutecc.passes import manager
+
+    for pass_ in passes:
+        entering(pass_.name)
+        manager.run(Pipeline((pass_,)), module)
+
+
+def _failed(error: Error) -> Failed:
+    return Failed(error.message, error.pass_name or None if isinstance(error, PassError) else None, error.location)
+
+
+def uses_of(module: ir.Module) -> list[Use]:
+    """What `module` needs: the operations of CuTe's dialects and of others that nobody converts, and atoms."""
+    from cutecc.ir.locations import user_location
+    from cutecc.ir.walking import walk
+
+    counts: dict[Need, int] = {}
+    first: dict[Need, ir.Operation] = {}
+    passes: dict[Need, tuple[str, ...]] = {}
+    for operation in walk(module):
+        if operation.name.partition(".")[0] in _BASE:
+            continue
+        needs = {Need("operation", operation.name): lowered_by().get(operation.name, ())}
+        if operation.name in _WITH_ATOM:
+            needs |= dict([_atom(operation.operands[0].type)])
+        for need, by in needs.items():
+            counts[need] = counts.get(need, 0) + 1
+            first.setdefault(need, operation)
+            passes[need] = by
+    return [Use(need, counts[need], passes[need], user_location(first[need].location)) for need in sorted(counts)]
+
+
+_atoms: weakref.WeakKeyDictionary[ir.Context, dict[int, tuple[Need, tuple[str, ...]]]] = weakref.WeakKeyDictionary()
+
+
+def _atom(type: ir.Type) -> tuple[Need, tuple[str, ...]]:
+    """The atom of a copy's or product's first operand, and who lowers it."""
+    known = _atoms.setdefault(type.context, {})
+    if hash(type) not in known:
+        known[hash(type)] = _read_atom(type)
+    return known[hash(type)]
+
+
+def _read_atom(type: ir.Type) -> tuple[Need, tuple[str, ...]]:
+    from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, view
+    from cutecc.passes.lowering.atoms.table import copy_row, mma_row, spelled
+    from cutecc.passes.lowering.lower_atoms import LowerAtoms
+
+    try:
+        type_view = view(type)
+    except Error:
+        # Of a type that cutecc does not know, its name.
+        found = re.search(r"!cute_nvgpu\.(?:atom\.)?([\w.]+)", str(type))
+        kind: Kind = "matrix product atom" if "mma" in str(type) else "copy atom"
+        return Need(kind, found[1] if found else str(type)), ()
+    match type_view:
+        case (CopyAtom() as atom) | TiledCopy(atom=atom):
+            need, row = Need("copy atom", spelled(atom)), functools.partial(copy_row, atom)
+        case (MmaAtom() as atom) | TiledMma(atom=atom):
+            need, row = Need("matrix product atom", spelled(atom)), functools.partial(mma_row, atom)
+        case _:
+            return Need("copy atom", str(type)), ()
+    try:
+        row()
+    except Error:
+        return need, ()
+    return need, (LowerAtoms.name,)
+
+
+def missing_in(module: bytes, target: str) -> list[str]:
+    """What `open` does not lower of a traced module, looked at in a process of its own. Raises `Error`."""
+    found: list[ModuleCoverage] = []
+
+    def follow(event: tuple[int, str] | tuple[int, ModuleCoverage]) -> None:
+        if isinstance(event[1], ModuleCoverage):
+            found.append(event[1])
+
+    task = _Task(Input("-", target), module, verify=False)
+    isolation.call("cutecc.workbench.coverage:survey_chunk", {0: task}, on_event=follow)
+    if unreadable := found[0].unreadable:
+        raise Error(unreadable.message, unreadable.location)
+    return [use.need.name for use in found[0].missing]
+
+
+def rows(modules: Iterable[ModuleCoverage], *, every: bool = False) -> list[Row]:
+    """What all modules together need, the most needed first; with `every` also the dialects' other operations."""
+    found: dict[Need, Row] = {}
+    for module in modules:
+        for use in module.uses:
+            row = found.setdefault(use.need, Row(use.need, use.lowered_by, first=(module.file, use.first)))
+            row.modules += 1
+            row.count += use.count
+    if every:
+        for name in operations_of_dialects():
+            need = Need("operation", name)
+            found.setdefault(need, Row(need, lowered_by().get(name, ())))
+    order = {kind: number for number, kind in enumerate(KINDS)}
+    return sorted(found.values(), key=lambda row: (order[row.need.kind], -row.modules, -row.count, row.need.name))

@@ -1,0 +1,256 @@
+"""The first half of `cutecc diff-test`: kernels become a folder of variants, points and expected results."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import numpy as np
+
+from cutecc.arguments.specs import Spec
+from cutecc.errors import Error, UsageError
+from cutecc.frontend.kernel_file import split_path
+from cutecc.frontend.naming import kernel_request
+from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.isolation import ProcessDied, Worker
+from cutecc.pool import WorkerPool
+from cutecc.record import Workload
+from cutecc.trial.arguments import Arguments, make_arguments, specs_of
+from cutecc.trial.comparison import default_tolerance
+from cutecc.trial.points import ragged_points
+from cutecc.workbench.coverage import missing_in
+from cutecc.workbench.inputs import Input
+from cutecc.workbench.plan import Plan, PlannedKernel, Point, inputs_checksum, write_plan
+from cutecc.workbench.running import load_variant
+from cutecc.workbench.variants import Choice, Source, make_variant, plain_name
+
+SMALL_BYTES = 1 << 18
+"""Of a point's tensors, for the emulator."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """At which sizes to run, and how often."""
+
+    sizes: Sequence[dict[str, int]] = ()
+    """Those of the user; without, the kernel's own, the smallest and ragged ones."""
+    seed: int = 0
+    runs: int = 1
+    """Seeds at each of the sizes."""
+    most_bytes: int | None = None
+    """Of all tensors of a point that is chosen here."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kernel of a file, traced."""
+
+    source: Source
+    specs: dict[str, Spec]
+    reference: str | None
+    """The function of the file that says what outputs have to be."""
+
+
+def prepare(
+    inputs: Sequence[Input],
+    folder: Path,
+    choice: Choice,
+    points: Points,
+    *,
+    jobs: int = 1,
+    on_kernel: Callable[[PlannedKernel], None] = lambda kernel: None,
+) -> Plan:
+    """Compile every kernel in all variants into `folder`, with what each point's outputs have to be.
+
+    Uses `jobs` processes at a time. A kernel that cannot be traced, or that needs what `open` does not lower, is in the
+    plan all the same. Raises `UsageError` for modules, which do not say how to call them, and what goes wrong with a
+    kernel that is the only one.
+    """
+    if modules := [each.file for each in inputs if each.request is None]:
+        raise UsageError(f"{modules[0]} is a module, which does not say how to call it", hints=["name the Python file"])
+    from cutecc.frontend.trace import trace_file  # loads the bindings
+
+    planned: list[PlannedKernel] = []
+    tracing = WorkerPool(min(jobs, len(inputs)))
+    with contextlib.closing(_Reference()) as reference, ThreadPoolExecutor(jobs) as pool:
+        try:
+            traces = [tracing.submit(trace_file, _request(each)) for each in inputs]
+            for number, (each, trace) in enumerate(zip(inputs, traces, strict=True)):
+                prefix = f"{number:03}-{plain_name(each.name)}-{each.target}"
+                try:
+                    subject = _subject(each, trace.result())
+                    kernel = _planned(subject, each, folder, prefix, choice, points, pool, reference)
+                except Error as error:
+                    if len(inputs) == 1:
+                        raise
+                    kernel = PlannedKernel(each.name, each.file, each.target, [], failure=_one_line(error))
+                planned.append(kernel)
+                on_kernel(kernel)
+        finally:
+            tracing.kill()
+    plan = Plan(planned)
+    write_plan(folder, plan)
+    return plan
+
+
+def _request(each: Input) -> TraceRequest:
+    assert each.request is not None
+    return replace(each.request, locations=True)
+
+
+def _subject(each: Input, traced: TracedModule) -> Subject:
+    path, function = split_path(each.file)
+    _, header = kernel_request(path, function)
+    assert each.request is not None
+    request = each.request
+    own = request.header_entry is None
+    workload = header.workload or Workload()
+    specs = {name: request.args.get(name, spec) for name, spec in specs_of(traced.signature).items()}
+    return Subject(Source(each.file, each.target, traced, workload), specs, header.reference if own else None)
+
+
+def _planned(
+    subject: Subject,
+    each: Input,
+    folder: Path,
+    prefix: str,
+    choice: Choice,
+    points: Points,
+    pool: ThreadPoolExecutor,
+    reference: _Reference,
+) -> PlannedKernel:
+    source = subject.source
+    module = f"{prefix}.mlirbc"
+    (folder / module).write_bytes(source.traced.bytecode)
+    kernel = PlannedKernel(each.name, each.file, each.target, [], module=module)
+    if "open" in choice.pipelines and (missing := missing_in(source.traced.bytecode, source.target)):
+        return msgspec.structs.replace(kernel, note=f"open does not lower {', '.join(missing[:3])}")
+    waiting = [
+        pool.submit(make_variant, source, pipeline, backend, choice, folder / f"{prefix}-{index}{backend}.cutecc")
+        for index, pipeline in enumerate(choice.pipelines)
+        for backend in choice.backends
+    ]
+    try:
+        made = list(_points(subject, folder, prefix, points, reference))
+    finally:
+        variants = [future.result() for future in waiting]
+    return msgspec.structs.replace(kernel, variants=variants, points=made)
+
+
+def _points(subject: Subject, folder: Path, prefix: str, points: Points, reference: _Reference) -> Iterator[Point]:
+    """The runs to make, and for each a file of what the reference says."""
+    outputs = subject.source.workload.outputs
+    number = 0
+    for sizes in points.sizes or ragged_points(subject.specs, points.most_bytes):
+        arguments = make_arguments(subject.specs, outputs, sizes=sizes)
+        for seed in range(points.seed, points.seed + points.runs):
+            arguments.randomize(seed)
+            point = Point(arguments.sizes, seed, inputs_checksum(arguments))
+            if subject.reference and outputs:
+                expected, wide = reference.expected(subject, arguments)
+                name = f"{prefix}-{number}.npz"
+                np.savez_compressed(folder / name, **{f"output{index}": each for index, each in enumerate(expected)})
+                point = msgspec.structs.replace(point, expected=name, in_float64=wide)
+            yield point
+            number += 1
+
+
+class _Reference:
+    """Calls references in a process of its own, for a file is a program and may bring the DSL along."""
+
+    def __init__(self) -> None:
+        self._worker: Worker | None = None
+
+    def close(self) -> None:
+        """End the process."""
+        if self._worker:
+            self._worker.close()
+
+    def expected(self, subject: Subject, arguments: Arguments) -> tuple[list[Any], list[bool]]:
+        """As `expected_of`, of the reference in the kernel's file."""
+        path, _ = split_path(subject.source.file)
+        names = [tensor.name for tensor in arguments.outputs]
+
+        def ask(values: Mapping[str, Any]) -> list[Any]:
+            self._worker = self._worker or Worker()
+            function = "cutecc.frontend.companions:call_reference"
+            try:
+                return self._worker.call(function, path, subject.reference, values, names)
+            except ProcessDied as death:
+                self._worker = None
+                raise Error(f"the reference {subject.reference} aborted: {death.message}") from None
+
+        return expected_of(arguments, subject.source.workload.tolerance, ask)
+
+
+def expected_of(
+    arguments: Arguments, tolerance: float | None, ask: Callable[[Mapping[str, Any]], list[Any]]
+) -> tuple[list[Any], list[bool]]:
+    """What a reference says of each output, and whether it computed that in float64.
+
+    `ask` calls it, with arrays by parameter. It is asked twice, with inputs as they are and with floating-point ones as
+    float64. The second answer counts where it agrees with the first: a reference that looks at the bits of its inputs
+    says something else then, or fails.
+    """
+    values = arguments.values()
+    native = [np.asarray(each) for each in ask(values)]
+    try:
+        wide = [np.asarray(each) for each in ask(_widened(values))]
+    except Exception:  # whatever the user's function raises
+        return native, [False] * len(native)
+    chosen: list[Any] = []
+    agreed: list[bool] = []
+    for tensor, first, second in zip(arguments.outputs, native, wide, strict=True):
+        bound = tolerance
+        if bound is None:
+            bound = default_tolerance(tensor.elements.dtype.name, tensor.elements.is_float)
+        agreed.append(second.dtype == np.float64 and tensor.elements.is_float and _agree(first, second, bound))
+        chosen.append(second if agreed[-1] else first)
+    return chosen, agreed
+
+
+def _widened(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with all floating-point arrays as float64, those in tuples too."""
+    return {name: _wide(each) for name, each in values.items()}
+
+
+def _wide(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_wide, cast("tuple[Any, ...]", value)))
+    dtype = getattr(value, "dtype", None)
+    return value.astype(np.float64) if dtype is not None and np.issubdtype(dtype, np.floating) else value
+
+
+def _agree(first: Any, second: Any, tolerance: float) -> bool:
+    """Whether two answers are the same but for rounding: twice the tolerance apart at most."""
+    if first.shape != second.shape:
+        return False
+    with np.errstate(all="ignore"):
+        finite: Any = second[np.isfinite(second)]
+        scale = math.sqrt(float((finite**2).mean())) if finite.size else 0.0
+        near = np.abs(first.astype(np.float64) - second) <= 2 * max(tolerance, 1e-6) * (np.abs(second) + scale)
+    # What is no number may be the poison of an output that the reference leaves as it was: its bits count.
+    return bool(np.all(near | (first == second)))
+
+
+def _one_line(error: Error) -> str:
+    place = f"{error.location}: " if error.location else ""
+    return place + error.message.partition("\n")[0]
+
+
+def source_of(kernel: PlannedKernel, folder: Path) -> Source | None:
+    """What a kernel of a plan was compiled from; `None` where no variant has compiled."""
+    variant = next((each for each in kernel.variants if each.bundle), None)
+    if variant is None or kernel.module is None:
+        return None
+    compilation = load_variant(folder, variant).compilation
+    assert compilation.signature is not None
+    bytecode = (folder / kernel.module).read_bytes()
+    traced = TracedModule(bytecode, compilation.signature, compilation.name, None, None)
+    return Source(kernel.file, kernel.target, traced, compilation.workload or Workload())

@@ -1,0 +1,290 @@
+"""The second half of `cutecc diff-test`: every variant of a plan on the same inputs, compared and timed.
+
+Needs neither the DSL nor MLIR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from cutecc.emulator.options import EmulatorOptions
+from cutecc.errors import LaunchError, RecordError
+from cutecc.kernel import Kernel
+from cutecc.loading import load
+from cutecc.record import Workload
+from cutecc.record.naming import is_plain
+from cutecc.runtime.workspace import Workspace
+from cutecc.trial.arguments import Arguments, make_arguments, specs_of
+from cutecc.trial.comparison import Comparison, compare
+from cutecc.trial.on_device import DeviceArguments, HostMemory
+from cutecc.workbench.plan import Plan, PlannedKernel, Point, Variant, inputs_checksum
+
+Verdict = Literal["reference", "same bits", "in bounds", "differs", "fails"]
+"""What a run gave. `reference`: it is what others are compared with. `same bits`: as that. `in bounds`: other bits, as
+near to the expected result as the kernel's file asks for. `differs`: not so near. `fails`: it did not end well."""
+_VERDICTS: tuple[Verdict, ...] = ("reference", "same bits", "in bounds", "differs", "fails")
+Device = Workspace | HostMemory
+
+
+@dataclass(frozen=True)
+class Run:
+    """One variant at one point."""
+
+    variant: str
+    sizes: dict[str, int]
+    seed: int
+    verdict: Verdict
+    problems: tuple[str, ...] = ()
+    alike: str | None = None
+    """The variant that wrote the same bits, of those that it is compared with: what is wrong is wrong in both."""
+    error: float | None = None
+    """The largest relative error of all outputs (`cutecc.trial.comparison`); `None` where nothing was expected."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.verdict not in ("differs", "fails")
+
+
+@dataclass
+class KernelResult:
+    """All runs of one kernel."""
+
+    kernel: PlannedKernel
+    runs: list[Run] = field(default_factory=list[Run])
+    microseconds: dict[str, float] = field(default_factory=dict[str, float])
+    """The median of each variant, on a GPU."""
+
+    def of(self, variant: Variant) -> list[Run]:
+        """The runs of one variant."""
+        return [run for run in self.runs if run.variant == variant.name]
+
+    def verdict(self, variant: Variant) -> Verdict | None:
+        """The worst of a variant over all points; `None` where it did not run."""
+        found = [run.verdict for run in self.of(variant)]
+        return next((verdict for verdict in reversed(_VERDICTS) if verdict in found), None)
+
+    @property
+    def wrong(self) -> list[Run]:
+        """Runs that differ or fail."""
+        return [run for run in self.runs if not run.ok]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all variants compiled, and none differs; also of a kernel that is left out."""
+        compiled = not any(variant.failure for variant in self.kernel.variants)
+        return compiled and not self.wrong and self.kernel.failure is None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run."""
+
+    check: str | None = None
+    """What the emulator looks for meanwhile; a finding is a difference."""
+    processes: int | None = None
+    """Of the emulator, at most."""
+    timed: bool = True
+    """Time the variants, on a GPU."""
+    samples: int | None = None
+    """Of each variant."""
+
+
+def run_plan(
+    plan: Plan,
+    folder: Path,
+    device: Device,
+    settings: Settings = Settings(),
+    *,
+    on_kernel: Callable[[KernelResult], None] = lambda result: None,
+) -> list[KernelResult]:
+    """Run all kernels of the plan in `folder` on `device`, in order. Raises `RecordError` for a damaged folder.
+
+    Raises `LaunchError` for a fault on a GPU, after which nothing can run there.
+    """
+    found: list[KernelResult] = []
+    for kernel in plan.kernels:
+        result = run_kernel(kernel, folder, device, settings)
+        found.append(result)
+        on_kernel(result)
+    return found
+
+
+def run_kernel(kernel: PlannedKernel, folder: Path, device: Device, settings: Settings) -> KernelResult:
+    """All variants of a kernel at all points, and on a GPU their times at the first point. Raises as `run_plan`."""
+    result = KernelResult(kernel)
+    kernels = {each.name: load_variant(folder, each) for each in kernel.variants if each.bundle}
+    for point in kernel.points if kernels else []:
+        result.runs += run_point(kernels, point, folder, device, settings)
+    good = {name: each for name, each in kernels.items() if all(run.ok for run in result.runs if run.variant == name)}
+    if isinstance(device, Workspace) and settings.timed and kernel.points and len(good) > 1:
+        result.microseconds = _times(good, kernel.points[0], device, settings)
+    return result
+
+
+def load_variant(folder: Path, variant: Variant) -> Kernel:
+    """The kernel of a variant. Raises `RecordError`."""
+    kernel = load(_file(folder, variant.bundle))
+    if not isinstance(kernel, Kernel):
+        raise RecordError(f"{folder / str(variant.bundle)} holds several targets")
+    return kernel
+
+
+def run_point(
+    kernels: Mapping[str, Kernel], point: Point, folder: Path, device: Device, settings: Settings
+) -> list[Run]:
+    """Variants, by name, on the same inputs; each is compared with one before it. Raises as `run_plan`."""
+    first = next(iter(kernels.values()))
+    workload = first.compilation.workload or Workload()
+    arguments = _arguments(first, workload, point)
+    judge = _Judge(point, workload, _expected(folder, point))
+    runs: list[Run] = []
+    with device.scope():
+        on_device = DeviceArguments(arguments, device)
+        for name, kernel in kernels.items():
+            arguments.randomize(point.seed)
+            on_device.upload()
+            try:
+                printed, findings = _launch(kernel, on_device, device, settings, point.seed)
+            except LaunchError as failure:
+                if isinstance(device, Workspace):
+                    failure.notes.append(
+                        f"it was {name} of {kernel.compilation.name}; a fault ends all that runs there"
+                    )
+                    raise
+                runs.append(Run(name, point.sizes, point.seed, "fails", (failure.message.partition("\n")[0],)))
+                continue
+            stray = on_device.download()
+            runs.append(judge.run(name, arguments, stray, printed, findings))
+    return runs
+
+
+def _launch(
+    kernel: Kernel, on_device: DeviceArguments, device: Device, settings: Settings, seed: int
+) -> tuple[str, list[str]]:
+    """What the kernel printed, and what the emulator found."""
+    if isinstance(device, Workspace):
+        kernel(**on_device.by_name, stream=device.stream)
+        device.synchronize()
+        return "", []
+    options = EmulatorOptions(check=settings.check, processes=settings.processes, seed=seed)
+    emulation = kernel.emulator.emulate((), on_device.by_name, options)
+    return emulation.printed, [f"{each.kind}: {each.message.partition(chr(10))[0]}" for each in emulation.findings]
+
+
+class _Judge:
+    """Compares what variants wrote at one point, in their order."""
+
+    def __init__(self, point: Point, workload: Workload, expected: Sequence[Any] | None) -> None:
+        self._point = point
+        self._tolerance = workload.tolerance
+        self._expected = expected
+        self._wrote: dict[str, tuple[list[Any], list[str]]] = {}
+        """By variant: the codes of what is compared, and the lines that it printed."""
+
+    def run(
+        self, name: str, arguments: Arguments, stray: Mapping[str, int], printed: str, findings: Sequence[str]
+    ) -> Run:
+        """What to say of a variant that has run; `arguments` hold what it wrote."""
+        tensors = arguments.outputs or arguments.tensors
+        codes = [np.ascontiguousarray(tensor.codes).copy() for tensor in tensors]
+        # Two variants execute other instructions, so that their warps take other turns.
+        lines = sorted(printed.splitlines())
+        other = self._other(name)
+        problems = list(findings)
+        same, wanted = False, self._expected
+        if other is not None:
+            theirs, their_lines = self._wrote[other]
+            same = all(map(_same_bits, codes, theirs))
+            if wanted is None:
+                wanted = [tensor.elements.decode(each) for tensor, each in zip(tensors, theirs, strict=True)]
+            if lines != their_lines:
+                problems.append(f"it prints other text than {other}")
+        compared: list[Comparison] = []
+        if wanted is not None:
+            compared = [
+                compare(tensor, each, self._tolerance, stray.get(tensor.name, 0))
+                for tensor, each in zip(tensors, wanted, strict=True)
+            ]
+        problems += [problem for each in compared for problem in each.problems()]
+        self._wrote[name] = (codes, lines)
+        verdict: Verdict = "same bits" if same else "in bounds" if other else "reference"
+        error = max((each.max_relative_error for each in compared), default=None)
+        return Run(
+            name,
+            self._point.sizes,
+            self._point.seed,
+            "differs" if problems else verdict,
+            tuple(problems),
+            other if same else None,
+            error,
+        )
+
+    def _other(self, name: str) -> str | None:
+        """What a variant is compared with: the first pipeline through the same code generator, else the first."""
+        if not self._wrote:
+            return None
+        backend = name.rpartition("/")[2]
+        same_backend = [each for each in self._wrote if each.rpartition("/")[2] == backend]
+        return next(iter(same_backend or self._wrote))
+
+
+def _same_bits(ours: Any, theirs: Any) -> bool:
+    return ours.tobytes() == theirs.tobytes()
+
+
+def _arguments(kernel: Kernel, workload: Workload, point: Point, *, exact_alignment: bool = True) -> Arguments:
+    """The arguments at a point, its inputs in them."""
+    if kernel.signature is None:
+        raise RecordError(f"{kernel.compilation.name}: the bundle does not say what arguments the kernel takes")
+    specs = specs_of(kernel.signature)
+    arguments = make_arguments(specs, workload.outputs, sizes=point.sizes, exact_alignment=exact_alignment)
+    arguments.randomize(point.seed)
+    if exact_alignment and inputs_checksum(arguments) != point.inputs:
+        raise RecordError(
+            f"{kernel.compilation.name}: numpy makes other inputs here than where the kernel was compiled",
+            hints=["use the same version of numpy"],
+        )
+    return arguments
+
+
+def _expected(folder: Path, point: Point) -> list[Any] | None:
+    """What the reference said."""
+    if point.expected is None:
+        return None
+    try:
+        with np.load(_file(folder, point.expected)) as arrays:
+            return [arrays[name] for name in sorted(arrays.files, key=lambda name: int(name.removeprefix("output")))]
+    except (OSError, ValueError) as failure:
+        raise RecordError(f"{folder / point.expected} cannot be read: {failure}") from None
+
+
+def _file(folder: Path, name: str | None) -> Path:
+    """A file of the folder, by the name that its plan gives."""
+    if name is None or not is_plain(name):
+        raise RecordError(f"{folder}: its plan names a file '{name}'")
+    return folder / name
+
+
+def _times(kernels: Mapping[str, Kernel], point: Point, device: Workspace, settings: Settings) -> dict[str, float]:
+    """Median microseconds of each, taking turns."""
+    from cutecc.benchmarking.running import prepared, sets_needed
+    from cutecc.runtime.timing import Call, measure
+
+    first = next(iter(kernels.values()))
+    workload = first.compilation.workload or Workload()
+    arguments = _arguments(first, workload, point, exact_alignment=False)
+    with device.scope():
+        sets = [DeviceArguments(arguments, device) for _ in range(sets_needed(arguments.bytes, device.l2_bytes))]
+        for each in sets:
+            each.upload()
+        calls: dict[str, list[Call]] = {
+            name: [prepared(kernel, device, **each.by_name) for each in sets] for name, kernel in kernels.items()
+        }
+        samples = measure(calls, device, runs=settings.samples)
+    return {name: each.median for name, each in samples.items()}

@@ -1,0 +1,113 @@
+"""Compiling a kernel through several pipelines and code generators, from one trace, and what each became."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cutecc.contained import lower_in_worker
+from cutecc.errors import Error, PassError
+from cutecc.frontend.traced import TracedModule
+from cutecc.passes.generation.choice import Backend
+from cutecc.record import Compilation, Workload
+from cutecc.record.bundle import write_bundle
+from cutecc.report.instruction_mix import classify
+from cutecc.request import CompileOptions, CompileRequest, Edit
+from cutecc.sass import read_sass
+from cutecc.workbench.plan import Code, Variant
+
+_INSTRUCTION_BYTES = 16
+"""Of machine code, from compute capability 7.0 on."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The variants to make, and how."""
+
+    pipelines: Sequence[str] = ("nvidia", "open")
+    """The first is what the others are compared with."""
+    backends: Sequence[Backend] = ("nvvm", "llvm")
+    options: CompileOptions = field(default_factory=CompileOptions)
+    edits: Sequence[Edit] = ()
+    """Of all pipelines but the first; of that, where it is the only one."""
+    cache: bool = False
+
+    def options_for(self, pipeline: str, backend: Backend) -> CompileOptions:
+        """How to compile one variant."""
+        is_first = pipeline == self.pipelines[0] and len(self.pipelines) > 1
+        return replace(
+            self.options,
+            pipeline=pipeline,
+            backend=backend,
+            edits=() if is_first else tuple(self.edits),
+            artifacts=("ptx", "cubin", "sass", "host-program"),
+            observe=True,
+            reproduce=False,
+        )
+
+
+@dataclass(frozen=True)
+class Source:
+    """A traced kernel."""
+
+    file: str
+    target: str
+    traced: TracedModule
+    workload: Workload
+
+
+def compile_variant(source: Source, options: CompileOptions, *, cache: bool = False) -> Compilation:
+    """The kernel through the pipeline of `options`, in a process of its own. Raises `Error`."""
+    request = CompileRequest(
+        source.traced.bytecode,
+        source.target,
+        source.traced.name,
+        source=source.file,
+        signature=source.traced.signature,
+        workload=source.workload,
+        options=options,
+        cache=cache,
+    )
+    compilation = lower_in_worker(request)
+    if compilation.host_program is None:
+        raise Error("there is no host program, so that it cannot be launched")
+    return compilation
+
+
+def make_variant(source: Source, pipeline: str, backend: Backend, choice: Choice, bundle: Path) -> Variant:
+    """One variant, its bundle written to the file `bundle`."""
+    options = choice.options_for(pipeline, backend)
+    try:
+        compilation = compile_variant(source, options, cache=choice.cache)
+        write_bundle(bundle, [compilation])
+    except Error as error:
+        where = f"{error.pass_name}: " if isinstance(error, PassError) and error.pass_name else ""
+        place = f"{error.location}: " if error.location else ""
+        return Variant(pipeline, backend, failure=f"{place}{where}{error.message}")
+    changing = [index for index, step in enumerate(compilation.steps) if step.changed]
+    return Variant(pipeline, backend, bundle.name, code_of(compilation), None, compilation.pipeline, changing)
+
+
+def code_of(compilation: Compilation) -> Code:
+    """Registers, spills, size and instructions of all device functions."""
+    resources = compilation.resources
+    spilling = any(each.spill_store_bytes for each in resources)
+    mix: Counter[str] = Counter()
+    size = 0
+    for function in read_sass((compilation.artifact("sass") or b"").decode()):
+        size += len(function.instructions) * _INSTRUCTION_BYTES
+        mix.update(classify(each.text, spills=spilling) for each in function.instructions)
+    return Code(
+        registers=max((each.registers for each in resources), default=0),
+        spills=sum(each.spill_store_bytes or 0 for each in resources),
+        bytes=size,
+        instructions=dict(mix.most_common()),
+    )
+
+
+def plain_name(text: str) -> str:
+    """A pipeline or kernel as a part of a file's name."""
+    return re.sub(r"[^\w-]+", "-", text).strip("-")[:40]

@@ -1,0 +1,165 @@
+"""The coverage table says what the passes do: no more, and no less."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from cutecc.errors import Error, UsageError
+from cutecc.ir.modules import fresh_context, parse
+from cutecc.ir.types import CopyAtom, Scalar
+from cutecc.ir.types.atoms import Parameters
+from cutecc.ir.walking import walk
+from cutecc.passes import manager
+from cutecc.passes.lowering.atoms.table import copy_row, spelled
+from cutecc.passes.open_pipeline import open_pipeline
+from cutecc.passes.pipeline import Pipeline
+from cutecc.workbench.coverage import (
+    Need,
+    lowered_by,
+    missing_in,
+    operations_of_dialects,
+    rows,
+    survey,
+    uses_of,
+)
+from cutecc.workbench.inputs import find_inputs
+
+ROOT = Path(__file__).parents[3]
+KERNELS = ROOT / "test" / "kernels"
+CUTE = ("cute.", "cute_nvgpu.")
+
+
+def test_passes_declare_operations_that_there_are() -> None:
+    assert {name for name in lowered_by() if name.startswith(CUTE)} <= set(operations_of_dialects())
+    assert lowered_by()["cute.copy"] == ("expand-copies",)
+    assert lowered_by()["cute.memref.load"] == ("lower-element-accesses",)
+    assert "cute_nvgpu.atom.make_exec_tma" not in lowered_by()
+
+
+@pytest.mark.parametrize("name", ["gemm_sm80", "device_print", "fast_division", "persistent_tiles", "warp_ops"])
+def test_a_pass_takes_away_what_it_declares_alone(name: str, traced_kernels) -> None:
+    """Otherwise the table would say `no` of what is lowered."""
+    kernel = traced_kernels[name]
+    with fresh_context():
+        module = parse(kernel.bytecode)
+        for pass_ in open_pipeline(kernel.target):
+            before = counts(module)
+            if pass_.name == "lower-cute-types":
+                # Whatever is left has to be what this pass takes; it looks for that itself.
+                assert not {each for each in before if each.startswith(CUTE)} - set(pass_.lowers)
+                break
+            manager.run(Pipeline((pass_,)), module)
+            if not pass_.lowers:
+                continue
+            after = counts(module)
+            fewer = {each for each in before if each.startswith(CUTE) and after[each] < before[each]}
+            # Values that a type says in full are made anew, and go with who wanted them.
+            assert fewer - {"cute.static"} <= set(pass_.lowers)
+
+
+def counts(module) -> Counter[str]:
+    return Counter(operation.name for operation in walk(module))
+
+
+def test_kernels_that_are_covered_go_through(tmp_path: Path, traced_kernels) -> None:
+    for name in ("gemm_sm80", "mma_int8", "histogram"):
+        (tmp_path / f"{name}-sm_80.mlirbc").write_bytes(traced_kernels[name].bytecode)
+    modules = survey(find_inputs([str(tmp_path)]), jobs=1, verify=True)
+    assert [Path(module.file).name.partition("-")[0] for module in modules] == ["gemm_sm80", "histogram", "mma_int8"]
+    for module in modules:
+        assert module.covered
+        assert module.verified
+        assert module.failed is None
+    table = {row.need: row for row in rows(modules)}
+    product = table[Need("matrix product atom", "sm80.mma 16×8×16 f16 f16 f32")]
+    assert product.lowered_by == ("lower-atoms",)
+    assert product.modules == 1
+    assert table[Need("operation", "cute.kernel_smem_size")].modules == 3
+    assert Need("operation", "cute.tuple_mod") not in table
+    assert {row.need.name for row in rows(modules, every=True) if row.need.kind == "operation"} >= set(
+        operations_of_dialects()
+    )
+
+
+def test_gaps_have_the_users_line(traced_kernels) -> None:
+    kernel = traced_kernels["tma_copy"]
+    with fresh_context():
+        uses = {use.need.name: use for use in uses_of(parse(kernel.bytecode))}
+    load = uses["tma_load mode=tiled num_cta=1"]
+    assert load.lowered_by == ()
+    assert load.first is not None
+    line = kernel.source.read_text().splitlines()[(load.first.line or 0) - 1]
+    assert "cute.copy(tma_load" in line
+    assert "cute_nvgpu.atom.make_exec_tma" in missing_in(kernel.bytecode, kernel.target)
+    assert missing_in(traced_kernels["softmax"].bytecode, "sm_80") == []
+
+
+def test_an_atom_is_known_by_its_parameters_too() -> None:
+    """A kind of atom has a row; of `ldmatrix` this one form is none of its."""
+    square = CopyAtom("ldsm", Scalar("f16"), Parameters(mode=(8, 8), num_matrices=4, transpose=False))
+    wide = CopyAtom("ldsm", Scalar("i8"), Parameters(mode=(16, 16), num_matrices=1, transpose=True))
+    assert copy_row(square)
+    assert spelled(square) == "ldsm mode=8×8 num_matrices=4"
+    with pytest.raises(Error, match="does not know the copy atom ldsm mode=16×16 num_matrices=1 transpose yet"):
+        copy_row(wide)
+
+
+def test_a_pass_that_fails_on_what_the_table_has_is_told(tmp_path: Path) -> None:
+    module = tmp_path / "dynamic-sm_80.mlir"
+    module.write_text(
+        """
+gpu.module @kernels {
+  cuda.kernel @kernel(%size: i32) {
+    %shape = cute.make_shape(%size) : (i32) -> !cute.shape<"?">
+    %layout = cute.make_layout(%shape) : !cute.layout<"?:1">
+    %tensor = cute.memref.alloca(%layout) : !cute.memref<f32, rmem, align<32>, "?:1">
+    %at = cute.make_coord(%size) : (i32) -> !cute.coord<"?">
+    %one = arith.constant 1.0 : f32
+    cute.memref.store(%tensor, %at, %one) : (!cute.memref<f32, rmem, align<32>, "?:1">, !cute.coord<"?">, f32) -> ()
+    return
+  }
+}
+"""
+    )
+    (found,) = survey(find_inputs([str(module)]), jobs=1, verify=True)
+    assert [use.need.name for use in found.missing] == []
+    assert found.contradicts
+    assert found.failed is not None
+    assert found.failed.pass_name == "allocate-registers"
+    assert "how many has to be known" in found.failed.message
+
+
+def test_an_abort_is_one_modules_failure(tmp_path: Path, traced_kernels) -> None:
+    (tmp_path / "a-sm_90a.mlir").write_bytes((ROOT / "test/inputs/aborts-while-parsing.mlir").read_bytes())
+    (tmp_path / "b-sm_80.mlirbc").write_bytes(traced_kernels["no_tensor"].bytecode)
+    (tmp_path / "c-sm_80.mlir").write_text("module {")
+    first, second, third = survey(find_inputs([str(tmp_path)]), jobs=1)
+    assert first.unreadable is not None
+    assert "SIGABRT" in first.unreadable.message
+    assert second.covered
+    assert third.unreadable is not None
+    assert not third.covered
+
+
+def test_kernels_below_a_folder_have_a_header_and_a_target_that_fits(tmp_path: Path) -> None:
+    for name in ("scalar_args", "tma_copy"):
+        (tmp_path / f"{name}.py").write_text((KERNELS / f"{name}.py").read_text())
+    (tmp_path / "notes.py").write_text("raise SystemExit\n")
+    (tmp_path / "04-canonicalize.mlir").write_text(
+        '// cutecc-stage: {"target":"sm_80","kernel":"k","after":"canonicalize#1"}\nmodule {}\n'
+    )
+    (tmp_path / "of-no-target.mlir").write_text("module {}\n")
+
+    def found(targets: str | None) -> list[tuple[str, str]]:
+        return [(each.name, each.target) for each in find_inputs([str(tmp_path)], targets)]
+
+    assert found(None) == [("scalar_args", "sm_80"), ("tma_copy", "sm_90a")]
+    assert found("sm_80,sm_90a") == [("scalar_args", "sm_80"), ("scalar_args", "sm_90a"), ("tma_copy", "sm_90a")]
+    assert ("of-no-target", "sm_80") in found("sm_80")
+    with pytest.raises(UsageError, match="which target is it for"):
+        find_inputs([str(tmp_path / "of-no-target.mlir")])
+    with pytest.raises(UsageError, match="neither a Python file nor a module"):
+        find_inputs([str(ROOT / "README.md")])

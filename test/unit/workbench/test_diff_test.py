@@ -1,0 +1,320 @@
+"""Variants of a kernel side by side: the search for a pass, what counts as a difference, and plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_cuda import FakeCuda
+
+from cutecc.arguments.specs import parse_spec
+from cutecc.errors import LaunchError, RecordError
+from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.open_pipeline import open_pipeline
+from cutecc.passes.pipeline import Pipeline
+from cutecc.record import Parameter, Signature, Workload
+from cutecc.runtime.workspace import Workspace
+from cutecc.trial.arguments import make_arguments
+from cutecc.trial.on_device import HostMemory
+from cutecc.trial.points import ragged_points
+from cutecc.workbench import running
+from cutecc.workbench.hand_over import hand_over, points, search
+from cutecc.workbench.plan import Code, Plan, PlannedKernel, Point, Variant, inputs_checksum, read_plan, write_plan
+from cutecc.workbench.preparing import expected_of
+from cutecc.workbench.running import Settings, run_kernel
+from cutecc.workbench.variants import Choice
+
+OPEN = open_pipeline("sm_80")
+NVIDIA = nvidia_pipeline("sm_80")
+
+# Where a pass is looked for.
+
+
+@pytest.mark.parametrize("culprit", range(6))
+def test_the_first_pass_that_makes_the_difference_is_found(culprit: int) -> None:
+    counts = [1, 2, 4, 7, 9]
+    found = search(OPEN, counts, lambda count: "bad" if count >= [*counts, 99][culprit] else "good")
+    selectors = OPEN.selectors()
+    assert found.first_bad == (selectors[counts[culprit] - 1] if culprit < 5 else "code generation")
+    assert found.last_good == (selectors[counts[culprit - 1] - 1] if culprit else None)
+    assert found.unknown == ()
+    assert found.tried <= 3
+
+
+def test_passes_of_which_it_cannot_be_told_are_named_too() -> None:
+    counts = [1, 2, 3, 4, 5, 6, 7]
+
+    def state(count: int) -> Any:
+        return "unknown" if count in (3, 4, 5) else "bad" if count > 5 else "good"
+
+    found = search(OPEN, counts, state)
+    names = [pass_.name for pass_ in OPEN]
+    assert (found.last_good, found.unknown, found.first_bad) == (names[1], tuple(names[2:5]), names[5])
+    assert found.passes == tuple(names[2:6])
+    assert search(OPEN, [], state).first_bad == "code generation"
+
+
+def test_nvidia_goes_on_from_a_module_that_open_has_begun() -> None:
+    count = OPEN.position("unfold-layouts") + 1
+    joined = hand_over(OPEN, count, NVIDIA)
+    assert joined.passes[:count] == OPEN.passes[:count]
+    rest = joined.passes[count:]
+    assert tuple(pass_ for pass_ in rest if pass_.name != "join-casts") == NVIDIA.passes
+    names = [pass_.name for pass_ in rest]
+    assert names[names.index("convert-cute-to-core") + 1] == "join-casts"
+    assert Pipeline.parse(str(joined)) == joined
+
+
+def test_an_edited_nvidia_pipeline_goes_on_behind_what_it_has_run() -> None:
+    edited = NVIDIA.insert_after("cute-expand-ops", *Pipeline.parse("cse"))
+    count = edited.position("cute-expand-ops") + 2
+    joined = hand_over(edited, count, NVIDIA)
+    assert [pass_.name for pass_ in joined if pass_.name != "join-casts"] == [pass_.name for pass_ in edited]
+    # What both begin with, and what is behind code generation, tells nothing.
+    assert points(edited, NVIDIA, range(len(edited)))[0] == count
+    last = edited.passes[points(edited, NVIDIA, range(len(edited)))[-1] - 1]
+    assert last == edited.passes[edited.position("cuda-to-binary") - 1]
+    assert points(OPEN, NVIDIA, [2, 5]) == [3, 6]
+
+
+def test_edits_are_of_all_pipelines_but_the_first() -> None:
+    choice = Choice(edits=["edit"], pipelines=("nvidia", "open"))  # pyright: ignore[reportArgumentType]
+    assert choice.options_for("nvidia", "nvvm").edits == ()
+    assert choice.options_for("open", "llvm").edits == ("edit",)
+    assert choice.options_for("open", "llvm").backend == "llvm"
+
+
+# What counts as a difference.
+
+
+class Written:
+    """A kernel that writes what it is told to into `y`; `None` is a fault."""
+
+    def __init__(self, values: Any, printed: str = "", cuda: FakeCuda | None = None, microseconds: float = 1.0) -> None:
+        signature = Signature("kernel", [Parameter("x", "f32[4]"), Parameter("y", "f32[4]")])
+        workload = Workload(outputs=["y"], tolerance=1e-3)
+        self.compilation = SimpleNamespace(name="kernel", target="sm_90a", workload=workload)
+        self.signature = signature
+        self.emulator = self
+        self._values = values
+        self._printed = printed
+        self._cuda = cuda
+        self._cost = microseconds
+
+    def emulate(self, args: Any, by_name: dict[str, Any], options: Any) -> Any:
+        if self._values is None:
+            raise LaunchError("a fault\nwith details")
+        self._write(by_name["y"])
+        findings = (
+            [SimpleNamespace(kind="race", message="two threads write\nwithout a barrier")] if options.check else []
+        )
+        return SimpleNamespace(printed=self._printed, findings=findings)
+
+    def _write(self, y: Any) -> None:
+        import ctypes
+
+        data = np.asarray(self._values, "f4").tobytes()
+        ctypes.memmove(y.data_ptr(), data, len(data))
+
+    def __call__(self, *, x: Any, y: Any, stream: int) -> None:
+        assert self._cuda is not None
+        self._cuda.array(y.data_ptr(), 16)[:] = np.frombuffer(np.asarray(self._values, "f4").tobytes(), "u1")
+
+    def prepare(self, *, x: Any, y: Any, stream: int) -> Any:
+        cuda = self._cuda
+        assert cuda is not None
+        return lambda: cuda.work("kernel", self._cost)
+
+
+def planned(names: list[str], expected: str | None) -> PlannedKernel:
+    specs = {"x": parse_spec("f32[4]"), "y": parse_spec("f32[4]")}
+    arguments = make_arguments(specs, ["y"])
+    arguments.randomize(0)
+    variants = [Variant(*name.split("/"), bundle=f"{index}.cutecc") for index, name in enumerate(names)]  # pyright: ignore[reportArgumentType]
+    return PlannedKernel(
+        "kernel", "kernel.py", "sm_90a", variants, [Point({}, 0, inputs_checksum(arguments), expected)]
+    )
+
+
+class Bench:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._folder = folder
+        self._monkeypatch = monkeypatch
+
+    def __call__(
+        self, kernels: dict[str, Written], expected: Any = None, device: Any = None, settings: Settings = Settings()
+    ) -> Any:
+        if expected is not None:
+            np.savez(self._folder / "expected.npz", output0=np.asarray(expected, "f8"))
+        kernel = planned(list(kernels), None if expected is None else "expected.npz")
+        self._monkeypatch.setattr(running, "load_variant", lambda _, variant: kernels[variant.name])
+        return run_kernel(kernel, self._folder, device or HostMemory(), settings)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(tmp_path, monkeypatch)
+
+
+NUMBERS = [1.0, 2.0, 3.0, 4.0]
+NEAR = [1.0, 2.0, 3.0001, 4.0]
+FAR = [1.0, 2.0, 3.5, 4.0]
+
+
+def verdicts(result: Any) -> list[str]:
+    return [result.verdict(variant) for variant in result.kernel.variants]
+
+
+def test_bits_are_compared_through_the_same_code_generator(bench: Bench) -> None:
+    kernels = {
+        "nvidia/nvvm": Written(NUMBERS),
+        "nvidia/llvm": Written(NEAR),
+        "open/nvvm": Written(NUMBERS),
+        "open/llvm": Written(NEAR),
+    }
+    result = bench(kernels, NUMBERS)
+    assert verdicts(result) == ["reference", "in bounds", "same bits", "same bits"]
+    assert result.ok
+    assert result.runs[3].alike == "nvidia/llvm"
+    assert result.runs[1].error == pytest.approx(1e-4 / (3 + np.sqrt(7.5)), rel=1e-2)
+
+
+def test_what_is_out_of_bounds_differs(bench: Bench) -> None:
+    result = bench({"nvidia/nvvm": Written(NUMBERS), "open/nvvm": Written(FAR)}, NUMBERS)
+    assert verdicts(result) == ["reference", "differs"]
+    assert not result.ok
+    assert result.wrong[0].problems[1] == "the first at y[2]: 3.5, expected 3.0"
+
+
+def test_without_a_reference_the_first_pipeline_is_one(bench: Bench) -> None:
+    kernels = {"nvidia/nvvm": Written(NUMBERS), "open/nvvm": Written(NEAR), "open/llvm": Written(FAR)}
+    assert verdicts(bench(kernels)) == ["reference", "in bounds", "differs"]
+
+
+def test_what_all_have_wrong_is_alike(bench: Bench) -> None:
+    result = bench({"nvidia/nvvm": Written(FAR), "open/nvvm": Written(FAR)}, NUMBERS)
+    assert verdicts(result) == ["differs", "differs"]
+    assert [run.alike for run in result.wrong] == [None, "nvidia/nvvm"]
+
+
+def test_a_fault_and_other_text_are_differences(bench: Bench) -> None:
+    kernels = {
+        "nvidia/nvvm": Written(NUMBERS, "one\ntwo\n"),
+        "open/nvvm": Written(None),
+        "other/nvvm": Written(NUMBERS, "two\none\n"),
+        "more/nvvm": Written(NUMBERS, "two\n"),
+    }
+    result = bench(kernels, NUMBERS)
+    assert verdicts(result) == ["reference", "fails", "same bits", "differs"]
+    assert [run.problems for run in result.wrong] == [("a fault",), ("it prints other text than nvidia/nvvm",)]
+
+
+def test_what_the_emulator_finds_is_a_difference(bench: Bench) -> None:
+    result = bench({"open/nvvm": Written(NUMBERS)}, NUMBERS, settings=Settings(check="races"))
+    assert [run.problems for run in result.wrong] == [("race: two threads write",)]
+
+
+def test_other_inputs_than_those_of_the_plan_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "inputs_checksum", lambda arguments: 1)
+    with pytest.raises(RecordError, match="numpy makes other inputs here"):
+        Bench(tmp_path, monkeypatch)({"nvidia/nvvm": Written(NUMBERS)})
+
+
+def test_on_a_gpu_variants_are_timed_in_turn(bench: Bench) -> None:
+    cuda = FakeCuda(launch_cost=0.0)
+    kernels = {
+        "nvidia/nvvm": Written(NUMBERS, cuda=cuda, microseconds=40.0),
+        "open/nvvm": Written(NUMBERS, cuda=cuda, microseconds=30.0),
+        "open/llvm": Written(FAR, cuda=cuda),
+    }
+    with Workspace(driver=cuda) as device:
+        result = bench(kernels, NUMBERS, device)
+    assert verdicts(result) == ["reference", "same bits", "differs"]
+    # What is wrong is not timed.
+    assert result.microseconds == {"nvidia/nvvm": pytest.approx(40.0), "open/nvvm": pytest.approx(30.0)}
+
+
+# What it is compared with, and at which sizes.
+
+
+def test_a_reference_is_asked_in_float64_where_that_makes_sense() -> None:
+    specs = {"x": parse_spec("f32[64]"), "y": parse_spec("f32[64]"), "z": parse_spec("i32[64]")}
+    arguments = make_arguments(specs, ["y", "z"])
+    arguments.randomize(3)
+
+    def ask(reference: Any) -> tuple[list[Any], list[bool]]:
+        return expected_of(arguments, 1e-5, lambda values: list(reference(**values)))
+
+    def sums(x: Any, y: Any, z: Any) -> Any:
+        return np.cumsum(x), np.arange(64)
+
+    found, wide = ask(sums)
+    assert (found[0].dtype, wide) == (np.float64, [True, False])
+
+    def bits(x: Any, y: Any, z: Any) -> Any:
+        return x.view("i4")[:64].astype("f4"), np.arange(64)
+
+    found, wide = ask(bits)
+    assert (found[0].dtype, wide) == (np.float32, [False, False])
+
+    def untouched(x: Any, y: Any, z: Any) -> Any:
+        return y, np.arange(64)
+
+    assert ask(untouched)[1] == [False, False]
+
+    def particular(x: Any, y: Any, z: Any) -> Any:
+        assert x.dtype == np.float32
+        return x, np.arange(64)
+
+    assert ask(particular)[1] == [False, False]
+
+
+def test_points_are_ragged_and_small_enough() -> None:
+    specs = {"a": parse_spec("f32[?M=1000, ?N{div=8}=4096]"), "b": parse_spec("f32[?N{div=8}]")}
+    assert ragged_points(specs) == [
+        {"M": 1000, "N": 4096},
+        {"M": 1, "N": 8},
+        {"M": 3, "N": 24},
+        {"M": 371, "N": 1520},
+        {"M": 1711, "N": 7008},
+    ]
+    small = ragged_points(specs, 1 << 16)
+    assert len(small) == 5
+    assert all(4 * point["N"] * (point["M"] + 1) <= 1 << 16 and point["N"] % 8 == 0 for point in small)
+    assert ragged_points({"x": parse_spec("f32[16]")}) == [{}]
+
+
+# Plans.
+
+
+def test_a_plan_is_what_was_written(tmp_path: Path) -> None:
+    kernel = planned(["nvidia/nvvm", "open/llvm"], None)
+    code = Code(32, 0, 1024, {"move": 3})
+    variant = Variant("open", "nvvm", "0.cutecc", code, None, "cse", [0])
+    plan = Plan([kernel, PlannedKernel("other", "other.py", "sm_80", [variant], note="no reason")])
+    write_plan(tmp_path, plan)
+    assert read_plan(tmp_path) == plan
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "holds no kernels to run"),
+        ("{", "cannot be read"),
+        ('{"kernels": [], "version": 2}', "is of another version of cutecc"),
+    ],
+)
+def test_a_damaged_plan_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
+    if text is not None:
+        (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(RecordError, match=message):
+        read_plan(tmp_path)
+
+
+def test_a_plan_names_no_file_outside_of_its_folder(tmp_path: Path) -> None:
+    variant = Variant("open", "nvvm", "../other.cutecc")
+    with pytest.raises(RecordError, match="its plan names a file"):
+        run_kernel(PlannedKernel("kernel", "kernel.py", "sm_80", [variant]), tmp_path, HostMemory(), Settings())
