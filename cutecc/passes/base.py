@@ -32,7 +32,7 @@ class ModulePass(ABC):
     preserves: ClassVar[tuple[type, ...]] = ()
     """The analyses (`cutecc.passes.analyses`) that are as true after the pass as before."""
     lowers: ClassVar[tuple[str, ...]] = ()
-    """Operations of CuTe's dialects that the pass takes away, those alone that it looks for; `cutecc coverage` lists
+    """Operations that the pass takes away; those of CuTe's dialects are all that it looks for. `cutecc coverage` lists
     them."""
 
     def __init_subclass__(cls) -> None:

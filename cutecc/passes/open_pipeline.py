@@ -48,6 +48,7 @@ _TO_LLVM = (
     "cuda-compute-target",
     "convert-fastmath-ops",
     "strip-iket-ops",
+    "lower-conversions",
     # Here the host function is read.
     "core-to-llvm-prepare",
     "convert-scf-to-cf",
@@ -80,6 +81,8 @@ def open_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir: b
             return []
         if name == "llvm-to-binary":
             return [llvm_generation(options)]
+        if name == "lower-conversions":
+            return [parse_pass(f"{name}{{chip={target}}}")]
         return [configured[name] if name in configured else parse_pass(name)]
 
     ours = [parse_pass(_with_options(name, options)) for name in _FROM_CUTE]

@@ -100,6 +100,18 @@ func.func @integers(%vector: vector<2xi8>) -> vector<2xi32> {
   return %integers : vector<2xi32>
 }
 
+// f32 stands for tf32, of which a trace takes the bits by a cast. Other casts stay.
+// CHECK-LABEL: func.func @tf32(
+// CHECK-NEXT: arith.bitcast %{{.*}} : vector<4xf32> to vector<4xi32>
+// CHECK-NEXT: arith.bitcast %{{.*}} : i32 to f32
+// CHECK-NEXT: builtin.unrealized_conversion_cast %{{.*}} : i32 to index
+func.func @tf32(%vector: vector<4xf32>, %number: i32) -> (vector<4xi32>, f32, index) {
+  %bits = builtin.unrealized_conversion_cast %vector : vector<4xf32> to vector<4xi32>
+  %float = builtin.unrealized_conversion_cast %number : i32 to f32
+  %other = builtin.unrealized_conversion_cast %number : i32 to index
+  return %bits, %float, %other : vector<4xi32>, f32, index
+}
+
 // Between wider formats everything stays.
 // CHECK-LABEL: func.func @wide(
 // CHECK-NEXT: arith.truncf %{{.*}} : vector<2xf32> to vector<2xf16>
@@ -116,7 +128,7 @@ func.func @wide(%vector: vector<2xf32>, %number: f64, %integers: vector<2xi4>) -
 // -----
 
 func.func @unknown_format(%vector: vector<2xf32>) {
-  // expected-error @below {{the open lowering does not convert fnv8E5M3FNU; no chip has an instruction for it}}
+  // expected-error @below {{the open lowering does not know conversions of fnv8E5M3FNU}}
   %narrow = arith.truncf %vector : vector<2xf32> to vector<2xfnv8E5M3FNU>
   return
 }

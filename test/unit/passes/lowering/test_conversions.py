@@ -1,6 +1,6 @@
 """Conversions from and to narrow formats, bit for bit: on Ampere by integers, on later chips by their instructions.
 
-The emulator executes what LLVM makes of the lowered modules; the expected bits come from the definitions of the formats.
+The emulator executes what LLVM makes of lowered modules; the expected bits come from the definitions of the formats.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ def decoded(code: int, name: str) -> float:
     magnitude = code & ((1 << (exponent_bits + mantissa_bits)) - 1)
     exponent, mantissa = magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1)
     highest = exponent == (1 << exponent_bits) - 1
+    # The magnitude of the one NaN.
+    nan_at = {"nan": (1 << (exponent_bits + mantissa_bits)) - 1, "unsigned zero": 0 if sign else None}.get(special)
     if special == "ieee" and highest:
         value = math.nan if mantissa else math.inf
-    elif special == "nan" and highest and mantissa == (1 << mantissa_bits) - 1:
-        value = math.nan
-    elif special == "unsigned zero" and sign and not magnitude:
+    elif magnitude == nan_at:
         value = math.nan
     elif exponent:
         value = (1 + mantissa / (1 << mantissa_bits)) * 2.0 ** (exponent - bias)
@@ -83,7 +83,7 @@ def encoded(values: Codes, name: str) -> Codes:
         powers = 2.0 ** (np.arange(255) - 127)
         codes = np.searchsorted(powers, size)
         return np.where(np.isnan(size), 0xFF, codes).astype(np.uint8)
-    _, mantissa, _, special, beyond = DEFINITIONS[name]
+    *_, special, beyond = DEFINITIONS[name]
     table, sign_bit = numbers(name), 1 << (BITS[name] - 1)
     # Where the format went on, the next number would be here.
     following = table[-1] + (table[-1] - table[-2])
@@ -125,8 +125,10 @@ def ptx_of(chip: str, source: str, results: tuple[str, ...], count: int) -> str:
         f"%threads = arith.constant {THREADS} : i32",
         "%first = arith.muli %block, %threads : i32",
         "%number = arith.addi %first, %thread : i32",
-        f"%at = llvm.getelementptr %x[%number] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<{count}xi{size[source]}>",
-        f"%held = llvm.load %at {{alignment = {size[source] // 8} : i64}} : !llvm.ptr<1> -> vector<{count}xi{size[source]}>",
+        f"%count = arith.constant {count} : i32",
+        "%index = arith.muli %number, %count : i32",
+        f"%at = llvm.getelementptr %x[%index] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i{size[source]}",
+        f"%held = llvm.load %at {_aligned(size[source])} : !llvm.ptr<1> -> vector<{count}xi{size[source]}>",
         _integers("%codes", "arith.trunci", "%held", size[source], BITS[source], count),
         f"%given = arith.bitcast %codes : vector<{count}xi{BITS[source]}> to vector<{count}x{source}>",
     ]
@@ -137,15 +139,20 @@ def ptx_of(chip: str, source: str, results: tuple[str, ...], count: int) -> str:
             f"%r{number} = {operation} %given : vector<{count}x{source}> to vector<{count}x{name}>",
             f"%c{number} = arith.bitcast %r{number} : vector<{count}x{name}> to vector<{count}xi{BITS[name]}>",
             _integers(f"%h{number}", "arith.extui", f"%c{number}", BITS[name], size[name], count),
-            f"%to{number} = llvm.getelementptr %y{number}[%number] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, {held}",
-            f"llvm.store %h{number}, %to{number} {{alignment = {size[name] // 8} : i64}} : {held}, !llvm.ptr<1>",
+            f"%to{number} = llvm.getelementptr %y{number}[%index] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i{size[name]}",
+            f"llvm.store %h{number}, %to{number} {_aligned(size[name])} : {held}, !llvm.ptr<1>",
         ]
     arguments = ", ".join(f"{name}: !llvm.ptr<1>" for name in ("%x", *(f"%y{n}" for n in range(len(results)))))
     body = "\n".join([*lines, "return"])
+    attributes = f"gpu.kernel, nvvm.reqntid = array<i32: {THREADS}, 1, 1>"
     text = f"""module attributes {{gpu.container_module}} {{ gpu.module @kernels {{
-      cuda.kernel @kernel({arguments}) attributes {{gpu.kernel, nvvm.reqntid = array<i32: {THREADS}, 1, 1>}} {{ {body} }}
+      cuda.kernel @kernel({arguments}) attributes {{{attributes}}} {{ {body} }}
     }} }}"""
     return compiled(text, chip)
+
+
+def _aligned(bits: int) -> str:
+    return f"{{alignment = {bits // 8} : i64}}"
 
 
 def _integers(result: str, operation: str, value: str, bits: int, to: int, count: int) -> str:

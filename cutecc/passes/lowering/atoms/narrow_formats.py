@@ -1,0 +1,208 @@
+"""Floating-point formats of 8 bits and fewer, converted from and to `f32` by integers of 32 bits.
+
+What the instructions of GPUs that have them give (PTX ISA, "cvt"), bit for bit; formats without an instruction convert
+as LLVM's APFloat has it. Values are vectors; every operation is one on all elements.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cutecc.ir.mlir import ir
+
+Special = Literal["ieee", "nan", "unsigned zero", "none"]
+
+_MANTISSA, _BIAS = 23, 127
+"""Of `f32`."""
+_MAGNITUDE, _INFINITY, _NAN = 0x7FFFFFFF, 0x7F800000, 0x7FFFFFFF
+"""Bits of `f32`; the NaN is the one that PTX makes."""
+_EQUAL, _BELOW, _ABOVE = 0, 6, 8
+"""Predicates of integers without a sign, as `arith.cmpi` numbers them."""
+
+
+@dataclass(frozen=True)
+class NarrowFormat:
+    """A sign, exponent bits and mantissa bits, from the top."""
+
+    exponent: int
+    """Bits."""
+    mantissa: int
+    """Bits."""
+    special: Special
+    """What is no number: infinities and NaNs, of the highest exponent; one NaN, all ones; one NaN, where a negative
+    zero would be; nothing."""
+    bias: int
+    saturates: bool = True
+    """Whether what is too large, infinity too, becomes the largest number. Else it becomes infinity, or a NaN."""
+
+    @property
+    def bits(self) -> int:
+        """Of one number."""
+        return 1 + self.exponent + self.mantissa
+
+    @property
+    def sign(self) -> int:
+        """The sign's bit."""
+        return 1 << (self.exponent + self.mantissa)
+
+    @property
+    def infinity(self) -> int:
+        """The bits of the highest exponent."""
+        return self.sign - (1 << self.mantissa)
+
+    @property
+    def largest(self) -> int:
+        """The bits of the largest number."""
+        beyond = {"ieee": self.infinity, "nan": self.nan}.get(self.special, self.sign)
+        return beyond - 1
+
+    @property
+    def nan(self) -> int:
+        """The bits that a NaN becomes; the largest number, where the format has none."""
+        return self.sign if self.special == "unsigned zero" else self.sign - 1
+
+
+FORMATS = {
+    "f8E4M3FN": NarrowFormat(4, 3, "nan", 7),
+    "f8E5M2": NarrowFormat(5, 2, "ieee", 15),
+    "f8E4M3": NarrowFormat(4, 3, "ieee", 7, saturates=False),
+    "f8E4M3B11FNUZ": NarrowFormat(4, 3, "unsigned zero", 11, saturates=False),
+    "f6E3M2FN": NarrowFormat(3, 2, "none", 3),
+    "f6E2M3FN": NarrowFormat(2, 3, "none", 1),
+    "f4E2M1FN": NarrowFormat(2, 1, "none", 1),
+}
+"""OCP 8-bit Floating Point Specification, OCP Microscaling Formats, and MLIR's documentation of its float types."""
+
+
+def from_float(vector: ir.Value, format_: NarrowFormat) -> ir.Value:
+    """The bits of `f32` in the format, rounded to nearest with ties to even: integers of 32 bits."""
+    bits = as_integers(vector)
+    magnitude = _and(bits, _MAGNITUDE)
+    # Normal: half of the last place is added, less one bit where that is even, and what is behind it is cut off.
+    dropped = _MANTISSA - format_.mantissa
+    odd = _and(_shift_right(magnitude, dropped), 1)
+    rounded = _add(_add(magnitude, odd), (1 << (dropped - 1)) - 1)
+    normal = _add(_shift_right(rounded, dropped), -((_BIAS - format_.bias) << format_.mantissa))
+    # Subnormal: beside a number whose last place is the least that the format has, addition rounds.
+    beside = (_BIAS - format_.bias + 1 + dropped) << _MANTISSA
+    total = _binary("arith.addf", as_floats(magnitude), as_floats(_splat(beside, magnitude)))
+    small = _add(as_integers(total), -beside)
+    found = _select(_is(_BELOW, magnitude, (_BIAS - format_.bias + 1) << _MANTISSA), small, normal)
+    if format_.saturates:
+        found = _binary("arith.minui", found, _splat(format_.largest, found))
+    elif format_.special == "ieee":
+        found = _binary("arith.minui", found, _splat(format_.infinity, found))
+    sign = _and(_shift_right(bits, 31 - format_.exponent - format_.mantissa), format_.sign)
+    if format_.special == "unsigned zero":
+        sign = _select(_is(_EQUAL, found, 0), found, sign)
+        is_nan = _is(_ABOVE, found, format_.largest)
+    else:
+        is_nan = _is(_ABOVE, magnitude, _INFINITY)
+    return _select(is_nan, _splat(format_.nan, found), _binary("arith.ori", found, sign))
+
+
+def to_float(bits: ir.Value, format_: NarrowFormat) -> ir.Value:
+    """The `f32` of integers of 32 bits that hold a number in the format, and nothing above it."""
+    magnitude = _and(bits, format_.sign - 1)
+    raised = _shift_left(magnitude, _MANTISSA - format_.mantissa)
+    normal = _add(raised, (_BIAS - format_.bias) << _MANTISSA)
+    # A subnormal is what is left of the number with its mantissa and an implicit one, without that one.
+    one = _splat((_BIAS - format_.bias + 1) << _MANTISSA, bits)
+    with_one = _binary("arith.ori", raised, one)
+    small = as_integers(_binary("arith.subf", as_floats(with_one), as_floats(one)))
+    found = _select(_is(_BELOW, magnitude, 1 << format_.mantissa), small, normal)
+    if format_.special == "ieee":
+        infinite = _splat(_INFINITY, bits)
+        found = _select(_is(_EQUAL, magnitude, format_.infinity), infinite, found)
+    sign = _shift_left(_and(bits, format_.sign), 31 - format_.exponent - format_.mantissa)
+    found = _binary("arith.ori", found, sign)
+    if format_.special == "ieee":
+        found = _select(_is(_ABOVE, magnitude, format_.infinity), _splat(_NAN, bits), found)
+    elif format_.special == "nan":
+        found = _select(_is(_EQUAL, magnitude, format_.nan), _splat(_NAN, bits), found)
+    elif format_.special == "unsigned zero":
+        found = _select(_is(_EQUAL, bits, format_.nan), _splat(_NAN, bits), found)
+    return as_floats(found)
+
+
+_POWER_NAN = 0xFF
+_LEAST_POWER = 0x00400000
+"""2^-127, the least power that `f8E8M0FNU` has, as `f32`: a subnormal."""
+
+
+def power_from_float(vector: ir.Value, *, up: bool) -> ir.Value:
+    """The bits of `f32` in `f8E8M0FNU`, the sign left out: the exponent, rounded up or toward zero."""
+    magnitude = _and(as_integers(vector), _MAGNITUDE)
+    code = _shift_right(magnitude, _MANTISSA)
+    if up:
+        beyond = _extended(_is(_ABOVE, magnitude, _LEAST_POWER), code)
+        inexact = _shift_right(_add(_and(magnitude, (1 << _MANTISSA) - 1), (1 << _MANTISSA) - 1), _MANTISSA)
+        code = _select(_is(_EQUAL, code, 0), beyond, _binary("arith.addi", code, inexact))
+    return _binary("arith.minui", code, _splat(_POWER_NAN, code))
+
+
+def power_to_float(bits: ir.Value) -> ir.Value:
+    """The `f32` of integers of 32 bits that hold a number in `f8E8M0FNU`."""
+    # The NaN is the one that `cvt.rn.bf16x2.ue8m0x2` makes.
+    found = _select(_is(_EQUAL, bits, _POWER_NAN), _splat(0x7FFF0000, bits), _shift_left(bits, _MANTISSA))
+    return as_floats(_select(_is(_EQUAL, bits, 0), _splat(_LEAST_POWER, bits), found))
+
+
+def as_integers(vector: ir.Value) -> ir.Value:
+    """The bits of a vector of `f32`."""
+    return _cast("arith.bitcast", vector, ir.IntegerType.get_signless(32))
+
+
+def as_floats(vector: ir.Value) -> ir.Value:
+    """A vector of integers of 32 bits as `f32`."""
+    return _cast("arith.bitcast", vector, ir.F32Type.get())
+
+
+def _cast(name: str, vector: ir.Value, element: ir.Type) -> ir.Value:
+    type = ir.VectorType.get(ir.VectorType(vector.type).shape, element)
+    return ir.Operation.create(name, [type], [vector]).result
+
+
+def _extended(vector: ir.Value, like: ir.Value) -> ir.Value:
+    return ir.Operation.create("arith.extui", [like.type], [vector]).result
+
+
+def _splat(number: int, like: ir.Value) -> ir.Value:
+    element = ir.IntegerType.get_signless(32)
+    # As the attribute takes them, the bits have a sign.
+    (signed,) = struct.unpack("<i", struct.pack("<I", number & 0xFFFFFFFF))
+    value = ir.DenseElementsAttr.get_splat(like.type, ir.IntegerAttr.get(element, signed))
+    attributes: dict[str, Any] = {"value": value}
+    return ir.Operation.create("arith.constant", [like.type], attributes=attributes).result
+
+
+def _binary(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    return ir.Operation.create(name, [left.type], [left, right]).result
+
+
+def _add(value: ir.Value, number: int | ir.Value) -> ir.Value:
+    return _binary("arith.addi", value, _splat(number, value) if isinstance(number, int) else number)
+
+
+def _and(value: ir.Value, mask: int) -> ir.Value:
+    return _binary("arith.andi", value, _splat(mask, value))
+
+
+def _shift_left(value: ir.Value, bits: int) -> ir.Value:
+    return _binary("arith.shli", value, _splat(bits, value))
+
+
+def _shift_right(value: ir.Value, bits: int) -> ir.Value:
+    return _binary("arith.shrui", value, _splat(bits, value))
+
+
+def _is(predicate: int, value: ir.Value, number: int) -> ir.Value:
+    type = ir.VectorType.get(ir.VectorType(value.type).shape, ir.IntegerType.get_signless(1))
+    attributes: dict[str, Any] = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)}
+    return ir.Operation.create("arith.cmpi", [type], [value, _splat(number, value)], attributes=attributes).result
+
+
+def _select(condition: ir.Value, on_true: ir.Value, on_false: ir.Value) -> ir.Value:
+    return ir.Operation.create("arith.select", [on_true.type], [condition, on_true, on_false]).result
