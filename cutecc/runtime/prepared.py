@@ -114,7 +114,8 @@ class Prepared(DirectCall):
                 slow=self._in_python,
                 report=reporter(loaded, self._program),
                 stream=bound.stream,
-                stream_of=sys.modules["torch"].Tensor if bound.library == "torch" else None,
+                # Arrays may look like torch's where torch is not loaded.
+                stream_of=getattr(sys.modules.get("torch"), "Tensor", None) if bound.library == "torch" else None,
                 keep=loaded,
             )
         except builtin.Unsupported:
