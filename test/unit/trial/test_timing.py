@@ -112,6 +112,21 @@ def test_warm_up_goes_on_until_times_are_steady() -> None:
     assert cost == pytest.approx(150.0, rel=0.1)
 
 
+def test_short_work_whose_launches_are_held_up_is_timed_as_a_graph_all_the_same() -> None:
+    cuda = FakeCuda(launch_cost=3.0)
+    calls = itertools.count()
+
+    def call() -> None:
+        # As seen on an H200: every call after some hundred waited 10 ms, and none in a graph.
+        held_up = cuda._capturing is None and next(calls) > 300
+        cuda.work("short", 10_000.0 if held_up else 2.0)
+
+    with Workspace(driver=cuda) as clock:
+        found = measure({"short": [call]}, clock, runs=3)["short"]
+    assert found.method == "graph"
+    assert found.median == pytest.approx(2.0, rel=0.02)
+
+
 def test_warm_up_of_what_never_gets_steady_ends() -> None:
     cuda = FakeCuda(launch_cost=0.0)
     costs = itertools.cycle([1000.0, 5000.0, 500.0])
