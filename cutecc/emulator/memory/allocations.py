@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -76,7 +76,7 @@ def pointer_allocation(address: int, name: str) -> Allocation:
     What the kernel accesses outside of what was meant, but inside of that, is not found. Raises `EmulatorError` when
     nothing is mapped there.
     """
-    for start, stop, permissions in _memory_map():
+    for start, stop, permissions in _joined(_memory_map()):
         if start <= address < stop and "r" in permissions:
             data = memory_at(start, stop - start)
             data.flags.writeable = "w" in permissions
@@ -86,6 +86,23 @@ def pointer_allocation(address: int, name: str) -> Allocation:
         f"argument '{name}' is the address 0x{address:x}, where this process has no memory",
         hints=["the emulator runs on the CPU: pass a pointer to its memory, or a tensor"],
     )
+
+
+def _joined(mappings: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Neighbours of the same permissions as one: the kernel keeps apart what one array may lie across.
+
+    It does so where memory was advised to be in huge pages, as NumPy does, and where two requests met.
+    """
+    current: tuple[int, int, str] | None = None
+    for start, stop, permissions in mappings:
+        if current and current[1] == start and current[2] == permissions:
+            current = (current[0], stop, permissions)
+            continue
+        if current:
+            yield current
+        current = (start, stop, permissions)
+    if current:
+        yield current
 
 
 def _describe_distance(name: str, first: int, offset: int) -> str:

@@ -87,7 +87,7 @@ def test_pipelines_prints_them_in_full(cutecc, options: list[str]) -> None:
         fast_math="--fast-math" in options,
     )
     expected = choose_pipeline("nvidia", target, wheel, lir="--lir" in options)
-    head, _, rest = cutecc("pipelines", *options).stdout.partition("\n")
+    head, _, rest = cutecc("pipelines", "nvidia", *options).stdout.partition("\n")
     assert re.fullmatch(rf"# nvidia: .*; {len(expected)} passes for {target}", head)
     assert rest.rstrip("\n").split(",\n") == [str(pass_) for pass_ in expected]
 

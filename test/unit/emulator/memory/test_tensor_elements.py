@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -150,6 +152,16 @@ def test_description_names_the_smallest_tensor_and_the_nearest() -> None:
     assert memory.describe(start + 2 * 32 + 8) == "row[2]"
     assert memory.describe(start + 256 + 4) == "all + 260 bytes, 4 past its end, at [8, 1] of shape (8, 8)"
     assert memory.describe(16) == "0x10, near no argument"
+
+
+def test_pointer_reaches_over_mappings_that_the_kernel_keeps_apart() -> None:
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 4 * page)
+    # Advice for two of its pages splits it.
+    memory.madvise(mmap.MADV_DONTFORK, page, 2 * page)
+    array = np.frombuffer(memory, np.uint8)
+    pointer = pointer_allocation(array.ctypes.data + 8, "p")
+    assert pointer.base <= array.ctypes.data and array.ctypes.data + array.nbytes <= pointer.end
 
 
 def test_pointer_is_everything_mapped_around_it() -> None:
