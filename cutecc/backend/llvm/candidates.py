@@ -30,15 +30,18 @@ class OptionSet:
 
 
 # Of 132 modules for sm_80 and sm_90a, the number of instructions, geometric mean, is 1.015 times the wheel's without
-# these two, 0.978 with them, and they take fewer registers: ptxas reduces the strength of addresses in loops itself,
-# and a value that another branch needs stays where it is computed.
-_PLAIN = ("-disable-lsr", "-instcombine-code-sinking=0")
+# the first two, 0.978 with them, and they take fewer registers: ptxas reduces the strength of addresses in loops
+# itself, and a value that another branch needs stays where it is computed. The third leaves it there to the end: what
+# computes the next tensor's address otherwise stands between predicated loads and holds them up, which took an
+# element-wise add 12 % longer.
+_SINKING = ("-disable-lsr", "-instcombine-code-sinking=0")
+_PLAIN = (*_SINKING, "-disable-machine-sink")
 FIRST = OptionSet("plain", _PLAIN)
 # Of ten attention kernels and norms that spill by the first set, four spill less by this, two of them hardly any more;
 # its code is up to a tenth longer.
 _AGAINST_SPILLS = OptionSet("pressure", (*_PLAIN, "-nvptx-sched4reg"))
 # What loops only use is computed in them again: descriptors of wgmma are hoisted otherwise, and take its registers.
-_AGAINST_SERIALISATION = OptionSet("sink", (*_PLAIN, "-sink-insts-to-avoid-spills"))
+_AGAINST_SERIALISATION = OptionSet("sink", (*_SINKING, "-sink-insts-to-avoid-spills"))
 
 
 @dataclass(frozen=True, order=True)

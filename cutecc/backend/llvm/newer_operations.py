@@ -136,8 +136,11 @@ def _try_wait(operation: ir.Operation) -> None:
 
 
 def _called(operation: ir.Operation) -> None:
-    """A call of an intrinsic by its name."""
-    known = _INTRINSICS.get(operation.attributes["intrin"].value)
+    """A call of an intrinsic by its name, with or without the type that it is for at the end."""
+    name = operation.attributes["intrin"].value
+    known = _INTRINSICS.get(name)
+    if known is None and len(operation.results) == 1:
+        known = _INTRINSICS.get(f"{name}.{_suffix(operation.results[0].type)}")
     if known is None:
         return
     text, constraints = known
@@ -216,6 +219,12 @@ def _elements(type_: ir.Type) -> tuple[int, str]:
     if found is None or text in _REGISTERS:
         return 1, text
     return int(found[1]), found[2]
+
+
+def _suffix(type_: ir.Type) -> str:
+    """A type as names of instructions have it: `f32`, and `f16x2` for two in one register."""
+    found = re.fullmatch(r"vector<(\d+)x(\w+)>", str(type_))
+    return f"{found[2]}x{found[1]}" if found else str(type_)
 
 
 def _vector(count: int) -> str:

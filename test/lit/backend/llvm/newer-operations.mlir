@@ -37,6 +37,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%r{{[0-9]+}}], %r{{[0-9]+}}, %r{{[0-9]+}};
   // CHECK: st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r{{[0-9]+}}], %r{{[0-9]+}}, [%r{{[0-9]+}}];
   // CHECK: tanh.approx.f32
+  // CHECK: tanh.approx.f32
   llvm.func @barriers(%s: !llvm.ptr<3>, %c: !llvm.ptr<7>, %i: i32, %f: f32, %o: !llvm.ptr<1>)
       attributes {gpu.kernel, nvvm.kernel} {
     %0 = nvvm.mbarrier.try_wait.parity.timelimit %s, %i, %i {order = #nvvm.mem_order<acquire>}
@@ -45,6 +46,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     nvvm.store.async %c, %i, mbarrier = %c : <7>, i32, <7>
     %1 = llvm.call_intrinsic "llvm.nvvm.tanh.approx.f32"(%f) : (f32) -> f32
     llvm.store %1, %o : f32, !llvm.ptr<1>
+    %2 = llvm.call_intrinsic "llvm.nvvm.tanh.approx"(%1) : (f32) -> f32
+    llvm.store %2, %o : f32, !llvm.ptr<1>
     llvm.return
   }
 }
