@@ -23,6 +23,7 @@ from cutecc.cli.options import (
     split_names,
     wheel_options,
 )
+from cutecc.cli.streams import output_to_stderr
 from cutecc.errors import UsageError
 from cutecc.passes.generation.choice import PASSES
 
@@ -123,7 +124,7 @@ def _run_here(kernels: tuple[str, ...], values: dict[str, Any], folder: Path, ch
         blames: dict[int, list[Blame]] = {}
         plan = _prepare(inputs, folder, choice, points, values["jobs"], report)
         for kernel in plan.kernels:
-            result = _result(kernel, folder, device, settings)
+            result = _result(kernel, folder, device, settings, report)
             if not result.ok and not values["no_bisect"]:
                 blames[len(results)] = _bisect(result, folder, choice, device, settings, report)
             report.kernel(result, blames.get(len(results), []))
@@ -153,7 +154,7 @@ def _run_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
     results: list[KernelResult] = []
     with _device(values) as device:
         for kernel in plan.kernels:
-            results.append(_result(kernel, values["of"], device, settings))
+            results.append(_result(kernel, values["of"], device, settings, report))
             report.kernel(results[-1], [])
         return _end(results, {}, device.name, report)
 
@@ -164,10 +165,11 @@ def _end(results: Sequence[KernelResult], blames: dict[int, list[Blame]], device
     return report.end(results, device)
 
 
-def _result(kernel: Any, folder: Path, device: Device, settings: Settings) -> KernelResult:
+def _result(kernel: Any, folder: Path, device: Device, settings: Settings, report: Report) -> KernelResult:
     from cutecc.workbench.running import run_kernel
 
-    return run_kernel(kernel, folder, device, settings)
+    with output_to_stderr(report.as_json):
+        return run_kernel(kernel, folder, device, settings)
 
 
 def _bisect(
@@ -177,7 +179,10 @@ def _bisect(
     from cutecc.workbench.preparing import source_of
 
     source = source_of(result.kernel, folder)
-    return [] if source is None else Bisection(source, result, folder, choice, device, settings).blames(report.tried)
+    if source is None:
+        return []
+    with output_to_stderr(report.as_json):
+        return Bisection(source, result, folder, choice, device, settings).blames(report.tried)
 
 
 def _prepare(inputs: Sequence[Input], folder: Path, choice: Choice, points: Points, jobs: int, report: Report) -> Plan:

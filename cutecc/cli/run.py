@@ -19,6 +19,7 @@ from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
 from cutecc.cli.options import compile_options, compiler_options, subject_options
 from cutecc.cli.sizes import at_sizes, with_arrays
+from cutecc.cli.streams import output_to_stderr
 from cutecc.cli.verdict import Trial, Verdict, show
 from cutecc.errors import DeadlockError, FaultError, TraceError, UsageError
 from cutecc.isolation import ProcessDied, Worker
@@ -68,7 +69,7 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
 
     Outputs are poisoned before the launch. Ends with status 1 when an output is wrong.
     """
-    with failures_as_json(values["as_json"]):
+    with failures_as_json(values["as_json"]), output_to_stderr(values["as_json"]):
         verdict = _verdict(context, input_, values)
     if values["as_json"]:
         click.echo(json.dumps(verdict.to_dict(), indent=2))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 
 
 def open_closed() -> None:
@@ -23,6 +25,33 @@ def open_closed() -> None:
                 os.close(opened)
             # Written without a buffer of bytes, an error comes at once.
             setattr(sys, name, open(descriptor, mode, encoding="utf-8", errors="replace", closefd=False))  # noqa: SIM115
+
+
+@contextlib.contextmanager
+def output_to_stderr(wanted: bool = True) -> Iterator[None]:
+    """Have what is written to standard output meanwhile go to standard error, so that JSON is alone there.
+
+    That is also what the C library holds in its buffer: the CUDA driver writes through it what kernels print.
+    """
+    if not wanted:
+        yield
+        return
+    usual = os.dup(1)
+    _flush()
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        _flush()
+        os.dup2(usual, 1)
+        os.close(usual)
+
+
+def _flush() -> None:
+    import ctypes  # takes longer to load than most commands have
+
+    sys.stdout.flush()
+    ctypes.CDLL(None).fflush(None)
 
 
 def discard_output() -> None:
