@@ -10,7 +10,9 @@ import re
 from cutecc.backend.llvm.tensor_core_calls import mend_tensor_core_calls
 
 _END_OF_CALL = re.compile(r"\)((?: #\d+)?(?:, ![\w.]+ !\d+)*)$")
-_MULTICAST_MASK = re.compile(r"(@llvm\.nvvm\.cp\.async\.bulk\.tensor\.g2s\.[\w.]+?)\.i16\(")
+_MULTICAST_MASK = re.compile(
+    r"(@llvm\.nvvm\.cp\.async\.bulk\.(?:tensor\.g2s\.[\w.]+?|global\.to\.shared\.cluster))\.i16\("
+)
 _DEFINITION = re.compile(r"^(define .*?)((?: ![\w.]+ !\d+)*) \{$", re.MULTILINE)
 _EMISSION = re.compile(r"(!DICompileUnit\(.*\bemissionKind: )\w+")
 
@@ -26,7 +28,7 @@ def mended(text: str, *, flush: bool = False) -> str:
 
 
 def mend_multicast_names(text: str) -> str:
-    """TMA loads whose names end in the type of the multicast mask, `.i16`, in LLVM 22's spelling, without it."""
+    """Bulk copies whose names end in the type of the multicast mask, `.i16`, in LLVM 22's spelling, without it."""
     return _MULTICAST_MASK.sub(r"\1(", text) if ".i16(" in text else text
 
 

@@ -79,12 +79,13 @@ def _atomic(operation: ir.Operation) -> None:
 
 def _reduction(operation: ir.Operation) -> None:
     pointer, value, *hint = operation.operands
-    if hint or str(value.type) not in _REGISTERS:
+    count, element = _elements(value.type)
+    if hint or element not in _REGISTERS:
         return
     order, scope = _modifier(operation, "memOrder"), _modifier(operation, "memScope")
     kind = _named(operation, "type")
     rounding = ".noftz" if "16" in kind else ""
-    instruction = f"red{order}{scope}{_space(pointer)}.{_named(operation, 'op')}{rounding}.{kind}"
+    instruction = f"red{order}{scope}{_space(pointer)}.{_named(operation, 'op')}{rounding}{_vector(count)}.{kind}"
     _assemble(operation, instruction, [pointer], [value])
 
 
@@ -119,17 +120,42 @@ def _asynchronous_store(operation: ir.Operation) -> None:
     _assemble(operation, instruction, [pointer], [value], [barrier], braces=True)
 
 
+def _arrive(operation: ir.Operation) -> None:
+    """`mbarrier.arrive` with a count, and `.expect_tx` with bytes; neither with a predicate."""
+    barrier, *count = operation.operands
+    if len(count) > 1:
+        return
+    relaxed = "relaxed" in operation.attributes and "true" in str(operation.attributes["relaxed"])
+    order = ".relaxed" if relaxed else ".release"
+    semantics = f"{order}{_modifier(operation, 'scope') or '.cta'}"
+    if semantics == ".release.cta":  # what is meant without it
+        semantics = ""
+    results = [result.type for result in operation.results]  # none of another block's barrier
+    first = len(results)
+    arguments = ", ".join([f"[${first}]", *(f"${first + 1}" for _ in count)])
+    kind = operation.name.removeprefix("nvvm.mbarrier.")
+    text = f"mbarrier.{kind}{semantics}{_space(barrier)}.b64 {'$0' if results else '_'}, {arguments};"
+    constraints = [*("=l" for _ in results), _pointer_constraint(barrier), *("r" for _ in count), "~{memory}"]
+    with operation.location, ir.InsertionPoint(operation):
+        made = _assembly(text, ",".join(constraints), results, [barrier, *count])
+    for result, state in zip(operation.results, made.results, strict=True):
+        result.replace_all_uses_with(state)
+    operation.erase()
+
+
 def _try_wait(operation: ir.Operation) -> None:
-    barrier, phase, limit = operation.operands
+    barrier, phase, *limit = operation.operands
+    kind = _named(operation, "kind") or "try"
     order = _modifier(operation, "order") or ".acquire"
     scope = _modifier(operation, "scope") or ".cta"
     space = ".shared::cta" if _address_space(barrier) == "3" else ""
-    instruction = f"mbarrier.try_wait.parity{order}{scope}{space}.b64"
+    instruction = f"mbarrier.{kind}_wait.parity{order}{scope}{space}.b64"
     i32 = ir.IntegerType.get_signless(32)
-    text = f"{{ .reg .pred p; {instruction} p, [$1], $2, $3; selp.b32 $0, 1, 0, p; }}"
-    constraints = f"=r,{_pointer_constraint(barrier)},r,r"
+    most = ", $3" if limit else ""
+    text = f"{{ .reg .pred p; {instruction} p, [$1], $2{most}; selp.b32 $0, 1, 0, p; }}"
+    constraints = ",".join(["=r", _pointer_constraint(barrier), "r", *("r" for _ in limit), "~{memory}"])
     with operation.location, ir.InsertionPoint(operation):
-        waited = _assembly(text, constraints, [i32], [barrier, phase, limit]).results[0]
+        waited = _assembly(text, constraints, [i32], [barrier, phase, *limit]).results[0]
         truncated = _create("llvm.trunc", [ir.IntegerType.get_signless(1)], [waited])
     operation.results[0].replace_all_uses_with(truncated)
     operation.erase()
@@ -163,7 +189,10 @@ _SPELLINGS: dict[str, _Spelling] = {
     "nvvm.load.ext": _load,
     "nvvm.store.ext": _store,
     "nvvm.store.async": _asynchronous_store,
+    "nvvm.mbarrier.arrive": _arrive,
+    "nvvm.mbarrier.arrive.expect_tx": _arrive,
     "nvvm.mbarrier.try_wait.parity.timelimit": _try_wait,
+    "nvvm.mbarrier.wait.parity": _try_wait,
     "llvm.call_intrinsic": _called,
 }
 """Each leaves alone what it has no spelling for."""
