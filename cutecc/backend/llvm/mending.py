@@ -10,6 +10,7 @@ import re
 from cutecc.backend.llvm.tensor_core_calls import mend_tensor_core_calls
 
 _END_OF_CALL = re.compile(r"\)((?: #\d+)?(?:, ![\w.]+ !\d+)*)$")
+_ASSEMBLY = re.compile(r"\s+(?:%\S+ = )?(?:\w+ )?call .* asm ")
 _MULTICAST_MASK = re.compile(
     r"(@llvm\.nvvm\.cp\.async\.bulk\.(?:tensor\.g2s\.[\w.]+?|global\.to\.shared\.cluster))\.i16\("
 )
@@ -41,7 +42,8 @@ def mark_assembly(text: str) -> str:
     if " asm " not in text:
         return text
     return "\n".join(
-        _END_OF_CALL.sub(r") convergent nounwind\1", line) if " asm " in line else line for line in text.split("\n")
+        _END_OF_CALL.sub(r") convergent nounwind\1", line) if _ASSEMBLY.match(line) else line
+        for line in text.split("\n")
     )
 
 

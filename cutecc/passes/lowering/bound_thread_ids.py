@@ -61,4 +61,5 @@ def _range(name: str, exact: tuple[int, ...] | None) -> tuple[int, int]:
         case "ctaid":
             return 0, _GRID[direction]
         case _:
-            return 1, min(_GRID[direction] + 1, 2**31 - 1)
+            # Of numbers of 32 bits with a sign, the one after the greatest is the least.
+            return 1, -(2**31) if direction == 0 else _GRID[direction] + 1

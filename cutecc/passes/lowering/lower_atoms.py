@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cutecc.errors import Error
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, view
@@ -16,7 +17,7 @@ from cutecc.passes.lowering.values.arithmetic import compare, constant
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import only_if
-from cutecc.passes.lowering.values.memory import joined, load
+from cutecc.passes.lowering.values.memory import Tensor, joined, load_element, stored_type
 from cutecc.passes.lowering.values.tensors import tensor_of
 from cutecc.passes.registry import register
 
@@ -52,11 +53,23 @@ def _lower_copy(call: ir.Operation, leaves: Leaves) -> None:
     source, destination, *predicates = (tensor_of(value, leaves) for value in values)
     condition = None
     if predicates:
-        (predicate,) = predicates
-        byte = load(ir.IntegerType.get_signless(8), predicate.address(predicate.layout(0)), predicate.alignment)
-        condition = compare(_NOT_EQUAL, byte, constant(0, 8))
+        condition = _holds(*predicates, own=row.has_predicate)
     with only_if(None if row.has_predicate else condition):
         row.lower(atom, source, destination, condition if row.has_predicate else None)
+
+
+def _holds(predicate: Tensor, *, own: bool) -> ir.Value:
+    """Whether the first element of `predicate` is not zero; `own` says that the instruction has a predicate of its own.
+
+    For such an instruction the wheel looks at the lowest byte alone.
+    """
+    type = stored_type(predicate.element)
+    if not isinstance(type, ir.IntegerType):
+        raise Error(f"a copy's predicates are integers, not {predicate.element}")
+    held = load_element(predicate.element, type, predicate.address(predicate.layout(0)), predicate.alignment)
+    if own and type.width > 8:
+        held = ir.Operation.create("arith.trunci", [ir.IntegerType.get_signless(8)], [held]).result
+    return compare(_NOT_EQUAL, held, constant(0, ir.IntegerType(held.type).width))
 
 
 def _lower_product(call: ir.Operation, leaves: Leaves) -> None:

@@ -10,7 +10,7 @@ from cutecc.ir.types import view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
-from cutecc.passes.lowering.values.arithmetic import Arithmetic, compare
+from cutecc.passes.lowering.values.arithmetic import Arithmetic, compare, constant
 from cutecc.passes.lowering.values.leaves import Leaves, Number, carried_by, numbers
 from cutecc.passes.lowering.values.unfold import algebraic
 from cutecc.passes.registry import register
@@ -50,7 +50,7 @@ def _compare(operation: ir.Operation, leaves: Leaves) -> ir.Value:
     if len(left) != len(right):
         raise error(operation, f"{operation.name} compares {len(left)} numbers with {len(right)}")
     arithmetic = Arithmetic(variables)
-    holds: ir.Value | None = None
+    holds = constant(1, 1) if not left else None  # of no numbers, all compare
     for a, b in zip(left, right, strict=True):
         width = max(_width(a), _width(b))
         one = compare(_PREDICATES[operation.name], arithmetic.value(a, width), arithmetic.value(b, width))

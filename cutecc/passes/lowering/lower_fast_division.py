@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutecc.ir.mlir import ir
+from cutecc.ir.types import FastDivisor, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.values.arithmetic import constant
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.registry import register
@@ -36,6 +38,7 @@ class LowerFastDivision(ModulePass):
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         for operation in walk(module, *self.lowers):
+            _check_width(operation)
             with ir.InsertionPoint(operation), operation.location:
                 match operation.name:
                     case "cute.fast_divmod.create_divisor":
@@ -53,6 +56,13 @@ class LowerFastDivision(ModulePass):
                     case name:
                         raise AssertionError(f"no such operation: {name}")
             leaves.replace(operation, found)
+
+
+def _check_width(operation: ir.Operation) -> None:
+    for value in (*operation.operands, *operation.results):
+        divisor = view(value.type) if str(value.type).startswith("!cute.fast_divmod_divisor") else None
+        if isinstance(divisor, FastDivisor) and divisor.width != _BITS:
+            raise error(operation, f"fast division of {divisor.width}-bit numbers is not lowered, of {_BITS} bits alone")
 
 
 def _op(name: str, *operands: ir.Value) -> ir.Value:

@@ -127,7 +127,10 @@ def _promote(array: ir.Operation, places: _Places) -> None:
 
 
 def _accesses(array: ir.Operation) -> list[_Access] | None:
-    """Every access of an array; `None` where one is not at a known place, or something else uses the array."""
+    """Every access of an array, all to whole elements of one type.
+
+    `None` where one is not at a known place, or has to stay, or something else uses the array.
+    """
     found: list[_Access] = []
     pointers = [(array.result, 0)]
     while pointers:
@@ -143,7 +146,13 @@ def _accesses(array: ir.Operation) -> list[_Access] | None:
                     pointers.append((user.result, offset + step))
                 case _:
                     return None
-    return found if len({access.element for access in found}) == 1 else None
+    if any("volatile_" in access.operation.attributes for access in found):
+        return None
+    elements = {access.element for access in found}
+    if len(elements) != 1:
+        return None
+    size = bytes_of(elements.pop())
+    return None if any(access.offset % size for access in found) else found
 
 
 def _is_written_first(accesses: Sequence[_Access]) -> bool:

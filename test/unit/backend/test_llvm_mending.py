@@ -13,7 +13,8 @@ def test_assembly_is_convergent():
 
 
 def test_other_calls_stay():
-    for line in ("  call void @f(i32 %1)", '@asm = global [4 x i8] c" asm"', "  %asm = add i32 %1, %2"):
+    named = '!1 = !DIFile(filename: "k.py", directory: "/my asm kernels (old)")'
+    for line in (named, "  call void @f(i32 %1)", '@asm = global [4 x i8] c" asm"', "  %asm = add i32 %1, %2"):
         assert mark_assembly(f'  call void asm "", ""()\n{line}').split("\n")[1] == line
 
 

@@ -249,6 +249,8 @@ class Leaves:
         operands = list(cast.operands)
         if tuple(operand.type for operand in operands) == carried.types:
             return operands
+        if len(operands) != 1:
+            return None
         (source,) = operands
         other = carried_by(source.type)
         return self.of(source) if other is not None and other.types == carried.types else None

@@ -54,7 +54,9 @@ class Tensor:
     def alignment_at(self, offset: Integer) -> int:
         """Bytes that an element's address is known to be a multiple of."""
         step = divisibility(offset) * self.element.bits
-        return math.gcd(self.alignment, step // 8) if step % 8 == 0 else 1
+        found = math.gcd(self.alignment, step // 8) if step % 8 == 0 else 1
+        # A swizzle flips bits of the address from its base on.
+        return found if self.swizzle is None else math.gcd(found, 1 << self.swizzle.base)
 
     @property
     def run(self) -> int:
@@ -63,7 +65,8 @@ class Tensor:
             raise Error(f"elements of the swizzled layout {self.layout} are not loaded one by one")
         first = coalesce(self.layout)
         size, stride = next(leaves(first.shape)), next(leaves(first.stride))
-        if stride != 1 or not isinstance(size, int):
+        # A vector of i1 would be packed, and each of these takes a byte.
+        if stride != 1 or not isinstance(size, int) or self.element == Scalar("i1"):
             return 1
         if self.swizzle is not None:
             # The swizzle leaves the lowest bits of an address alone.
@@ -76,15 +79,24 @@ class Tensor:
 
     def load(self, count: int, loading: Loading | None = None) -> list[ir.Value]:
         """The first `count` elements as vectors, in order, whose lengths are equal; `loading` loads one."""
-        run = math.gcd(self.run, count)
+        run = self._vector_length(count)
         return [self._load_one(offset, run, loading or load) for offset in self.offsets(count, run)]
 
     def store(self, vectors: Sequence[ir.Value], count: int, storing: Storing | None = None) -> None:
         """Store the first `count` elements, given as vectors of equal lengths; `storing` stores one."""
-        run = math.gcd(self.run, count)
+        run = self._vector_length(count)
         pieces = regrouped(vectors, run)
         for offset, piece in zip(self.offsets(count, run), pieces, strict=True):
             self._store_one(offset, piece, storing or store)
+
+    def _vector_length(self, count: int) -> int:
+        """How many of the first `count` elements one vector has."""
+        length = math.gcd(self.run, count)
+        if self.swizzle is not None:
+            # One that may begin in the middle of what the swizzle moves together would cross its end.
+            known = min(self.alignment_at(offset) for offset in self.offsets(count, length))
+            length = math.gcd(length, max(1, known * 8 // self.element.bits))
+        return length
 
     def address(self, offset: Integer) -> ir.Value:
         """The address of the element at `offset`, swizzled."""

@@ -59,7 +59,7 @@ def bytes_of(type: ir.Type) -> int:
     """Bytes that a pointer moves by when it steps over one value of `type`."""
     if isinstance(type, ir.VectorType):
         return type.shape[0] * bytes_of(type.element_type)
-    return Scalar(str(type)).bits // 8
+    return max(1, Scalar(str(type)).bits // 8)  # LLVM's i1 takes a byte
 
 
 def step(element: Element) -> tuple[ir.Type, int]:

@@ -9,7 +9,7 @@ gpu.module @kernels {
   // CHECK-NEXT: %[[NTID_X:.*]] = nvvm.read.ptx.sreg.ntid.x range <i32, 1, 1025> : i32
   // CHECK-NEXT: %[[CTAID_X:.*]] = nvvm.read.ptx.sreg.ctaid.x range <i32, 0, 2147483647> : i32
   // CHECK-NEXT: %[[CTAID_Y:.*]] = nvvm.read.ptx.sreg.ctaid.y range <i32, 0, 65535> : i32
-  // CHECK-NEXT: %[[NCTAID_X:.*]] = nvvm.read.ptx.sreg.nctaid.x range <i32, 1, 2147483647> : i32
+  // CHECK-NEXT: %[[NCTAID_X:.*]] = nvvm.read.ptx.sreg.nctaid.x range <i32, 1, -2147483648> : i32
   // CHECK-NEXT: %[[NCTAID_Z:.*]] = nvvm.read.ptx.sreg.nctaid.z range <i32, 1, 65536> : i32
   // CHECK-NEXT: %[[LANEID:.*]] = nvvm.read.ptx.sreg.laneid range <i32, 0, 32> : i32
   // CHECK-NEXT: "test.use"(%[[TID_X]], %[[TID_Z]], %[[NTID_X]], %[[CTAID_X]], %[[CTAID_Y]], %[[NCTAID_X]], %[[NCTAID_Z]], %[[LANEID]]) : (i32, i32, i32, i32, i32, i32, i32, i32) -> ()
