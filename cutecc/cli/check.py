@@ -110,7 +110,7 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     for text in inputs:
         results += _recorded(text, values, selection.names) if is_record(text) else _check(text, values, options)
     _show(results, values, wanted)
-    if any(isinstance(each, Error) or each.crashed for each in results):
+    if any(isinstance(each, Error) or each.crashed or each.nothing_ran for each in results):
         context.exit(EXIT_UNCHECKED)
     if any(_is_wanted(each, wanted) for each in results):
         context.exit(1)

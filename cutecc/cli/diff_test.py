@@ -136,7 +136,10 @@ def _compile_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
     folder: Path = values["to"]
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"--compile {folder}: it is there already", hints=["name a new folder, or an empty one"])
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise UsageError(f"--compile: cannot create the folder {folder}: {failure.strerror}") from None
     report = Report(values["quiet"], values["as_json"])
     inputs = _inputs(kernels, values, values["target"])
     points = _points(values, on_cpu=values["device"] == "cpu")

@@ -56,6 +56,11 @@ class Checked:
         """Whether an analysis came to no end."""
         return any(run.failure and not run.failure.startswith("not run") for run in self.runs)
 
+    @property
+    def nothing_ran(self) -> bool:
+        """Whether there is no telling what is wrong with the kernel."""
+        return bool(self.runs) and all(run.failure for run in self.runs)
+
 
 def checked(source: str, compilation: Compilation) -> Checked:
     """What a record says. What is the same at the same place, as after unrolling, is one finding with a count."""

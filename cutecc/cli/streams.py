@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 
 
 def open_closed() -> None:
@@ -28,7 +28,7 @@ def open_closed() -> None:
 
 
 @contextlib.contextmanager
-def output_to_stderr(wanted: bool = True) -> Iterator[None]:
+def output_to_stderr(wanted: bool = True) -> Generator[None]:
     """Have what is written to standard output meanwhile go to standard error, so that JSON is alone there.
 
     That is also what the C library holds in its buffer: the CUDA driver writes through it what kernels print.

@@ -14,7 +14,7 @@ from cutecc.backend.llvm.libdevice import libdevice
 from cutecc.backend.llvm.mending import mended
 from cutecc.backend.llvm.newer_operations import replace_newer_operations
 from cutecc.backend.llvm.translation import to_llvm_ir
-from cutecc.backend.llvm.unsupported import unsupported
+from cutecc.backend.llvm.unsupported import CALLED, unsupported
 from cutecc.backend.ptxas import Assembled, assemble
 from cutecc.errors import ToolError
 from cutecc.ir.mlir import ir
@@ -22,6 +22,7 @@ from cutecc.target import Target
 
 _CHIP = re.compile(r'\bchip = "(\w+)"')
 _VERSION = re.compile(r"\+ptx(\d+)")
+_NO_INSTRUCTION = re.compile(r"Cannot select: intrinsic %([\w.]+)")
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,12 @@ def _generate(
     device: ir.Operation,
     made: Callable[[str], None] | None = None,
 ) -> _Candidate:
-    answer = generators.generate(option_set.for_process(fast_math=options.fast_math), job)
+    try:
+        answer = generators.generate(option_set.for_process(fast_math=options.fast_math), job)
+    except ToolError as failure:
+        if names := _not_selected(failure, job):
+            raise unsupported(device, names) from failure
+        raise
     if answer.unknown:
         raise unsupported(device, answer.unknown)
     if made:
@@ -114,6 +120,15 @@ def _generate(
         ptxas=options.ptxas,
     )
     return _Candidate(option_set, answer.ptx, assembled, Quality.of(assembled.log))
+
+
+def _not_selected(failure: ToolError, job: Job) -> list[str]:
+    """The intrinsics that LLVM knows and this chip has no instruction for: selecting one ended its process."""
+    found = _NO_INSTRUCTION.search("\n".join(failure.notes))
+    if found is None:
+        return []
+    # LLVM's last words leave out the types that the name ends in.
+    return sorted(name for name in set(CALLED.findall(job.text)) if f"{name}.".startswith(f"{found[1]}."))
 
 
 def _target(device: ir.Operation) -> tuple[Target, int]:

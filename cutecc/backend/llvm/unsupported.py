@@ -12,7 +12,7 @@ from cutecc.errors import ToolError
 from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 
-_CALLED = re.compile(r"@(llvm\.[\w.]+)\(")
+CALLED = re.compile(r"@(llvm\.[\w.]+)\(")
 
 
 def unsupported(device: ir.Operation, names: Iterable[str]) -> ToolError:
@@ -82,4 +82,4 @@ def _intrinsics(operation: ir.Operation) -> set[str]:
     for index, value in enumerate(values):
         copy.operands[index] = value
     replace_newer_operations(device)
-    return set(_CALLED.findall(mended(to_llvm_ir(device))))
+    return set(CALLED.findall(mended(to_llvm_ir(device))))

@@ -65,6 +65,7 @@ _VALUES = {
 }
 
 _SIMT = "<{element:type} copy_bits = {copy_bits:int}"
+_BULK = "<{element:type}[ copy_bits = {copy_bits:int}]"
 _ORDERED = "[ mem_order = {mem_order:word}][ mem_scope = {mem_scope:word}]"
 _SHARED = "[ shared_space = {shared_space:word}]"
 _DESCRIBED = (
@@ -85,9 +86,9 @@ _COPIES = {
     "r2s": f"{_SIMT}{_ORDERED}{_SHARED}>",
     "s2r": f"{_SIMT}{_ORDERED}{_SHARED}>",
     "dsmem_store": "<{element:type}, {copy_bits:int} b>",
-    "bulk_copy_g2s": f"{_SIMT}[ mcast = {{mcast:bool=false|true}}]>",
-    "bulk_copy_s2g": f"{_SIMT}[ mask = {{mask:bool=false|true}}]>",
-    "bulk_copy_s2s": f"{_SIMT}>",
+    "bulk_copy_g2s": f"{_BULK}[ mcast = {{mcast:bool=false|true}}]>",
+    "bulk_copy_s2g": f"{_BULK}[ mask = {{mask:bool=false|true}}]>",
+    "bulk_copy_s2s": f"{_BULK}>",
     "ldsm": '<val_type = {element:type}, mode = <"{mode:tuple}">, sz_pattern = {sz_pattern:word}, '
     "num_matrices = {num_matrices:int}, {transpose:bool=n|t}>",
     "stsm": '<{element:type}, mode = <"{mode:tuple}">, num_matrices = {num_matrices:int}, {transpose:bool=n|t}>',

@@ -18,3 +18,5 @@ class AnalysisPass(ModulePass):
 
     looks_after: ClassVar[str | None] = None
     """The selector of the pass, in the `nvidia` pipeline, whose result it looks at; `None`: the traced module."""
+    in_open: ClassVar[str | None] = None
+    """The pass of the pipeline `open` that it looks after, where that has none of the other name."""

@@ -26,6 +26,7 @@ class CheckCoalescing(AnalysisPass):
 
     name: ClassVar[str] = "check-coalescing"
     looks_after: ClassVar[str | None] = "strength-reduction"
+    in_open: ClassVar[str | None] = "loop-invariant-code-motion"
     preserves: ClassVar[tuple[type, ...]] = (WarpRequests,)
 
     all: bool = False

@@ -42,6 +42,8 @@ class AnalysisRunner(Observer):
         """By the position of the pass."""
         for analysis in chosen.passes:
             position = _position(analysis.looks_after, selectors, offset)
+            if position is None and analysis.in_open:
+                position = _position(analysis.in_open, selectors, offset)
             if position is None:
                 self._add(analysis, offset, failure=_why_not(analysis.looks_after, offset))
             else:

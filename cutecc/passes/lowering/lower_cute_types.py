@@ -25,7 +25,8 @@ class LowerCuteTypes(ModulePass):
     """Pass values of CuTe's types on as LLVM structs: in parameters, in launches, and through loops and conditions.
 
     A tensor is a struct of its pointer and of the sizes and strides that its type does not say, nested as the type is;
-    a number alone is that number. Afterwards nothing of CuTe is left. What still is, the open lowering does not know.
+    a number alone is that number. Afterwards nothing of CuTe is left. What still is, the open lowering does not know,
+    or another pass should have lowered before.
     """
 
     name: ClassVar[str] = "lower-cute-types"
@@ -38,8 +39,8 @@ class LowerCuteTypes(ModulePass):
         for operation in passing:
             _convert_results(operation)
         _sweep(module)
-        for operation in walk(module, "cute.*", "cute_nvgpu.*", "lir.*"):
-            raise _unknown(operation)
+        if left := list(walk(module, "cute.*", "cute_nvgpu.*", "lir.*")):
+            raise _is_left(left)
 
 
 def _convert_operands(operation: ir.Operation, leaves: Leaves) -> None:
@@ -120,9 +121,19 @@ def _sweep(module: ir.Module) -> None:
             editing.erase(operation)
 
 
-def _unknown(operation: ir.Operation) -> PassError:
-    return error(
-        operation,
-        f"the open lowering does not know {operation.name} yet",
-        hints=["--pipeline nvidia compiles it", "cutecc coverage says what the open lowering knows"],
-    )
+def _is_left(operations: Sequence[ir.Operation]) -> PassError:
+    """The error for the first of `operations` that no pass knows, or else for the first that one should have taken."""
+    from cutecc.passes.registry import registered_passes
+
+    lowered_by = {each: name for name, pass_ in registered_passes().items() for each in pass_.lowers}
+    for operation in operations:
+        if operation.name not in lowered_by:
+            return error(
+                operation,
+                f"the open lowering does not know {operation.name} yet",
+                hints=["--pipeline nvidia compiles it", "cutecc coverage says what the open lowering knows"],
+            )
+    operation = next((each for each in operations if each.name not in _PURE), operations[0])
+    name = lowered_by[operation.name]
+    hint = f"put it before {LowerCuteTypes.name}" if name != LowerCuteTypes.name else "another pass uses its value"
+    return error(operation, f"{operation.name} is left, which {name} lowers", hints=[hint])

@@ -62,7 +62,8 @@ def _check_width(operation: ir.Operation) -> None:
     for value in (*operation.operands, *operation.results):
         divisor = view(value.type) if str(value.type).startswith("!cute.fast_divmod_divisor") else None
         if isinstance(divisor, FastDivisor) and divisor.width != _BITS:
-            raise error(operation, f"fast division of {divisor.width}-bit numbers is not lowered, of {_BITS} bits alone")
+            message = f"fast division of {divisor.width}-bit numbers is not lowered, of {_BITS} bits alone"
+            raise error(operation, message)
 
 
 def _op(name: str, *operands: ir.Value) -> ir.Value:

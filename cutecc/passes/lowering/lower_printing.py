@@ -197,11 +197,14 @@ class _HostFormats:
         body = self._module.body
         with ir.InsertionPoint.at_block_begin(body), ir.Location.unknown():
             if not self._count:
-                text = "llvm.func @printf(!llvm.ptr, ...) -> i32"
+                # Parsed without one, it would be at a line of this text.
+                text = "llvm.func @printf(!llvm.ptr, ...) -> i32 loc(unknown)"
                 if not any(_symbol(operation) == "printf" for operation in body.operations):
                     ir.InsertionPoint.at_block_begin(body).insert(ir.Operation.parse(text))
             quoted = str(ir.StringAttr.get(format + "\0"))
-            text = f"llvm.mlir.global internal constant @{name}({quoted}) {{addr_space = 0 : i32}} : {array}"
+            text = (
+                f"llvm.mlir.global internal constant @{name}({quoted}) {{addr_space = 0 : i32}} : {array} loc(unknown)"
+            )
             ir.InsertionPoint.at_block_begin(body).insert(ir.Operation.parse(text))
         self._count += 1
         return name

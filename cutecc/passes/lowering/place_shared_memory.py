@@ -101,7 +101,7 @@ def _declare(device: ir.Operation) -> None:
             return
     text = (
         f"llvm.mlir.global external @{_VARIABLE}() "
-        f"{{addr_space = 3 : i32, alignment = {_ALIGNMENT} : i64, dso_local}} : !llvm.array<0 x i8>"
+        f"{{addr_space = 3 : i32, alignment = {_ALIGNMENT} : i64, dso_local}} : !llvm.array<0 x i8> loc(unknown)"
     )
     with ir.InsertionPoint.at_block_begin(block), device.location:
         declared = ir.Operation.parse(text)

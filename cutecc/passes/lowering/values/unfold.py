@@ -70,8 +70,8 @@ class Unfolding:
     def run(self, module: ir.Module, wanted: Callable[[ir.Operation], bool] = lambda _: True) -> None:
         """Unfold those operations of `module` that are `wanted`. Raises `PassError` at one that cannot be."""
         for operation in walk(module, *self._meanings, *self._repacking):
-            if wanted(operation):
-                with building_before(operation):
+            with building_before(operation):
+                if wanted(operation):
                     self._unfold(operation)
 
     def _unfold(self, operation: ir.Operation) -> None:

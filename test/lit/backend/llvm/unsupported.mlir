@@ -31,3 +31,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx88">] {
     llvm.return
   }
 }
+
+// -----
+
+// An instruction that came with a later chip.
+gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx88">] {
+  llvm.func @kernel(%to: !llvm.ptr<3>, %a: i32) attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @below {{LLVM 22 has no instruction for nvvm.stmatrix: it becomes the intrinsic llvm.nvvm.stmatrix}}
+    nvvm.stmatrix %to, %a {layout = #nvvm.mma_layout<row>} : !llvm.ptr<3>, i32
+    llvm.return
+  }
+}

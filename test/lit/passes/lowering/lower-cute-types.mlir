@@ -150,9 +150,19 @@ func.func @unused() {
 
 // -----
 
-// An operation of CuTe's that is left is one that no pass knew.
+// An operation of CuTe's that is left is one that its pass did not come by, and that is said.
 func.func @left(%thread: i32) {
-  // expected-error @below {{the open lowering does not know cute_nvgpu.arch.make_warp_uniform yet}}
+  // expected-error @below {{cute_nvgpu.arch.make_warp_uniform is left, which lower-pointers lowers}}
   %0 = cute_nvgpu.arch.make_warp_uniform(%thread) : i32
+  return
+}
+
+// -----
+
+// Or one that no pass knows: of both, that one.
+func.func @unknown(%thread: i32) {
+  %0 = cute_nvgpu.arch.make_warp_uniform(%thread) : i32
+  // expected-error @below {{the open lowering does not know cute_nvgpu.arch.get_dyn_smem_size yet}}
+  %1 = "cute_nvgpu.arch.get_dyn_smem_size"() : () -> i32
   return
 }

@@ -1,4 +1,8 @@
 // RUN: cutecc opt %s --pipeline=lower-printing --allow-unregistered-dialect | filecheck %s
+// RUN: cutecc opt %s --pipeline=lower-printing --allow-unregistered-dialect --mlir-print-debuginfo | filecheck %s --check-prefix=WHERE
+
+// What the pass itself declares is at no line, least of all of a text of its own.
+// WHERE-NOT: loc("-":
 
 gpu.module @kernels {
   // `{}` is the conversion that fits the value, C's conversions stay as they are. Integers of fewer bits than `printf`
