@@ -125,7 +125,7 @@ def run_all(folder: Path) -> Results:
     torch.manual_seed(0)
     with Workspace() as gpu, current_stream(gpu):
         rows = [run_one(kernels, shape, gpu) for shape in SHAPES]
-        return Results(gpu.name, str(gpu.driver_version), torch.__version__, rows)
+        return Results(gpu.name, str(gpu.driver_version), str(torch.__version__), rows)
 
 
 def run_one(kernels: dict[str, Any], shape: tuple[int, int], gpu: Any) -> Row:
