@@ -115,8 +115,9 @@ def times_table(runs: int) -> list[str]:
 
 def measured(runs: int) -> Iterator[Times]:
     """The times of every file, each variant once in a round."""
-    for name in FILES:
-        module = traced(ROOT / name)
+    modules = [(Path(name).stem, traced(ROOT / name)) for name in FILES]
+    modules.append((REPEATED.stem, traced(REPEATED, tiles=f"const({TILES[1]})")))
+    for name, module in modules:
         samples: list[list[float]] = [[] for _ in VARIANTS]
         for round_ in range(runs + 1):
             for (pipeline, backend), found in zip(VARIANTS, samples, strict=True):
@@ -125,7 +126,7 @@ def measured(runs: int) -> Iterator[Times]:
                 cutecc.compile_module(module, target="sm_80", pipeline=pipeline, options=options, cache=False)
                 if round_:  # the first one warms up
                     found.append(1000 * (time.perf_counter() - start))
-        yield Times(Path(name).stem, count(module), [statistics.median(each) for each in samples])
+        yield Times(name, count(module), [statistics.median(each) for each in samples])
 
 
 def cost_table(runs: int) -> list[str]:
