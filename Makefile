@@ -116,6 +116,9 @@ bench-lowering: $(BIN)/.dev
 	$(BIN)/python tools/bench_lowering.py --compile build/bench-lowering
 	$(BIN)/python tools/bench_lowering.py --run build/bench-lowering --json build/bench-lowering.json
 	$(BIN)/python tools/bench_lowering.py --json build/bench-lowering.json $(ARGS)
+	$(BIN)/python tools/bench_transform.py --compile build/bench-transform
+	$(BIN)/python tools/bench_transform.py --run build/bench-transform --json build/bench-transform.json
+	$(BIN)/python tools/bench_transform.py --json build/bench-transform.json $(ARGS)
 
 clean:
 	rm -rf $(VENV) cutecc-out
