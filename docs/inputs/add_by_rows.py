@@ -1,6 +1,6 @@
 """The element-wise add of `examples/elementwise_add.py` with its tiles in the order of rows, not of columns.
 
-Blocks that run together touch memory that lies together. Rows of more than a million tiles are more than a grid has.
+Blocks that run together touch memory that lies together. A grid has room for a million rows.
 """
 
 # cutecc: entry = "add_by_rows"

@@ -139,6 +139,17 @@ def test_what_does_not_run_cannot_be_an_error(cutecc: Run) -> None:
     assert "did you mean warning?" in refused
 
 
+def test_the_open_pipeline_is_checked_as_the_wheels(cutecc: Run) -> None:
+    both = [cutecc("check", ADD, "--pipeline", name).stdout.splitlines() for name in ("nvidia", "open")]
+    assert both[1][-1] == "elementwise_add for sm_80: 6 remarks; 6 of 6 checks ran"
+    assert both[0] == both[1]
+
+
+def test_where_no_check_ran_nothing_is_known(cutecc: Run) -> None:
+    done = cutecc("check", ADD, "--pipeline=cse", "--only=check-coalescing", status=2)
+    assert done.stdout == "elementwise_add for sm_80: nothing found; 0 of 1 checks ran\n"
+
+
 def test_the_list_names_each(cutecc: Run) -> None:
     lines = cutecc("check", "--list").stdout.splitlines()
     names = [line.split()[0] for line in lines]
