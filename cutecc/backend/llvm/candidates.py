@@ -13,6 +13,11 @@ _ALWAYS = (
     "-nvptx-fma-level=1",
     # ptxas unrolls loops whose number of rounds is not known itself.
     "-unroll-runtime=0",
+    # ptxas reduces the strength of addresses in loops itself, and a value that another branch needs stays where it is
+    # computed. Of 132 modules for sm_80 and sm_90a, the number of instructions, geometric mean, is 1.015 times the
+    # wheel's without these two, 0.978 with them, and they take fewer registers.
+    "-disable-lsr",
+    "-instcombine-code-sinking=0",
 )
 _FAST_MATH = ("-nvptx-prec-divf32=0", "-nvptx-prec-sqrtf32=0")
 
@@ -23,25 +28,22 @@ class OptionSet:
 
     name: str
     options: tuple[str, ...]
+    """Of its code generator alone: LLVM IR that was optimised for one set serves them all."""
 
     def for_process(self, *, fast_math: bool) -> tuple[str, ...]:
         """All options that a process of this set is started with."""
         return (*_ALWAYS, *(_FAST_MATH if fast_math else ()), *self.options)
 
 
-# Of 132 modules for sm_80 and sm_90a, the number of instructions, geometric mean, is 1.015 times the wheel's without
-# the first two, 0.978 with them, and they take fewer registers: ptxas reduces the strength of addresses in loops
-# itself, and a value that another branch needs stays where it is computed. The third leaves it there to the end: what
-# computes the next tensor's address otherwise stands between predicated loads and holds them up, which took an
-# element-wise add 12 % longer.
-_SINKING = ("-disable-lsr", "-instcombine-code-sinking=0")
-_PLAIN = (*_SINKING, "-disable-machine-sink")
+# A value that another branch needs stays where it is computed, to the end: what computes the next tensor's address
+# otherwise stands between predicated loads and holds them up, which took an element-wise add 12 % longer.
+_PLAIN = ("-disable-machine-sink",)
 FIRST = OptionSet("plain", _PLAIN)
 # Of ten attention kernels and norms that spill by the first set, four spill less by this, two of them hardly any more;
 # its code is up to a tenth longer.
 _AGAINST_SPILLS = OptionSet("pressure", (*_PLAIN, "-nvptx-sched4reg"))
 # What loops only use is computed in them again: descriptors of wgmma are hoisted otherwise, and take its registers.
-_AGAINST_SERIALISATION = OptionSet("sink", (*_SINKING, "-sink-insts-to-avoid-spills"))
+_AGAINST_SERIALISATION = OptionSet("sink", ("-sink-insts-to-avoid-spills",))
 
 
 @dataclass(frozen=True, order=True)
@@ -73,7 +75,7 @@ class Quality:
 
 
 def others(quality: Quality) -> list[OptionSet]:
-    """What may cure the code of the first set, which is of this `quality`: each is tried, and costs as much time."""
+    """What may cure the code of the first set, which is of this `quality`: each is tried, without optimising again."""
     return [
         *([_AGAINST_SPILLS] if quality.spilled_bytes else []),
         *([_AGAINST_SERIALISATION] if quality.serialisations else []),

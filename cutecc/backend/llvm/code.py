@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutecc.backend.llvm import candidates, generators
@@ -78,8 +78,9 @@ def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], N
     )
     best = _generate(candidates.FIRST, job, target, options, device, made)
     tried = {best.option_set.name: best.quality}
+    again = replace(job, optimised=best.optimised)
     for option_set in candidates.others(best.quality):
-        other = _generate(option_set, job, target, options, device)
+        other = _generate(option_set, again, target, options, device)
         tried[option_set.name] = other.quality
         best = min(best, other, key=lambda each: each.quality)
     return DeviceCode(best.ptx, best.assembled, best.option_set, tried)
@@ -91,6 +92,8 @@ class _Candidate:
     ptx: str
     assembled: Assembled
     quality: Quality
+    optimised: bytes
+    """The LLVM IR that the code was generated from, as bitcode."""
 
 
 def _generate(
@@ -119,7 +122,7 @@ def _generate(
         line_info=options.line_info,
         ptxas=options.ptxas,
     )
-    return _Candidate(option_set, answer.ptx, assembled, Quality.of(assembled.log))
+    return _Candidate(option_set, answer.ptx, assembled, Quality.of(assembled.log), answer.optimised)
 
 
 def _not_selected(failure: ToolError, job: Job) -> list[str]:

@@ -50,6 +50,8 @@ class Job:
     """NVIDIA's library of mathematical functions, as bitcode."""
     libraries: tuple[str, ...] = ()
     """More bitcode to link."""
+    optimised: bytes = b""
+    """What `Made.optimised` was of the same job, perhaps in a process of other options of the code generator."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class Made:
     ptx: str = ""
     unknown: tuple[str, ...] = ()
     """The intrinsics that LLVM 22 has no instruction for; then there is no PTX."""
+    optimised: bytes = b""
+    """The module that the PTX was generated from, as bitcode."""
 
 
 @functools.cache
@@ -94,6 +98,8 @@ def generate(options: tuple[str, ...], job: Job) -> Made:
     llvm = _llvm()
     start(options)
     machine = _machine(job)
+    if job.optimised:
+        return Made(machine.emit_assembly(llvm.parse_bitcode(job.optimised)), optimised=job.optimised)
     try:
         module = llvm.parse_assembly(
             f'target datalayout = "{machine.target_data}"\ntarget triple = "{TRIPLE}"\n{job.text}'
@@ -105,7 +111,9 @@ def generate(options: tuple[str, ...], job: Job) -> Made:
     except RuntimeError as failure:
         raise ToolError("LLVM rejects the LLVM IR of the device code", notes=[str(failure).strip()]) from None
     _optimise(module, machine, job.opt_level)
-    return Made(machine.emit_assembly(module))
+    # Before code is generated, which rewrites the module.
+    optimised = module.as_bitcode()
+    return Made(machine.emit_assembly(module), optimised=optimised)
 
 
 def _machine(job: Job) -> Any:

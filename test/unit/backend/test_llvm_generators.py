@@ -1,7 +1,9 @@
 """The processes that LLVM runs in: shared by threads, and replaced when they die."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -97,3 +99,14 @@ def test_a_ptx_version_newer_than_llvms_is_llvms_newest():
 def test_a_chip_that_llvm_does_not_know_is_an_error():
     with pytest.raises(ToolError, match="LLVM 22 generates no code for sm_999"):
         generators.generate(OPTIONS, Job(job("k").text, "sm_999", 88, 3))
+
+
+def test_what_one_process_optimised_another_generates_code_from():
+    body = "  %1 = load i32, ptr %p\n  %2 = add i32 %1, 1\n  %3 = add i32 %2, 1\n  store i32 %3, ptr %p\n"
+    text = f"define ptx_kernel void @k(ptr %p) {{\n{body}  ret void\n}}\n"
+    first = generators.generate(OPTIONS, Job(text, "sm_80", 88, 3))
+    other = ("-nvptx-short-ptr", "-nvptx-sched4reg")
+    # Only what was optimised can have come from the text: this job's has another kernel.
+    second = generators.generate(other, replace(job("another"), optimised=first.optimised))
+    assert second.ptx == first.ptx
+    assert re.search(r"add\.s32 .*, 2;", first.ptx)

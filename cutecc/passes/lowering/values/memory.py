@@ -23,6 +23,10 @@ Loading = Callable[[ir.Type, ir.Value, int], ir.Value]
 Storing = Callable[[ir.Value, ir.Value, int], None]
 """Stores a vector to such a pointer."""
 
+_WIDEST_BITS = 128
+"""Of a vector, what one instruction moves. Of a wider one in registers' memory, LLVM would make one value, which each
+access of fewer elements then shuffles: of an attention kernel, its optimisation took six times as long."""
+
 
 @dataclass(frozen=True)
 class Tensor:
@@ -91,7 +95,8 @@ class Tensor:
 
     def _vector_length(self, count: int) -> int:
         """How many of the first `count` elements one vector has."""
-        length = math.gcd(self.run, count)
+        widest = max(1, _WIDEST_BITS // self.element.bits)
+        length = math.gcd(self.run, count, 1 << (widest.bit_length() - 1))
         if self.swizzle is not None:
             # One that may begin in the middle of what the swizzle moves together would cross its end.
             known = min(self.alignment_at(offset) for offset in self.offsets(count, length))
