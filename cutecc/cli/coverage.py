@@ -6,18 +6,15 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from cutecc.cli.console import Console
-from cutecc.cli.tables import fitting, print_table
+from cutecc.cli.console import Console, console_of_whole_lines
+from cutecc.cli.tables import NameTable, print_table
 from cutecc.errors import SourceLocation
 from cutecc.workbench.coverage import Failed, ModuleCoverage, Row, Use, rows, survey
 from cutecc.workbench.inputs import find_inputs
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 _EPILOG = """\b
 Examples:
@@ -70,35 +67,33 @@ def _survey(inputs: Sequence[Any], values: dict[str, Any]) -> list[ModuleCoverag
 
 
 def _show(table: Sequence[Row], modules: Sequence[ModuleCoverage]) -> None:
-    console = Console()
-    print_table(_needs_table(table), console)
+    console = console_of_whole_lines()
+    print_table(_needs_table(table).fitting(console.width, ("uses", "modules")), console)
     console.print()
-    print_table(fitting(lambda left_out: _modules_table(modules, left_out), ("needs", "target"), console), console)
+    print_table(_modules_table(modules).fitting(console.width, ("needs", "target")), console)
     console.print()
     _show_end(modules, console)
 
 
-def _needs_table(table: Sequence[Row]) -> Table:
+def _needs_table(table: Sequence[Row]) -> NameTable:
     from rich.text import Text
 
-    shown = _table(("needed", "left"), ("modules", "right"), ("uses", "right"), ("lowered by", "left"))
+    rows: list[list[Text] | str] = []
     kind = table[0].need.kind if table else ""
     for row in table:
         if row.need.kind != kind:
             kind = row.need.kind
-            shown.add_section()
-            shown.add_row(f"{kind}s", style="bold")
+            rows.append(f"{kind}s")
         by = Text(", ".join(row.lowered_by)) if row.lowered_by else Text("no", style="red")
         numbers = (f"{row.modules:,}", f"{row.count:,}") if row.modules else ("", "")
-        shown.add_row(row.need.name, *numbers, by)
-    return shown
+        rows.append([Text(row.need.name), *map(Text, numbers), by])
+    return NameTable(("needed", "modules", "uses", "lowered by"), rows, numbers=("modules", "uses"))
 
 
-def _modules_table(modules: Sequence[ModuleCoverage], left_out: Sequence[str]) -> Table:
+def _modules_table(modules: Sequence[ModuleCoverage]) -> NameTable:
     from rich.text import Text
 
-    columns = {"module": "left", "target": "left", "needs": "right", "lowered": "left"}
-    shown = _table(*((name, side) for name, side in columns.items() if name not in left_out))
+    rows: list[list[Text] | str] = []
     for module in modules:
         if module.unreadable:
             verdict = Text(f"failed: {_first_line(module.unreadable)}", style="red")
@@ -108,22 +103,8 @@ def _modules_table(modules: Sequence[ModuleCoverage], left_out: Sequence[str]) -
             verdict = Text(f"fails: {_first_line(module.failed)}", style="bold red")
         else:
             verdict = Text("yes", style="green")
-        cells = {"module": module.file, "target": module.target, "needs": str(len(module.uses)), "lowered": verdict}
-        shown.add_row(*(cell for name, cell in cells.items() if name not in left_out))
-    return shown
-
-
-def _table(*columns: tuple[str, str]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name, side in columns:
-        if side == "right":
-            table.add_column(name, justify="right", no_wrap=True)
-        else:
-            table.add_column(name, overflow="fold")
-    return table
+        rows.append([*map(Text, (module.file, module.target, str(len(module.uses)))), verdict])
+    return NameTable(("module", "target", "needs", "lowered"), rows, numbers=("needs",))
 
 
 def _names(uses: Sequence[Use]) -> str:
@@ -138,7 +119,7 @@ def _first_line(failed: Failed) -> str:
 
 
 def _show_missing(table: Sequence[Row], modules: Sequence[ModuleCoverage]) -> None:
-    console = Console()
+    console = console_of_whole_lines()
     for row in table:
         if not row.lowered_by:
             place, numbers = "", "no module needs it"
@@ -167,6 +148,8 @@ def _show_end(modules: Sequence[ModuleCoverage], console: Console) -> None:
 
 
 def _where(module: ModuleCoverage, failed: Failed) -> str:
+    if not module.target:
+        return _place(failed.location) if failed.location else module.file
     named = f"{module.file} ({module.target})"
     return f"{_place(failed.location)}: {named}" if failed.location else named
 

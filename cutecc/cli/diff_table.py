@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import shlex
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,6 +21,7 @@ from cutecc.cli.tables import fitting, print_table
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from cutecc.request import Edit
     from cutecc.workbench.bisecting import Blame
     from cutecc.workbench.plan import Plan, PlannedKernel, Variant
     from cutecc.workbench.running import KernelResult
@@ -40,6 +41,10 @@ class Report:
     as_json: bool = False
     changes: Sequence[str] = ()
     """The options that change the pipeline, as the user gave them."""
+    edits: Sequence[Edit] = ()
+    """What they are."""
+    named: Collection[tuple[str, str]] = ()
+    """Files and targets of kernels that must not be left out."""
     _console: Console = field(default_factory=Console)
 
     @contextlib.contextmanager
@@ -54,6 +59,12 @@ class Report:
             task = bar.add_task("compiling", total=total)
             yield lambda _: bar.advance(task)
 
+    def begin(self, pipelines: Sequence[str]) -> None:
+        """Which pipelines the edits change."""
+        if self.edits and not self.quiet and not self.as_json:
+            edits = ", ".join(map(_edit_text, self.edits))
+            self._say(f"{', '.join(pipelines[1:])}: {edits}; {pipelines[0]}: as it is")
+
     def tried(self, text: str) -> None:
         """One step of a bisection."""
         if not self.quiet and not self.as_json:
@@ -64,20 +75,20 @@ class Report:
         kernel = result.kernel
         if self.as_json:
             return
-        head = f"{kernel.name} for {kernel.target}"
         if kernel.note:
-            if not self.quiet:
-                self._say(f"{head}: left out: {kernel.note}")
+            self._left_out(kernel)
             return
         if kernel.failure:
-            self._say(f"{head}: error: {kernel.failure}", "red")
+            self._say(f"{_head(kernel)}: error: {kernel.failure}", "red")
             return
         if result.ok and self.quiet:
             return
         points = list(dict.fromkeys(sizes_text(point.sizes) or "no sizes" for point in kernel.points))
-        self._say(wrapped(f"{head}: {points_text(points)}", self._console.width), style="bold")
+        self._say(wrapped(f"{_head(kernel)}: {points_text(points)}", self._console.width), style="bold")
         table = fitting(lambda left_out: variant_table(result, left_out), _DISPENSABLE, self._console)
         print_table(table, self._console)
+        for line in effect_lines(kernel.variants, self.edits):
+            self._say(line)
         for line in problem_lines(result):
             self._say(line, style="red")
         for blame in blames:
@@ -96,17 +107,22 @@ class Report:
                 if each.failure
             ),
         ]
-        left_out = [kernel for kernel in plan.kernels if kernel.note]
+        ok = not failed and not any(map(self._refused, plan.kernels))
         if self.as_json:
             click.echo(msgspec.json.format(msgspec.json.encode(plan)).decode())
-            return not failed
-        for kernel in left_out if not self.quiet else ():
-            self._say(f"{kernel.name} for {kernel.target}: left out: {kernel.note}")
+            return ok
+        for kernel in plan.kernels:
+            if kernel.note:
+                self._left_out(kernel)
         for kernel, problem in failed:
-            self._say(f"{kernel.name} for {kernel.target}: {problem}", "red")
+            self._say(f"{_head(kernel)}: {problem}", "red")
         count = sum(bool(kernel.variants) for kernel in plan.kernels)
         self._say(f"{count} kernel{_s(count)} in {folder}; to run them: cutecc diff-test --run {folder}")
-        return not failed
+        return ok
+
+    def ok(self, results: Sequence[KernelResult]) -> bool:
+        """Whether nothing is wrong, and nothing that was named is left out."""
+        return all(result.ok and not self._refused(result.kernel) for result in results)
 
     def end(self, results: Sequence[KernelResult], device: str) -> bool:
         """The sum; whether all is well."""
@@ -117,12 +133,26 @@ class Report:
             if wrong:
                 words.append(f"{len(wrong)} do not ({', '.join(result.kernel.name for result in wrong)})")
             if left_out := len(results) - len(run):
-                words.append(f"{left_out} left out")
+                refused = [result.kernel.name for result in results if self._refused(result.kernel)]
+                words.append(f"{left_out} left out" + (f", and named: {', '.join(refused)}" if refused else ""))
             self._say("; ".join(words))
-        return not wrong
+        return self.ok(results)
+
+    def _refused(self, kernel: PlannedKernel) -> bool:
+        """Whether a kernel that was named is left out."""
+        return kernel.note is not None and (kernel.file, kernel.target) in self.named
+
+    def _left_out(self, kernel: PlannedKernel) -> None:
+        refused = self._refused(kernel)
+        if refused or not self.quiet:
+            self._say(f"{_head(kernel)}: left out: {kernel.note}", "red" if refused else "")
 
     def _say(self, text: str, style: str = "") -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True, style=style)
+
+
+def _head(kernel: PlannedKernel) -> str:
+    return f"{kernel.name} for {kernel.target}" if kernel.target else kernel.file
 
 
 def variant_table(result: KernelResult, left_out: Sequence[str] = ()) -> Table:
@@ -217,6 +247,33 @@ def problem_lines(result: KernelResult) -> list[str]:
     return found
 
 
+def effect_lines(variants: Sequence[Variant], edits: Sequence[Edit]) -> list[str]:
+    """Of each pass that the user has put in whether it changed the kernel, where that is the same in a line for all."""
+    from cutecc.workbench.inserted import inserted
+
+    if not edits:
+        return []
+    done: dict[tuple[str, bool], list[str]] = {}
+    for variant in variants:
+        if variant.pipeline != variants[0].pipeline:
+            for selector, changed in inserted(variant, edits).items():
+                done.setdefault((selector, changed), []).append(variant.name)
+    return [
+        f"{selector} changed {'the kernel' if changed else 'nothing'} in {', '.join(names)}"
+        for (selector, changed), names in done.items()
+    ]
+
+
+def _edit_text(edit: Edit) -> str:
+    match edit.kind:
+        case "without":
+            return f"without {edit.selector}"
+        case "replace":
+            return f"{edit.pass_text} in the place of {edit.selector}"
+        case _:
+            return f"{edit.pass_text} {edit.kind.removeprefix('insert-')} {edit.selector}"
+
+
 def blame_lines(blame: Blame, kernel: PlannedKernel, changes: Sequence[str] = ()) -> list[str]:
     """What makes a variant differ, and how to look at it with the command line's own `changes` of the pipeline."""
     if found := blame.found:
@@ -237,11 +294,13 @@ def blame_lines(blame: Blame, kernel: PlannedKernel, changes: Sequence[str] = ()
     return [f"{blame.variant}: the first pipeline has nothing to compare it with"]
 
 
-def as_dict(results: Sequence[KernelResult], blames: Mapping[int, Sequence[Blame]], device: str) -> dict[str, Any]:
-    """All results, as JSON has them."""
+def as_dict(
+    results: Sequence[KernelResult], blames: Mapping[int, Sequence[Blame]], device: str, *, ok: bool
+) -> dict[str, Any]:
+    """All results, as JSON has them; `ok` says whether the command ends well."""
     return {
         "device": device,
-        "ok": all(result.ok for result in results if not result.kernel.note),
+        "ok": ok,
         "kernels": [_kernel_dict(result, blames.get(index, ())) for index, result in enumerate(results)],
     }
 

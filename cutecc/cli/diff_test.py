@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -20,6 +20,7 @@ from cutecc.cli.options import (
     edits,
     load_option,
     make_wheel_options,
+    refuse_empty,
     split_names,
     wheel_options,
 )
@@ -43,14 +44,22 @@ Examples:
   cutecc diff-test kernel.py --load my_pass.py --insert-after cse#1=my-pass
   cutecc diff-test --target sm_90a --compile build/diff && cutecc diff-test --run build/diff
 
-Status 0: the same everywhere, within bounds; 1: something differs, fails or does not compile.
+Status 0: the same everywhere, within bounds; 1: something differs, fails or does not compile, or a kernel that was
+named is left out, for open does not lower it or the emulator does not model its target; 2: the request is wrong.
 """
 _DEFAULT = ("examples", "test/kernels")
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("kernels", nargs=-1, metavar="[KERNEL…]")
-@click.option("--pipelines", default="nvidia,open", show_default=True, metavar="NAME,…", help="The first is the norm.")
+@click.option(
+    "--pipelines",
+    default="nvidia,open",
+    show_default=True,
+    metavar="NAME,…",
+    callback=refuse_empty,
+    help="The first is the norm.",
+)
 @click.option("--backends", default="nvvm,llvm", show_default=True, metavar="NAME,…", help="Code generators.")
 @change_options
 @click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: alpha='f32=0.5'.")
@@ -105,6 +114,8 @@ def _changes(context: click.Context, values: dict[str, Any]) -> list[str]:
 
 def _run_here(kernels: tuple[str, ...], values: dict[str, Any], folder: Path, changes: list[str]) -> bool:
     from cutecc.emulator.names import models
+    from cutecc.workbench.plan import PlannedKernel
+    from cutecc.workbench.running import KernelResult
 
     choice, settings = _choice(values), _settings(values)
     with _device(values) as device:
@@ -113,13 +124,19 @@ def _run_here(kernels: tuple[str, ...], values: dict[str, Any], folder: Path, ch
         if target is None and not on_cpu:
             target = _native(device)
         inputs = _inputs(kernels, values, target)
+        unmodelled: list[Input] = []
         if on_cpu:
-            left = [each for each in inputs if models(each.target)]
-            if not left:
-                raise UsageError(f"the emulator does not model {', '.join(dict.fromkeys(i.target for i in inputs))}")
-            inputs = left
-        points = _points(values, on_cpu=on_cpu)
-        report = Report(values["quiet"], values["as_json"], changes)
+            unmodelled = [each for each in inputs if not each.failure and not models(each.target)]
+            inputs = [each for each in inputs if each not in unmodelled]
+            if not inputs:
+                targets = ", ".join(dict.fromkeys(each.target for each in unmodelled))
+                raise UsageError(f"the emulator does not model {targets}")
+        points = _points(values, on_cpu=on_cpu, run_on="cpu" if on_cpu else "cuda")
+        # Of a file's own targets, those that run here are what was asked for.
+        run = {each.file for each in inputs} if target is None else ()
+        left_out = [each for each in unmodelled if each.named and each.file not in run]
+        named = _named([*inputs, *left_out])
+        report = Report(values["quiet"], values["as_json"], changes, choice.edits, named)
         results: list[KernelResult] = []
         blames: dict[int, list[Blame]] = {}
         plan = _prepare(inputs, folder, choice, points, values["jobs"], report)
@@ -129,7 +146,16 @@ def _run_here(kernels: tuple[str, ...], values: dict[str, Any], folder: Path, ch
                 blames[len(results)] = _bisect(result, folder, choice, device, settings, report)
             report.kernel(result, blames.get(len(results), []))
             results.append(result)
+        for each in left_out:
+            note = f"the emulator does not model {each.target}"
+            results.append(KernelResult(PlannedKernel(each.name, each.file, each.target, [], note=note)))
+            report.kernel(results[-1], [])
         return _end(results, blames, device.name, report)
+
+
+def _named(inputs: Sequence[Input]) -> frozenset[tuple[str, str]]:
+    """Files that the user named themselves, and their targets."""
+    return frozenset((each.file, each.target) for each in inputs if each.named)
 
 
 def _compile_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
@@ -140,10 +166,11 @@ def _compile_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as failure:
         raise UsageError(f"--compile: cannot create the folder {folder}: {failure.strerror}") from None
-    report = Report(values["quiet"], values["as_json"])
     inputs = _inputs(kernels, values, values["target"])
-    points = _points(values, on_cpu=values["device"] == "cpu")
-    plan = _prepare(inputs, folder, _choice(values), points, values["jobs"], report)
+    choice = _choice(values)
+    report = Report(values["quiet"], values["as_json"], edits=choice.edits, named=_named(inputs))
+    points = _points(values, on_cpu=values["device"] == "cpu", run_on=None)
+    plan = _prepare(inputs, folder, choice, points, values["jobs"], report)
     return report.compiled(plan, folder)
 
 
@@ -164,7 +191,7 @@ def _run_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
 
 def _end(results: Sequence[KernelResult], blames: dict[int, list[Blame]], device: str, report: Report) -> bool:
     if report.as_json:
-        click.echo(json.dumps(as_dict(results, blames, device), indent=2))
+        click.echo(json.dumps(as_dict(results, blames, device, ok=report.ok(results)), indent=2))
     return report.end(results, device)
 
 
@@ -189,8 +216,13 @@ def _bisect(
 
 
 def _prepare(inputs: Sequence[Input], folder: Path, choice: Choice, points: Points, jobs: int, report: Report) -> Plan:
+    from cutecc import isolation
     from cutecc.workbench.preparing import prepare
 
+    # Before anything is traced or compiled, which takes minutes for many kernels.
+    targets = [each.target for each in inputs if each.request]
+    isolation.call("cutecc.workbench.variants:check_pipelines", choice, targets)
+    report.begin(choice.pipelines)
     with report.progress(len(inputs)) as advance:
         return prepare(inputs, folder, choice, points, jobs=jobs, on_kernel=advance)
 
@@ -243,12 +275,12 @@ def _check_pipelines(names: Sequence[str]) -> None:
                 raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(known)}"])
 
 
-def _points(values: dict[str, Any], *, on_cpu: bool) -> Points:
+def _points(values: dict[str, Any], *, on_cpu: bool, run_on: Literal["cpu", "cuda"] | None) -> Points:
     from cutecc.trial.sizes import parse_sizes
     from cutecc.workbench.preparing import SMALL_BYTES, Points
 
     sizes = parse_sizes(values["sizes"]) if values["sizes"] else ()
-    return Points(sizes, values["seed"], values["runs"], SMALL_BYTES if on_cpu else None)
+    return Points(sizes, values["seed"], values["runs"], SMALL_BYTES if on_cpu else None, run_on)
 
 
 def _settings(values: dict[str, Any]) -> Settings:

@@ -15,9 +15,12 @@ from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.operations.gemm_problem import GemmProblem
 from cutecc.passes.dumps import Stage, read_stage
 from cutecc.record import Workload
-from cutecc.record.folder import file_name
+from cutecc.record.folder import MANIFEST, file_name
 from cutecc.request import CompileOptions
 from cutecc.target import Target, parse_targets
+
+_NAMED_FILES = 3
+"""Of a folder, in a hint."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,8 @@ def choose(
         stage = read_stage(data[:65536].decode(errors="replace"))
         return ModuleFile(path, data, _targets(target or (stage.target if stage else None), settings), stage)
     path, function = split_path(text)
+    if Path(path).is_dir():
+        raise UsageError(f"{path} is a folder, not a kernel's file", hints=[_instead_of_folder(Path(path))])
     if not path.endswith(".py"):
         hints = hints_for(path)
         if path.endswith(".cutecc") and not hints:
@@ -134,6 +139,17 @@ def choose(
         raise UsageError(f"'{text}' is neither a Python file nor a .mlir file", hints=hints)
     request, header = kernel_request(path, function, entry, dict(split_arg(each) for each in args))
     return KernelFile(path, request, _targets(target or header.target, settings), header.workload)
+
+
+def _instead_of_folder(folder: Path) -> str:
+    """What to name instead, as far as the folder says."""
+    if any([*folder.glob(MANIFEST), *folder.glob(f"*/{MANIFEST}")]):
+        return f"it holds the record of a kernel that is compiled: cutecc show {folder}, cutecc report {folder}"
+    files = sorted(each for suffix in ("*.py", "*.mlir", "*.mlirbc") for each in folder.glob(suffix))
+    if not files:
+        return "name a Python file with a kernel, or a .mlir file"
+    more = " …" if len(files) > _NAMED_FILES else ""
+    return f"name files of it, one or several: {' '.join(map(str, files[:_NAMED_FILES]))}{more}"
 
 
 def split_arg(text: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ import click
 from cutecc.cli.diagnostics import show
 from cutecc.cli.files import read_input
 from cutecc.cli.main import report
-from cutecc.cli.options import backend_option, load_option, split_names
+from cutecc.cli.options import backend_option, load_option, refuse_empty, split_names
 from cutecc.cli.streams import discard_output
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
@@ -46,7 +46,7 @@ expected, and 2 for a wrong request.
 
 @click.command(epilog=_EPILOG)
 @click.argument("file", default="-")
-@click.option("--pipeline", default="", metavar="NAME|TEXT|FILE", help="The passes to run; none by default.")
+@click.option("--pipeline", metavar="NAME|TEXT|FILE", callback=refuse_empty, help="The passes to run; none by default.")
 @load_option
 @click.option("--target", metavar="NAME", help="The target that a named pipeline is for.")
 @backend_option
@@ -112,7 +112,7 @@ def _request(file: str, target: Target, values: dict[str, Any]) -> RewriteReques
         data,
         "<stdin>" if file == "-" else file,
         target.name,
-        values["pipeline"],
+        values["pipeline"] or "",
         form=form,
         backend=values["backend"],
         locations=values["mlir_print_debuginfo"],

@@ -68,8 +68,23 @@ change_options = apply_all(
     click.option("--without", multiple=True, metavar="PASS", help="Leave PASS out."),
 )
 
+
+def refuse_empty(context: click.Context, parameter: click.Parameter, choice: str | None) -> str | None:
+    """What an option says that names pipelines. Raises `UsageError` for nothing, as of a variable that is not set."""
+    if choice is not None and not choice.strip():
+        name = parameter.opts[0]
+        hints = [f"name a pipeline, or leave out {name}; cutecc pipelines lists them"]
+        raise UsageError(f"{name} is empty", hints=hints)
+    return choice
+
+
 edit_options = apply_all(
-    click.option("--pipeline", metavar="NAME|TEXT|FILE", help="A named pipeline, its text, or a file that holds it."),
+    click.option(
+        "--pipeline",
+        metavar="NAME|TEXT|FILE",
+        callback=refuse_empty,
+        help="A named pipeline, its text, or a file that holds it.",
+    ),
     change_options,
 )
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from cutecc.cli.console import UNBOUNDED
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
+    from rich.text import Text
 
-_UNBOUNDED = 1 << 16
-"""Columns: wider than every table."""
+_GAP = 3
+"""Characters between two columns."""
 
 
 def fitting(make: Callable[[Sequence[str]], Table], dispensable: Sequence[str], console: Console) -> Table:
     """`make` of the columns to leave out: as few of the `dispensable` ones, from the first on, as the width allows."""
-    unbounded = console.options.update(max_width=_UNBOUNDED)
+    unbounded = console.options.update(max_width=UNBOUNDED)
     for count in range(len(dispensable)):
         table = make(dispensable[:count])
         if console.measure(table, options=unbounded).maximum <= console.width:
@@ -33,3 +38,84 @@ def print_table(table: RenderableType, console: Console) -> None:
         if line:
             line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
         console.print(Segments([*line, Segment.line()]), end="")
+
+
+@dataclass(frozen=True)
+class NameTable:
+    """A table whose first and last columns hold names, which stay whole: they are folded between words and parts."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Text] | str]
+    """A cell for each heading; a text alone is the heading of those that follow."""
+    numbers: Sequence[str] = ()
+    """Headings of columns that stand at the right."""
+
+    def fitting(self, width: int, dispensable: Sequence[str]) -> Table:
+        """The table in so many characters, without as few of the `dispensable` columns as that takes."""
+        kept = [*self.headings]
+        for heading in dispensable:
+            room = self._room(kept, width)
+            if self._longest(0) + self._longest_word(-1) <= room:
+                break
+            kept.remove(heading)
+        return self._table(kept, self._room(kept, width))
+
+    def _room(self, kept: Sequence[str], width: int) -> int:
+        """Characters for the first and the last column together."""
+        between = [self._longest(self.headings.index(heading)) for heading in kept[1:-1]]
+        return width - sum(between) - _GAP * (len(kept) - 1)
+
+    def _cells(self, column: int) -> list[str]:
+        return [self.headings[column], *(row[column].plain for row in self.rows if not isinstance(row, str))]
+
+    def _longest(self, column: int) -> int:
+        return max(map(len, self._cells(column)))
+
+    def _longest_word(self, column: int) -> int:
+        return max(len(word) for cell in self._cells(column) for word in cell.split())
+
+    def _table(self, kept: Sequence[str], room: int) -> Table:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        last = max(room - self._longest(0), min(self._longest_word(-1), room // 2))
+        widths = {0: room - last, len(self.headings) - 1: last}
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for heading in kept:
+            table.add_column(heading, justify="right" if heading in self.numbers else "left", no_wrap=True)
+        for row in self.rows:
+            if isinstance(row, str):
+                if table.row_count:
+                    table.add_section()
+                table.add_row(row, style="bold")
+                continue
+            cells = [
+                Text(folded(cell.plain, widths[index]), style=cell.style) if index in widths else cell
+                for index, cell in enumerate(row)
+                if self.headings[index] in kept
+            ]
+            table.add_row(*cells)
+        return table
+
+
+_PARTS = re.compile(r"[^._/\-]*[._/\-]+|[^._/\-]+")
+"""Of a name, its parts with what ends them."""
+
+
+def folded(text: str, width: int) -> str:
+    """`text` in lines of at most `width` characters, folded at blanks, and in longer words behind `.`, `_`, `/`, `-`.
+
+    Where a part of a name is longer still, its line is.
+    """
+    lines: list[str] = []
+    for word in text.split():
+        if lines and len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] += f" {word}"
+            continue
+        lines.append("")
+        for part in _PARTS.findall(word):
+            if lines[-1] and len(lines[-1]) + len(part) > width:
+                lines.append("")
+            lines[-1] += part
+    return "\n".join(lines)

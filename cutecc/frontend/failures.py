@@ -29,6 +29,7 @@ _MLIR_PLACE = re.compile(rf"^\s*{_PLACE}")
 _MLIR_ERROR = re.compile(rf"\s*\berror: {_PLACE}")
 _MLIR_NOTE = re.compile(r"\n\s*note: ")
 _ARCH_ADVICE = re.compile(r"Ensure env CUTE_DSL_ARCH matches your GPU architecture|Set env CUTE_DSL_ARCH.*")
+_OPERATORS = re.compile(r"cannot import name 'operators' from 'cutlass'|\bcutlass\.operators\b")
 _RENAMED = {"make_fragment": "make_rmem_tensor", "range_dynamic": "range"}
 _NO_GPU = re.compile(
     r"CUDA_ERROR_(NO_DEVICE|NOT_INITIALIZED|INVALID_CONTEXT|UNKNOWN)|NVIDIA driver library|no CUDA-capable device"
@@ -119,7 +120,9 @@ def _hints(chain: list[BaseException]) -> Iterator[str]:
             close = difflib.get_close_matches(error.name, dir(error.obj), n=1)
             if new := _RENAMED.get(error.name) or (close[0] if close else None):
                 yield f"did you mean {error.obj.__name__}.{new}?"
-        if isinstance(error, ModuleNotFoundError) and error.name:
+        if isinstance(error, ImportError) and _OPERATORS.search(str(error)):
+            yield "it is of nvidia-cutlass-operators: pip install 'cutecc[operators]'"
+        elif isinstance(error, ModuleNotFoundError) and error.name:
             name = error.name.partition(".")[0]
             yield f"if it is a module of yours: is {name}.py beside the kernel file?"
             yield f"if it is a package: pip install {name}"

@@ -28,8 +28,13 @@ class Input:
     file: str
     """As the user named it, or found it below a folder."""
     target: str
+    """Empty where it cannot be read what the file is for."""
     request: TraceRequest | None = None
     """What to trace; `None` for a module."""
+    named: bool = True
+    """Whether the user named the file itself, not a folder above it."""
+    failure: Error | None = None
+    """Why the file, found below a folder, cannot be read."""
 
     @property
     def name(self) -> str:
@@ -50,9 +55,10 @@ def find_inputs(
     A kernel file is one that is named, or below a folder one that has a header. It is traced for `targets`,
     comma-separated, by default for its header's; below a folder only for those on which its header's code runs. A
     module's target is in its file's name, its folders' or its first line, or the only one of `targets`. Below folders
-    dumps made after a pass are left out, modules for no known target, and without `modules` all. `entry` and `args` are
-    for kernel files that are named (`kernel_request`). Raises `UsageError` for a path that is not there, a named module
-    for no known target, and where there is nothing.
+    dumps made after a pass are left out, modules for no known target, and without `modules` all; a file that cannot be
+    read, as one with a wrong header, is an input with its `failure`. `entry` and `args` are for kernel files that are
+    named (`kernel_request`). Raises `UsageError` for a path that is not there, a named module for no known target, and
+    where there is nothing, and as `kernel_request` does for a file that is named.
     """
     wanted = parse_targets(targets) if targets else []
     found: list[Input] = []
@@ -60,7 +66,10 @@ def find_inputs(
         if Path(path).is_dir():
             endings = (*(MODULES if modules else ()), ".py")
             for file in sorted(each for each in Path(path).rglob("*") if each.suffix in endings and each.is_file()):
-                found += _below_folder(file, wanted)
+                try:
+                    found += [replace(each, named=False) for each in _below_folder(file, wanted)]
+                except Error as error:
+                    found.append(Input(str(file), "", named=False, failure=error))
         elif path.endswith(MODULES):
             if not Path(path).is_file():
                 raise UsageError(f"there is no file {path}")
@@ -139,8 +148,7 @@ def load_all(inputs: Sequence[Input], jobs: int) -> Iterator[tuple[Input, bytes 
         pool = WorkerPool(jobs)
         try:
             waiting = [
-                pool.submit(trace_file, each.request) if each.request else reader.submit(Path(each.file).read_bytes)
-                for each in inputs
+                pool.submit(trace_file, each.request) if each.request else reader.submit(_read, each) for each in inputs
             ]
             for each, future in zip(inputs, waiting, strict=True):
                 try:
@@ -148,7 +156,14 @@ def load_all(inputs: Sequence[Input], jobs: int) -> Iterator[tuple[Input, bytes 
                     yield each, result if isinstance(result, bytes) else result.bytecode
                 except Error as error:
                     yield each, error
-                except OSError as failure:
-                    yield each, Error(f"cannot read {each.file}: {failure.strerror}")
         finally:
             pool.kill()
+
+
+def _read(each: Input) -> bytes:
+    if each.failure:
+        raise each.failure
+    try:
+        return Path(each.file).read_bytes()
+    except OSError as failure:
+        raise Error(f"cannot read {each.file}: {failure.strerror}") from None

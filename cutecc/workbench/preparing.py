@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 import numpy as np
@@ -26,6 +26,7 @@ from cutecc.trial.comparison import default_tolerance
 from cutecc.trial.points import ragged_points
 from cutecc.workbench.coverage import missing_in
 from cutecc.workbench.inputs import Input
+from cutecc.workbench.memory import Needs, check_memory
 from cutecc.workbench.plan import Plan, PlannedKernel, Point, inputs_checksum, write_plan
 from cutecc.workbench.running import load_variant
 from cutecc.workbench.variants import Choice, Source, make_variant, plain_name
@@ -45,6 +46,8 @@ class Points:
     """Seeds at each of the sizes."""
     most_bytes: int | None = None
     """Of all tensors of a point that is chosen here."""
+    run_on: Literal["cpu", "cuda"] | None = None
+    """Where this process runs the variants afterwards; `None` where another one does."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,14 @@ class Subject:
     specs: dict[str, Spec]
     reference: str | None
     """The function of the file that says what outputs have to be."""
+
+    @property
+    def compared(self) -> Sequence[str]:
+        """The outputs that the reference says; none without one, for then all tensors are compared.
+
+        Nobody says what else would be in an output before the run than random values.
+        """
+        return self.source.workload.outputs if self.reference else ()
 
 
 def prepare(
@@ -68,11 +79,11 @@ def prepare(
 ) -> Plan:
     """Compile every kernel in all variants into `folder`, with what each point's outputs have to be.
 
-    Uses `jobs` processes at a time. A kernel that cannot be traced, or that needs what `open` does not lower, is in the
-    plan all the same. Raises `UsageError` for modules, which do not say how to call them, and what goes wrong with a
-    kernel that is the only one.
+    Uses `jobs` processes at a time. A kernel that cannot be read or traced, that needs what `open` does not lower, or
+    more memory than there is, is in the plan all the same. Raises `UsageError` for modules, which do not say how to
+    call them, and what goes wrong with a kernel that is the only one.
     """
-    if modules := [each.file for each in inputs if each.request is None]:
+    if modules := [each.file for each in inputs if each.request is None and each.failure is None]:
         raise UsageError(f"{modules[0]} is a module, which does not say how to call it", hints=["name the Python file"])
     from cutecc.frontend.trace import trace_file  # loads the bindings
 
@@ -80,16 +91,19 @@ def prepare(
     tracing = WorkerPool(min(jobs, len(inputs)))
     with contextlib.closing(_Reference()) as reference, ThreadPoolExecutor(jobs) as pool:
         try:
-            traces = [tracing.submit(trace_file, _request(each)) for each in inputs]
+            traces = [tracing.submit(trace_file, _request(each)) if each.request else None for each in inputs]
             for number, (each, trace) in enumerate(zip(inputs, traces, strict=True)):
                 prefix = f"{number:03}-{plain_name(each.name)}-{each.target}"
                 try:
+                    if trace is None:
+                        assert each.failure is not None
+                        raise each.failure
                     subject = _subject(each, trace.result())
                     kernel = _planned(subject, each, folder, prefix, choice, points, pool, reference)
                 except Error as error:
                     if len(inputs) == 1:
                         raise
-                    kernel = PlannedKernel(each.name, each.file, each.target, [], failure=_one_line(error))
+                    kernel = PlannedKernel(each.name, each.file, each.target, [], failure=_briefly(error))
                 planned.append(kernel)
                 on_kernel(kernel)
         finally:
@@ -131,25 +145,36 @@ def _planned(
     kernel = PlannedKernel(each.name, each.file, each.target, [], module=module)
     if "open" in choice.pipelines and (missing := missing_in(source.traced.bytecode, source.target)):
         return msgspec.structs.replace(kernel, note=f"open does not lower {', '.join(missing[:3])}")
+    sizes = points.sizes or ragged_points(subject.specs, points.most_bytes)
+    variants = len(choice.pipelines) * len(choice.backends) if points.run_on else 0
+    needs = Needs(bool(subject.compared), variants, points.run_on == "cpu")
+    for point in sizes:
+        check_memory(each.name, subject.specs, point, subject.compared, needs)
     waiting = [
         pool.submit(make_variant, source, pipeline, backend, choice, folder / f"{prefix}-{index}{backend}.cutecc")
         for index, pipeline in enumerate(choice.pipelines)
         for backend in choice.backends
     ]
     try:
-        made = list(_points(subject, folder, prefix, points, reference))
+        made = list(_points(subject, sizes, folder, prefix, points, reference))
     finally:
         variants = [future.result() for future in waiting]
     return msgspec.structs.replace(kernel, variants=variants, points=made)
 
 
-def _points(subject: Subject, folder: Path, prefix: str, points: Points, reference: _Reference) -> Iterator[Point]:
+def _points(
+    subject: Subject,
+    sizes: Sequence[dict[str, int]],
+    folder: Path,
+    prefix: str,
+    points: Points,
+    reference: _Reference,
+) -> Iterator[Point]:
     """The runs to make, and for each a file of what the reference says."""
-    # Nobody says what else would be in an output before the run than random values.
-    outputs = subject.source.workload.outputs if subject.reference else ()
+    outputs = subject.compared
     number = 0
-    for sizes in points.sizes or ragged_points(subject.specs, points.most_bytes):
-        arguments = make_arguments(subject.specs, outputs, sizes=sizes)
+    for each in sizes:
+        arguments = make_arguments(subject.specs, outputs, sizes=each)
         for seed in range(points.seed, points.seed + points.runs):
             arguments.randomize(seed)
             point = Point(arguments.sizes, seed, inputs_checksum(arguments))
@@ -240,9 +265,10 @@ def _agree(first: Any, second: Any, tolerance: float) -> bool:
     return bool(np.all(near | (first == second)))
 
 
-def _one_line(error: Error) -> str:
+def _briefly(error: Error) -> str:
+    """Where, what in one line, and a line for each hint."""
     place = f"{error.location}: " if error.location else ""
-    return place + error.message.partition("\n")[0]
+    return "\n".join([place + error.message.partition("\n")[0], *(f"hint: {hint}" for hint in error.hints)])
 
 
 def source_of(kernel: PlannedKernel, folder: Path) -> Source | None:

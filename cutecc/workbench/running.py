@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
+from cutecc.arguments.specs import Spec
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.errors import LaunchError, RecordError
+from cutecc.errors import LaunchError, RecordError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.loading import load
 from cutecc.record import Workload
@@ -22,6 +24,7 @@ from cutecc.runtime.workspace import Workspace
 from cutecc.trial.arguments import Arguments, make_arguments, specs_of
 from cutecc.trial.comparison import Comparison, compare
 from cutecc.trial.on_device import DeviceArguments, HostMemory
+from cutecc.workbench.memory import Needs, check_memory
 from cutecc.workbench.plan import Plan, PlannedKernel, Point, Variant, inputs_checksum
 
 Verdict = Literal["reference", "same bits", "in bounds", "differs", "fails"]
@@ -116,15 +119,31 @@ def run_plan(
 
 
 def run_kernel(kernel: PlannedKernel, folder: Path, device: Device, settings: Settings) -> KernelResult:
-    """All variants of a kernel at all points, and on a GPU their times at the first point. Raises as `run_plan`."""
+    """All variants of a kernel at all points, and on a GPU their times at the first point.
+
+    A kernel for which this machine has not enough memory is a failure, and nothing of it runs. Raises as `run_plan`.
+    """
     result = KernelResult(kernel)
     kernels = {each.name: load_variant(folder, each) for each in kernel.variants if each.bundle}
+    try:
+        _check_memory(kernel, kernels, device)
+    except UsageError as error:
+        failure = "\n".join([error.message, *(f"hint: {hint}" for hint in error.hints)])
+        return KernelResult(msgspec.structs.replace(kernel, failure=failure))
     for point in kernel.points if kernels else []:
         result.runs += run_point(kernels, point, folder, device, settings)
     good = {name: each for name, each in kernels.items() if all(run.ok for run in result.runs if run.variant == name)}
     if isinstance(device, Workspace) and settings.timed and kernel.points and len(good) > 1:
         result.microseconds = _times(good, kernel.points[0], device, settings)
     return result
+
+
+def _check_memory(kernel: PlannedKernel, kernels: Mapping[str, Kernel], device: Device) -> None:
+    for point in kernel.points if kernels else []:
+        first = next(iter(kernels.values()))
+        outputs = _outputs(first.compilation.workload or Workload(), point)
+        needs = Needs(variants=len(kernels), on_cpu=device.kind == "cpu")
+        check_memory(kernel.name, _specs(first), point.sizes, outputs, needs)
 
 
 def load_variant(folder: Path, variant: Variant) -> Kernel:
@@ -240,11 +259,9 @@ def _same_bits(ours: Any, theirs: Any) -> bool:
 
 def _arguments(kernel: Kernel, workload: Workload, point: Point, *, exact_alignment: bool = True) -> Arguments:
     """The arguments at a point, its inputs in them."""
-    if kernel.signature is None:
-        raise RecordError(f"{kernel.compilation.name}: the bundle does not say what arguments the kernel takes")
-    specs = specs_of(kernel.signature)
-    outputs = workload.outputs if point.expected else ()  # as they were made when the kernel was prepared
-    arguments = make_arguments(specs, outputs, sizes=point.sizes, exact_alignment=exact_alignment)
+    arguments = make_arguments(
+        _specs(kernel), _outputs(workload, point), sizes=point.sizes, exact_alignment=exact_alignment
+    )
     arguments.randomize(point.seed)
     if exact_alignment and inputs_checksum(arguments) != point.inputs:
         raise RecordError(
@@ -252,6 +269,17 @@ def _arguments(kernel: Kernel, workload: Workload, point: Point, *, exact_alignm
             hints=["use the same version of numpy"],
         )
     return arguments
+
+
+def _specs(kernel: Kernel) -> dict[str, Spec]:
+    if kernel.signature is None:
+        raise RecordError(f"{kernel.compilation.name}: the bundle does not say what arguments the kernel takes")
+    return specs_of(kernel.signature)
+
+
+def _outputs(workload: Workload, point: Point) -> Sequence[str]:
+    """As they were when the kernel was prepared."""
+    return workload.outputs if point.expected else ()
 
 
 def _expected(folder: Path, point: Point) -> list[Any] | None:

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutecc.contained import lower_in_worker
-from cutecc.errors import Error, PassError
+from cutecc.errors import Error, PassError, UsageError
 from cutecc.frontend.traced import TracedModule
 from cutecc.passes.generation.choice import Backend
 from cutecc.record import Compilation, Workload
@@ -17,7 +18,11 @@ from cutecc.record.bundle import write_bundle
 from cutecc.report.instruction_mix import classify
 from cutecc.request import CompileOptions, CompileRequest, Edit
 from cutecc.sass import read_sass
+from cutecc.target import Target
 from cutecc.workbench.plan import Code, Variant
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
 
 _INSTRUCTION_BYTES = 16
 """Of machine code, from compute capability 7.0 on."""
@@ -57,6 +62,39 @@ class Source:
     target: str
     traced: TracedModule
     workload: Workload
+
+
+def check_pipelines(choice: Choice, targets: Sequence[str]) -> None:
+    """Raise `UsageError` for a pipeline, pass or option of `choice` that does not exist for one of `targets`.
+
+    Modules of the experimental API have pipelines of their own: what fits either of the two is no error here. Loads the
+    bindings.
+    """
+    from cutecc.ir.modules import fresh_context, parse
+
+    with fresh_context():
+        module = parse(b"module {}")
+        for target in dict.fromkeys(targets):
+            for pipeline in choice.pipelines:
+                for backend in choice.backends:
+                    _check_pipeline(choice.options_for(pipeline, backend), Target.parse(target), module)
+
+
+def _check_pipeline(options: CompileOptions, target: Target, module: ir.Module) -> None:
+    from cutecc.passes.pipelines import choose_pipeline
+    from cutecc.planning import checked_pipeline
+
+    assert isinstance(options.pipeline, str)
+    failures: list[UsageError] = []
+    for lir in (False, True):
+        try:
+            chosen = choose_pipeline(options.pipeline, target, options.wheel, lir=lir)
+            checked_pipeline(replace(options, pipeline=chosen), target, module)
+            return
+        except UsageError as error:
+            failures.append(error)
+    failures[0].notes.append(f"the pipeline {options.pipeline} for {target}")
+    raise failures[0]
 
 
 def compile_variant(source: Source, options: CompileOptions, *, cache: bool = False) -> Compilation:

@@ -61,6 +61,14 @@ def test_a_kernel_that_misuses_the_dsl(says, tmp_path: Path) -> None:
                 r"hint: if it is a package: pip install no_such_package",
             ],
         ),
+        (
+            # The package as it is without the distribution that adds to it.
+            "import cutlass, sys\nsys.modules['cutlass.operators'] = None\nimport cutlass.operators\n",
+            [
+                r"broken\.py:3(:\d+)?: error: .*cutlass\.operators.*",
+                r"hint: it is of nvidia-cutlass-operators: pip install 'cutecc\[operators\]'",
+            ],
+        ),
         ("import sys\nsys.exit(3)\n", [r"broken\.py:2(:\d+)?: error: .*"]),
     ],
 )

@@ -145,7 +145,7 @@ def test_with_another_pipeline_the_checks_fail_until_they_are_updated(written: P
     write(tmp_path, **{path.stem: path.read_text() for path in written.glob("*.mlir")})
     add, rich, errors = (tmp_path / f"{name}.mlir" for name in ("add", "rich", "errors"))
     for path, old, new in (
-        (add, "--pipeline='cse'", "--pipeline=''"),
+        (add, " --pipeline='cse'", ""),
         (rich, "--pipeline='canonicalize'", "--pipeline='cse'"),
         (errors, "i32) {\n  %0 = arith.addi %a, %missing", "i32) {\n  %0 = arith.addi %other, %a"),
     ):

@@ -163,3 +163,27 @@ def test_kernels_below_a_folder_have_a_header_and_a_target_that_fits(tmp_path: P
         find_inputs([str(tmp_path / "of-no-target.mlir")])
     with pytest.raises(UsageError, match="neither a Python file nor a module"):
         find_inputs([str(ROOT / "README.md")])
+
+
+def test_a_file_below_a_folder_that_cannot_be_read_is_one_failure(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("# cutecc: target = sm_80\n")
+    (tmp_path / "b.py").write_text((KERNELS / "no_tensor.py").read_text())
+    (tmp_path / "c.py").write_bytes(b"# caf\xe9\n")
+    (tmp_path / "d.py").write_text('# cutecc: target = "sm_42"\n')
+    broken, good, latin, unknown = survey(find_inputs([str(tmp_path)]), jobs=1)
+    assert good.covered
+    assert broken.unreadable is not None
+    assert broken.unreadable.message.startswith("the header is not TOML")
+    assert str(broken.unreadable.location) == f"{tmp_path / 'a.py'}:1:20"
+    assert latin.unreadable is not None
+    assert latin.unreadable.message.endswith("not UTF-8 text")
+    assert unknown.unreadable is not None
+    assert unknown.unreadable.message == "unknown target 'sm_42'"
+    with pytest.raises(UsageError, match="the header is not TOML"):
+        find_inputs([str(tmp_path / "a.py")])
+
+
+def test_files_are_named_or_found(tmp_path: Path) -> None:
+    kernel = tmp_path / "b.py"
+    kernel.write_text((KERNELS / "no_tensor.py").read_text())
+    assert [each.named for each in find_inputs([str(kernel), str(tmp_path)])] == [True, False]

@@ -10,21 +10,27 @@ import numpy as np
 import pytest
 from fake_cuda import FakeCuda
 
+from cutecc import isolation
 from cutecc.arguments.specs import parse_spec
-from cutecc.errors import LaunchError, RecordError
+from cutecc.cli.diff_table import Report, as_dict, effect_lines
+from cutecc.errors import LaunchError, RecordError, UsageError
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Parameter, Signature, Workload
+from cutecc.request import Edit
 from cutecc.runtime.workspace import Workspace
+from cutecc.trial import capacity
 from cutecc.trial.arguments import make_arguments
 from cutecc.trial.on_device import HostMemory
 from cutecc.trial.points import ragged_points
 from cutecc.workbench import running
 from cutecc.workbench.hand_over import hand_over, points, search
+from cutecc.workbench.inserted import inserted
+from cutecc.workbench.memory import Needs, check_memory
 from cutecc.workbench.plan import Code, Plan, PlannedKernel, Point, Variant, inputs_checksum, read_plan, write_plan
 from cutecc.workbench.preparing import expected_of
-from cutecc.workbench.running import Settings, run_kernel
+from cutecc.workbench.running import KernelResult, Settings, run_kernel
 from cutecc.workbench.variants import Choice
 
 OPEN = open_pipeline("sm_80")
@@ -85,6 +91,47 @@ def test_edits_are_of_all_pipelines_but_the_first() -> None:
     assert choice.options_for("nvidia", "nvvm").edits == ()
     assert choice.options_for("open", "llvm").edits == ("edit",)
     assert choice.options_for("open", "llvm").backend == "llvm"
+
+
+def check(**choice: Any) -> None:
+    isolation.call("cutecc.workbench.variants:check_pipelines", Choice(**choice), ["sm_80", "sm_90a"])
+
+
+def test_pipelines_are_checked_before_there_is_a_kernel() -> None:
+    check()
+    check(edits=[Edit("insert-after", "expand-copies", "vectorize-predicated-copies"), Edit("without", "cse#1")])
+    # It is in the pipelines of the experimental API alone.
+    check(edits=[Edit("insert-before", "lir-circular-buffer-pipeline-to-pipeline", "cse")])
+    with pytest.raises(UsageError, match="no pass is called 'no-such-pass'") as error:
+        check(edits=[Edit("replace", "expand-copies", "no-such-pass")])
+    assert error.value.notes == ["the pipeline open for sm_80"]
+    with pytest.raises(UsageError, match="no pass 'expand-gems' in the pipeline"):
+        check(edits=[Edit("without", "expand-gems")])
+
+
+def test_passes_that_are_put_in_are_told_from_others_of_their_name() -> None:
+    edits = [Edit("insert-after", "b#2", "cse"), Edit("without", "c"), Edit("replace", "e", "canonicalize{top-down=0}")]
+    passes = "cse,b,cse,b,cse,canonicalize{top-down=0}"
+    variant = Variant("open", "nvvm", "0.cutecc", passes=passes, changing=[0, 1, 4])
+    assert inserted(variant, edits) == {"cse#3": True, "canonicalize": False}
+    # Where no neighbour tells, all of them.
+    assert inserted(variant, [Edit("insert-before", "d", "cse")]) == {"cse#1": True, "cse#2": False, "cse#3": True}
+    assert inserted(Variant("open", "nvvm", failure="why"), edits) == {}
+
+
+def test_what_passes_did_is_a_line_for_each() -> None:
+    edits = [Edit("insert-after", "b", "cse")]
+    variants = [
+        Variant("nvidia", "nvvm", "0", passes="b,cse", changing=[1]),
+        Variant("open", "nvvm", "1", passes="b,cse", changing=[]),
+        Variant("open", "llvm", "2", passes="b,cse", changing=[0]),
+        Variant("mine", "llvm", "3", passes="b,cse", changing=[1]),
+    ]
+    assert effect_lines(variants, edits) == [
+        "cse changed nothing in open/nvvm, open/llvm",
+        "cse changed the kernel in mine/llvm",
+    ]
+    assert effect_lines(variants, ()) == []
 
 
 # What counts as a difference.
@@ -237,6 +284,51 @@ def test_on_a_gpu_variants_are_timed_in_turn(bench: Bench) -> None:
     assert result.microseconds == {"nvidia/nvvm": pytest.approx(40.0), "open/nvvm": pytest.approx(30.0)}
 
 
+# Memory.
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("needs", "outputs", "bytes_an_element"),
+    [
+        # Two tensors twice, each value as float64 four times, and once as it is.
+        (Needs(reference=True), ["y"], 2 * 4 + 2 * 4 + 4 * 2 * 8),
+        # Four times two tensors; what four variants write, and the expected values in float64.
+        (Needs(variants=4, on_cpu=True), ["y"], 4 * 2 * 4 + 4 * 4 + 8),
+        (Needs(variants=4, on_cpu=True), [], 4 * 2 * 4 + 4 * 2 * 4 + 2 * 8),
+        (Needs(variants=4), ["y"], 2 * 2 * 4 + 4 * 4 + 8),
+        (Needs(), ["y"], 2 * 2 * 4),
+    ],
+)
+def test_more_than_memory_holds_is_refused(
+    monkeypatch: pytest.MonkeyPatch, needs: Needs, outputs: list[str], bytes_an_element: int
+) -> None:
+    specs = {"x": parse_spec("f32[?N=4]"), "y": parse_spec("f32[?N]")}
+    needed = bytes_an_element * GIB
+    monkeypatch.setattr(capacity, "available_bytes", lambda: needed + GIB)
+    check_memory("add", specs, {"N": GIB}, outputs, needs)
+    monkeypatch.setattr(capacity, "available_bytes", lambda: needed - 1)
+    with pytest.raises(UsageError, match=r"add with N=1073741824: .* cannot hold: it has [0-9,]+ left") as error:
+        check_memory("add", specs, {"N": GIB}, outputs, needs)
+    assert error.value.hints == ["give smaller sizes"]
+
+
+def test_a_shape_without_names_is_told_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity, "available_bytes", lambda: 1 << 20)
+    with pytest.raises(UsageError, match=r"^add with x f32\[1000000\], y i8\[4,5\]: "):
+        check_memory("add", {"x": parse_spec("f32[1000000]"), "y": parse_spec("i8[4,5]")}, {}, [], Needs())
+
+
+def test_where_memory_is_too_small_nothing_runs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Enough to make the arguments.
+    monkeypatch.setattr(capacity, "available_bytes", lambda: 5000)
+    result = bench({"nvidia/nvvm": Written(None)})
+    assert result.kernel.failure.startswith("kernel with x f32[4], y f32[4]: ")
+    assert result.kernel.failure.endswith("hint: give smaller sizes")
+    assert (result.runs, result.ok) == ([], False)
+
+
 # What it is compared with, and at which sizes.
 
 
@@ -285,6 +377,30 @@ def test_points_are_ragged_and_small_enough() -> None:
     assert len(small) == 5
     assert all(4 * point["N"] * (point["M"] + 1) <= 1 << 16 and point["N"] % 8 == 0 for point in small)
     assert ragged_points({"x": parse_spec("f32[16]")}) == [{}]
+
+
+# What the command ends with.
+
+
+def report(*named: str) -> Report:
+    return Report(quiet=True, named={(file, "sm_80") for file in named})
+
+
+def test_a_kernel_that_is_left_out_is_wrong_where_it_was_named(capsys: pytest.CaptureFixture[str]) -> None:
+    results = [
+        KernelResult(PlannedKernel("good", "good.py", "sm_80", [])),
+        KernelResult(PlannedKernel("bad", "bad.py", "sm_80", [], note="no reason")),
+    ]
+    assert report("good.py").end(results, "here")
+    assert not report("bad.py").end(results, "here")
+    assert capsys.readouterr().out.splitlines() == [
+        "1 kernel on here: 1 agree; 1 left out",
+        "1 kernel on here: 1 agree; 1 left out, and named: bad",
+    ]
+    assert as_dict(results, {}, "here", ok=report("bad.py").ok(results))["ok"] is False
+    assert report().compiled(Plan([each.kernel for each in results]), Path("folder"))
+    assert not report("bad.py").compiled(Plan([each.kernel for each in results]), Path("folder"))
+    assert "bad for sm_80: left out: no reason" in capsys.readouterr().out
 
 
 # Plans.
