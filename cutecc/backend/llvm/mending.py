@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from cutecc.backend.llvm.tensor_core_calls import mend_tensor_core_calls
+from cutecc.backend.llvm.wide_accesses import split_wide_accesses
 
 _END_OF_CALL = re.compile(r"\)((?: #\d+)?(?:, ![\w.]+ !\d+)*)$")
 _ASSEMBLY = re.compile(r"\s+(?:%\S+ = )?(?:\w+ )?call .* asm ")
@@ -22,6 +23,7 @@ def mended(text: str, *, flush: bool = False) -> str:
     """`text` with everything mended; `flush` asks for `flush_denormals` too."""
     text = mend_tensor_core_calls(text)[0]
     text = mend_multicast_names(text)
+    text = split_wide_accesses(text)
     text = mark_assembly(text)
     if flush:
         text = flush_denormals(text)

@@ -13,7 +13,7 @@ from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import constant
 from cutecc.passes.lowering.values.leaves import Leaves
-from cutecc.passes.lowering.values.pointers import step
+from cutecc.passes.lowering.values.pointers import array_of
 from cutecc.passes.registry import register
 
 
@@ -53,10 +53,10 @@ def _entry(operation: ir.Operation) -> ir.Block:
 
 
 def _array(tensor: MemRef, size: int) -> ir.Value:
-    type, per = step(tensor.element)
+    type, count = array_of(tensor.element, size)
     attributes: dict[str, Any] = {
         "elem_type": ir.TypeAttr.get(type),
         "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), tensor.alignment or 1),
     }
-    count = constant(-(-size // per), 32)
-    return ir.Operation.create("llvm.alloca", [llvm_types.pointer()], [count], attributes=attributes).result
+    operands = [constant(count, 32)]
+    return ir.Operation.create("llvm.alloca", [llvm_types.pointer()], operands, attributes=attributes).result

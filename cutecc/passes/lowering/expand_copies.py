@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from cutecc.errors import Error
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import CopyAtom, TiledCopy, to_type, view
+from cutecc.ir.types import to_type, view
 from cutecc.ir.walking import walk
 from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
-from cutecc.passes.lowering.atoms.table import copy_row
+from cutecc.passes.lowering.atoms.table import copy_atom, copy_row
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
@@ -42,7 +42,7 @@ class ExpandCopies(ModulePass):
 
 def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     operands = list(copy.operands)
-    atom = atom_of(view(operands[0].type))
+    atom = copy_atom(view(operands[0].type))
     copy_row(atom)
     tensors = [tensor_of(operand, leaves) for operand in operands[1:]]
     assert atom.source_tv is not None and atom.destination_tv is not None
@@ -61,12 +61,3 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
         predicate = [1] if len(calls) > 2 else [0]
         attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, *predicate])}
         ir.Operation.create("cute.copy_atom_call", [], [atom_value, *calls], attributes=attributes)
-
-
-def atom_of(type_view: object) -> CopyAtom:
-    """The atom of a copy's first operand."""
-    match type_view:
-        case (CopyAtom() as atom) | TiledCopy(atom=atom):
-            return atom
-        case _:
-            raise Error(f"it copies with {type_view}, which cutecc does not know")

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 from cutecc.errors import Error
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import MmaAtom, TiledMma, to_type, view
+from cutecc.ir.types import to_type, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Layout, join, symbol
 from cutecc.layout.integers import Integer
 from cutecc.passes.base import ModulePass
-from cutecc.passes.lowering.atoms.table import mma_row
+from cutecc.passes.lowering.atoms.table import mma_atom, mma_row
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.lowering.values.memory import Tensor
-from cutecc.passes.lowering.values.tensors import modes_of, tensor_of, tensor_value
+from cutecc.passes.lowering.values.tensors import known_count, modes_of, tensor_of, tensor_value
 from cutecc.passes.registry import register
 
 
@@ -44,17 +44,18 @@ class ExpandGemms(ModulePass):
 
 def _expand(gemm: ir.Operation, leaves: Leaves) -> None:
     mma, *values = gemm.operands
-    atom = atom_of(view(mma.type))
+    atom = mma_atom(view(mma.type))
     mma_row(atom)
     d, a, b, c = (tensor_of(value, leaves) for value in values)
     counts = {"m": _mode(a, 1).size, "n": _mode(b, 1).size, "k": _mode(a, 2).size}
-    if _mode(b, 2).size != counts["k"] or (_mode(c, 1).size, _mode(c, 2).size) != (counts["m"], counts["n"]):
-        raise Error(f"A {a.layout}, B {b.layout} and C {c.layout} are not of matching sizes")
+    sums = [(_mode(each, 1).size, _mode(each, 2).size) for each in (c, d)]
+    if _mode(b, 2).size != counts["k"] or sums != [(counts["m"], counts["n"])] * 2:
+        raise Error(f"A {a.layout}, B {b.layout}, C {c.layout} and D {d.layout} are not of matching sizes")
     atom_value = ir.Operation.create("cute.static", [to_type(atom)]).result
     accumulates = values[0] == values[3]
 
     def products(k: ir.Value | int | None, addend: Tensor) -> None:
-        with unrolled_loop(_known(counts["m"])) as m, unrolled_loop(_known(counts["n"])) as n:
+        with unrolled_loop(known_count(counts["m"])) as m, unrolled_loop(known_count(counts["n"])) as n:
             turns = {"m": m, "n": n, "k": k}
             parts = [
                 tensor_value(_part(tensor, modes, turns))
@@ -63,7 +64,7 @@ def _expand(gemm: ir.Operation, leaves: Leaves) -> None:
             attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 1, 1])}
             ir.Operation.create("cute.mma_atom_call", [], [atom_value, *parts], attributes=attributes)
 
-    depth = _known(counts["k"])
+    depth = known_count(counts["k"])
     if accumulates:
         with unrolled_loop(depth) as k:
             products(k, c)
@@ -71,21 +72,6 @@ def _expand(gemm: ir.Operation, leaves: Leaves) -> None:
     # The first product is added to C, the others to D.
     for k in range(depth):
         products(k, d if k else c)
-
-
-def atom_of(type_view: object) -> MmaAtom:
-    """The atom of a matrix product's first operand."""
-    match type_view:
-        case (MmaAtom() as atom) | TiledMma(atom=atom):
-            return atom
-        case _:
-            raise Error(f"it multiplies with {type_view}, which cutecc does not know")
-
-
-def _known(count: Integer) -> int:
-    if not isinstance(count, int):
-        raise Error("how many atoms it takes is known to the running kernel only")
-    return count
 
 
 def _mode(tensor: Tensor, number: int) -> Layout:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from cutecc.layout.layout import idx2crd
 from cutecc.layout.tuples import modes
 from cutecc.passes.base import ModulePass
 from cutecc.passes.lowering.lower_printing import format_of, format_pieces
-from cutecc.passes.lowering.values.arithmetic import Arithmetic, compare, constant
+from cutecc.passes.lowering.values.arithmetic import Arithmetic, Predicate, compare, computed, constant, converted
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.loops import ROLLED, UNROLLED, only_if, unrolled_loop
@@ -29,10 +30,8 @@ _MARGIN = "       "
 """Under `tensor(`."""
 _MOST_VALUES = 32
 """What one `printf` of a kernel takes (CUDA Programming Guide, formatted output)."""
-_EQUAL, _NOT_EQUAL, _LESS, _AT_LEAST = 0, 1, 2, 5
-"""As `arith.cmpi` numbers them; the last two of signed numbers."""
 _FLOAT_AT_LEAST, _FLOAT_LESS_OR_NAN = 3, 11
-"""As `arith.cmpf` does."""
+"""As `arith.cmpf` numbers them."""
 
 
 @register
@@ -73,7 +72,8 @@ class _Printed:
     @classmethod
     def of(cls, value: ir.Value, leaves: Leaves, *, is_signed: bool) -> _Printed:
         type_view, carried = view(value.type), carried_by(value.type)
-        assert carried is not None
+        if carried is None:
+            raise Error(f"the open lowering does not know how {value.type} is printed")
         # A pointer is a leaf that has no name.
         named = [(name, leaf) for name, leaf in zip(carried.names, leaves.of(value), strict=True) if name]
         arithmetic = Arithmetic(dict(named))
@@ -84,7 +84,7 @@ class _Printed:
                 unrolled = space is AddressSpace.RMEM
                 return cls(value, layout, None, value_type(element), is_signed, unrolled, arithmetic)
             case _:
-                raise Error(f"{value.type} is no tensor")
+                raise AssertionError(f"no tensor: {value.type}")
 
     def at(self, name: str, index: ir.Value) -> _Printed:
         """The same inside of a loop, whose counter is the variable `name`."""
@@ -144,13 +144,13 @@ def _print_matrices(printed: _Printed) -> None:
         count = product(shape[2:])
 
         def matrix(inside: _Printed, index: ir.Value) -> None:
-            with only_if(compare(_NOT_EQUAL, index, constant(0, 32))):
+            with only_if(compare(Predicate.NOT_EQUAL, index, constant(0, 32))):
                 _say(_MARGIN + " ")
             _say("[")
             _print_rows(inside, _MARGIN + "  ")
             _say("]")
             last = inside.arithmetic.value(count - 1, 32)
-            with only_if(compare(_NOT_EQUAL, index, last)):
+            with only_if(compare(Predicate.NOT_EQUAL, index, last)):
                 _say(",\n\n")
 
         _loop(printed, "matrix", count, matrix)
@@ -164,7 +164,7 @@ def _print_rows(printed: _Printed, margin: str) -> None:
     rows = product(shape[:1])
 
     def row(inside: _Printed, index: ir.Value) -> None:
-        with only_if(compare(_NOT_EQUAL, index, constant(0, 32))):
+        with only_if(compare(Predicate.NOT_EQUAL, index, constant(0, 32))):
             _say(margin)
         _say("[")
         if len(shape) < 2:
@@ -172,7 +172,7 @@ def _print_rows(printed: _Printed, margin: str) -> None:
         else:
             _loop(inside, "column", product(shape[1]), element, dots="..., ")
         _say("]")
-        with only_if(compare(_LESS, index, inside.arithmetic.value(rows - 1, 32))):
+        with only_if(compare(Predicate.LESS, index, inside.arithmetic.value(rows - 1, 32))):
             _say(",\n")
 
     def element(inside: _Printed, index: ir.Value) -> None:
@@ -197,15 +197,13 @@ def _loop(
             body(inside, index)
             return
         first, last = constant(_ENDS, 32), inside.arithmetic.value(count - _ENDS, 32)
-        begins, ends = compare(_LESS, index, first), compare(_AT_LEAST, index, last)
-        with only_if(_both("arith.ori", begins, ends)):
+        begins, ends = compare(Predicate.LESS, index, first), compare(Predicate.AT_LEAST, index, last)
+        with only_if(computed("arith.ori", begins, ends)):
             body(inside, index)
-        with only_if(_both("arith.andi", compare(_EQUAL, index, first), compare(_LESS, index, last))):
+        with only_if(
+            computed("arith.andi", compare(Predicate.EQUAL, index, first), compare(Predicate.LESS, index, last))
+        ):
             _say(dots)
-
-
-def _both(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, [left.type], [left, right]).result
 
 
 def _say(format: str, values: list[ir.Value] | None = None, *, is_signed: bool = True) -> None:
@@ -223,8 +221,10 @@ def _create_print(format: str, values: list[ir.Value], signed: list[bool]) -> No
 def _say_element(printed: _Printed, coordinate: Any, before: str, after: str, values: list[ir.Value]) -> None:
     """Print an element between two texts, one that has no sign behind a space."""
     value = printed.load(coordinate)
-    is_float = isinstance(value.type, ir.FloatType)
-    if printed.element is None or not (is_float or printed.is_signed):
+    has_sign = isinstance(value.type, ir.FloatType) or (
+        isinstance(value.type, ir.IntegerType) and printed.element is not None and printed.is_signed
+    )
+    if not has_sign:
         _say(f"{before} {{}}{after}", [*values, value], is_signed=printed.is_signed)
         return
     for holds, space in zip(_by_sign(value), (" ", ""), strict=True):
@@ -236,9 +236,9 @@ def _by_sign(value: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Whether a number is at least 0, and whether it is not."""
     if not isinstance(value.type, ir.FloatType):
         zero = constant(0, ir.IntegerType(value.type).width)
-        return compare(_AT_LEAST, value, zero), compare(_LESS, value, zero)
+        return compare(Predicate.AT_LEAST, value, zero), compare(Predicate.LESS, value, zero)
     if value.type.width < 16:
-        value = ir.Operation.create("arith.extf", [ir.F32Type.get()], [value]).result
+        value = converted("arith.extf", value, ir.F32Type.get())
     attributes: dict[str, Any] = {"value": ir.FloatAttr.get(value.type, 0.0)}
     zero = ir.Operation.create("arith.constant", [value.type], attributes=attributes).result
     bit, wide = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
@@ -263,16 +263,14 @@ def _print(operation: ir.Operation, leaves: Leaves) -> None:
     taken = 0
     operands = iter(zip(operation.operands, signs, strict=True))
     for piece in format_pieces(format_of(operation)):
-        pieces.append(piece)
-        given = next(operands, None) if piece == "{}" or piece.startswith("%") else None
-        if given is None:
-            continue
-        value, is_signed = given
-        values.append(value)
-        signed.append(is_signed)
-        carried = carried_by(value.type)
-        taken += len(carried.types) if carried else 1
-        if piece == "{}" and isinstance(view(value.type), MemRef):
+        pieces.append(piece.text)
+        for value, is_signed in itertools.islice(operands, piece.operands):
+            values.append(value)
+            signed.append(is_signed)
+            carried = carried_by(value.type)
+            taken += len(carried.types) if carried else 1
+            if piece.text != "{}" or not isinstance(view(value.type), MemRef):
+                continue
             text, elements = _first_elements(_Printed.of(value, leaves, is_signed=is_signed), _MOST_VALUES - taken)
             pieces.append(text)
             values += elements

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
@@ -62,6 +63,4 @@ def _drop(launch: ir.Operation, keeps: list[bool]) -> None:
     attributes: dict[str, Any] = {name: launch.attributes[name] for name in launch.attributes}
     with ir.InsertionPoint(launch), launch.location:
         new = ir.Operation.create(launch.name, [each.type for each in launch.results], operands, attributes=attributes)
-    from cutecc.ir import editing
-
     editing.replace(launch, list(new.results))

@@ -9,6 +9,7 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.lowering.values.arithmetic import computed, constant
 from cutecc.passes.lowering.values.host import device_modules
 from cutecc.passes.lowering.values.loops import only_if
 from cutecc.passes.registry import register
@@ -34,10 +35,7 @@ class LowerAssertions(ModulePass):
 
 
 def _check(holds: ir.Value, message: str) -> None:
-    bit = ir.IntegerType.get_signless(1)
-    true = ir.Operation.create("arith.constant", [bit], attributes={"value": ir.IntegerAttr.get(bit, 1)}).result
-    fails = ir.Operation.create("arith.xori", [bit], [holds, true]).result
-    with only_if(fails):
+    with only_if(computed("arith.xori", holds, constant(1, 1))):
         # A percent sign in the message is no format.
         text: dict[str, Any] = {"format": ir.StringAttr.get(message.replace("%", "%%") + "\n")}
         ir.Operation.create("gpu.printf", attributes=text)

@@ -8,21 +8,18 @@ from typing import ClassVar
 from cutecc.errors import Error
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import CopyAtom, MmaAtom, view
+from cutecc.ir.types import view
 from cutecc.ir.walking import walk
 from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
-from cutecc.passes.lowering.atoms.table import copy_row, mma_row
-from cutecc.passes.lowering.values.arithmetic import compare, constant
+from cutecc.passes.lowering.atoms.table import copy_atom, copy_row, mma_atom, mma_row
+from cutecc.passes.lowering.values.arithmetic import Predicate, compare, constant, resize
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import only_if
 from cutecc.passes.lowering.values.memory import Tensor, joined, load_element, stored_type
 from cutecc.passes.lowering.values.tensors import tensor_of
 from cutecc.passes.registry import register
-
-_NOT_EQUAL = 1
-"""As `arith.cmpi` numbers it."""
 
 
 @register
@@ -47,8 +44,7 @@ class LowerAtoms(ModulePass):
 
 def _lower_copy(call: ir.Operation, leaves: Leaves) -> None:
     atom_value, *values = call.operands
-    atom = view(atom_value.type)
-    assert isinstance(atom, CopyAtom)
+    atom = copy_atom(view(atom_value.type))
     row = copy_row(atom)
     source, destination, *predicates = (tensor_of(value, leaves) for value in values)
     condition = None
@@ -68,14 +64,13 @@ def _holds(predicate: Tensor, *, own: bool) -> ir.Value:
         raise Error(f"a copy's predicates are integers, not {predicate.element}")
     held = load_element(predicate.element, type, predicate.address(predicate.layout(0)), predicate.alignment)
     if own and type.width > 8:
-        held = ir.Operation.create("arith.trunci", [ir.IntegerType.get_signless(8)], [held]).result
-    return compare(_NOT_EQUAL, held, constant(0, ir.IntegerType(held.type).width))
+        held = resize(held, 8)
+    return compare(Predicate.NOT_EQUAL, held, constant(0, ir.IntegerType(held.type).width))
 
 
 def _lower_product(call: ir.Operation, leaves: Leaves) -> None:
     atom_value, *values = call.operands
-    atom = view(atom_value.type)
-    assert isinstance(atom, MmaAtom)
+    atom = mma_atom(view(atom_value.type))
     row = mma_row(atom)
     assert atom.a_tv is not None and atom.b_tv is not None and atom.c_tv is not None
     counts = [values_of(tv) for tv in (atom.a_tv, atom.b_tv, atom.c_tv)]

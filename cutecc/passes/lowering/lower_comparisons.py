@@ -10,13 +10,12 @@ from cutecc.ir.types import view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
-from cutecc.passes.lowering.values.arithmetic import Arithmetic, compare, constant
+from cutecc.passes.lowering.values.arithmetic import Arithmetic, Predicate, compare, computed, constant
 from cutecc.passes.lowering.values.leaves import Leaves, Number, carried_by, numbers
 from cutecc.passes.lowering.values.unfold import algebraic
 from cutecc.passes.registry import register
 
-_PREDICATES = {"cute.elem_less": 2, "cute.equal": 0}
-"""As `arith.cmpi` numbers them: less, of signed numbers, and equal."""
+_PREDICATES = {"cute.elem_less": Predicate.LESS, "cute.equal": Predicate.EQUAL}
 
 
 @register
@@ -54,7 +53,7 @@ def _compare(operation: ir.Operation, leaves: Leaves) -> ir.Value:
     for a, b in zip(left, right, strict=True):
         width = max(_width(a), _width(b))
         one = compare(_PREDICATES[operation.name], arithmetic.value(a, width), arithmetic.value(b, width))
-        holds = one if holds is None else ir.Operation.create("arith.andi", [one.type], [holds, one]).result
+        holds = one if holds is None else computed("arith.andi", holds, one)
     assert holds is not None
     return holds
 

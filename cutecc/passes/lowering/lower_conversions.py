@@ -11,13 +11,14 @@ from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.atoms.conversions import POWERS, Rounding, conversion_row, is_narrow, roundings
+from cutecc.passes.lowering.values.arithmetic import converted
+from cutecc.passes.lowering.values.leaves import CAST
 from cutecc.passes.lowering.values.memory import bitcast, elements_of, vector_of
 from cutecc.passes.registry import register
 from cutecc.target import Target
 
 _FLOATS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 """Bits of the formats that other passes convert between."""
-_CAST = "builtin.unrealized_conversion_cast"
 _TO_INTEGERS = ("arith.fptosi", "arith.fptoui")
 _FROM_INTEGERS = ("arith.sitofp", "arith.uitofp")
 _ROUNDINGS: tuple[tuple[str, Rounding | None], ...] = (
@@ -48,7 +49,7 @@ class LowerConversions(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         target = Target.parse(self.chip)
-        for cast in walk(module, _CAST):
+        for cast in walk(module, CAST):
             _keep_bits(cast)
         for operation in walk(module, *self.lowers):
             source, result = (_element(value.type) for value in (operation.operands[0], operation.results[0]))
@@ -89,21 +90,21 @@ def _lower(operation: ir.Operation, target: Target) -> None:
     if is_vector and len(ir.VectorType(value.type).shape) != 1:
         raise error(operation, f"{operation.name} of {value.type}: vectors have one dimension here")
     vector = value if is_vector else vector_of([value])
-    converted = _converted(operation, vector, _element(result.type), target)
+    found = _converted(operation, vector, _element(result.type), target)
     if not is_vector:
-        (converted,) = elements_of(converted)
-    editing.replace(operation, converted)
+        (found,) = elements_of(found)
+    editing.replace(operation, found)
 
 
 def _converted(operation: ir.Operation, vector: ir.Value, result: ir.Type, target: Target) -> ir.Value:
     """A vector's elements as `result`, one of the two formats narrow."""
     if operation.name in _FROM_INTEGERS:
         # An integer that f32 rounds is too large for all but the format of powers.
-        vector = _cast(operation.name, vector, ir.F32Type.get())
+        vector = converted(operation.name, vector, ir.F32Type.get())
     if is_narrow(str(_element(vector.type))):
         vector = _widened(vector, target)
     if operation.name in _TO_INTEGERS:
-        return _cast(operation.name, _resized(vector, "f32"), result)
+        return converted(operation.name, _resized(vector, "f32"), result)
     if not is_narrow(str(result)):
         return _resized(vector, str(result))
     row = conversion_row(str(_element(vector.type)), str(result), target)
@@ -142,9 +143,4 @@ def _resized(vector: ir.Value, element: str) -> ir.Value:
     if _FLOATS[source] == _FLOATS[element]:
         return _resized(_resized(vector, "f32"), element)
     name = "arith.extf" if _FLOATS[source] < _FLOATS[element] else "arith.truncf"
-    return _cast(name, vector, ir.Type.parse(element))
-
-
-def _cast(name: str, vector: ir.Value, element: ir.Type) -> ir.Value:
-    type = ir.VectorType.get(ir.VectorType(vector.type).shape, element)
-    return ir.Operation.create(name, [type], [vector]).result
+    return converted(name, vector, ir.Type.parse(element))

@@ -12,6 +12,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.inline_static_arguments import InlineStaticArguments
 from cutecc.passes.lowering.values.leaves import CAST, Carried, Leaves, carried_by, pack, takes_leaves
 from cutecc.passes.registry import register
 
@@ -32,6 +33,7 @@ class LowerCuteTypes(ModulePass):
     name: ClassVar[str] = "lower-cute-types"
 
     def run(self, module: ir.Module) -> None:
+        _check_parameters(module)
         leaves = Leaves()
         passing = list(walk(module, *_PASSING, inside_out=True))
         for operation in passing:
@@ -41,6 +43,17 @@ class LowerCuteTypes(ModulePass):
         _sweep(module)
         if left := list(walk(module, "cute.*", "cute_nvgpu.*", "lir.*")):
             raise _is_left(left)
+
+
+def _check_parameters(module: ir.Module) -> None:
+    """Raise `PassError` at a kernel with a parameter that carries nothing, which no code generator takes."""
+    for kernel in walk(module, "cuda.kernel"):
+        for argument in kernel.regions[0].blocks[0].arguments:
+            carried = carried_by(argument.type)
+            if carried is not None and not carried.types:
+                name = InlineStaticArguments.name
+                message = f"an argument of type {argument.type} is left, which {name} drops"
+                raise error(kernel, message, hints=[f"put it before {LowerCuteTypes.name}"])
 
 
 def _convert_operands(operation: ir.Operation, leaves: Leaves) -> None:

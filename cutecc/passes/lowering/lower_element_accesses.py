@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import Pointer, view
 from cutecc.ir.walking import walk
@@ -71,20 +70,19 @@ def _element(tensor_value: ir.Value, coordinate: ir.Value, leaves: Leaves) -> tu
 
 def _load_all(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
     tensor = tensor_of(operation.operands[0], leaves)
-    type = ir.VectorType(operation.results[0].type)
-    return [joined(tensor.load(_count(type)))]
+    return [joined(tensor.load(_count(operation.results[0])))]
 
 
 def _store_all(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
     value, tensor = operation.operands
-    tensor_of(tensor, leaves).store([value], _count(ir.VectorType(value.type)))
+    tensor_of(tensor, leaves).store([value], _count(value))
     return []
 
 
-def _count(type: ir.VectorType) -> int:
-    if len(type.shape) != 1:
-        raise Error(f"{type} has {len(type.shape)} modes, not one")
-    return type.shape[0]
+def _count(vector: ir.Value) -> int:
+    # Their verifier takes vectors of one dimension alone.
+    (count,) = ir.VectorType(vector.type).shape
+    return count
 
 
 def _pointer_load(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:

@@ -10,7 +10,7 @@ from cutecc.ir.types import FastDivisor, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
-from cutecc.passes.lowering.values.arithmetic import constant
+from cutecc.passes.lowering.values.arithmetic import computed, constant, converted, resize
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.registry import register
 
@@ -66,35 +66,31 @@ def _check_width(operation: ir.Operation) -> None:
             raise error(operation, message)
 
 
-def _op(name: str, *operands: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, [operands[0].type], list(operands)).result
-
-
-def _cast(name: str, value: ir.Value, width: int) -> ir.Value:
-    return ir.Operation.create(name, [ir.IntegerType.get_signless(width)], [value]).result
+def _widen(value: ir.Value, width: int) -> ir.Value:
+    return converted("arith.extui", value, ir.IntegerType.get_signless(width))
 
 
 def _prepare(divisor: ir.Value) -> list[ir.Value]:
     """The divisor, its multiplier and its two shifts."""
     # 32 - ctlz(d - 1) is ceil(log2 d), also for 1, whose d - 1 has 32 leading zeros.
-    below = _op("arith.subi", divisor, constant(1, _BITS))
-    zeros: ir.Value = ir.Operation.create("math.ctlz", [below.type], [below]).result
-    bits = _op("arith.subi", constant(_BITS, _BITS), zeros)
-    wide, power = _cast("arith.extui", divisor, 64), _cast("arith.extui", bits, 64)
-    gap = _op("arith.subi", _op("arith.shli", constant(1, 64), power), wide)
-    scaled = _op("arith.divui", _op("arith.shli", gap, constant(_BITS, 64)), wide)
-    multiplier = _cast("arith.trunci", _op("arith.addi", scaled, constant(1, 64)), _BITS)
-    first = _op("arith.minui", bits, constant(1, _BITS))
-    second = _op("arith.subi", bits, first)
-    return [divisor, multiplier, _cast("arith.trunci", first, 8), _cast("arith.trunci", second, 8)]
+    below = computed("arith.subi", divisor, constant(1, _BITS))
+    zeros = computed("math.ctlz", below)
+    bits = computed("arith.subi", constant(_BITS, _BITS), zeros)
+    wide, power = _widen(divisor, 64), _widen(bits, 64)
+    gap = computed("arith.subi", computed("arith.shli", constant(1, 64), power), wide)
+    scaled = computed("arith.divui", computed("arith.shli", gap, constant(_BITS, 64)), wide)
+    multiplier = resize(computed("arith.addi", scaled, constant(1, 64)), _BITS)
+    first = computed("arith.minui", bits, constant(1, _BITS))
+    second = computed("arith.subi", bits, first)
+    return [divisor, multiplier, resize(first, 8), resize(second, 8)]
 
 
 def _divide(dividend: ir.Value, divisor: list[ir.Value]) -> list[ir.Value]:
     """Quotient and remainder."""
     by, multiplier, *shifts = divisor
-    first, second = (_cast("arith.extui", shift, _BITS) for shift in shifts)
-    product = _op("arith.muli", _cast("arith.extui", dividend, 64), _cast("arith.extui", multiplier, 64))
-    high = _cast("arith.trunci", _op("arith.shrui", product, constant(_BITS, 64)), _BITS)
-    rest = _op("arith.shrui", _op("arith.subi", dividend, high), first)
-    quotient = _op("arith.shrui", _op("arith.addi", high, rest), second)
-    return [quotient, _op("arith.subi", dividend, _op("arith.muli", quotient, by))]
+    first, second = (_widen(shift, _BITS) for shift in shifts)
+    product = computed("arith.muli", _widen(dividend, 64), _widen(multiplier, 64))
+    high = resize(computed("arith.shrui", product, constant(_BITS, 64)), _BITS)
+    rest = computed("arith.shrui", computed("arith.subi", dividend, high), first)
+    quotient = computed("arith.shrui", computed("arith.addi", high, rest), second)
+    return [quotient, computed("arith.subi", dividend, computed("arith.muli", quotient, by))]

@@ -11,7 +11,7 @@ from cutecc.ir.types import Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.lowering.values.arithmetic import constant
-from cutecc.passes.lowering.values.leaves import Leaves, pointer_type
+from cutecc.passes.lowering.values.leaves import Leaves, carried_by, pointer_type
 from cutecc.passes.lowering.values.pointers import swizzled
 from cutecc.passes.registry import register
 
@@ -50,8 +50,6 @@ def _to_integer(operation: ir.Operation, leaves: Leaves) -> ir.Value:
 
 
 def _integer(type: ir.Type) -> ir.Type:
-    from cutecc.passes.lowering.values.leaves import carried_by
-
     carried = carried_by(type)
     return carried.types[0] if carried else type
 

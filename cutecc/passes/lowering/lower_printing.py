@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
@@ -13,6 +14,7 @@ from cutecc.ir.walking import walk
 from cutecc.layout import Symbolic, show, show_tile
 from cutecc.passes.base import ModulePass
 from cutecc.passes.lowering.values import llvm_types
+from cutecc.passes.lowering.values.arithmetic import converted
 from cutecc.passes.lowering.values.host import is_on_device
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, numbers
 from cutecc.passes.lowering.values.pointers import element_pointer
@@ -53,20 +55,22 @@ def _formatted(operation: ir.Operation, leaves: Leaves) -> tuple[str, list[ir.Va
     signed = list(operation.attributes["operand_signed"]) if "operand_signed" in operation.attributes else None
     pieces: list[str] = []
     values: list[ir.Value] = []
-    operands = iter(enumerate(operation.operands))
+    operands = list(operation.operands)
+    taken = 0
     for piece in format_pieces(format_of(operation)):
-        if piece != "{}" and not piece.startswith("%"):
-            pieces.append(piece)
+        given = range(taken, min(taken + piece.operands, len(operands)))
+        taken = given.stop
+        if len(given) < piece.operands:
+            # There is nothing to print in its place.
+            pieces.append(piece.text.replace("%", "%%"))
             continue
-        found = next(operands, None)
-        if found is None:
-            pieces.append(piece)
-            continue
-        index, operand = found
-        is_signed = not piece.endswith("u") and (signed is None or signed[index])
-        text, given = formatted_value(operand, leaves, is_signed=is_signed)
-        pieces.append(text if piece == "{}" else piece)
-        values += given
+        pieces.append(piece.text)
+        for index in given:
+            is_signed = not piece.text.endswith("u") and (signed is None or signed[index])
+            text, found = formatted_value(operands[index], leaves, is_signed=is_signed)
+            if piece.text == "{}":
+                pieces[-1] = text
+            values += found
     return "".join(pieces), values
 
 
@@ -79,31 +83,41 @@ def format_of(operation: ir.Operation) -> str:
     )
 
 
-def format_pieces(format: str) -> Iterator[str]:
-    """The text between placeholders, and these: `{}` and conversions of C."""
+class Piece(NamedTuple):
+    """A part of a format."""
+
+    text: str
+    operands: int = 0
+    """How many values it prints or is told its width and precision by; none for text."""
+
+
+_PLACEHOLDER = re.compile(
+    r"\{\}|%%|%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?(?:hh?|ll?|[jztL])?[diouxXfFeEgGaAcsp]|%",
+)
+"""`{}`, or a conversion of C's `printf`: flags, width, precision, length, specifier (ISO/IEC 9899:2018, 7.21.6.1).
+`%n` is none here: it prints nothing, and writes to memory."""
+
+
+def format_pieces(format: str) -> Iterator[Piece]:
+    """The text between placeholders, as `printf` takes it, and these: `{}` and conversions of C.
+
+    A percent sign that begins no conversion is text, and is doubled.
+    """
     position = 0
-    start = 0
-    while position < len(format):
-        length = 0
-        if format.startswith("{}", position):
-            length = 2
-        elif format.startswith("%%", position):
-            position += 2
+    text = ""
+    for found in _PLACEHOLDER.finditer(format):
+        text += format[position : found.start()]
+        position = found.end()
+        placeholder = found[0]
+        if placeholder in ("%", "%%"):
+            text += "%%"
             continue
-        elif format.startswith("%", position):
-            end = position + 1
-            while end < len(format) and format[end] not in "diouxXfeEgGcsp":
-                end += 1
-            length = end + 1 - position
-        if not length:
-            position += 1
-            continue
-        if start < position:
-            yield format[start:position]
-        yield format[position : position + length]
-        position = start = position + length
-    if start < len(format):
-        yield format[start:]
+        if text:
+            yield Piece(text)
+        text = ""
+        yield Piece(placeholder, 1 + placeholder.count("*"))
+    if text := text + format[position:]:
+        yield Piece(text)
 
 
 def formatted_value(value: ir.Value, leaves: Leaves, *, is_signed: bool = True) -> tuple[str, list[ir.Value]]:
@@ -147,10 +161,10 @@ def _formatted_number(value: ir.Value, *, is_signed: bool) -> tuple[str, list[ir
         letter = "d" if is_signed and width != 1 else "u" if width != 1 else "d"
         if width < 32:
             widened = "arith.extsi" if is_signed and width != 1 else "arith.extui"
-            value = ir.Operation.create(widened, [ir.IntegerType.get_signless(32)], [value]).result
+            value = converted(widened, value, ir.IntegerType.get_signless(32))
         return (f"%ll{letter}" if width == 64 else f"%{letter}"), [value]
     if isinstance(type, ir.FloatType) and type.width < 16:
-        value = ir.Operation.create("arith.extf", [ir.F32Type.get()], [value]).result
+        value = converted("arith.extf", value, ir.F32Type.get())
     if str(type).startswith("!llvm.ptr"):
         return "%p", [value]
     return "%f", [value]
@@ -186,7 +200,7 @@ class _HostFormats:
         """As C passes them on: floating point as `double`."""
         double = ir.F64Type.get()
         return [
-            ir.Operation.create("arith.extf", [double], [value]).result
+            converted("arith.extf", value, double)
             if isinstance(value.type, ir.FloatType) and value.type.width < 64
             else value
             for value in values

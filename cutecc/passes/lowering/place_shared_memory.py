@@ -1,4 +1,4 @@
-"""Every tensor in shared memory gets its place, and the launch its size."""
+"""Everything in shared memory gets its place, and the launch its size."""
 
 from __future__ import annotations
 
@@ -8,21 +8,28 @@ from typing import Any, ClassVar
 from cutecc.errors import Error
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import AddressSpace, MemRef, view
+from cutecc.ir.modules import body_of
+from cutecc.ir.types import AddressSpace, MemRef, Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import constant
+from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.host import device_functions, host_functions, name_of
-from cutecc.passes.lowering.values.leaves import Leaves, pointer_type
-from cutecc.passes.lowering.values.pointers import element_pointer
+from cutecc.passes.lowering.values.leaves import Leaves
+from cutecc.passes.lowering.values.pointers import array_of, bytes_of, element_pointer
 from cutecc.passes.registry import register
 
-_VARIABLE = "__dynamic_shmem__0"
-"""What the wheel calls it too: assembly in a kernel may name it."""
+_DYNAMIC, _STATIC = "__dynamic_shmem__0", "__static_shmem__"
+"""What the wheel calls the variables too, static ones with a number behind: assembly in a kernel may name them."""
 _ALIGNMENT = 1024
 """Bytes, of the first byte of dynamic shared memory: what a TMA swizzle of 128 bytes asks for."""
-_ALLOCATIONS = ("cute.memref.alloca", "cute.memref.alloc_smem", "cute_nvgpu.arch.get_dyn_smem")
+_SHARED = 3
+"""The address space, by LLVM's number."""
+_PLACED = "cute.memref.alloca"
+_DECLARED = ("cute.memref.alloc_smem", "cute_nvgpu.arch.alloc_smem")
+_BEGIN, _GIVEN = "cute_nvgpu.arch.get_dyn_smem", "cute_nvgpu.arch.get_dyn_smem_size"
 _SIZE = "cute.kernel_smem_size"
 
 
@@ -32,18 +39,19 @@ class PlaceSharedMemory(ModulePass):
     """Lay the shared memory tensors of a kernel out one behind the other, each aligned as its type says.
 
     They are parts of the block's dynamic shared memory. `cute.kernel_smem_size` in the host function becomes their sum,
-    in bytes.
+    in bytes. A kernel whose launch says how much there is takes the first byte, `get_dyn_smem`, and reads the size from
+    a register, `get_dyn_smem_size`. What `alloc_smem` allocates is static: a variable of its own, which no launch has
+    to ask for.
     """
 
     name: ClassVar[str] = "place-shared-memory"
-    lowers: ClassVar[tuple[str, ...]] = (*_ALLOCATIONS, _SIZE)
+    lowers: ClassVar[tuple[str, ...]] = (_PLACED, *_DECLARED, _BEGIN, _GIVEN, _SIZE)
 
     def run(self, module: ir.Module) -> None:
         sizes: dict[str, int] = {}
         for device, kernel in device_functions(module):
             sizes[name_of(device, kernel)] = _place(device, kernel)
-        asking = [asked for function in host_functions(module) for asked in walk(function, "cute.kernel_smem_size")]
-        for asked in asking:
+        for asked in [asked for function in host_functions(module) for asked in walk(function, _SIZE)]:
             name = str(asked.attributes["kernel_name"])
             if name not in sizes:
                 raise error(asked, f"there is no kernel {name}")
@@ -53,56 +61,83 @@ class PlaceSharedMemory(ModulePass):
 
 
 def _place(device: ir.Operation, kernel: ir.Operation) -> int:
-    """Place the shared memory of one kernel; its size in bytes."""
+    """Place the shared memory of one kernel; how many bytes of it are dynamic."""
     leaves = Leaves()
     end = 0
     base: ir.Value | None = None
-    for allocation in walk(kernel, *_ALLOCATIONS):
-        type_view = view(allocation.results[0].type)
-        if isinstance(type_view, MemRef) and type_view.space is not AddressSpace.SMEM:
+    for operation in walk(kernel, _PLACED, *_DECLARED, _BEGIN, _GIVEN):
+        type = operation.results[0].type
+        type_view = view(type)
+        if operation.name == _PLACED and not (isinstance(type_view, MemRef) and type_view.space is AddressSpace.SMEM):
             continue
-        if base is None:
-            base = _base(device, kernel)
-        place = base
-        if isinstance(type_view, MemRef):
-            try:
-                size = _bytes(type_view)
-            except Error as failure:
-                raise error(allocation, failure.message) from failure
-            alignment = type_view.alignment or 1
-            end = -(-end // alignment) * alignment
-            with ir.InsertionPoint(allocation), allocation.location:
-                place = element_pointer(base, ir.IntegerType.get_signless(8), [], [end])
-            end += size
-        leaves.replace(allocation, [[place]])
+        with building_before(operation):
+            if operation.name == _GIVEN:
+                found = ir.Operation.create("nvvm.read.ptx.sreg.dynamic.smem.size", [type]).result
+            elif operation.name in _DECLARED:
+                found = _variable(device, operation)
+            else:
+                found = base = base or _address_of_dynamic(kernel)
+            if operation.name == _PLACED:
+                assert isinstance(type_view, MemRef)
+                element, count = array_of(type_view.element, _count(operation))
+                alignment = type_view.alignment or 1
+                end = -(-end // alignment) * alignment
+                found = element_pointer(found, ir.IntegerType.get_signless(8), [], [end])
+                end += count * bytes_of(element)
+        leaves.replace(operation, [[found]])
+    if base is not None:
+        _declare(device, _DYNAMIC, "external", _ALIGNMENT, "!llvm.array<0 x i8>")
     return end
 
 
-def _bytes(tensor: MemRef) -> int:
-    size = tensor.layout.cosize
-    if not isinstance(size, int):
-        raise Error(f"shared memory of {size} elements: how many has to be known")
-    return -(-size * tensor.element.bits // 8)
+def _count(operation: ir.Operation) -> int:
+    """How many elements an allocation has."""
+    type_view = view(operation.results[0].type)
+    count = type_view.layout.cosize if isinstance(type_view, MemRef) else operation.attributes["input"].value
+    if not isinstance(count, int):
+        raise Error(f"shared memory of {count} elements: how many has to be known")
+    if count < 0:
+        # The operation's verifier complains, and lets it pass.
+        raise Error(f"shared memory of {count} elements")
+    return count
 
 
-def _base(device: ir.Operation, kernel: ir.Operation) -> ir.Value:
+def _variable(device: ir.Operation, allocation: ir.Operation) -> ir.Value:
+    """The address of a variable that holds what `alloc_smem` allocates, built here."""
+    type_view = view(allocation.results[0].type)
+    assert isinstance(type_view, MemRef | Pointer)
+    element, count = array_of(type_view.element, _count(allocation))
+    declared = [each for each in _symbols(device) if each.startswith(_STATIC)]
+    name = f"{_STATIC}{len(declared)}"
+    _declare(device, name, "internal", type_view.alignment or 1, f"!llvm.array<{count} x {element}>")
+    return _address(name)
+
+
+def _address_of_dynamic(kernel: ir.Operation) -> ir.Value:
     """The address of dynamic shared memory, at the start of the kernel. It is the same for all threads."""
-    _declare(device)
-    pointer = pointer_type(view(ir.Type.parse("!cute.ptr<i8, smem>")))  # pyright: ignore[reportArgumentType]
     with ir.InsertionPoint.at_block_begin(kernel.regions[0].blocks[0]), kernel.location:
-        name: dict[str, Any] = {"global_name": ir.FlatSymbolRefAttr.get(_VARIABLE)}
-        return ir.Operation.create("llvm.mlir.addressof", [pointer], attributes=name).result
+        return _address(_DYNAMIC)
 
 
-def _declare(device: ir.Operation) -> None:
-    block = device.regions[0].blocks[0]
-    for operation in block.operations:
-        if operation.operation.name == "llvm.mlir.global" and operation.attributes["sym_name"].value == _VARIABLE:
-            return
+def _address(variable: str) -> ir.Value:
+    name: dict[str, Any] = {"global_name": ir.FlatSymbolRefAttr.get(variable)}
+    return ir.Operation.create("llvm.mlir.addressof", [llvm_types.pointer(_SHARED)], attributes=name).result
+
+
+def _declare(device: ir.Operation, name: str, linkage: str, alignment: int, type: str) -> None:
+    """Declare a variable in shared memory, where it is not declared already."""
+    if name in _symbols(device):
+        return
     text = (
-        f"llvm.mlir.global external @{_VARIABLE}() "
-        f"{{addr_space = 3 : i32, alignment = {_ALIGNMENT} : i64, dso_local}} : !llvm.array<0 x i8> loc(unknown)"
+        f"llvm.mlir.global {linkage} @{name}() "
+        f"{{addr_space = {_SHARED} : i32, alignment = {alignment} : i64, dso_local}} : {type} loc(unknown)"
     )
+    block = device.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(block), device.location:
         declared = ir.Operation.parse(text)
         ir.InsertionPoint.at_block_begin(block).insert(declared)
+
+
+def _symbols(device: ir.Operation) -> set[str]:
+    """The names of the variables of a `gpu.module`."""
+    return {each.attributes["sym_name"].value for each in body_of(device) if each.name == "llvm.mlir.global"}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cutecc.ir.mlir import ir
+from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, converted
 
 Special = Literal["ieee", "nan", "unsigned zero", "none"]
 
@@ -18,8 +19,6 @@ _MANTISSA, _BIAS = 23, 127
 """Of `f32`."""
 _MAGNITUDE, _INFINITY, _NAN = 0x7FFFFFFF, 0x7F800000, 0x7FFFFFFF
 """Bits of `f32`; the NaN is the one that PTX makes."""
-_EQUAL, _BELOW, _ABOVE = 0, 6, 8
-"""Predicates of integers without a sign, as `arith.cmpi` numbers them."""
 
 
 @dataclass(frozen=True)
@@ -87,20 +86,20 @@ def from_float(vector: ir.Value, format_: NarrowFormat) -> ir.Value:
     normal = _add(_shift_right(rounded, dropped), -((_BIAS - format_.bias) << format_.mantissa))
     # Subnormal: beside a number whose last place is the least that the format has, addition rounds.
     beside = (_BIAS - format_.bias + 1 + dropped) << _MANTISSA
-    total = _binary("arith.addf", as_floats(magnitude), as_floats(_splat(beside, magnitude)))
+    total = computed("arith.addf", as_floats(magnitude), as_floats(_splat(beside, magnitude)))
     small = _add(as_integers(total), -beside)
-    found = _select(_is(_BELOW, magnitude, (_BIAS - format_.bias + 1) << _MANTISSA), small, normal)
+    found = _select(_is(Predicate.BELOW, magnitude, (_BIAS - format_.bias + 1) << _MANTISSA), small, normal)
     if format_.saturates:
-        found = _binary("arith.minui", found, _splat(format_.largest, found))
+        found = computed("arith.minui", found, _splat(format_.largest, found))
     elif format_.special == "ieee":
-        found = _binary("arith.minui", found, _splat(format_.infinity, found))
+        found = computed("arith.minui", found, _splat(format_.infinity, found))
     sign = _and(_shift_right(bits, 31 - format_.exponent - format_.mantissa), format_.sign)
     if format_.special == "unsigned zero":
-        sign = _select(_is(_EQUAL, found, 0), found, sign)
-        is_nan = _is(_ABOVE, found, format_.largest)
+        sign = _select(_is(Predicate.EQUAL, found, 0), found, sign)
+        is_nan = _is(Predicate.ABOVE, found, format_.largest)
     else:
-        is_nan = _is(_ABOVE, magnitude, _INFINITY)
-    return _select(is_nan, _splat(format_.nan, found), _binary("arith.ori", found, sign))
+        is_nan = _is(Predicate.ABOVE, magnitude, _INFINITY)
+    return _select(is_nan, _splat(format_.nan, found), computed("arith.ori", found, sign))
 
 
 def to_float(bits: ir.Value, format_: NarrowFormat) -> ir.Value:
@@ -110,20 +109,20 @@ def to_float(bits: ir.Value, format_: NarrowFormat) -> ir.Value:
     normal = _add(raised, (_BIAS - format_.bias) << _MANTISSA)
     # A subnormal is what is left of the number with its mantissa and an implicit one, without that one.
     one = _splat((_BIAS - format_.bias + 1) << _MANTISSA, bits)
-    with_one = _binary("arith.ori", raised, one)
-    small = as_integers(_binary("arith.subf", as_floats(with_one), as_floats(one)))
-    found = _select(_is(_BELOW, magnitude, 1 << format_.mantissa), small, normal)
+    with_one = computed("arith.ori", raised, one)
+    small = as_integers(computed("arith.subf", as_floats(with_one), as_floats(one)))
+    found = _select(_is(Predicate.BELOW, magnitude, 1 << format_.mantissa), small, normal)
     if format_.special == "ieee":
         infinite = _splat(_INFINITY, bits)
-        found = _select(_is(_EQUAL, magnitude, format_.infinity), infinite, found)
+        found = _select(_is(Predicate.EQUAL, magnitude, format_.infinity), infinite, found)
     sign = _shift_left(_and(bits, format_.sign), 31 - format_.exponent - format_.mantissa)
-    found = _binary("arith.ori", found, sign)
+    found = computed("arith.ori", found, sign)
     if format_.special == "ieee":
-        found = _select(_is(_ABOVE, magnitude, format_.infinity), _splat(_NAN, bits), found)
+        found = _select(_is(Predicate.ABOVE, magnitude, format_.infinity), _splat(_NAN, bits), found)
     elif format_.special == "nan":
-        found = _select(_is(_EQUAL, magnitude, format_.nan), _splat(_NAN, bits), found)
+        found = _select(_is(Predicate.EQUAL, magnitude, format_.nan), _splat(_NAN, bits), found)
     elif format_.special == "unsigned zero":
-        found = _select(_is(_EQUAL, bits, format_.nan), _splat(_NAN, bits), found)
+        found = _select(_is(Predicate.EQUAL, bits, format_.nan), _splat(_NAN, bits), found)
     return as_floats(found)
 
 
@@ -137,36 +136,29 @@ def power_from_float(vector: ir.Value, *, up: bool) -> ir.Value:
     magnitude = _and(as_integers(vector), _MAGNITUDE)
     code = _shift_right(magnitude, _MANTISSA)
     if up:
-        beyond = _extended(_is(_ABOVE, magnitude, _LEAST_POWER), code)
+        beyond = converted(
+            "arith.extui", _is(Predicate.ABOVE, magnitude, _LEAST_POWER), ir.IntegerType.get_signless(32)
+        )
         inexact = _shift_right(_add(_and(magnitude, (1 << _MANTISSA) - 1), (1 << _MANTISSA) - 1), _MANTISSA)
-        code = _select(_is(_EQUAL, code, 0), beyond, _binary("arith.addi", code, inexact))
-    return _binary("arith.minui", code, _splat(_POWER_NAN, code))
+        code = _select(_is(Predicate.EQUAL, code, 0), beyond, computed("arith.addi", code, inexact))
+    return computed("arith.minui", code, _splat(_POWER_NAN, code))
 
 
 def power_to_float(bits: ir.Value) -> ir.Value:
     """The `f32` of integers of 32 bits that hold a number in `f8E8M0FNU`."""
     # The NaN is the one that `cvt.rn.bf16x2.ue8m0x2` makes.
-    found = _select(_is(_EQUAL, bits, _POWER_NAN), _splat(0x7FFF0000, bits), _shift_left(bits, _MANTISSA))
-    return as_floats(_select(_is(_EQUAL, bits, 0), _splat(_LEAST_POWER, bits), found))
+    found = _select(_is(Predicate.EQUAL, bits, _POWER_NAN), _splat(0x7FFF0000, bits), _shift_left(bits, _MANTISSA))
+    return as_floats(_select(_is(Predicate.EQUAL, bits, 0), _splat(_LEAST_POWER, bits), found))
 
 
 def as_integers(vector: ir.Value) -> ir.Value:
     """The bits of a vector of `f32`."""
-    return _cast("arith.bitcast", vector, ir.IntegerType.get_signless(32))
+    return converted("arith.bitcast", vector, ir.IntegerType.get_signless(32))
 
 
 def as_floats(vector: ir.Value) -> ir.Value:
     """A vector of integers of 32 bits as `f32`."""
-    return _cast("arith.bitcast", vector, ir.F32Type.get())
-
-
-def _cast(name: str, vector: ir.Value, element: ir.Type) -> ir.Value:
-    type = ir.VectorType.get(ir.VectorType(vector.type).shape, element)
-    return ir.Operation.create(name, [type], [vector]).result
-
-
-def _extended(vector: ir.Value, like: ir.Value) -> ir.Value:
-    return ir.Operation.create("arith.extui", [like.type], [vector]).result
+    return converted("arith.bitcast", vector, ir.F32Type.get())
 
 
 def _splat(number: int, like: ir.Value) -> ir.Value:
@@ -178,30 +170,24 @@ def _splat(number: int, like: ir.Value) -> ir.Value:
     return ir.Operation.create("arith.constant", [like.type], attributes=attributes).result
 
 
-def _binary(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, [left.type], [left, right]).result
-
-
 def _add(value: ir.Value, number: int | ir.Value) -> ir.Value:
-    return _binary("arith.addi", value, _splat(number, value) if isinstance(number, int) else number)
+    return computed("arith.addi", value, _splat(number, value) if isinstance(number, int) else number)
 
 
 def _and(value: ir.Value, mask: int) -> ir.Value:
-    return _binary("arith.andi", value, _splat(mask, value))
+    return computed("arith.andi", value, _splat(mask, value))
 
 
 def _shift_left(value: ir.Value, bits: int) -> ir.Value:
-    return _binary("arith.shli", value, _splat(bits, value))
+    return computed("arith.shli", value, _splat(bits, value))
 
 
 def _shift_right(value: ir.Value, bits: int) -> ir.Value:
-    return _binary("arith.shrui", value, _splat(bits, value))
+    return computed("arith.shrui", value, _splat(bits, value))
 
 
-def _is(predicate: int, value: ir.Value, number: int) -> ir.Value:
-    type = ir.VectorType.get(ir.VectorType(value.type).shape, ir.IntegerType.get_signless(1))
-    attributes: dict[str, Any] = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)}
-    return ir.Operation.create("arith.cmpi", [type], [value, _splat(number, value)], attributes=attributes).result
+def _is(predicate: Predicate, value: ir.Value, number: int) -> ir.Value:
+    return compare(predicate, value, _splat(number, value))
 
 
 def _select(condition: ir.Value, on_true: ir.Value, on_false: ir.Value) -> ir.Value:

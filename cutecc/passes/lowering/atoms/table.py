@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import CopyAtom, MmaAtom
+from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, TypeView
 from cutecc.layout import Layout
 from cutecc.passes.lowering.values.memory import Tensor
 
@@ -90,6 +90,22 @@ def state_of(atom: CopyAtom | MmaAtom) -> tuple[int, ...] | None:
     """What a value of the atom's type carries: numbers of so many bits; `None` for atoms that have no row."""
     row = (mma_rows() if isinstance(atom, MmaAtom) else copy_rows()).get(atom.kind)
     return None if row is None else row.state
+
+
+def copy_atom(type_view: TypeView) -> CopyAtom:
+    """The atom that a copy is given, by itself or tiled; `Error` for one that cutecc cannot read."""
+    match type_view:
+        case (CopyAtom() as atom) | TiledCopy(atom=atom):
+            return atom
+        case _:
+            raise Error(f"the open lowering does not know the copy atom {type_view} yet", hints=[_HINT])
+
+
+def mma_atom(type_view: TypeView) -> MmaAtom:
+    """The same of a matrix product. Its verifier takes nothing else, and cutecc reads every such type."""
+    atom = type_view.atom if isinstance(type_view, TiledMma) else type_view
+    assert isinstance(atom, MmaAtom)
+    return atom
 
 
 def copy_row(atom: CopyAtom) -> CopyRow:

@@ -8,6 +8,7 @@ holds: they say `nsw`, as the wheel's do.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import Any
 
 from cutecc.ir.mlir import ir
@@ -27,8 +28,20 @@ _SIGNED = {
     "<<": "arith.shli",
 }
 _WITHOUT_OVERFLOW = ("+", "-", "*")
-_EQUAL, _LESS, _GREATER = 0, 2, 4
-"""Predicates, as `arith.cmpi` numbers them; the last two of signed numbers."""
+
+
+class Predicate(IntEnum):
+    """What integers are compared by, as `arith.cmpi` numbers it."""
+
+    EQUAL = 0
+    NOT_EQUAL = 1
+    LESS = 2
+    GREATER = 4
+    AT_LEAST = 5
+    BELOW = 6
+    """Less, of numbers without a sign."""
+    ABOVE = 8
+    """Greater, of such."""
 
 
 class Arithmetic:
@@ -69,18 +82,16 @@ class Arithmetic:
                 if operation in _WITHOUT_OVERFLOW
                 else None
             )
-            return ir.Operation.create(_SIGNED[operation], [type], operands, attributes=attributes).result
+            return computed(_SIGNED[operation], *operands, attributes=attributes)
         if operation == "shape_div":
             # Sizes are at least 1: a quotient of 0 counts as 1.
-            quotient = ir.Operation.create("arith.divsi", [type], operands).result
-            return ir.Operation.create("arith.maxsi", [type], [quotient, constant(1, number.width)]).result
+            return computed("arith.maxsi", computed("arith.divsi", *operands), constant(1, number.width))
         if operation == "abs":
-            return ir.Operation.create("math.absi", [type], operands).result
+            return computed("math.absi", *operands)
         assert operation == "sign"
         zero = constant(0, number.width)
-        above, below = compare(_GREATER, operands[0], zero), compare(_LESS, operands[0], zero)
-        signs = [ir.Operation.create("arith.extui", [type], [each]).result for each in (above, below)]
-        return ir.Operation.create("arith.subi", [type], signs).result
+        above, below = (compare(each, operands[0], zero) for each in (Predicate.GREATER, Predicate.LESS))
+        return computed("arith.subi", *(converted("arith.extui", each, type) for each in (above, below)))
 
 
 def constant(number: int, width: int) -> ir.Value:
@@ -96,11 +107,28 @@ def resize(value: ir.Value, width: int) -> ir.Value:
     if bits == width:
         return value
     name = "arith.extsi" if bits < width else "arith.trunci"
-    return ir.Operation.create(name, [ir.IntegerType.get_signless(width)], [value]).result
+    return converted(name, value, ir.IntegerType.get_signless(width))
 
 
-def compare(predicate: int, left: ir.Value, right: ir.Value) -> ir.Value:
-    """`arith.cmpi` of two integers, by the number of its predicate."""
+def computed(name: str, *operands: ir.Value, attributes: dict[str, Any] | None = None) -> ir.Value:
+    """The operation `name`, whose operands and result are of one type."""
+    return ir.Operation.create(name, [operands[0].type], list(operands), attributes=attributes).result
+
+
+def converted(name: str, value: ir.Value, element: ir.Type) -> ir.Value:
+    """The conversion `name` of a number to the type `element`, or of each number of a vector."""
+    return ir.Operation.create(name, [_like(value, element)], [value]).result
+
+
+def compare(predicate: Predicate, left: ir.Value, right: ir.Value) -> ir.Value:
+    """`arith.cmpi` of two integers, or of two vectors of them."""
     bit = ir.IntegerType.get_signless(1)
     attributes: dict[str, Any] = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)}
-    return ir.Operation.create("arith.cmpi", [bit], [left, right], attributes=attributes).result
+    return ir.Operation.create("arith.cmpi", [_like(left, bit)], [left, right], attributes=attributes).result
+
+
+def _like(value: ir.Value, element: ir.Type) -> ir.Type:
+    """The type `element`, or for a vector that of as many elements."""
+    if not isinstance(value.type, ir.VectorType):
+        return element
+    return ir.VectorType.get(ir.VectorType(value.type).shape, element)

@@ -11,7 +11,6 @@ which reads: the layout whose two `?` are `%size` and `%stride`. The cast the ot
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -75,7 +74,9 @@ class Carried:
     """The variable of each leaf in the view of the type; empty for a pointer and what else has none."""
 
 
-_carried: weakref.WeakKeyDictionary[ir.Context, dict[int, Carried | None]] = weakref.WeakKeyDictionary()
+# What types of the latest context carry, by hash, which is a type's address (`cutecc.ir.types.reading`). The types of
+# leaves keep their context alive: no more than one of them.
+_latest: tuple[ir.Context | None, dict[int, Carried | None]] = (None, {})
 
 
 def carried_by(type: ir.Type) -> Carried | None:
@@ -84,13 +85,15 @@ def carried_by(type: ir.Type) -> Carried | None:
     The storage is that of the wheel's `convert-cute-to-core`, so that kernels of both pipelines take the same
     parameters.
     """
-    try:
-        return _carried[type.context][hash(type)]
-    except KeyError:
-        pass
-    found = _carried_by(type)
-    _carried.setdefault(type.context, {})[hash(type)] = found
-    return found
+    global _latest
+    context, known = _latest
+    if type.context is not context:
+        known = dict[int, Carried | None]()
+        _latest = (type.context, known)
+    key = hash(type)
+    if key not in known:
+        known[key] = _carried_by(type)
+    return known[key]
 
 
 def is_lowered(type: ir.Type) -> bool:

@@ -23,10 +23,6 @@ Loading = Callable[[ir.Type, ir.Value, int], ir.Value]
 Storing = Callable[[ir.Value, ir.Value, int], None]
 """Stores a vector to such a pointer."""
 
-_WIDEST_BITS = 128
-"""Of a vector, what one instruction moves. Of a wider one in registers' memory, LLVM would make one value, which each
-access of fewer elements then shuffles: of an attention kernel, its optimisation took six times as long."""
-
 
 @dataclass(frozen=True)
 class Tensor:
@@ -95,8 +91,7 @@ class Tensor:
 
     def _vector_length(self, count: int) -> int:
         """How many of the first `count` elements one vector has."""
-        widest = max(1, _WIDEST_BITS // self.element.bits)
-        length = math.gcd(self.run, count, 1 << (widest.bit_length() - 1))
+        length = math.gcd(self.run, count)
         if self.swizzle is not None:
             # One that may begin in the middle of what the swizzle moves together would cross its end.
             known = min(self.alignment_at(offset) for offset in self.offsets(count, length))
@@ -127,14 +122,14 @@ def value_type(element: Element) -> ir.Type:
 def stored_vector(element: Element, count: int) -> ir.Type:
     """The type that `count` elements are loaded and stored as: LLVM has no numbers of 8 bits and fewer but integers."""
     if not isinstance(element, Scalar):
-        raise Error(f"elements of type {element} are not loaded as a vector")
+        raise Error(f"elements of type {to_type(element)} are not loaded as a vector")
     bits = element.bits
     if bits >= 16 or element.name == "i8":
         return ir.VectorType.get([count], value_type(element) if element.name != "tf32" else ir.F32Type.get())
     if element.name == "i1":
         return ir.VectorType.get([count], ir.IntegerType.get_signless(1))
     if count * bits % 8:
-        raise Error(f"{count} elements of {element} are no whole bytes")
+        raise Error(f"elements of {element}, {count} at once, are no whole bytes")
     return ir.VectorType.get([count * bits // 8], ir.IntegerType.get_signless(8))
 
 

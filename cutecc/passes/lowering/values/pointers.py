@@ -9,7 +9,7 @@ from cutecc.ir.types import Scalar, Vector
 from cutecc.ir.types.values import Element
 from cutecc.layout.integers import Integer, divide, divisibility
 from cutecc.layout.swizzle import Swizzle
-from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant
+from cutecc.passes.lowering.values.arithmetic import Arithmetic, computed, constant
 from cutecc.passes.lowering.values.leaves import definition
 
 _DYNAMIC = -(2**31)
@@ -30,7 +30,7 @@ def advance(pointer: ir.Value, element: Element, arithmetic: Arithmetic, offset:
         # An address of tensor memory.
         bits = ir.IntegerType(pointer.type).width
         moved = arithmetic.value(offset, bits)
-        return ir.Operation.create("arith.addi", [pointer.type], [pointer, moved]).result
+        return computed("arith.addi", pointer, moved)
     if isinstance(offset, int) and abs(offset) < -_DYNAMIC:
         return element_pointer(pointer, type, [], [offset])
     index = arithmetic.value(offset, width_of(offset))
@@ -78,6 +78,12 @@ def step(element: Element) -> tuple[ir.Type, int]:
             return ir.Type.parse(str(element)), 1
         case _:
             return ir.IntegerType.get_signless(element.bits), 1
+
+
+def array_of(element: Element, count: int) -> tuple[ir.Type, int]:
+    """The array that holds `count` elements: of what, and how many of these."""
+    type, per = step(element)
+    return type, -(-count // per)
 
 
 def swizzled(pointer: ir.Value, swizzle: Swizzle | None) -> ir.Value:
@@ -142,8 +148,7 @@ def _flipped(pointer: ir.Value, swizzle: Swizzle) -> ir.Value:
     mask = ((1 << swizzle.bits) - 1) << (swizzle.base + max(swizzle.shift, 0))
     integer = ir.IntegerType.get_signless(bits)
     address = ir.Operation.create("llvm.ptrtoint", [integer], [pointer]).result
-    picked = ir.Operation.create("arith.andi", [integer], [address, constant(mask, bits)]).result
+    picked = computed("arith.andi", address, constant(mask, bits))
     direction = "arith.shrui" if swizzle.shift >= 0 else "arith.shli"
-    moved = ir.Operation.create(direction, [integer], [picked, constant(abs(swizzle.shift), bits)]).result
-    flipped = ir.Operation.create("arith.xori", [integer], [address, moved]).result
+    flipped = computed("arith.xori", address, computed(direction, picked, constant(abs(swizzle.shift), bits)))
     return ir.Operation.create("llvm.inttoptr", [pointer.type], [flipped]).result

@@ -63,7 +63,7 @@ class Tile:
         if first.size != count:
             divided = logical_divide(first, count)
             inside, repeated = divided[0], divided[1]
-        return cls(tensor, join(inside), coalesce(join(repeated, *others)), _known(repeated.size))
+        return cls(tensor, join(inside), coalesce(join(repeated, *others)), known_count(repeated.size))
 
     @classmethod
     def single(cls, tensor: Tensor, count: int) -> Tile:
@@ -76,7 +76,7 @@ class Tile:
     @property
     def turns(self) -> int:
         """How many tiles there are."""
-        return _known(self.among.size)
+        return known_count(self.among.size)
 
     def at(self, turn: ir.Value | None) -> Tensor:
         """The tile of a turn, built here; without one, the only tile."""
@@ -93,7 +93,8 @@ def modes_of(tensor: Tensor) -> list[Layout]:
     return [tensor.layout[mode] for mode in range(len(tensor.layout))]
 
 
-def _known(count: Integer) -> int:
+def known_count(count: Integer) -> int:
+    """A number of atoms, which the type has to say. Raises `Error`."""
     if not isinstance(count, int):
         raise Error("how many atoms it takes is known to the running kernel only")
     return count

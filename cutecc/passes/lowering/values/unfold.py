@@ -123,6 +123,7 @@ class Unfolding:
     ) -> Unfolded:
         attributes = {name: str(operation.attributes[name]) for name in operation.attributes}
         types = [value.type for values in (operands, operation.results) for value in values]
+        # The hash of a type is its address: no two have the same.
         key = (operation.name, *map(hash, types), *attributes.items())
         found = self._known.get(key)
         if found is None:

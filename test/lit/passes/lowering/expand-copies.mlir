@@ -1,4 +1,4 @@
-// RUN: cutecc opt %s --pipeline=expand-copies,canonicalize,cse --allow-unregistered-dialect | filecheck %s
+// RUN: cutecc opt %s --pipeline=expand-copies,canonicalize,cse --split-input-file --verify-diagnostics --allow-unregistered-dialect | filecheck %s
 
 !wide = !cute_nvgpu.atom.universal_copy<f32, 128 b>
 !one = !cute_nvgpu.atom.universal_copy<f32, 32 b>
@@ -206,5 +206,57 @@ func.func @predicate_each(%atom: !one, %from: !vector, %to: !values, %if: !each)
 // CHECK-NEXT: }
 func.func @tiled(%copy: !tiled, %from: !two, %to: !thread) {
   cute.copy(%copy, %from, %to) : (!tiled, !two, !thread)
+  return
+}
+
+// -----
+
+// A thread gives eight elements to the instruction and gets two: the tensors are not divided alike.
+!atom = !cute_nvgpu.atom.ldsm<val_type = f16, mode = <"(8,8)">, sz_pattern = u16, num_matrices = 1, n>
+!from = !cute.memref<f16, smem, align<16>, "(8,4):(1,8)">
+!to = !cute.memref<f16, rmem, align<16>, "(8,4):(1,8)">
+func.func @counts(%from: !from, %to: !to) {
+  %atom = cute.make_atom() : () -> !atom
+  // expected-error @below {{cute.copy: its tensors are not the same number of atoms: 4, 16}}
+  cute.copy(%atom, %from, %to) : (!atom, !from, !to)
+  return
+}
+
+// -----
+
+!atom = !cute_nvgpu.atom.universal_copy<f32, 32 b>
+!from = !cute.memref<f32, gmem, align<4>, "(1,4):(0,1)">
+!to = !cute.memref<f32, rmem, align<4>, "(1,4):(0,1)">
+!if = !cute.memref<i1, rmem, align<4>, "S<1,2,1> o 0 o (1,4):(0,1)">
+func.func @swizzled(%from: !from, %to: !to, %if: !if) {
+  %atom = cute.make_atom() : () -> !atom
+  // expected-error @below {{cute.copy: the layout S<1,2,1> o 0 o (1,4):(0,1) is swizzled}}
+  cute.copy(%atom, %from, %to, %if) : (!atom, !from, !to, !if)
+  return
+}
+
+// -----
+
+// An atom that has no row is an error at the user's line.
+!atom = !cute_nvgpu.atom.bulk_copy_g2s<f32 copy_bits = 128>
+!from = !cute.memref<f32, gmem, align<16>, "(4,4):(1,4)">
+!to = !cute.memref<f32, smem, align<16>, "(4,4):(1,4)">
+func.func @unknown(%from: !from, %to: !to) {
+  %atom = cute.make_atom() : () -> !atom
+  // expected-error @below {{cute.copy: the open lowering does not know the copy atom bulk_copy_g2s}}
+  cute.copy(%atom, %from, %to) : (!atom, !from, !to)
+  return
+}
+
+// -----
+
+// So is one that cutecc cannot read.
+!atom = !cute_nvgpu.atom.simt_multimem_st<f32, 32 b>
+!from = !cute.memref<f32, rmem, align<4>, "(1,2):(0,1)">
+!to = !cute.memref<f32, gmem, align<4>, "(1,2):(0,1)">
+func.func @unread(%from: !from, %to: !to) {
+  %atom = cute.make_atom() : () -> !atom
+  // expected-error @below {{cute.copy: the open lowering does not know the copy atom !cute_nvgpu.atom.simt_multimem_st<f32, 32 b>}}
+  cute.copy(%atom, %from, %to) : (!atom, !from, !to)
   return
 }

@@ -1,4 +1,4 @@
-// RUN: cutecc opt %s --pipeline=expand-gemms,canonicalize,cse --allow-unregistered-dialect | filecheck %s
+// RUN: cutecc opt %s --pipeline=expand-gemms,canonicalize,cse --split-input-file --verify-diagnostics --allow-unregistered-dialect | filecheck %s
 
 !mma = !cute.tiled_mma<!cute_nvgpu.sm80.mma<16x8x16, elem_type = (f16, f16, f32) >, atom_layout_MNK = <"(1,1,1):(0,0,0)">, permutation_MNK = <"[_;_;_]">>
 !a = !cute.memref<f16, rmem, align<16>, "((2,2,2),2,3):((1,2,4),8,16)">
@@ -206,5 +206,62 @@ func.func @one_product(%mma: !mma, %a: !one_a, %b: !one_b, %c: !one_c) {
 // CHECK-NEXT: }
 func.func @scalars(%atom: !fma, %a: !scalars_a, %c: !scalars_c) {
   cute.gemm(%atom, %c, %a, %a, %c) : (!fma, !scalars_c, !scalars_a, !scalars_a, !scalars_c)
+  return
+}
+
+// -----
+
+!fma = !cute_nvgpu.atom.universal_fma<1x1x1, (f32, f32) -> f32 >
+!a = !cute.memref<f32, rmem, align<16>, "(1,2,3):(0,1,2)">
+!b = !cute.memref<f32, rmem, align<16>, "(1,2,4):(0,1,2)">
+!c = !cute.memref<f32, rmem, align<16>, "(1,2,2):(0,1,2)">
+func.func @depths(%fma: !fma, %a: !a, %b: !b, %c: !c) {
+  // expected-error @below {{A (1,2,3):(0,1,2), B (1,2,4):(0,1,2), C (1,2,2):(0,1,2) and D (1,2,2):(0,1,2) are not of matching sizes}}
+  cute.gemm(%fma, %c, %a, %b, %c) : (!fma, !c, !a, !b, !c)
+  return
+}
+
+// -----
+
+!fma = !cute_nvgpu.atom.universal_fma<1x1x1, (f32, f32) -> f32 >
+!a = !cute.memref<f32, rmem, align<16>, "(1,2,2):(0,1,2)">
+!d = !cute.memref<f32, rmem, align<16>, "(1,3,3):(0,1,3)">
+func.func @sums(%fma: !fma, %a: !a, %d: !d) {
+  // expected-error @below {{D (1,3,3):(0,1,3) are not of matching sizes}}
+  cute.gemm(%fma, %d, %a, %a, %a) : (!fma, !d, !a, !a, !a)
+  return
+}
+
+// -----
+
+!fma = !cute_nvgpu.atom.universal_fma<1x1x1, (f32, f32) -> f32 >
+!a = !cute.memref<f32, smem, align<16>, "(1,2,?):(0,1,2)">
+!c = !cute.memref<f32, rmem, align<16>, "(1,2,2):(0,1,2)">
+func.func @dynamic(%fma: !fma, %a: !a, %c: !c) {
+  // expected-error @below {{cute.gemm: how many atoms it takes is known to the running kernel only}}
+  cute.gemm(%fma, %c, %a, %a, %c) : (!fma, !c, !a, !a, !c)
+  return
+}
+
+// -----
+
+// A tensor of coordinates has no memory.
+!fma = !cute_nvgpu.atom.universal_fma<1x1x1, (f32, f32) -> f32 >
+!a = !cute.coord_tensor<"0", "(1,2,2):(0,1,2)">
+!c = !cute.memref<f32, rmem, align<16>, "(1,2,2):(0,1,2)">
+func.func @coordinates(%fma: !fma, %a: !a, %c: !c) {
+  // expected-error @below {{cute.gemm: !cute.coord_tensor<"0", "(1,2,2):(0,1,2)"> is no tensor in memory}}
+  cute.gemm(%fma, %c, %a, %a, %c) : (!fma, !c, !a, !a, !c)
+  return
+}
+
+// -----
+
+!mma = !cute_nvgpu.sm80.sparse_mma<16x8x32, elem_type = (f16, f16, f32), md_format = tid >
+!a = !cute.memref<f16, rmem, align<16>, "(4,2,2):(1,4,8)">
+!c = !cute.memref<f32, rmem, align<16>, "(4,2,2):(1,4,8)">
+func.func @unknown(%mma: !mma, %a: !a, %c: !c) {
+  // expected-error @below {{cute.gemm: the open lowering does not know the matrix product atom sm80.sparse_mma}}
+  cute.gemm(%mma, %c, %a, %a, %c) : (!mma, !c, !a, !a, !c)
   return
 }

@@ -160,9 +160,29 @@ func.func @left(%thread: i32) {
 // -----
 
 // Or one that no pass knows: of both, that one.
-func.func @unknown(%thread: i32) {
+func.func @unknown(%thread: i32, %layout: !cute.layout<"(4,8):(1,4)">) {
   %0 = cute_nvgpu.arch.make_warp_uniform(%thread) : i32
-  // expected-error @below {{the open lowering does not know cute_nvgpu.arch.get_dyn_smem_size yet}}
-  %1 = "cute_nvgpu.arch.get_dyn_smem_size"() : () -> i32
+  // expected-error @below {{the open lowering does not know cute.get_hier_coord yet}}
+  %1 = cute.get_hier_coord(%thread, %layout) : (i32, !cute.layout<"(4,8):(1,4)">) -> !cute.coord<"(?,?)">
   return
+}
+
+// -----
+
+// A value of CuTe's that something else uses has nothing to become.
+func.func @used() {
+  // expected-error @below {{cute.static is left, which lower-cute-types lowers}}
+  %0 = cute.static : !cute.layout<"4:1">
+  "test.use"(%0) : (!cute.layout<"4:1">) -> ()
+  return
+}
+
+// -----
+
+// Code generators take no parameter that is nothing at all.
+gpu.module @kernels {
+  // expected-error @below {{an argument of type !cute.layout<"4:1"> is left, which inline-static-arguments drops}}
+  cuda.kernel @static(%layout: !cute.layout<"4:1">) {
+    return
+  }
 }

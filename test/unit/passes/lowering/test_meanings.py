@@ -7,6 +7,7 @@ import math
 import random
 from typing import Any
 
+import pytest
 from conftest import TracedKernel
 
 from cutecc.errors import Error
@@ -95,3 +96,14 @@ def test_swizzled_parts_hold_at_every_coordinate(traced_kernels: dict[str, Trace
                     assert number_of(found, known) == number_of(expected, known), f"{operation}, thread {thread}"
                 checked += 1
     assert checked >= 4
+
+
+def test_a_meaning_that_a_type_contradicts_is_an_error() -> None:
+    size_of_it = '%0 = cute.size(%a) : (!cute.layout<"(4,8):(1,4)">) -> !cute.int_tuple<"32">'
+    text = f'func.func @f(%a: !cute.layout<"(4,8):(1,4)">) {{ {size_of_it} return }}'
+    with plain_values(), fresh_context():
+        module = parse(text.encode())
+        (size,) = walk(module, "cute.size")
+        assert evaluate(size, MEANINGS["cute.size"]).numbers == ((),)
+        with pytest.raises(Error, match=r"cutecc computed .*31.*, which is not what .*; this is a bug"):
+            evaluate(size, lambda layout, **_: 31)
