@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cutecc.backend.llvm import candidates, generators
 from cutecc.backend.llvm.candidates import OptionSet, Quality
-from cutecc.backend.llvm.generation import LIBRARY_CALL, Job
+from cutecc.backend.llvm.generation import Job
 from cutecc.backend.llvm.libdevice import libdevice
 from cutecc.backend.llvm.mending import mended
 from cutecc.backend.llvm.newer_operations import replace_newer_operations
@@ -73,7 +73,7 @@ def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], N
         target.name,
         version,
         options.opt_level,
-        libdevice=libdevice() if LIBRARY_CALL.search(text) else None,
+        libdevice=libdevice(),
         libraries=options.libraries,
     )
     best = _generate(candidates.FIRST, job, target, options, device, made)

@@ -10,6 +10,7 @@ import importlib
 import os
 import re
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ NEWEST_PTX = 90
 _CALLED = re.compile(r"^declare [^@]*@(llvm\.[\w.]+)\(", re.MULTILINE)
 _KNOWN = re.compile(r"^declare [^@]*@(llvm\.[\w.]+)\(.*\) #\d+$", re.MULTILINE)
 _ATTRIBUTES = re.compile(r"( #\d+)?$")
-LIBRARY_CALL = re.compile(r"@__nv_\w+\(")
-"""A call of libdevice."""
+_LIBDEVICE = "__nv_"
+"""What the names of libdevice's functions begin with."""
 # Of LLVM's own functions, those for which the NVPTX target has neither an instruction nor a library (found by giving
 # it each, for f16, bf16, f32 and f64): selecting one ends the process.
 _WITHOUT_INSTRUCTION = re.compile(
@@ -154,26 +155,49 @@ def _without_instruction(text: str) -> tuple[str, ...]:
 def _link(module: Any, machine: Any, job: Job) -> None:
     """Link what `module` calls of libraries; what came from them becomes its own, and goes where nothing calls it."""
     llvm = _llvm()
-    files = list(job.libraries)
-    if LIBRARY_CALL.search(job.text):
+    own = _defined(module)
+    for file in job.libraries:
+        _link_in(module, llvm.parse_bitcode(Path(file).read_bytes()))
+    if called := [each.name for each in module.functions if each.is_declaration and each.name.startswith(_LIBDEVICE)]:
         if job.libdevice is None:
             raise ToolError(
                 "the kernel calls NVIDIA's library of mathematical functions, libdevice, which is not installed",
                 hints=["install it: pip install nvidia-nvvm"],
             )
-        files.append(job.libdevice)
-    if not files:
-        return
-    own = {function.name for function in module.functions if not function.is_declaration}
-    for file in files:
-        library = llvm.parse_bitcode(Path(file).read_bytes())
-        library.triple = module.triple
-        library.data_layout = module.data_layout
-        module.link_in(library)
+        _link_in(module, llvm.parse_bitcode(_needed_by(frozenset(called), job.libdevice)))
+    if _defined(module) != own:
+        _make_internal(module, own)
+        # First of all: the other passes would simplify hundreds of functions for nothing.
+        _drop_unused(module, machine)
+
+
+@functools.lru_cache(maxsize=64)
+def _needed_by(called: frozenset[str], library: str) -> bytes:
+    """What the functions `called` need of a file of bitcode: all of libdevice takes LLVM 60 ms to read and link."""
+    module = _llvm().parse_bitcode(Path(library).read_bytes())
+    _make_internal(module, called)
+    _drop_unused(module, _target.create_target_machine())
+    return module.as_bitcode()
+
+
+def _link_in(module: Any, library: Any) -> None:
+    library.triple = module.triple
+    library.data_layout = module.data_layout
+    module.link_in(library)
+
+
+def _defined(module: Any) -> set[str]:
+    return {function.name for function in module.functions if not function.is_declaration}
+
+
+def _make_internal(module: Any, but: Collection[str]) -> None:
     for function in module.functions:
-        if not function.is_declaration and function.name not in own:
+        if not function.is_declaration and function.name not in but:
             function.linkage = "internal"
-    # First of all: the other passes would simplify hundreds of functions for nothing.
+
+
+def _drop_unused(module: Any, machine: Any) -> None:
+    llvm = _llvm()
     manager = llvm.create_new_module_pass_manager()
     manager.add_global_dead_code_eliminate_pass()
     manager.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(0)))

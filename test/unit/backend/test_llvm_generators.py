@@ -4,11 +4,14 @@ import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 
 from cutecc.backend.llvm import generators
 from cutecc.backend.llvm.generation import Job
+from cutecc.backend.llvm.libdevice import libdevice
 from cutecc.errors import ToolError
 from cutecc.isolation import Worker
 
@@ -110,3 +113,22 @@ def test_what_one_process_optimised_another_generates_code_from():
     second = generators.generate(other, replace(job("another"), optimised=first.optimised))
     assert second.ptx == first.ptx
     assert re.search(r"add\.s32 .*, 2;", first.ptx)
+
+
+def test_what_a_library_of_the_users_calls_of_libdevice_is_linked(tmp_path: Path):
+    text = (
+        "declare float @__nv_expf(float)\n"
+        "define float @of_the_library(float %a) {\n  %1 = call float @__nv_expf(float %a)\n  ret float %1\n}\n"
+    )
+    library = tmp_path / "library.bc"
+    library.write_bytes(llvm.parse_assembly(text).as_bitcode())
+    kernel = (
+        "declare float @of_the_library(float)\n"
+        "define ptx_kernel void @k(ptr %p, float %a) {\n"
+        "  %1 = call float @of_the_library(float %a)\n  store float %1, ptr %p\n  ret void\n}\n"
+    )
+    made = Job(kernel, "sm_80", 88, 3, libdevice=libdevice(), libraries=(str(library),))
+    ptx = generators.generate(OPTIONS, made).ptx
+    assert "ex2.approx" in ptx and "call" not in ptx and ".func" not in ptx
+    with pytest.raises(ToolError, match="libdevice, which is not installed"):
+        generators.generate(OPTIONS, replace(made, libdevice=None))
