@@ -31,7 +31,7 @@ def kernel(tmp_path: Path) -> Path:
         (["missing.mlir"], [r"error: cannot read missing\.mlir: No such file or directory"]),
         (["add.cutecc"], [r"error: 'add\.cutecc' is neither .*", r"hint: .* to launch it: cutecc run add\.cutecc"]),
         (["kernel.cu"], [r"error: 'kernel\.cu' is neither a Python file nor a \.mlir file"]),
-        ([".", "--target=sm_80"], [r"error: '\.' is neither a Python file nor a \.mlir file"]),
+        ([".", "--target=sm_80"], [r"error: \. is a folder, not a kernel's file", r"hint: name a Python file .*"]),
         ([], [r"Error: Missing argument '.*'\."]),
     ],
 )
