@@ -34,11 +34,12 @@ def walk(root: ir.Operation | ir.OpView | ir.Module, *names: str, inside_out: bo
 def _collected(root: ir.Operation, wanted: Callable[[str], bool], inside_out: bool) -> list[tuple[ir.Operation, int]]:
     """The operations, each with the position behind all that are inside it."""
     found: list[ir.Operation] = []
+    on = ir.WalkResult.ADVANCE
 
     def collect(operation: ir.Operation) -> ir.WalkResult:
         if wanted(operation.name):
             found.append(operation)
-        return ir.WalkResult.ADVANCE
+        return on
 
     # The bindings' own walk is twice as fast as one over Python's objects.
     root.walk(collect, ir.WalkOrder.POST_ORDER if inside_out else ir.WalkOrder.PRE_ORDER)

@@ -20,6 +20,7 @@ from cutecc.ir.types.values import (
     ConstrainedInteger,
     CoordIterator,
     CoordValue,
+    Element,
     IntTupleValue,
     LayoutValue,
     ShapeValue,
@@ -57,6 +58,23 @@ class Unfolded:
     """Of a tensor in memory: how far its first element is from that of the operand, in elements."""
 
 
+@dataclass
+class _Kind:
+    """Operations of one name, types and attributes: what these alone say, found out once."""
+
+    wanted: bool
+    results: list[Carried | None]
+    widths: list[list[int]]
+    """For each result, the bits of the leaves that are numbers; a pointer comes before them."""
+    elements: list[Element | None]
+    """Of each result that is a pointer or a tensor in memory."""
+    moved: int | None
+    """The operand whose pointer such a result moves."""
+    variables: list[tuple[str, ...]]
+    """For each operand what its leaves are called in `unfolded`."""
+    unfolded: Unfolded | None = None
+
+
 class Unfolding:
     """Unfolds the operations of a module that a table has meanings for."""
 
@@ -65,70 +83,72 @@ class Unfolding:
         self._repacking = repacking
         """Operations whose result carries what the operands do."""
         self._leaves = Leaves()
-        self._known: dict[Any, Unfolded] = {}
+        self._kinds: dict[Any, _Kind] = {}
 
     def run(self, module: ir.Module, wanted: Callable[[ir.Operation], bool] = lambda _: True) -> None:
-        """Unfold those operations of `module` that are `wanted`. Raises `PassError` at one that cannot be."""
+        """Unfold those operations of `module` whose types are `wanted`. Raises `PassError` at one that cannot be."""
         for operation in walk(module, *self._meanings, *self._repacking):
-            with building_before(operation):
-                if wanted(operation):
-                    self._unfold(operation)
+            operands = list(operation.operands)
+            attributes = [(name, str(operation.attributes[name])) for name in operation.attributes]
+            # The hash of a type is its address: no two have the same.
+            types = [hash(value.type) for values in (operands, operation.results) for value in values]
+            key = (operation.name, *types, *attributes)
+            kind = self._kinds.get(key)
+            if kind is None:
+                kind = self._kinds[key] = _kind(operation, operands, wanted)
+            if kind.wanted:
+                with building_before(operation):
+                    self._unfold(operation, operands, kind)
 
-    def _unfold(self, operation: ir.Operation) -> None:
-        operands = list(operation.operands)
-        if not all(is_lowered(value.type) for values in (operands, operation.results) for value in values):
-            # Of a value that the open lowering does not know; `lower-cute-types` says so.
-            return
-        results = [carried_by(result.type) for result in operation.results]
-        if all(carried is not None and not carried.types for carried in results):
+    def _unfold(self, operation: ir.Operation, operands: Sequence[ir.Value], kind: _Kind) -> None:
+        if all(carried is not None and not carried.types for carried in kind.results):
             # The type says it all.
-            self._leaves.replace(operation, [[] for _ in results])
+            self._leaves.replace(operation, [[] for _ in kind.results])
             return
         if operation.name in self._repacking:
             leaves = [leaf for each in operands for leaf in self._leaves.of(each)]
-            (carried,) = results
+            (carried,) = kind.results
             if operation.name == "cute.make_atom" and carried is not None and not leaves:
                 # Nobody has set its state yet.
                 leaves = [constant(0, ir.IntegerType(type).width) for type in carried.types]
             self._leaves.replace(operation, [leaves])
             return
-        unfolded = self._evaluated(operation, operands, results)
+        if kind.unfolded is None:
+            kind.unfolded = evaluate(operation, self._meanings[operation.name])
         variables: dict[str, ir.Value] = {}
-        for index, operand in enumerate(operands):
-            carried = carried_by(operand.type)
-            names = carried.names if carried else ("0",)
-            for name, leaf in zip(names, self._leaves.of(operand), strict=True):
-                variables[f"{index}.{name}"] = leaf
+        for operand, names in zip(operands, kind.variables, strict=True):
+            if names:
+                variables.update(zip(names, self._leaves.of(operand), strict=True))
         arithmetic = Arithmetic(variables)
         found: list[list[ir.Value]] = []
-        for result, carried, wanted in zip(operation.results, results, unfolded.numbers, strict=True):
+        for wanted, widths, element in zip(kind.unfolded.numbers, kind.widths, kind.elements, strict=True):
             leaves: list[ir.Value] = []
-            types = carried.types if carried else (result.type,)
-            if isinstance(type_view := view(result.type), MemRef | Pointer):
-                pointer = self._pointer(operands)
-                leaves.append(advance(pointer, type_view.element, arithmetic, unfolded.offset))
-                types = types[1:]
-            leaves += [
-                arithmetic.value(number, ir.IntegerType(type).width) for number, type in zip(wanted, types, strict=True)
-            ]
+            if element is not None:
+                assert kind.moved is not None
+                pointer = self._leaves.of(operands[kind.moved])[0]
+                leaves.append(advance(pointer, element, arithmetic, kind.unfolded.offset))
+            leaves += [arithmetic.value(number, width) for number, width in zip(wanted, widths, strict=True)]
             found.append(leaves)
         self._leaves.replace(operation, found)
 
-    def _pointer(self, operands: Sequence[ir.Value]) -> ir.Value:
-        moved = next(operand for operand in operands if isinstance(view(operand.type), MemRef | Pointer))
-        return self._leaves.of(moved)[0]
 
-    def _evaluated(
-        self, operation: ir.Operation, operands: Sequence[ir.Value], results: Sequence[Carried | None]
-    ) -> Unfolded:
-        attributes = {name: str(operation.attributes[name]) for name in operation.attributes}
-        types = [value.type for values in (operands, operation.results) for value in values]
-        # The hash of a type is its address: no two have the same.
-        key = (operation.name, *map(hash, types), *attributes.items())
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = evaluate(operation, self._meanings[operation.name])
-        return found
+def _kind(operation: ir.Operation, operands: Sequence[ir.Value], wanted: Callable[[ir.Operation], bool]) -> _Kind:
+    # Of a value that the open lowering does not know, `lower-cute-types` says so.
+    known = all(is_lowered(value.type) for values in (operands, operation.results) for value in values)
+    views = [view(result.type) for result in operation.results]
+    results = [carried_by(result.type) for result in operation.results]
+    elements = [each.element if isinstance(each, MemRef | Pointer) else None for each in views]
+    moved = next((at for at, each in enumerate(operands) if isinstance(view(each.type), MemRef | Pointer)), None)
+    widths: list[list[int]] = []
+    for result, carried, element in zip(operation.results, results, elements, strict=True):
+        types = carried.types if carried else (result.type,)
+        numbers_ = types[0 if element is None else 1 :]
+        widths.append([ir.IntegerType(type).width for type in numbers_ if isinstance(type, ir.IntegerType)])
+    variables: list[tuple[str, ...]] = []
+    for index, operand in enumerate(operands):
+        carried = carried_by(operand.type)
+        variables.append(tuple(f"{index}.{name}" for name in (carried.names if carried else ("0",))))
+    return _Kind(known and wanted(operation), results, widths, elements, moved, variables)
 
 
 def evaluate(operation: ir.Operation, meaning: Meaning) -> Unfolded:
