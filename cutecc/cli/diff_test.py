@@ -134,7 +134,7 @@ def _run_here(kernels: tuple[str, ...], values: dict[str, Any], folder: Path, ch
         points = _points(values, on_cpu=on_cpu, run_on="cpu" if on_cpu else "cuda")
         # Of a file's own targets, those that run here are what was asked for.
         run = {each.file for each in inputs} if target is None else ()
-        left_out = [each for each in unmodelled if each.named and each.file not in run]
+        left_out = [each for each in unmodelled if each.file not in run]
         named = _named([*inputs, *left_out])
         report = Report(values["quiet"], values["as_json"], changes, choice.edits, named)
         results: list[KernelResult] = []
