@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cutecc.passes.base import ModulePass
     from cutecc.passes.conversion import ConversionRewriter, TypeConversion, convert, converts
     from cutecc.passes.diagnostics import error, note, remark, warning
+    from cutecc.passes.limits import limited
     from cutecc.passes.manager import run_pipeline
     from cutecc.passes.registry import register, register_pipeline
     from cutecc.passes.rewriting import Rewriter, rewrite, rewrites
@@ -34,6 +35,7 @@ __all__ = [
     "converts",
     "erase",
     "error",
+    "limited",
     "located",
     "note",
     "register",
@@ -55,6 +57,7 @@ _HOMES = {
     "cutecc.passes.base": ("ModulePass",),
     "cutecc.passes.conversion": ("ConversionRewriter", "TypeConversion", "convert", "converts"),
     "cutecc.passes.diagnostics": ("error", "note", "remark", "warning"),
+    "cutecc.passes.limits": ("limited",),
     "cutecc.passes.manager": ("run_pipeline",),
     "cutecc.passes.registry": ("register", "register_pipeline"),
     "cutecc.passes.rewriting": ("Rewriter", "rewrite", "rewrites"),

@@ -58,6 +58,11 @@ class ModulePass(ABC):
                 changed.append((field.name.replace("_", "-"), option_text(value)))
         return changed
 
+    @property
+    def definition(self) -> type[ModulePass]:
+        """The class that says what the pass does."""
+        return type(self)
+
     def __str__(self) -> str:
         text = self.name + print_options(self.options)
         for anchor in reversed(self.anchors):

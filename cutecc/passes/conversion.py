@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from cutecc.ir.names import check_names, matcher
 from cutecc.passes.diagnostics import error
+from cutecc.passes.limits import current_budget
 from cutecc.passes.rewriting import Pattern
 
 if TYPE_CHECKING:
@@ -149,18 +150,21 @@ def convert(
     check_names(illegal)
     is_illegal = matcher(illegal) if illegal else _nothing
     rewriter = ConversionRewriter(types or TypeConversion())
+    budget = current_budget()
     visited: set[int] = set()
     gone: set[int] = set()
 
     def visit(operation: ir.Operation) -> None:
         name = operation.name
         with before(operation):
-            matching = [pattern for matches, pattern in chosen if matches(name)]
+            matching = [] if budget and budget.spent else [pattern for matches, pattern in chosen if matches(name)]
             operands = [rewriter.converted(operand) for operand in operation.operands] if matching else []
             for pattern in matching:
                 pattern(operation, operands, rewriter)
                 if rewriter.replaced and rewriter.replaced[-1] == operation:
                     gone.add(address_of(operation))
+                    if budget:
+                        budget.take(name, operation.location, str(pattern))
                     return
             if is_structural(name):
                 _convert_structure(operation, rewriter)
@@ -189,6 +193,8 @@ def convert(
                         result.replace_all_uses_with(_cast(rewriter.converted(result), result.type))
             erase(operation)
         _fold_casts(root)
+        if budget and budget.spent:
+            return
         if left := [operation for operation in walk(root) if is_illegal(operation.name)]:
             others = f", and {len(left) - 1} more operations" if len(left) > 1 else ""
             raise error(left[0], f"nothing converts {left[0].name}{others}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,6 +23,7 @@ from cutecc.passes.wheel import WheelPass
 from cutecc.record import Remark
 
 if TYPE_CHECKING:
+    from cutecc.events import Event
     from cutecc.ir.mlir import ir
 
 
@@ -37,7 +39,13 @@ class Position:
 
 
 class Observer(Protocol):
-    """Someone who watches a pipeline run. The base class does nothing; override what you need."""
+    """Someone who watches a pipeline run. The base class does nothing; override what you need.
+
+    What a method raises ends the run, and comes out of the call that began it.
+    """
+
+    def event(self, event: Event) -> None:
+        """Something has happened in a compilation; all that there is to hear of one in a worker process."""
 
     def started(self, pipeline: Pipeline, module: ir.Module) -> None:
         """The pipeline is about to run; `module` is its input."""
@@ -74,7 +82,8 @@ def run(pipeline: Pipeline, module: ir.Module, observers: Sequence[Observer] = (
                 observer.before(position, module)
             start = time.perf_counter()
             try:
-                with hearing_remarks(functools.partial(_tell, observers, position), module.context):
+                tell = functools.partial(_tell, observers, position)
+                with _own_failures(observers), hearing_remarks(tell, module.context):
                     run_pass(pass_, module)
                 seconds = time.perf_counter() - start
                 for observer in observers:
@@ -95,8 +104,35 @@ def run_pipeline(pipeline: Pipeline | str, module: ir.Module) -> None:
 
 
 def _tell(observers: Sequence[Observer], position: Position, remark: Remark) -> None:
-    for observer in observers:
-        observer.remarked(position, remark)
+    try:
+        for observer in observers:
+            observer.remarked(position, remark)
+    except BaseException as error:
+        raise _ObserverFailed(error, observers) from None
+
+
+class _ObserverFailed(BaseException):
+    """Takes what an observer raised through the pass that spoke, whose failure it is not."""
+
+    def __init__(self, error: BaseException, observers: Sequence[Observer]) -> None:
+        super().__init__(error)
+        self.error = error
+        self.observers = observers
+
+
+@contextlib.contextmanager
+def _own_failures(observers: Sequence[Observer]) -> Generator[None]:
+    """Raises at the end what one of these observers has raised inside."""
+    try:
+        yield
+    except _ObserverFailed as failure:
+        # A pass that runs a pipeline lets through what the observers of the outer run raise.
+        if failure.observers is not observers:
+            raise
+        error = failure.error
+    else:
+        return
+    raise error
 
 
 def run_pass(pass_: ModulePass, module: ir.Module) -> None:
@@ -140,6 +176,6 @@ def _run_python(pass_: ModulePass, module: ir.Module) -> None:
 
 def _line_in(pass_: ModulePass, failure: BaseException) -> SourceLocation | None:
     """The line of the file that defines the pass which `failure` came through last."""
-    file = getattr(sys.modules.get(type(pass_).__module__), "__file__", None)
+    file = getattr(sys.modules.get(pass_.definition.__module__), "__file__", None)
     lines = [line for frame, line in traceback.walk_tb(failure.__traceback__) if frame.f_code.co_filename == file]
     return SourceLocation(file, lines[-1]) if file and lines else None

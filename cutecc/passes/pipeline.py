@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from cutecc.errors import Error, UsageError, describe
-from cutecc.passes import registry
+from cutecc.passes import limits, registry
 from cutecc.passes.base import ModulePass
 from cutecc.passes.foreign import foreign_failures
 from cutecc.passes.options import convert_options, parse_options, split_list
@@ -148,13 +148,18 @@ def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
         return WheelPass(name=name, wheel_options=tuple(options), anchors=anchors)
     if anchors not in ((), pass_class.anchors):
         raise UsageError(f"pass {name} does not run on {' in '.join(anchors)}")
+    limit = None
+    if limits.OPTION not in {field.name.replace("_", "-") for field in dataclasses.fields(pass_class)}:
+        limit = next((value for option, value in options if option == limits.OPTION), None)
+        options = [each for each in options if each[0] != limits.OPTION]
     values = convert_options(pass_class, options)
     for field in dataclasses.fields(pass_class):
         if field.default is dataclasses.MISSING and field.name not in values:
             raise UsageError(f"pass {name}: option '{field.name.replace('_', '-')}' must be given")
     try:
-        return pass_class(**values)
+        pass_ = pass_class(**values)
     except Error as error:
         raise UsageError(f"pass {name}: {error.message}", notes=error.notes, hints=error.hints) from error
     except foreign_failures() as failure:
         raise UsageError(f"pass {name}: {describe(failure)}") from failure
+    return pass_ if limit is None else limits.with_limit(pass_, limit)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecc.ir.names import check_names, matcher
 from cutecc.passes.diagnostics import error
+from cutecc.passes.limits import current_budget
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
@@ -37,9 +38,9 @@ class Pattern:
         return self.function(*arguments)
 
     def __str__(self) -> str:
-        function = self.function
-        while isinstance(function, functools.partial):
-            function = function.func
+        function: Any = self.function
+        while isinstance(function, functools.partial | Pattern):
+            function = function.func if isinstance(function, functools.partial) else function.function
         return getattr(function, "__qualname__", repr(function)).rpartition("<locals>.")[2]
 
     def __get__(self, instance: object, owner: type) -> Pattern:
@@ -102,6 +103,7 @@ def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern], *, once
 
     chosen = [(matcher(pattern.names), pattern) for pattern in patterns]
     names = [name for _, pattern in chosen for name in pattern.names]
+    budget = current_budget()
 
     def apply(operation: ir.Operation, name: str) -> tuple[Pattern, Rewriter] | None:
         for matches, pattern in chosen:
@@ -130,12 +132,16 @@ def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern], *, once
                 if operation.parent is None:
                     # The module itself: patterns build beside what they rewrite.
                     continue
+                if budget and budget.spent:
+                    return changed
                 # Afterwards it may be gone.
                 name, place = operation.name, operation.location
                 if (applied := apply(operation, name)) is None:
                     continue
                 pattern, rewriter = applied
                 changed, settled = True, False
+                if budget:
+                    budget.take(name, place, str(pattern))
                 if once:
                     continue
                 operations.extend(rewriter.affected)

@@ -21,7 +21,7 @@ def source_files(passes: Iterable[ModulePass]) -> set[Path] | None:
     """
     modules: dict[str, Path] = {}
     for pass_ in passes:
-        kind = type(pass_)
+        kind = pass_.definition
         if kind.__module__.startswith("cutecc."):
             continue
         if "<locals>" in kind.__qualname__ or _file(sys.modules.get(kind.__module__)) is None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from cutecc.errors import Error
 from cutecc.kernel import Kernel
 from cutecc.passes.pipeline import Pipeline
-from cutecc.workbench.hand_over import Found, State, hand_over, points, search
+from cutecc.workbench.hand_over import Found, hand_over, points, search
 from cutecc.workbench.plan import Point, Variant
 from cutecc.workbench.running import Device, KernelResult, Run, Settings, load_variant, run_point
+from cutecc.workbench.searching import State
 from cutecc.workbench.variants import Choice, Source, compile_variant
 
 Tell = Callable[[str], None]

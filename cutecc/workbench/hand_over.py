@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.passes.pipeline import Pipeline, parse_pass
-
-State = Literal["good", "bad", "unknown"]
-"""Of a run with a hand-over: without the difference, with it, or there was none."""
+from cutecc.workbench.searching import State, boundary
 
 _CONVERSION = "convert-cute-to-core"
 
@@ -73,27 +70,11 @@ def points(pipeline: Pipeline, rest: Pipeline, changing: Sequence[int]) -> list[
 def search(pipeline: Pipeline, counts: Sequence[int], state_at: Callable[[int], State]) -> Found:
     """Between which two of `counts`, numbers of passes, the difference comes: none before the first, and behind the
     last it is there. Asks about as few as it can, and about neighbours where it cannot be told."""
-    states: dict[int, State] = {}
-    low, high = -1, len(counts)
-    while True:
-        middle = _nearest_unasked(low, high, states)
-        if middle is None:
-            break
-        states[middle] = state_at(counts[middle])
-        if states[middle] == "good":
-            low = middle
-        elif states[middle] == "bad":
-            high = middle
+    low, high, tried = boundary(counts, state_at)
     selectors = pipeline.selectors()
     return Found(
         selectors[counts[low] - 1] if low >= 0 else None,
         selectors[counts[high] - 1] if high < len(counts) else "code generation",
         tuple(selectors[counts[index] - 1] for index in range(low + 1, high)),
-        len(states),
+        tried,
     )
-
-
-def _nearest_unasked(low: int, high: int, states: dict[int, State]) -> int | None:
-    """Of what lies between, that nearest to the middle which nobody has asked about."""
-    open_ones = [index for index in range(low + 1, high) if index not in states]
-    return min(open_ones, key=lambda index: abs(2 * index - low - high), default=None)

@@ -10,6 +10,7 @@ from cutecc.ir.types import AddressSpace, MemRef, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import constant
 from cutecc.passes.lowering.values.leaves import Leaves
@@ -31,7 +32,7 @@ class AllocateRegisters(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *self.lowers):
+        for operation in limited(walk(module, *self.lowers)):
             tensor = view(operation.results[0].type)
             if not isinstance(tensor, MemRef) or tensor.space is not AddressSpace.RMEM:
                 continue

@@ -8,6 +8,7 @@ from typing import ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.registry import register
 
@@ -32,7 +33,7 @@ class BoundThreadIds(ModulePass):
     def run(self, module: ir.Module) -> None:
         for _, kernel in device_functions(module):
             exact = _block_size(kernel)
-            for read in walk(kernel, *_registers()):
+            for read in limited(walk(kernel, *_registers())):
                 low, high = _range(read.name.removeprefix("nvvm.read.ptx.sreg."), exact)
                 read.attributes["range"] = ir.Attribute.parse(f"#llvm.constant_range<i32, {low}, {high}>")
 

@@ -12,6 +12,7 @@ from cutecc.ir.types import to_type, view
 from cutecc.ir.walking import walk
 from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.atoms.table import copy_atom, copy_row
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
@@ -34,7 +35,7 @@ class ExpandCopies(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for copy in walk(module, *self.lowers):
+        for copy in limited(walk(module, *self.lowers)):
             with building_before(copy):
                 _expand(copy, leaves)
             editing.erase(copy)

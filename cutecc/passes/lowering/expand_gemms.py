@@ -13,6 +13,7 @@ from cutecc.ir.walking import walk
 from cutecc.layout import Layout, join, symbol
 from cutecc.layout.integers import Integer
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.atoms.table import mma_atom, mma_row
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
@@ -36,7 +37,7 @@ class ExpandGemms(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for gemm in walk(module, *self.lowers):
+        for gemm in limited(walk(module, *self.lowers)):
             with building_before(gemm):
                 _expand(gemm, leaves)
             editing.erase(gemm)

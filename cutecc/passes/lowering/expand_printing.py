@@ -16,6 +16,7 @@ from cutecc.layout import add_coordinates, product, symbol
 from cutecc.layout.layout import idx2crd
 from cutecc.layout.tuples import modes
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.lower_printing import format_of, format_pieces
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, Predicate, compare, computed, constant, converted
 from cutecc.passes.lowering.values.failing import building_before
@@ -49,7 +50,7 @@ class ExpandPrinting(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *self.lowers, "cute.print"):
+        for operation in limited(walk(module, *self.lowers, "cute.print")):
             with building_before(operation):
                 _print(operation, leaves) if operation.name == "cute.print" else _print_view(operation, leaves)
 

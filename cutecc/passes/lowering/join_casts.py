@@ -9,6 +9,7 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.lower_cute_types import leaf_at, stored
 from cutecc.passes.lowering.values.leaves import CAST, Carried, carried_by
 from cutecc.passes.registry import register
@@ -27,7 +28,7 @@ class JoinCasts(ModulePass):
     name: ClassVar[str] = "join-casts"
 
     def run(self, module: ir.Module) -> None:
-        for cast in walk(module, CAST):
+        for cast in limited(walk(module, CAST)):
             if len(cast.results) == 1 and (carried := carried_by(cast.results[0].type)):
                 _join(cast, carried)
 

@@ -9,6 +9,7 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.arithmetic import computed, constant
 from cutecc.passes.lowering.values.host import device_modules
 from cutecc.passes.lowering.values.loops import only_if
@@ -27,7 +28,7 @@ class LowerAssertions(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         for device in device_modules(module):
-            for assertion in walk(device, "cf.assert"):
+            for assertion in limited(walk(device, "cf.assert")):
                 if self.check:
                     with ir.InsertionPoint(assertion), assertion.location:
                         _check(assertion.operands[0], assertion.attributes["msg"].value)

@@ -12,6 +12,7 @@ from cutecc.ir.types import view
 from cutecc.ir.walking import walk
 from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.atoms.table import copy_atom, copy_row, mma_atom, mma_row
 from cutecc.passes.lowering.values.arithmetic import Predicate, compare, constant, resize
 from cutecc.passes.lowering.values.failing import building_before
@@ -36,7 +37,7 @@ class LowerAtoms(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for call in walk(module, *self.lowers):
+        for call in limited(walk(module, *self.lowers)):
             with building_before(call):
                 _lower_copy(call, leaves) if call.name == "cute.copy_atom_call" else _lower_product(call, leaves)
             editing.erase(call)

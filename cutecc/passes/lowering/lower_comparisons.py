@@ -10,6 +10,7 @@ from cutecc.ir.types import view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, Predicate, compare, computed, constant
 from cutecc.passes.lowering.values.leaves import Leaves, Number, carried_by, numbers
 from cutecc.passes.lowering.values.unfold import algebraic
@@ -31,7 +32,7 @@ class LowerComparisons(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *self.lowers):
+        for operation in limited(walk(module, *self.lowers)):
             with ir.InsertionPoint(operation), operation.location:
                 result = _compare(operation, leaves)
             leaves.replace(operation, [[result]])

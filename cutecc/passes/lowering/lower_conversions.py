@@ -10,6 +10,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.atoms.conversions import POWERS, Rounding, conversion_row, is_narrow, roundings
 from cutecc.passes.lowering.values.arithmetic import converted
 from cutecc.passes.lowering.values.leaves import CAST
@@ -49,9 +50,9 @@ class LowerConversions(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         target = Target.parse(self.chip)
-        for cast in walk(module, CAST):
+        for cast in limited(walk(module, CAST)):
             _keep_bits(cast)
-        for operation in walk(module, *self.lowers):
+        for operation in limited(walk(module, *self.lowers)):
             source, result = (_element(value.type) for value in (operation.operands[0], operation.results[0]))
             if _is_ours(source) or _is_ours(result):
                 with ir.InsertionPoint(operation), operation.location:

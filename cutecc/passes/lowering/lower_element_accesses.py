@@ -10,6 +10,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by
 from cutecc.passes.lowering.values.memory import (
@@ -36,7 +37,7 @@ class LowerElementAccesses(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *self.lowers):
+        for operation in limited(walk(module, *self.lowers)):
             with building_before(operation):
                 results = _LOWERINGS[operation.name](operation, leaves)
             leaves.replace(operation, [[result] for result in results])

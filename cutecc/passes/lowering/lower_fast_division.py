@@ -10,6 +10,7 @@ from cutecc.ir.types import FastDivisor, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.arithmetic import computed, constant, converted, resize
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.registry import register
@@ -37,7 +38,7 @@ class LowerFastDivision(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *self.lowers):
+        for operation in limited(walk(module, *self.lowers)):
             _check_width(operation)
             with ir.InsertionPoint(operation), operation.location:
                 match operation.name:

@@ -10,6 +10,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.arithmetic import constant
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, pointer_type
 from cutecc.passes.lowering.values.pointers import swizzled
@@ -28,7 +29,7 @@ class LowerPointers(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in walk(module, *self.lowers):
+        for operation in limited(walk(module, *self.lowers)):
             with ir.InsertionPoint(operation), operation.location:
                 result = _LOWERINGS[operation.name](operation, leaves)
             leaves.replace(operation, [[result]])

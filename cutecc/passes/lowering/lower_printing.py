@@ -13,6 +13,7 @@ from cutecc.ir.types import CoordTensor, MemRef, Pointer, TileValue, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Symbolic, show, show_tile
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import converted
 from cutecc.passes.lowering.values.host import is_on_device
@@ -36,7 +37,7 @@ class LowerPrinting(ModulePass):
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         formats = _HostFormats(module)
-        for operation in walk(module, *self.lowers):
+        for operation in limited(walk(module, *self.lowers)):
             with ir.InsertionPoint(operation), operation.location:
                 format, values = _formatted(operation, leaves)
                 if is_on_device(operation):

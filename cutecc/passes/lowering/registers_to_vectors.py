@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.lowering.values.memory import vector_of
 from cutecc.passes.lowering.values.pointers import bytes_of, constant_step
@@ -31,9 +32,9 @@ class RegistersToVectors(ModulePass):
     def run(self, module: ir.Module) -> None:
         for _, function in device_functions(module):
             places = _Places(function)
-            for operation in list(function.regions[0].blocks[0].operations):
-                if operation.operation.name == "llvm.alloca":
-                    _promote(operation.operation, places)
+            operations = [each.operation for each in function.regions[0].blocks[0].operations]
+            for array in limited([each for each in operations if each.name == "llvm.alloca"]):
+                _promote(array, places)
 
 
 class _Places:

@@ -16,6 +16,7 @@ from cutecc.ir.walking import walk
 from cutecc.layout import Layout
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import remark
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.registry import register
 from cutecc.passes.transforms.vectors import in_vectors
@@ -46,7 +47,7 @@ class VectorizePredicatedCopies(ModulePass):
             raise UsageError(f"bits is {', '.join(map(str, _WIDTHS[:-1]))} or {_WIDTHS[-1]}, not {self.bits}")
 
     def run(self, module: ir.Module) -> None:
-        for copy in walk(module, "cute.copy"):
+        for copy in limited(walk(module, "cute.copy")):
             if len(copy.operands) != 4:
                 continue
             found = vectors_of(copy, self.bits)

@@ -34,6 +34,7 @@ from cutecc.layout.basis import Basis
 from cutecc.layout.functions import View
 from cutecc.layout.integers import Integer, divides, masked, subtract
 from cutecc.layout.tuples import is_tuple
+from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Carried, Leaves, Number, carried_by, is_lowered, numbers
@@ -87,7 +88,7 @@ class Unfolding:
 
     def run(self, module: ir.Module, wanted: Callable[[ir.Operation], bool] = lambda _: True) -> None:
         """Unfold those operations of `module` whose types are `wanted`. Raises `PassError` at one that cannot be."""
-        for operation in walk(module, *self._meanings, *self._repacking):
+        for operation in limited(walk(module, *self._meanings, *self._repacking)):
             operands = list(operation.operands)
             attributes = [(name, str(operation.attributes[name])) for name in operation.attributes]
             # The hash of a type is its address: no two have the same.

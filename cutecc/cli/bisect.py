@@ -1,0 +1,288 @@
+"""`cutecc bisect`: the pass, and the rewrite, after which a check fails."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from cutecc.cli.checks import check_options, find_subject, text_check
+from cutecc.cli.device import NO_GPU, find_cpu, open_device
+from cutecc.cli.options import LOADED, backend_option, edit_options, load_option, wheel_options
+from cutecc.cli.paging import When, harmless, in_colour, paging_options, show
+from cutecc.cli.stage_choice import StageText, text_of
+from cutecc.cli.unified import unified
+from cutecc.errors import UsageError
+from cutecc.passes.limits import LimitedPass
+from cutecc.passes.pipeline import Pipeline
+from cutecc.record import ArtifactKind, Compilation
+from cutecc.record.naming import file_name
+from cutecc.record.stages import stages_of
+from cutecc.report.stage_text import Position, positions
+from cutecc.request import CompileOptions
+from cutecc.workbench.checks import Check, Finding
+from cutecc.workbench.pass_bisection import (
+    Blame,
+    CheckBeside,
+    CheckCode,
+    Form,
+    Tell,
+    first_differing_pass,
+    first_failing_pass,
+)
+from cutecc.workbench.subjects import Subject
+
+_EPILOG = """\b
+Examples:
+  cutecc bisect kernel.py --pipeline open --filecheck no-division.txt
+  cutecc bisect kernel.mlir --check './holds.sh {}' --limit
+  cutecc bisect kernel.py --load my_pass.py --insert-after cse#1=my-pass --ptx
+  cutecc bisect kernel.py --pipeline open --results --size M=33,N=132
+  cutecc bisect kernel.py --pipeline open --emit sass --check 'grep -q HMMA {}'
+  cutecc bisect cutecc-out/gemm-sm_90a --filecheck checks.txt
+
+--check and --filecheck are asked of the module after each pass; they have to pass before the first one. With --emit or
+--against, and for --ptx and --results, they are asked of what comes of the first passes of --pipeline and then those
+of --against. The command of --check ends with status 0 where it passes, 125 where it cannot tell. Without any check, it
+finds the first pass after which the pipeline of --against fails.
+
+Status 0: the pass was found; 1: there is none to find, or it cannot be told; 2: the request is wrong.
+"""
+_KIND: dict[str, ArtifactKind] = {"llvm": "llvm-ir", "ptx": "ptx", "sass": "sass"}
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("input_", metavar="FILE.mlir|FILE.py[:FUNCTION]|DIR")
+@edit_options
+@click.option("--against", metavar="NAME|TEXT|FILE", help="The pipeline whose passes come after; default nvidia.")
+@check_options
+@click.option("--emit", type=click.Choice(get_args(Form)), help="Ask --check or --filecheck of the code.")
+@click.option("--ptx", is_flag=True, help="Fails when the PTX is not the same as through --against.")
+@click.option("--results", is_flag=True, help="Fails when the kernel does not write the same as through --against.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="For --results, named sizes: M=33,N=132.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For --results, of the inputs.")
+@click.option("--device", metavar="NAME", help="For --results: cuda:0, or cpu, the emulator.")
+@click.option("--limit", is_flag=True, help="Find also which of the pass's rewrites it is.")
+@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: a='f16[?,?{div=8}]'.")
+@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
+@click.option("--target", metavar="NAME", help="The target to compile for.")
+@load_option
+@wheel_options
+@backend_option
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Where the record goes; cutecc-out/KERNEL-TARGET-bisect."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not say what is tried.")
+@paging_options
+@click.pass_context
+def bisect(context: click.Context, input_: str, colour: When, no_pager: bool, **values: Any) -> None:
+    """Find the first pass after which a check fails, and with --limit which of its rewrites.
+
+    Writes the record of the run, with the module after each pass, and prints what the pass changed. A Python file is
+    traced; a .mlir file is only parsed.
+    """
+    check = _checked(values)
+    subject = find_subject(input_, values)
+    folder: Path = values["output"] or Path("cutecc-out") / f"{file_name(subject.name)}-{subject.target}-bisect"
+    tell = _tell(values)
+    mixed = check is None or values["emit"] or values["against"]
+    if mixed:
+        blame = _of_code(subject, check, folder, values, tell)
+    else:
+        assert check is not None
+        blame = first_failing_pass(subject, check, folder, which_rewrite=values["limit"], tell=tell)
+    loaded = [f"--load={file}" for file in context.meta.get(LOADED, ())]
+    if values["as_json"]:
+        click.echo(json.dumps(_as_dict(blame, folder, loaded), indent=2))
+        return
+    click.echo(harmless(_heading(blame)))
+    show(_diff(blame), colour=in_colour(colour), pager=not no_pager)
+    for line in _see_again(blame, folder, loaded):
+        click.echo(line)
+
+
+def _checked(values: dict[str, Any]) -> Check | None:
+    """The check on text, if there is one. Raises `UsageError` for options that do not go together."""
+    check = text_check(values)
+    given = [name for name in ("--ptx", "--results") if values[name.removeprefix("--")]]
+    if check is not None:
+        given.insert(0, "--check" if values["check"] is not None else "--filecheck")
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} are two checks", hints=["leave one out"])
+    if values["emit"] and check is None:
+        raise UsageError("--emit says what --check or --filecheck is asked of", hints=["name a check"])
+    if not values["results"] and (values["sizes"] or values["device"]):
+        option = "--size" if values["sizes"] else "--device"
+        raise UsageError(f"{option} is for --results", hints=["nothing is launched without it"])
+    return check
+
+
+def _of_code(subject: Subject, check: Check | None, folder: Path, values: dict[str, Any], tell: Tell) -> Blame:
+    """The first pass with which what comes of mixed pipelines fails."""
+    artifact = _KIND[values["emit"] or "ptx"]
+    # SASS is made of the cubin, which a launch needs too.
+    wanted: list[ArtifactKind] = ["ptx", "cubin", "host-program", artifact]
+    subject = replace(subject, options=replace(subject.options, artifacts=tuple(dict.fromkeys(wanted))))
+    against = replace(subject, options=_other(subject.options, values["against"]))
+    failing = not (check or values["ptx"] or values["results"])
+
+    def find(ask: CheckBeside) -> Blame:
+        return first_differing_pass(
+            subject, against, ask, folder, failing=failing, which_rewrite=values["limit"], tell=tell
+        )
+
+    if values["results"]:
+        return _by_results(find, values, quiet=values["quiet"] or values["as_json"])
+
+    def ask(norm: Compilation) -> CheckCode:
+        reference = norm.artifact("ptx")
+
+        def finding(record: Compilation) -> Finding:
+            code = record.artifact(artifact)
+            if code is None:
+                return Finding("fails" if failing else "unknown", f"there is no {values['emit'] or 'PTX'}")
+            if check:
+                return check(code, f".{values['emit'] or 'ptx'}")
+            if values["ptx"] and code != reference:
+                return Finding("fails", "the PTX differs")
+            return Finding("passes")
+
+        return finding
+
+    return find(ask)
+
+
+def _by_results(find: Callable[[CheckBeside], Blame], values: dict[str, Any], *, quiet: bool) -> Blame:
+    from cutecc.trial.sizes import parse_sizes
+    from cutecc.workbench.results import SameResults
+
+    points: list[dict[str, int]] = parse_sizes(values["sizes"]) if values["sizes"] else [{}]
+    if len(points) > 1:
+        raise UsageError("--size names one point", hints=["bisect at each by itself"])
+    device = find_cpu(values["device"])
+    if device is None:
+        device = open_device(values["device"] or "cuda:0")
+    elif values["device"] is None and not quiet:
+        click.echo(NO_GPU, err=True)
+    chosen = device
+
+    def ask(norm: Compilation) -> CheckCode:
+        return SameResults.at(norm, chosen, points[0], values["seed"])
+
+    return find(ask)
+
+
+def _other(options: CompileOptions, against: str | None) -> CompileOptions:
+    """How to compile through the pipeline to compare with. Raises `UsageError` where that is the same."""
+    other = replace(options, pipeline=against or "nvidia", edits=())
+    if other == options:
+        raise UsageError(
+            f"--pipeline and --against are both {other.pipeline}: no pass can make a difference",
+            hints=["edit the pipeline (--insert-after, --without, …), or name two"],
+        )
+    return other
+
+
+def _tell(values: dict[str, Any]) -> Tell:
+    def tell(text: str) -> None:
+        if not values["quiet"]:
+            click.echo(harmless(text), err=True)
+
+    return tell
+
+
+def _heading(blame: Blame) -> str:
+    found = blame.found
+    pipeline = Pipeline.parse(blame.record.pipeline)
+    lines = [f"{found.first_bad}: the check passes before it and fails after it"]
+    if found.unknown:
+        lines[0] = f"{found.first_bad}: the check fails after it"
+        lines.append(f"  before it, it cannot be told after {', '.join(found.unknown)}")
+    last = f"after {found.last_good}" if found.last_good else "before all passes"
+    lines.append(f"  pass {blame.index} of {len(pipeline) + _offset(blame)}; last seen to pass {last}")
+    lines += [f"  {line}" for line in blame.finding.text.splitlines()[:6]]
+    rewrite = blame.rewrite
+    if rewrite:
+        upto = f" (or one of the {rewrite.unknown} before it)" if rewrite.unknown else ""
+        lines.append(f"rewrite {rewrite.number} of {rewrite.made}{upto}: {rewrite.rewrite}")
+        if place := rewrite.rewrite.location:
+            lines += [f"  {place}", *(f"  {line}" for line in place.excerpt().splitlines())]
+    if blame.no_rewrite:
+        lines.append(f"no rewrite of it: {blame.no_rewrite}")
+    return "\n".join(lines)
+
+
+def _offset(blame: Blame) -> int:
+    return blame.record.steps[0].index - 1 if blame.record.steps else 0
+
+
+def _diff(blame: Blame) -> list[str]:
+    """What the rewrite changed, or all that the pass did."""
+    if blame.rewrite:
+        number = blame.rewrite.number
+        before = _as_stage(
+            blame.rewrite.text_before, blame.index, f"{blame.found.first_bad}, rewrites 1 to {number - 1}"
+        )
+        after = _as_stage(blame.rewrite.text_after, blame.index, f"{blame.found.first_bad}, rewrites 1 to {number}")
+        return unified(before, after)
+    stages = stages_of(blame.record)
+    known = {each.index: each for each in positions(blame.record, stages)}
+    before, after = (text_of(blame.record, stages, known[index], None) for index in (blame.before, blame.index))
+    return unified(before, after)
+
+
+def _as_stage(text: str, blame: Blame, rewrites: int) -> StageText:
+    lines = text.split("\n")[:-1]
+    name = f"{blame.found.first_bad} with {rewrites} rewrite{'s' * (rewrites != 1)}"
+    return StageText(Position(blame.index, name, blame.index), lines, 0, [-1] * len(lines))
+
+
+def _commands(blame: Blame, folder: Path, loaded: Sequence[str]) -> list[str]:
+    """What shows it again."""
+    step = next(each for each in blame.record.steps if each.index == blame.index)
+    earlier = [each.dump for each in blame.record.steps if each.index < blame.index and each.dump]
+    before = folder / (earlier[-1] if earlier else blame.record.traced or "")
+    pass_text = step.pass_text
+    if blame.rewrite:
+        (pass_,) = Pipeline.parse(pass_text).passes
+        pass_text = str(LimitedPass(pass_, blame.rewrite.number))
+    return [
+        shlex.join(["cutecc", "diff", str(folder), blame.found.first_bad]),
+        shlex.join(["cutecc", "opt", str(before), f"--pipeline={pass_text}", *loaded]),
+    ]
+
+
+def _see_again(blame: Blame, folder: Path, loaded: Sequence[str]) -> list[str]:
+    return ["see it again:", *(f"  {each}" for each in _commands(blame, folder, loaded))]
+
+
+def _as_dict(blame: Blame, folder: Path, loaded: Sequence[str]) -> dict[str, Any]:
+    rewrite = blame.rewrite
+    return {
+        "ok": True,
+        "pass": blame.found.first_bad,
+        "index": blame.index,
+        "last_good": blame.found.last_good,
+        "unknown": list(blame.found.unknown),
+        "tried": blame.found.tried,
+        "finding": blame.finding.text,
+        "rewrite": rewrite
+        and {
+            "number": rewrite.number,
+            "made": rewrite.made,
+            "unknown": rewrite.unknown,
+            "operation": rewrite.rewrite.operation,
+            "pattern": rewrite.rewrite.pattern,
+            "location": rewrite.rewrite.location and str(rewrite.rewrite.location),
+        },
+        "no_rewrite": blame.no_rewrite,
+        "diff": [click.unstyle(line) for line in _diff(blame)],
+        "record": str(folder),
+        "commands": _commands(blame, folder, loaded),
+    }
