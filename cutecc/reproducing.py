@@ -1,4 +1,8 @@
-"""Saving a reproducer for a pass that failed: the module before it, and the command that makes it fail again."""
+"""Saving what failed: a module and the command that makes it fail again, in one file.
+
+A pass that fails is saved with the module before it. What goes wrong elsewhere, and is no mistake of the user's, is
+saved with the module that was to be compiled.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,15 @@ import pickle
 import shlex
 import sys
 import tempfile
+import traceback
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from msgspec.structs import replace
 
 from cutecc import isolation
-from cutecc.errors import Error, PassError
-from cutecc.ir.modules import fresh_context, parse, to_text
+from cutecc.errors import Error, InternalError, PassError, RecordError, describe
+from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_text
 from cutecc.passes import manager
 from cutecc.passes.base import ModulePass
 from cutecc.passes.observers import VerifyEach
@@ -22,8 +27,9 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.plugins import is_from_file
 from cutecc.record import Artifact, Compilation
 from cutecc.record.folder import RecordFolder, file_name
-from cutecc.record.reproducer import Reproducer
+from cutecc.record.reproducer import MARK, Expected, Reproducer
 from cutecc.request import CompileRequest
+from cutecc.versions import current_versions
 
 
 def save(
@@ -34,7 +40,7 @@ def save(
     compilation: Compilation,
     folder: RecordFolder | None,
     *,
-    expected: Literal["failed", "aborted"] = "failed",
+    expected: Expected = "failed",
 ) -> None:
     """Write the reproducer of the `index`-th pass (from 1), into `folder` or the system's temporary folder.
 
@@ -60,28 +66,97 @@ def save(
         error.pass_name,
         error.message.partition("\n")[0],
         compilation.versions,
-        load=_files(pipeline.passes[index - 1]),
     )
     name = f"reproducer-{index:02d}-{file_name(error.pass_name)}.mlir"
-    directory = folder.path if folder else Path(tempfile.mkdtemp(prefix="cutecc-", dir=isolation.lasting_folder()))
-    path = directory / name
-    data = (reproducer.header(str(path)) + before).encode()
+    data = _write(reproducer, before, name, error, folder, _files(pipeline.passes[index - 1]))
     if folder:
-        folder.write(name, data)
         compilation.artifacts.append(Artifact("reproducer", name))
         if compilation.failure:
             compilation.failure = replace(compilation.failure, reproducer=name)
-    else:
-        path.write_bytes(data)
-    error.reproducer = os.path.relpath(path) if folder else str(path)
-    error.command = shlex.join(reproducer.command(error.reproducer))
     if (outcome := _outcome(data, pass_text, verify_each)) != expected:
         error.notes.append(f"the saved module does not show this failure on its own: pass {error.pass_name} {outcome}")
 
 
+def save_whole(
+    module: bytes,
+    reproducer: Reproducer,
+    error: Error,
+    folder: RecordFolder | None = None,
+    load: Sequence[str] = (),
+) -> str | None:
+    """Write a reproducer of `error` with the whole `module`, text or bytecode, and put its path into `error`.
+
+    Into `folder`, or the system's temporary folder. Returns the file's name; `None` with a note of `error` where there
+    can be none: a reproducer is text, and the module itself may be what cannot be read.
+    """
+    if module.startswith(MARK.encode()):
+        return None  # it is one
+    try:
+        if module.startswith(BYTECODE_MAGIC):
+            text: str = isolation.call("cutecc.reproducing:module_after", module, "-", Pipeline())
+        else:
+            text = module.decode()
+        name = f"reproducer-{file_name(reproducer.pass_name or reproducer.subcommand)}.mlir"
+        _write(reproducer, text, name, error, folder, load)
+    except (Error, UnicodeDecodeError, OSError) as failure:
+        error.notes.append(f"no reproducer: the module cannot be saved as text ({failure})")
+        return None
+    return name
+
+
+def internal_error(failure: Exception) -> InternalError:
+    """What to tell of a mistake of cutecc's own."""
+    error = InternalError(
+        f"internal error: {describe(failure)}", hints=["this is a bug in cutecc; --debug shows where"]
+    )
+    error.add_note("".join(traceback.format_exception(failure)))
+    return error
+
+
+def save_internal(
+    request: CompileRequest, error: Error, pipeline: str | None, expected: Expected = "failed"
+) -> str | None:
+    """Save what failed for no reason of the user's, with the module that was to be compiled, into its folder.
+
+    `pipeline` is the text of the passes that were to run; `None` where it had not been chosen yet. The file's name in
+    the folder, if it is there.
+    """
+    options: dict[str, str | bool | int] = {
+        "target": request.target,
+        "pipeline": str(request.options.pipeline) if pipeline is None else pipeline,
+        **({"verify-each": True} if request.options.verify_each else {}),
+    }
+    reproducer = Reproducer("compile", options, expected, "", error.message.partition("\n")[0], current_versions())
+    try:
+        folder = RecordFolder.reopen(request.output) if request.output and request.output.is_dir() else None
+    except (OSError, RecordError):
+        folder = None
+    name = save_whole(request.module, reproducer, error, folder)
+    if folder:
+        folder.close()
+    return name if folder else None
+
+
+def _write(
+    reproducer: Reproducer, text: str, name: str, error: Error, folder: RecordFolder | None, load: Sequence[str]
+) -> bytes:
+    """Write the file called `name`, and put its path and command into `error`; what the file holds."""
+    directory = folder.path if folder else Path(tempfile.mkdtemp(prefix="cutecc-", dir=isolation.lasting_folder()))
+    path = directory / name
+    data = (reproducer.header(str(path)) + text).encode()
+    if folder:
+        folder.write(name, data)
+    else:
+        path.write_bytes(data)
+    error.reproducer = os.path.relpath(path) if folder else str(path)
+    error.command = shlex.join(reproducer.command(error.reproducer, load))
+    return data
+
+
 def _files(pass_: ModulePass) -> tuple[str, ...]:
     """The file that has to be loaded for `pass_` to be known."""
-    file = sys.modules[type(pass_).__module__].__file__ if is_from_file(type(pass_).__module__) else None
+    module = pass_.definition.__module__
+    file = sys.modules[module].__file__ if is_from_file(module) else None
     return (os.path.relpath(file),) if file else ()
 
 

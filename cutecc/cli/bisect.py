@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from cutecc.cli.checks import check_options, find_subject, text_check
-from cutecc.cli.device import NO_GPU, find_cpu, open_device
+from cutecc.cli.checks import (
+    CODE_ARTIFACTS,
+    check_options,
+    checked,
+    chosen_device,
+    find_subject,
+    one_point,
+    other_options,
+    results_options,
+)
 from cutecc.cli.options import LOADED, backend_option, edit_options, load_option, wheel_options
 from cutecc.cli.paging import When, harmless, in_colour, paging_options, show
 from cutecc.cli.stage_choice import StageText, text_of
 from cutecc.cli.unified import unified
-from cutecc.errors import UsageError
 from cutecc.passes.limits import LimitedPass
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import ArtifactKind, Compilation
 from cutecc.record.naming import file_name
 from cutecc.record.stages import stages_of
 from cutecc.report.stage_text import Position, positions
-from cutecc.request import CompileOptions
 from cutecc.workbench.checks import Check, Finding
 from cutecc.workbench.pass_bisection import (
     Blame,
@@ -53,7 +59,6 @@ finds the first pass after which the pipeline of --against fails.
 
 Status 0: the pass was found; 1: there is none to find, or it cannot be told; 2: the request is wrong.
 """
-_KIND: dict[str, ArtifactKind] = {"llvm": "llvm-ir", "ptx": "ptx", "sass": "sass"}
 
 
 @click.command(epilog=_EPILOG)
@@ -62,11 +67,7 @@ _KIND: dict[str, ArtifactKind] = {"llvm": "llvm-ir", "ptx": "ptx", "sass": "sass
 @click.option("--against", metavar="NAME|TEXT|FILE", help="The pipeline whose passes come after; default nvidia.")
 @check_options
 @click.option("--emit", type=click.Choice(get_args(Form)), help="Ask --check or --filecheck of the code.")
-@click.option("--ptx", is_flag=True, help="Fails when the PTX is not the same as through --against.")
-@click.option("--results", is_flag=True, help="Fails when the kernel does not write the same as through --against.")
-@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="For --results, named sizes: M=33,N=132.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For --results, of the inputs.")
-@click.option("--device", metavar="NAME", help="For --results: cuda:0, or cpu, the emulator.")
+@results_options
 @click.option("--limit", is_flag=True, help="Find also which of the pass's rewrites it is.")
 @click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: a='f16[?,?{div=8}]'.")
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
@@ -87,7 +88,7 @@ def bisect(context: click.Context, input_: str, colour: When, no_pager: bool, **
     Writes the record of the run, with the module after each pass, and prints what the pass changed. A Python file is
     traced; a .mlir file is only parsed.
     """
-    check = _checked(values)
+    check = checked(values)
     subject = find_subject(input_, values)
     folder: Path = values["output"] or Path("cutecc-out") / f"{file_name(subject.name)}-{subject.target}-bisect"
     tell = _tell(values)
@@ -107,29 +108,13 @@ def bisect(context: click.Context, input_: str, colour: When, no_pager: bool, **
         click.echo(line)
 
 
-def _checked(values: dict[str, Any]) -> Check | None:
-    """The check on text, if there is one. Raises `UsageError` for options that do not go together."""
-    check = text_check(values)
-    given = [name for name in ("--ptx", "--results") if values[name.removeprefix("--")]]
-    if check is not None:
-        given.insert(0, "--check" if values["check"] is not None else "--filecheck")
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} are two checks", hints=["leave one out"])
-    if values["emit"] and check is None:
-        raise UsageError("--emit says what --check or --filecheck is asked of", hints=["name a check"])
-    if not values["results"] and (values["sizes"] or values["device"]):
-        option = "--size" if values["sizes"] else "--device"
-        raise UsageError(f"{option} is for --results", hints=["nothing is launched without it"])
-    return check
-
-
 def _of_code(subject: Subject, check: Check | None, folder: Path, values: dict[str, Any], tell: Tell) -> Blame:
     """The first pass with which what comes of mixed pipelines fails."""
-    artifact = _KIND[values["emit"] or "ptx"]
+    artifact = CODE_ARTIFACTS[values["emit"] or "ptx"]
     # SASS is made of the cubin, which a launch needs too.
     wanted: list[ArtifactKind] = ["ptx", "cubin", "host-program", artifact]
     subject = replace(subject, options=replace(subject.options, artifacts=tuple(dict.fromkeys(wanted))))
-    against = replace(subject, options=_other(subject.options, values["against"]))
+    against = replace(subject, options=other_options(subject.options, values["against"]))
     failing = not (check or values["ptx"] or values["results"])
 
     def find(ask: CheckBeside) -> Blame:
@@ -138,7 +123,10 @@ def _of_code(subject: Subject, check: Check | None, folder: Path, values: dict[s
         )
 
     if values["results"]:
-        return _by_results(find, values, quiet=values["quiet"] or values["as_json"])
+        from cutecc.workbench.results import SameResults, device_called
+
+        point, device = one_point(values), device_called(chosen_device(values))
+        return find(lambda norm: SameResults.at(norm, device, point, values["seed"]))
 
     def ask(norm: Compilation) -> CheckCode:
         reference = norm.artifact("ptx")
@@ -156,37 +144,6 @@ def _of_code(subject: Subject, check: Check | None, folder: Path, values: dict[s
         return finding
 
     return find(ask)
-
-
-def _by_results(find: Callable[[CheckBeside], Blame], values: dict[str, Any], *, quiet: bool) -> Blame:
-    from cutecc.trial.sizes import parse_sizes
-    from cutecc.workbench.results import SameResults
-
-    points: list[dict[str, int]] = parse_sizes(values["sizes"]) if values["sizes"] else [{}]
-    if len(points) > 1:
-        raise UsageError("--size names one point", hints=["bisect at each by itself"])
-    device = find_cpu(values["device"])
-    if device is None:
-        device = open_device(values["device"] or "cuda:0")
-    elif values["device"] is None and not quiet:
-        click.echo(NO_GPU, err=True)
-    chosen = device
-
-    def ask(norm: Compilation) -> CheckCode:
-        return SameResults.at(norm, chosen, points[0], values["seed"])
-
-    return find(ask)
-
-
-def _other(options: CompileOptions, against: str | None) -> CompileOptions:
-    """How to compile through the pipeline to compare with. Raises `UsageError` where that is the same."""
-    other = replace(options, pipeline=against or "nvidia", edits=())
-    if other == options:
-        raise UsageError(
-            f"--pipeline and --against are both {other.pipeline}: no pass can make a difference",
-            hints=["edit the pipeline (--insert-after, --without, …), or name two"],
-        )
-    return other
 
 
 def _tell(values: dict[str, Any]) -> Tell:
@@ -226,11 +183,8 @@ def _diff(blame: Blame) -> list[str]:
     """What the rewrite changed, or all that the pass did."""
     if blame.rewrite:
         number = blame.rewrite.number
-        before = _as_stage(
-            blame.rewrite.text_before, blame.index, f"{blame.found.first_bad}, rewrites 1 to {number - 1}"
-        )
-        after = _as_stage(blame.rewrite.text_after, blame.index, f"{blame.found.first_bad}, rewrites 1 to {number}")
-        return unified(before, after)
+        before = _as_stage(blame.rewrite.text_before, blame, number - 1)
+        return unified(before, _as_stage(blame.rewrite.text_after, blame, number))
     stages = stages_of(blame.record)
     known = {each.index: each for each in positions(blame.record, stages)}
     before, after = (text_of(blame.record, stages, known[index], None) for index in (blame.before, blame.index))

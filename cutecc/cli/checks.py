@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.options import apply_all, edits, make_wheel_options
 from cutecc.cli.stage_choice import read_record
@@ -16,10 +17,12 @@ from cutecc.errors import RecordError, UsageError
 from cutecc.from_file import trace_apart
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
+from cutecc.record import ArtifactKind
 from cutecc.record.folder import MANIFEST
 from cutecc.record.reproducer import MARK, read_reproducer
 from cutecc.record.stages import stages_of
 from cutecc.request import CompileOptions
+from cutecc.trial.sizes import parse_sizes
 from cutecc.workbench.checks import Check, CommandCheck, FileCheck, checked_pattern
 from cutecc.workbench.subjects import Subject
 
@@ -31,8 +34,68 @@ check_options = apply_all(
     click.option("--check-prefix", "prefixes", multiple=True, metavar="NAME", help="Of --filecheck; CHECK by default."),
 )
 
+results_options = apply_all(
+    click.option("--ptx", is_flag=True, help="Fails when the PTX is not the same as through --against."),
+    click.option("--results", is_flag=True, help="Fails when the kernel does not write the same as through --against."),
+    click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="For --results, named sizes: M=33,N=132."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For --results, of the inputs."),
+    click.option("--device", metavar="NAME", help="For --results: cuda:0, or cpu, the emulator."),
+)
 
-def text_check(values: dict[str, Any]) -> Check | None:
+CODE_ARTIFACTS: dict[str, ArtifactKind] = {"llvm": "llvm-ir", "ptx": "ptx", "sass": "sass"}
+"""What `--emit` asks for."""
+
+
+def checked(values: dict[str, Any]) -> Check | None:
+    """The check on text, if there is one. Raises `UsageError` for options that do not go together."""
+    check = _text_check(values)
+    given = [name for name in ("--ptx", "--results") if values[name.removeprefix("--")]]
+    if check is not None:
+        given.insert(0, "--check" if values["check"] is not None else "--filecheck")
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} are two checks", hints=["leave one out"])
+    if values["emit"] and check is None:
+        raise UsageError("--emit says what --check or --filecheck is asked of", hints=["name a check"])
+    if not values["results"] and (values["sizes"] or values["device"]):
+        option = "--size" if values["sizes"] else "--device"
+        raise UsageError(f"{option} is for --results", hints=["nothing is launched without it"])
+    return check
+
+
+def chosen_device(values: dict[str, Any]) -> str:
+    """The device to compare results on, `cpu` or a GPU's name; said where the user has named none and there is no GPU.
+
+    Raises `UsageError` for one that there is not.
+    """
+    if find_cpu(values["device"]) is None:
+        name = values["device"] or "cuda:0"
+        with open_device(name):
+            return name
+    if values["device"] is None and not (values["quiet"] or values["as_json"]):
+        click.echo(NO_GPU, err=True)
+    return "cpu"
+
+
+def one_point(values: dict[str, Any]) -> dict[str, int]:
+    """The sizes to launch with. Raises `UsageError` for a sweep."""
+    points: list[dict[str, int]] = parse_sizes(values["sizes"]) if values["sizes"] else [{}]
+    if len(points) > 1:
+        raise UsageError("--size names one point", hints=["take one after the other"])
+    return points[0]
+
+
+def other_options(options: CompileOptions, against: str | None) -> CompileOptions:
+    """How to compile through the pipeline to compare with. Raises `UsageError` where that is the same."""
+    other = replace(options, pipeline=against or "nvidia", edits=())
+    if other == options:
+        raise UsageError(
+            f"--pipeline and --against are both {other.pipeline}: no pass can make a difference",
+            hints=["edit the pipeline (--insert-after, --without, …), or name two"],
+        )
+    return other
+
+
+def _text_check(values: dict[str, Any]) -> Check | None:
     """The check on text that the options ask for; `None` for none. Raises `UsageError` for two, and for a wrong one."""
     command, file = values["check"], values["filecheck"]
     if command is not None and file is not None:

@@ -1,13 +1,14 @@
 """A reproducer: one MLIR file with, in its first lines, the command that fails on it and what to expect.
 
-The command is data: a subcommand from a short list and its options. It names no file but the one it stands in, and
-files with passes that the user has to give to `--load` himself: nothing loads a file because a header names it.
+The command is data: a subcommand from a short list, and options of it from another. It can name no program and no
+file but the one that it stands in. Passes from a file of the user's have to be loaded by the user: `--load`.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -16,30 +17,38 @@ import msgspec
 from cutecc.errors import RecordError
 from cutecc.record.compilation import Versions
 
+Expected = Literal["failed", "aborted"]
+"""Whether an error is reported, or the process taken down."""
+
 MARK = "// cutecc-reproducer: "
-MAJOR, MINOR = 1, 2
+MAJOR, MINOR = 1, 3
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "opt": ("pipeline", "target", "backend", "verify-each"),
+    "compile": ("pipeline", "target", "backend", "opt-level", "verify-each"),
+}
+"""The options that a reproducer may have, by subcommand. None names a file, a program, or code to load."""
 
 
 @dataclass(frozen=True)
 class Reproducer:
     """How to make a failure happen again."""
 
-    subcommand: Literal["opt"]
-    options: dict[str, str | bool]
+    subcommand: Literal["opt", "compile"]
+    """`opt` runs a pipeline, and `compile` all that comes of a module."""
+    options: dict[str, str | bool | int]
     """Long options of the subcommand, without the dashes; `true` for a flag."""
-    expected: Literal["failed", "aborted"]
-    """Whether the pass reports an error or takes the process down."""
+    expected: Expected
     pass_name: str
+    """What failed; empty where that is no pass."""
     message: str
     """The first line of the error."""
     versions: Versions
-    load: tuple[str, ...] = ()
-    """Python files that register the pass."""
 
-    def command(self, file: str) -> list[str]:
-        """The command line that runs this reproducer, stored in `file`."""
+    def command(self, file: str, load: Sequence[str] = ()) -> list[str]:
+        """The command line that runs this reproducer, stored in `file`, with the passes of the files `load`."""
         options = (f"--{name}" if value is True else f"--{name}={value}" for name, value in self.options.items())
-        return ["cutecc", self.subcommand, file, *options, *(f"--load={each}" for each in self.load)]
+        return ["cutecc", self.subcommand, file, *options, *(f"--load={each}" for each in load)]
 
     def header(self, file: str) -> str:
         """The comment lines that begin the file."""
@@ -49,7 +58,10 @@ class Reproducer:
 
 
 def read_reproducer(text: str) -> Reproducer:
-    """The reproducer that the first line of a file describes; `RecordError` when there is none or it is newer."""
+    """The reproducer that the first line of a file describes.
+
+    Raises `RecordError` when there is none, it is newer, or its command has an option that it may not have.
+    """
     first = text.partition("\n")[0]
     if not first.startswith(MARK):
         raise RecordError("this file has no reproducer header", hints=[f"its first line has to begin with '{MARK}'"])
@@ -58,6 +70,13 @@ def read_reproducer(text: str) -> Reproducer:
         major = int(str(cast(dict[str, Any], body)["version"]).partition(".")[0])
         if major > MAJOR:
             raise RecordError(f"the reproducer has version {body['version']}; this cutecc reads up to {MAJOR}.x")
-        return msgspec.convert(body, Reproducer)
+        found = msgspec.convert(body, Reproducer)
     except (ValueError, KeyError, TypeError, RecursionError, msgspec.ValidationError) as failure:
         raise RecordError(f"the reproducer's header is damaged: {failure}") from None
+    for name in found.options:
+        if name not in OPTIONS[found.subcommand]:
+            raise RecordError(
+                f"the reproducer's header has the option '{name}', which a reproducer may not have",
+                hints=[f"options of {found.subcommand} that it may have: {', '.join(OPTIONS[found.subcommand])}"],
+            )
+    return found

@@ -37,6 +37,8 @@ class Finding:
     verdict: Verdict
     text: str = ""
     """Why, in a line or more."""
+    status: int | None = None
+    """The exit status, where a command says so."""
 
     @property
     def line(self) -> str:
@@ -120,7 +122,7 @@ class CommandCheck:
             return Finding("unknown", f"it fails otherwise: {ending}")
         if self.message is not None and not re.search(self.message, said):
             return Finding("unknown", f"it fails without saying '{self.message}'")
-        return Finding("fails", f"{said.strip() or ending}")
+        return Finding("fails", said.strip() or ending, status)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 from cutecc.errors import LaunchError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.record import Compilation, Signature
+from cutecc.runtime.workspace import Workspace
 from cutecc.trial.arguments import make_arguments, specs_of
+from cutecc.trial.on_device import HostMemory
 from cutecc.workbench.checks import Finding
 from cutecc.workbench.memory import Needs, check_memory
 from cutecc.workbench.plan import Point, inputs_checksum
@@ -64,3 +67,9 @@ def _signature(record: Compilation) -> Signature:
 
 def _text(problems: Sequence[str]) -> str:
     return "; ".join(problems)
+
+
+@functools.cache
+def device_called(name: str) -> Device:
+    """`cpu`, the memory of the emulator, or the GPU `cuda:N`, opened once in a process."""
+    return HostMemory() if name == "cpu" else Workspace(int(name.partition(":")[2] or 0))

@@ -1,0 +1,95 @@
+"""How compiling a module fails, such that two failures of the same cause can be told to be."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from typing import Literal
+
+from cutecc import isolation
+from cutecc.driver import lower
+from cutecc.errors import Error, InternalError, ParseError, PassError, UsageError, describe
+from cutecc.events import Event, PassFinished, PassStarted
+from cutecc.isolation import ProcessDied
+from cutecc.workbench.subjects import Subject
+
+_RUNS = "cutecc runs: "
+_QUOTED_TYPE = re.compile(r"<(?:[^<>]|<[^<>]*>)*>")
+_SHORTENED = re.compile(r" … \(\d+ more characters\)")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How compiling ended."""
+
+    kind: Literal["error", "abort"]
+    pass_name: str
+    """The pass that failed; empty for another stage."""
+    message: str
+    """The first line of the error, as it is; empty for an abort."""
+    is_of_input: bool = False
+    """Whether it says that the request or the module itself is wrong."""
+
+    @classmethod
+    def of(cls, error: Error) -> Failure:
+        """What `error` says."""
+        name = error.pass_name if isinstance(error, PassError) else ""
+        return cls("error", name, error.message.partition("\n")[0], isinstance(error, UsageError | ParseError))
+
+    @classmethod
+    def of_abort(cls, log: str) -> Failure:
+        """That of a process that ended, by what it printed."""
+        found = re.findall(rf"^{_RUNS}(.*)$", log, re.MULTILINE)
+        return cls("abort", found[-1] if found else "", "")
+
+    def is_like(self, other: Failure, message: str | None = None) -> bool:
+        """Whether both have the same cause, as far as can be told: kind, pass and message, but for numbers and types.
+
+        With `message`, a regular expression, the message of `other` counts only by that.
+        """
+        if (self.kind, self.pass_name) != (other.kind, other.pass_name):
+            return False
+        if message is not None:
+            return re.search(message, other.message) is not None
+        return plain_message(self.message) == plain_message(other.message)
+
+    def __str__(self) -> str:
+        if self.kind == "error":
+            return self.message
+        return f"pass {self.pass_name} aborted" if self.pass_name else "the compiler aborted"
+
+
+def plain_message(message: str) -> str:
+    """An error's message without what depends on sizes: numbers, and what types are of."""
+    line = _SHORTENED.sub("", message)
+    while (shorter := _QUOTED_TYPE.sub("", line)) != line:
+        line = shorter
+    return re.sub(r"%[\w#]+|\d+", "N", line)
+
+
+def failure_of(subject: Subject) -> Failure | None:
+    """How compiling a subject ends here; `None` when nothing fails. It may end the process."""
+    try:
+        lower(subject.request(), emit=_say_pass)
+    except Error as error:
+        return Failure.of(error)
+    except Exception as failure:
+        return Failure.of(InternalError(f"internal error: {describe(failure)}"))
+    return None
+
+
+def failure_apart(subject: Subject) -> Failure | None:
+    """The same, of a process of its own: one that it ends has aborted."""
+    try:
+        return isolation.call("cutecc.workbench.failing:failure_of", subject)
+    except ProcessDied as death:
+        return Failure.of_abort("\n".join(death.notes))
+
+
+def _say_pass(event: Event) -> None:
+    """Leave in what the process prints which pass it is in, for when it ends there."""
+    if isinstance(event, PassStarted):
+        print(f"{_RUNS}{event.name}", file=sys.stderr, flush=True)
+    elif isinstance(event, PassFinished):
+        print(_RUNS, file=sys.stderr, flush=True)

@@ -1,0 +1,82 @@
+"""Reducing a module: from what fails to the smallest that still does, in a file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutecc.errors import Error
+from cutecc.record.reproducer import Reproducer
+from cutecc.workbench.checks import Finding
+from cutecc.workbench.reduction.oracles import Oracle
+from cutecc.workbench.reduction.output import Origin, Output
+from cutecc.workbench.reduction.search import Progress, Reducer
+from cutecc.workbench.reduction.working import Candidate
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """What a reduction came to."""
+
+    start: Candidate
+    """The module at first, as MLIR prints it."""
+    result: Candidate
+    finding: Finding
+    """What the oracle says of the result."""
+    tried: int
+    """Modules that were asked about."""
+    seconds: float
+    went_on: bool
+    """Whether it went on from what an earlier run had come to."""
+    finished: bool
+    """Whether nothing was left to try; else its time was up."""
+
+
+def reduce(
+    module: bytes,
+    oracle: Oracle,
+    path: Path,
+    *,
+    jobs: int = 1,
+    seconds: float | None = None,
+    reproducer: Reproducer | None = None,
+    tell: Callable[[Progress], None] = lambda progress: None,
+) -> Reduced:
+    """Make `module`, text or bytecode, smaller as long as `oracle` says that it fails, in `jobs` processes.
+
+    The file `path` holds the smallest one at any time, behind the lines of `reproducer`, if there is one: what is in it
+    when the reduction is interrupted is a module that fails, and the same call goes on from there. It is never larger
+    than `module`. Raises `Error` for a module that does not fail, `ParseError` for one that cannot be read, and
+    `UsageError` for a file of that name that is not of this reduction.
+    """
+    began = time.monotonic()
+    output = Output(path, Origin.of(module, oracle), reproducer)
+    earlier = output.earlier()
+    with Reducer(oracle, jobs=jobs, seconds=seconds, tell=tell, smaller=lambda new: output.write(new.text)) as reducer:
+        start = reducer.normalised(module, False)
+        first = reducer.normalised(earlier, False) if earlier else start
+        finding = reducer.ask(first.text)
+        if finding.verdict != "fails":
+            # What fails may depend on where the module says that it comes from.
+            first = reducer.normalised(earlier or module, True)
+            finding = reducer.ask(first.text)
+            reducer.keep_locations()
+        if finding.verdict != "fails":
+            raise Error(
+                f"there is nothing to reduce: the module does not fail ({finding.verdict})",
+                notes=[finding.line] if finding.line else [],
+            )
+        reducer.settle(finding)
+        output.write(first.text)
+        result = reducer.reduce(first)
+        return Reduced(
+            start,
+            result,
+            reducer.ask(result.text),
+            reducer.tried,
+            time.monotonic() - began,
+            earlier is not None,
+            not reducer.out_of_time,
+        )
