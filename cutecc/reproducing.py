@@ -68,11 +68,12 @@ def save(
         compilation.versions,
     )
     name = f"reproducer-{index:02d}-{file_name(error.pass_name)}.mlir"
-    data = _write(reproducer, before, name, error, folder, _files(pipeline.passes[index - 1]))
+    load = _files(pipeline.passes[index - 1])
+    data = _write(reproducer, before, name, error, folder, load)
     if folder:
         compilation.artifacts.append(Artifact("reproducer", name))
         if compilation.failure:
-            compilation.failure = replace(compilation.failure, reproducer=name)
+            compilation.failure = replace(compilation.failure, reproducer=name, load=[*load])
     if (outcome := _outcome(data, pass_text, verify_each)) != expected:
         error.notes.append(f"the saved module does not show this failure on its own: pass {error.pass_name} {outcome}")
 

@@ -13,6 +13,7 @@ import click
 
 from cutecc.cli.checks import (
     CODE_ARTIFACTS,
+    check_callable,
     check_options,
     checked,
     chosen_device,
@@ -27,7 +28,7 @@ from cutecc.cli.stage_choice import StageText, text_of
 from cutecc.cli.unified import unified
 from cutecc.passes.limits import LimitedPass
 from cutecc.passes.pipeline import Pipeline
-from cutecc.record import ArtifactKind, Compilation
+from cutecc.record import ArtifactKind, Compilation, Step
 from cutecc.record.naming import file_name
 from cutecc.record.stages import stages_of
 from cutecc.report.stage_text import Position, positions
@@ -114,6 +115,8 @@ def _of_code(subject: Subject, check: Check | None, folder: Path, values: dict[s
     # SASS is made of the cubin, which a launch needs too.
     wanted: list[ArtifactKind] = ["ptx", "cubin", "host-program", artifact]
     subject = replace(subject, options=replace(subject.options, artifacts=tuple(dict.fromkeys(wanted))))
+    if values["results"]:
+        check_callable(subject)
     against = replace(subject, options=other_options(subject.options, values["against"]))
     failing = not (check or values["ptx"] or values["results"])
 
@@ -159,10 +162,10 @@ def _heading(blame: Blame) -> str:
     pipeline = Pipeline.parse(blame.record.pipeline)
     lines = [f"{found.first_bad}: the check passes before it and fails after it"]
     if found.unknown:
-        lines[0] = f"{found.first_bad}: the check fails after it"
-        lines.append(f"  before it, it cannot be told after {', '.join(found.unknown)}")
-    last = f"after {found.last_good}" if found.last_good else "before all passes"
-    lines.append(f"  pass {blame.index} of {len(pipeline) + _offset(blame)}; last seen to pass {last}")
+        good = f"after {found.last_good}" if found.last_good else "before all passes"
+        lines = [f"{found.first_bad}: the check fails after it, and passes {good}"]
+        lines.append(f"  it may be one of those in between, of which it cannot be told: {', '.join(found.unknown)}")
+    lines.append(f"  pass {blame.index} of {len(pipeline) + _offset(blame)}")
     lines += [f"  {line}" for line in blame.finding.text.splitlines()[:6]]
     rewrite = blame.rewrite
     if rewrite:
@@ -185,6 +188,8 @@ def _diff(blame: Blame) -> list[str]:
         number = blame.rewrite.number
         before = _as_stage(blame.rewrite.text_before, blame, number - 1)
         return unified(before, _as_stage(blame.rewrite.text_after, blame, number))
+    if _step(blame).status == "failed":
+        return []
     stages = stages_of(blame.record)
     known = {each.index: each for each in positions(blame.record, stages)}
     before, after = (text_of(blame.record, stages, known[index], None) for index in (blame.before, blame.index))
@@ -197,17 +202,23 @@ def _as_stage(text: str, blame: Blame, rewrites: int) -> StageText:
     return StageText(Position(blame.index, name, blame.index), lines, 0, [-1] * len(lines))
 
 
+def _step(blame: Blame) -> Step:
+    """Of the pass, in the record."""
+    return next(each for each in blame.record.steps if each.index == blame.index)
+
+
 def _commands(blame: Blame, folder: Path, loaded: Sequence[str]) -> list[str]:
     """What shows it again."""
-    step = next(each for each in blame.record.steps if each.index == blame.index)
+    step = _step(blame)
     earlier = [each.dump for each in blame.record.steps if each.index < blame.index and each.dump]
     before = folder / (earlier[-1] if earlier else blame.record.traced or "")
     pass_text = step.pass_text
     if blame.rewrite:
         (pass_,) = Pipeline.parse(pass_text).passes
         pass_text = str(LimitedPass(pass_, blame.rewrite.number))
+    diff = shlex.join(["cutecc", "diff", str(folder), blame.found.first_bad])
     return [
-        shlex.join(["cutecc", "diff", str(folder), blame.found.first_bad]),
+        *([] if step.status == "failed" else [diff]),
         shlex.join(["cutecc", "opt", str(before), f"--pipeline={pass_text}", *loaded]),
     ]
 

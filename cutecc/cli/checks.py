@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
+from cutecc.cli.files import read_input
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.options import apply_all, edits, make_wheel_options
 from cutecc.cli.stage_choice import read_record
@@ -24,6 +25,7 @@ from cutecc.record.stages import stages_of
 from cutecc.request import CompileOptions
 from cutecc.trial.sizes import parse_sizes
 from cutecc.workbench.checks import Check, CommandCheck, FileCheck, checked_pattern
+from cutecc.workbench.reproduction import subject_of
 from cutecc.workbench.subjects import Subject
 
 check_options = apply_all(
@@ -76,6 +78,15 @@ def chosen_device(values: dict[str, Any]) -> str:
     return "cpu"
 
 
+def check_callable(subject: Subject) -> None:
+    """Raise `UsageError` for a module that cannot be launched, before anything is compiled."""
+    if subject.signature is None:
+        raise UsageError(
+            f"--results: {subject.source} does not say what arguments the kernel takes",
+            hints=["name the Python file, or the folder of its record"],
+        )
+
+
 def one_point(values: dict[str, Any]) -> dict[str, int]:
     """The sizes to launch with. Raises `UsageError` for a sweep."""
     points: list[dict[str, int]] = parse_sizes(values["sizes"]) if values["sizes"] else [{}]
@@ -117,6 +128,10 @@ def find_subject(text: str, values: dict[str, Any]) -> Subject:
     settings = Settings.from_environment()
     if (Path(text) / MANIFEST).is_file():
         return _of_record(Path(text), values)
+    if text.endswith(".mlir") and not values["pipeline"]:
+        data = read_input(Path(text))
+        if data.startswith(MARK.encode()):
+            return subject_of(read_reproducer(data.decode(errors="replace")), data, text)
     chosen = choose(text, values["args"], values["entry"], values["target"], settings)
     if len(chosen.targets) > 1:
         names = ", ".join(each.name for each in chosen.targets)
@@ -151,10 +166,6 @@ def _of_module(chosen: ModuleFile, values: dict[str, Any], options: CompileOptio
     subject = Subject(chosen.data, chosen.targets[0].name, chosen.name, chosen.source, options=options)
     if values["pipeline"]:
         return subject
-    if chosen.data.startswith(MARK.encode()):
-        named = read_reproducer(chosen.data.decode(errors="replace")).options.get("pipeline")
-        if isinstance(named, str):
-            return replace(subject, options=replace(options, pipeline=_pipeline(named)))
     if chosen.stage:
         options = replace(options, pipeline=_pipeline(chosen.stage.pipeline), start_after=chosen.stage.after)
     return replace(subject, options=options)

@@ -48,9 +48,10 @@ def _lines(found: Reproduction) -> list[str]:
     reproducer = found.reproducer
     lines = [f"{found.result}: {found.found or 'nothing fails'}"]
     if found.result != "still happens":
-        how = "aborted" if reproducer.expected == "aborted" else "failed"
-        what = f"pass {reproducer.pass_name} {how}" if reproducer.pass_name else f"it {how}"
-        lines.append(f"before, {what}: {reproducer.message}")
+        message = reproducer.message
+        if reproducer.pass_name and reproducer.pass_name not in message:
+            message = f"pass {reproducer.pass_name}: {message}"
+        lines.append(f"before: {message}")
     for name, (then, now) in found.other_versions.items():
         lines.append(f"{name.replace('_', '-')} was {then} then, and is {now} here")
     return lines

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from cutecc import isolation
-from cutecc.errors import Error, ParseError, PassError
+from cutecc.config import Settings
+from cutecc.errors import Error, InternalError, ParseError, PassError
 from cutecc.isolation import ProcessDied
 from cutecc.opt.request import (
     ChunkFinished,
@@ -17,6 +19,9 @@ from cutecc.opt.request import (
     RewriteRequest,
     Told,
 )
+from cutecc.passes.named import NAMED
+from cutecc.record.reproducer import Expected, Reproducer
+from cutecc.target import Target
 
 
 def rewrite_in_worker(request: RewriteRequest, tell: Callable[[Told], None]) -> None:
@@ -30,12 +35,39 @@ def rewrite_in_worker(request: RewriteRequest, tell: Callable[[Told], None]) -> 
         try:
             isolation.call("cutecc.opt.rewrite:rewrite", request, first, on_event=follower, fork=True, replay=True)
             first = None
+        except InternalError as error:
+            _save(request, follower.chunk, error, "failed")
+            raise
         except ProcessDied as death:
             error = follower.error(request.source, death)
+            _save(request, follower.chunk, error, "aborted")
             if not request.split or follower.chunk < first:
                 raise error from None
             tell(ChunkFinished(b"", failed=True, error=error))
             first = follower.chunk + 1
+
+
+def _save(request: RewriteRequest, chunk: int, error: Error, expected: Expected) -> None:
+    """Save the module that an abort, or a mistake of cutecc's own, came with."""
+    from cutecc import reproducing
+    from cutecc.opt.rewrite import chunks  # loads the bindings
+    from cutecc.passes.pipelines import choose_pipeline
+    from cutecc.versions import current_versions
+
+    pipeline = request.pipeline
+    if pipeline not in NAMED:
+        # It may be in a file, which a reproducer cannot name.
+        pipeline = str(choose_pipeline(pipeline, Target.parse(request.target)))
+    options: dict[str, str | bool | int] = {"pipeline": pipeline, "target": request.target}
+    if request.backend:
+        options["backend"] = request.backend
+    if request.verify_each:
+        options["verify-each"] = True
+    name = error.pass_name if isinstance(error, PassError) else ""
+    message = error.message.partition("\n")[0]
+    reproducer = Reproducer("opt", options, expected, name, message, current_versions())
+    load = [os.path.relpath(file) for file in Settings.from_environment().load]
+    reproducing.save_whole(chunks(request)[max(chunk, 0)], reproducer, error, load=load)
 
 
 class _Follower:

@@ -47,7 +47,7 @@ def rewrite(request: RewriteRequest, first: int = 0, *, emit: Emit) -> None:
     told as such. Raises `UsageError` for a request that no module could fulfil.
     """
     plugins.load_files()
-    for index, chunk in enumerate(_chunks(request)):
+    for index, chunk in enumerate(chunks(request)):
         if index < first:
             continue
         emit(ChunkStarted(index))
@@ -61,7 +61,8 @@ def rewrite(request: RewriteRequest, first: int = 0, *, emit: Emit) -> None:
         emit(Said(Diagnostic("warning", failure.message, failure.location)))
 
 
-def _chunks(request: RewriteRequest) -> list[bytes]:
+def chunks(request: RewriteRequest) -> list[bytes]:
+    """The modules of the file. Raises `UsageError` for bytecode where only text will do."""
     textual = request.split or request.verify_diagnostics
     if textual and request.data.startswith(BYTECODE_MAGIC):
         option = "--split-input-file" if request.split else "--verify-diagnostics"

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from typing import Literal
 
 from cutecc import isolation
-from cutecc.driver import lower
-from cutecc.errors import Error, InternalError, ParseError, PassError, UsageError, describe
-from cutecc.events import Event, PassFinished, PassStarted
+from cutecc.errors import Error, ParseError, PassError, UsageError
 from cutecc.isolation import ProcessDied
 from cutecc.workbench.subjects import Subject
 
-_RUNS = "cutecc runs: "
+RUNS = "cutecc runs: "
+"""Begins the line by which a process says in which pass it is."""
+NOTHING = "-"
+"""Stands there for no pass."""
 _QUOTED_TYPE = re.compile(r"<(?:[^<>]|<[^<>]*>)*>")
+_OPERATION = re.compile(r""": (?:%[\w#:, %]+ = )?"[\w.]+"\(.*""")
+"""In its generic form, at the end."""
 _SHORTENED = re.compile(r" … \(\d+ more characters\)")
 
 
@@ -40,8 +42,8 @@ class Failure:
     @classmethod
     def of_abort(cls, log: str) -> Failure:
         """That of a process that ended, by what it printed."""
-        found = re.findall(rf"^{_RUNS}(.*)$", log, re.MULTILINE)
-        return cls("abort", found[-1] if found else "", "")
+        found = re.findall(rf"^{RUNS}(.*)$", log, re.MULTILINE)
+        return cls("abort", found[-1] if found and found[-1] != NOTHING else "", "")
 
     def is_like(self, other: Failure, message: str | None = None) -> bool:
         """Whether both have the same cause, as far as can be told: kind, pass and message, but for numbers and types.
@@ -61,35 +63,16 @@ class Failure:
 
 
 def plain_message(message: str) -> str:
-    """An error's message without what depends on sizes: numbers, and what types are of."""
-    line = _SHORTENED.sub("", message)
+    """An error's message without what changes as a module shrinks: numbers, what types are of, an operation in full."""
+    line = _OPERATION.sub("", _SHORTENED.sub("", message))
     while (shorter := _QUOTED_TYPE.sub("", line)) != line:
         line = shorter
     return re.sub(r"%[\w#]+|\d+", "N", line)
 
 
-def failure_of(subject: Subject) -> Failure | None:
-    """How compiling a subject ends here; `None` when nothing fails. It may end the process."""
-    try:
-        lower(subject.request(), emit=_say_pass)
-    except Error as error:
-        return Failure.of(error)
-    except Exception as failure:
-        return Failure.of(InternalError(f"internal error: {describe(failure)}"))
-    return None
-
-
 def failure_apart(subject: Subject) -> Failure | None:
-    """The same, of a process of its own: one that it ends has aborted."""
+    """How compiling a subject ends, in a process of its own; `None` when nothing fails."""
     try:
-        return isolation.call("cutecc.workbench.failing:failure_of", subject)
+        return isolation.call("cutecc.workbench.compiling:failure_of", subject)
     except ProcessDied as death:
         return Failure.of_abort("\n".join(death.notes))
-
-
-def _say_pass(event: Event) -> None:
-    """Leave in what the process prints which pass it is in, for when it ends there."""
-    if isinstance(event, PassStarted):
-        print(f"{_RUNS}{event.name}", file=sys.stderr, flush=True)
-    elif isinstance(event, PassFinished):
-        print(_RUNS, file=sys.stderr, flush=True)

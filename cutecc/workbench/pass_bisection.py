@@ -14,11 +14,9 @@ from typing import Literal
 from cutecc import isolation
 from cutecc.contained import lower_in_worker
 from cutecc.errors import Error, PassError
-from cutecc.ir.modules import fresh_context, parse, to_text
-from cutecc.passes import manager, plugins
 from cutecc.passes.base import ModulePass
 from cutecc.passes.generation.choice import PASSES, Backend
-from cutecc.passes.limits import LimitedPass, Rewrite, counting
+from cutecc.passes.limits import LimitedPass, Rewrite
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation
 from cutecc.record.folder import read_folder
@@ -177,7 +175,7 @@ def first_differing_pass(
         tell(f"up to {pipeline.selectors()[count - 1]}, then the other: {_told(findings[count])}")
         return _STATES[findings[count].verdict]
 
-    changing = [step.index - 1 for step in record.steps if step.changed]
+    changing = [step.index - 1 for step in record.steps if step.changed or step.status == "failed"]
     counts = points(pipeline, rest, changing)
     if not counts:
         raise Error("the two pipelines do the same to the module up to code generation")
@@ -275,14 +273,4 @@ def limited_run(module: str, pass_: ModulePass, limit: int | None) -> tuple[int,
 
     In a process of its own. Raises `Error` for a pass that fails or aborts.
     """
-    return isolation.call("cutecc.workbench.pass_bisection:run_limited", module, pass_, limit, fork=True)
-
-
-def run_limited(module: str, pass_: ModulePass, limit: int | None) -> tuple[int, str, Rewrite | None]:
-    """As `limited_run`, in this process."""
-    plugins.load_files()
-    with fresh_context():
-        parsed = parse(module.encode())
-        with counting(limit) as budget:
-            manager.run(Pipeline((pass_,)), parsed)
-        return budget.made, to_text(parsed), budget.last
+    return isolation.call("cutecc.workbench.limited:run_limited", module, pass_, limit, fork=True)

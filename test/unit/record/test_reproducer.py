@@ -74,7 +74,7 @@ def test_no_header(text: str) -> None:
         header_with(subcommand="rm"),
         header_with(expected="splendid"),
         header_with(options=["--pipeline=x"]),
-        header_with(options={"pipeline": 3}),
+        header_with(options={"pipeline": [3]}),
     ],
 )
 def test_damage(text: str) -> None:

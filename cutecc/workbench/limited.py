@@ -1,0 +1,19 @@
+"""Running a pass with some of its rewrites. For a process of its own: it loads the MLIR bindings."""
+
+from __future__ import annotations
+
+from cutecc.ir.modules import fresh_context, parse, to_text
+from cutecc.passes import manager, plugins
+from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import Rewrite, counting
+from cutecc.passes.pipeline import Pipeline
+
+
+def run_limited(module: str, pass_: ModulePass, limit: int | None) -> tuple[int, str, Rewrite | None]:
+    """As `cutecc.workbench.pass_bisection.limited_run`, in this process."""
+    plugins.load_files()
+    with fresh_context():
+        parsed = parse(module.encode())
+        with counting(limit) as budget:
+            manager.run(Pipeline((pass_,)), parsed)
+        return budget.made, to_text(parsed), budget.last
