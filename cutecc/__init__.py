@@ -19,15 +19,20 @@ if TYPE_CHECKING:
         EmulatorError,
         Error,
         LaunchError,
+        ParseError,
+        PassError,
         RecordError,
         SanitizerError,
         SpecError,
+        ToolError,
         UsageError,
     )
     from cutecc.jit_function import jit
     from cutecc.kernel import Kernel, KernelSet
     from cutecc.loading import include_path, load
+    from cutecc.passes.manager import Observer
     from cutecc.passes.registry import register, register_pipeline
+    from cutecc.record.compilation import Signature
     from cutecc.report.writing import Report, write_report
     from cutecc.request import CompileOptions
     from cutecc.sweep import Job, compile_many
@@ -46,10 +51,15 @@ __all__ = [
     "Kernel",
     "KernelSet",
     "LaunchError",
+    "Observer",
+    "ParseError",
+    "PassError",
     "RecordError",
     "Report",
     "SanitizerError",
+    "Signature",
     "SpecError",
+    "ToolError",
     "UsageError",
     "__version__",
     "benchmark",
@@ -81,16 +91,21 @@ _HOMES = {
     "SanitizerError": "cutecc.errors",
     "Error": "cutecc.errors",
     "LaunchError": "cutecc.errors",
+    "ParseError": "cutecc.errors",
+    "PassError": "cutecc.errors",
     "RecordError": "cutecc.errors",
     "SpecError": "cutecc.errors",
+    "ToolError": "cutecc.errors",
     "UsageError": "cutecc.errors",
     "jit": "cutecc.jit_function",
     "Kernel": "cutecc.kernel",
     "KernelSet": "cutecc.kernel",
     "include_path": "cutecc.loading",
     "load": "cutecc.loading",
+    "Observer": "cutecc.passes.manager",
     "register": "cutecc.passes.registry",
     "register_pipeline": "cutecc.passes.registry",
+    "Signature": "cutecc.record.compilation",
     "Report": "cutecc.report.writing",
     "write_report": "cutecc.report.writing",
 }

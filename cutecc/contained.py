@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cutecc import isolation
-from cutecc.errors import Error, ParseError, PassError
+from cutecc.errors import Error, InternalError, ParseError, PassError
 from cutecc.events import ArtifactsStarted, Event, Parsed, PassFinished, PassStarted, Planned
 from cutecc.isolation import ProcessDied
 from cutecc.passes.dumps import input_name
 from cutecc.passes.pipeline import Pipeline
-from cutecc.record import Compilation, Failure, Step
+from cutecc.record import Artifact, Compilation, Failure, Step
 from cutecc.record.folder import RecordFolder
+from cutecc.record.reproducer import Expected
 from cutecc.record.stages import BlockReader, complete_steps
 from cutecc.request import CompileRequest
 
@@ -29,9 +30,19 @@ def lower_in_worker(request: CompileRequest, on_event: Callable[[Event], None] |
         error = follower.error(request.source, death)
         if isinstance(error, PassError) and follower.compilation:
             follower.save_reproducer(request, error)
+        elif request.options.reproduce:
+            follower.save_internal(request, error, "aborted")
         raise error from None
+    except InternalError as error:
+        if request.options.reproduce:
+            follower.save_internal(request, error, "failed")
+        raise
     except KeyboardInterrupt:
         follower.close(request, "interrupted")
+        raise
+    except BaseException:
+        if follower.listener_failed:
+            follower.close(request, "failed")
         raise
 
 
@@ -44,6 +55,8 @@ class _Follower:
         self._first = 1
         self._parsed = False
         self._passes_done = False
+        self.listener_failed = False
+        """Whether the compilation ends because of what `on_event` raised."""
         self.compilation: Compilation | None = None
 
     def __call__(self, event: Event) -> None:
@@ -64,7 +77,9 @@ class _Follower:
             case _:
                 pass
         if self._on_event:
+            self.listener_failed = True
             self._on_event(event)
+            self.listener_failed = False
 
     def error(self, source: str, death: ProcessDied) -> Error:
         """What the death of the worker means."""
@@ -93,6 +108,18 @@ class _Follower:
         if folder:
             folder.close()
         self.close(request, "failed")
+
+    def save_internal(self, request: CompileRequest, error: Error, expected: Expected) -> None:
+        """Save a failure that no pass of the pipeline had, and complete its record."""
+        from cutecc import reproducing
+
+        compilation = self.compilation
+        name = reproducing.save_internal(request, error, compilation and compilation.pipeline, expected)
+        if compilation:
+            compilation.failure = Failure.of("artifacts" if self._passes_done else "passes", error, name)
+            if name:
+                compilation.artifacts.append(Artifact("reproducer", name))
+            self.close(request, "failed")
 
     def close(self, request: CompileRequest, status: str) -> None:
         """Save what is known, under the final `status`."""

@@ -7,6 +7,8 @@ compile():  trace ─▶ lower():  parse ─▶ plan the pipeline ─▶ passes 
 from __future__ import annotations
 
 import functools
+import os
+import sys
 import tempfile
 import threading
 import time
@@ -21,10 +23,12 @@ from cutecc.artifacts import ArtifactCollector
 from cutecc.cache import lookup
 from cutecc.caching import Cached
 from cutecc.config import Settings
-from cutecc.errors import Error, PassError, RecordError, UsageError
-from cutecc.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned
+from cutecc.errors import Error, ParseError, PassError, RecordError, UsageError
+from cutecc.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned, Said
+from cutecc.ir.apart import apart
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode
 from cutecc.kernel import Kernel, KernelSet
+from cutecc.listening import Listeners
 from cutecc.passes import manager, registry
 from cutecc.passes.manager import Observer
 from cutecc.passes.observers import Announcer, ProgressSaver, SnapshotRecorder, StepRecorder, VerifyEach
@@ -65,33 +69,45 @@ def compile(
     `args` and `kwargs` are its arguments: tensors of torch, numpy or cupy, CuTe tensors and fakes, numbers, or argument
     specs as strings (`docs/arguments.md`). `target` names a target, several (a list, or separated by commas), or
     `native`; by default `CUTECC_TARGET`, else the GPU of this machine. `pipeline` is a named pipeline, pipeline text or
-    a `Pipeline`; `options` say everything else about lowering and what to keep. `observers` watch the passes; they
-    need `isolation="none"`. With `isolation="worker"` the passes run in a process of their own, so that an abort of the
-    MLIR bindings is an error; it imports the modules that define passes of yours. `output` is a folder for the record,
-    with one below it for each of several targets. `cache=False` compiles anew and keeps nothing (`docs/caching.md`);
-    `CUTECC_CACHE=0` makes that the default. With observers, dumps or `verify_each` the passes run in any case.
+    a `Pipeline`; `options` say everything else about lowering and what to keep. `observers` watch the passes, or hear
+    events. With `isolation="worker"` the passes run in a process of their own, so that an abort of the MLIR bindings is
+    an error; it imports the modules that define passes of yours, and only events come out of it. `output` is a folder
+    for the record, with one below it for each of several targets. `cache=False` compiles anew and keeps nothing
+    (`docs/caching.md`); `CUTECC_CACHE=0` makes that the default. With observers of passes, dumps or `verify_each` the
+    passes run in any case.
 
     Returns a `Kernel`, or for several targets a `KernelSet`. Raises `cutecc.Error` for everything that goes wrong.
     """
     targets = _targets(target)
     options = _with_pipeline(options, pipeline)
+    listeners = Listeners.of(observers, isolation)
     kernels: dict[str, Kernel] = {}
     for each in targets:
         folder = Path(output) / each.name if output and len(targets) > 1 else output
         request = functools.partial(
             _traced_request, fn, args, kwargs, each, Path(folder) if folder else None, lookup.wanted(cache)
         )
-        locating_later = options.locations is None and not options.wants_locations
-        first = replace(options, reproduce=options.reproduce and not locating_later)
-        try:
-            compilation = _lowered(request(first, options.wants_locations), observers, isolation)
-        except PassError:
-            if not locating_later:
-                raise
-            # Once more, so that the error can name the user's line. Observers have seen it all already.
-            compilation = _lowered(request(options, True), (), isolation)
-        kernels[each.name] = Kernel(compilation)
+        compiled = functools.partial(_compiled, request, options, listeners, isolation)
+        kernels[each.name] = Kernel(listeners.told(compiled))
     return KernelSet(kernels) if len(kernels) > 1 else kernels[targets[0].name]
+
+
+def _compiled(
+    request: Callable[[CompileOptions, bool], CompileRequest],
+    options: CompileOptions,
+    listeners: Listeners,
+    isolation: Isolation,
+) -> Compilation:
+    """Trace and lower; `request` traces, with source lines or without."""
+    locating_later = options.locations is None and not options.wants_locations
+    first = replace(options, reproduce=options.reproduce and not locating_later)
+    try:
+        return _lowered(request(first, options.wants_locations), listeners, isolation)
+    except PassError:
+        if not locating_later:
+            raise
+        # Once more, so that the error can name the user's line. Observers have seen it all already.
+        return _lowered(request(options, True), Listeners((), ()), isolation)
 
 
 def _traced_request(
@@ -132,12 +148,12 @@ def trace(fn: Any, /, *args: Any, target: str | Target | None = None, **kwargs: 
 
 def compile_module(
     module: ir.Module | bytes | str,
-    *,
     target: str | Target | None = None,
-    name: str = "kernel",
     pipeline: str | Pipeline = "nvidia",
-    options: CompileOptions = CompileOptions(),
     observers: Sequence[Observer] = (),
+    *,
+    name: str = "kernel",
+    options: CompileOptions = CompileOptions(),
     isolation: Isolation = "none",
     output: str | Path | None = None,
     signature: Signature | None = None,
@@ -145,14 +161,10 @@ def compile_module(
 ) -> Kernel:
     """Compile a module that is cute MLIR already: text, bytecode, or a module object of another compiler's.
 
-    The module object is left as it is. Never imports the DSL. Everything else as `compile`.
+    The module object is left as it is, and may belong to any context. With a `signature`, `Signature.of(…)`, the kernel
+    can be called. Never imports the DSL. Everything else as `compile`; `docs/embedding.md` is the guide.
     """
-    if isinstance(module, str):
-        data = module.encode()
-    elif isinstance(module, bytes):
-        data = module
-    else:
-        data = to_bytecode(module)
+    data = _data_of(module)
     request = CompileRequest(
         data,
         _targets(target)[0].name,
@@ -162,7 +174,32 @@ def compile_module(
         output=Path(output) if output else None,
         cache=lookup.wanted(cache),
     )
-    return Kernel(_lowered(request, observers, isolation))
+    listeners = Listeners.of(observers, isolation)
+    return Kernel(listeners.told(functools.partial(_lowered, request, listeners, isolation)))
+
+
+def _data_of(module: Any) -> bytes:
+    """The text or bytecode of what a caller calls a module."""
+    if isinstance(module, str):
+        return _some(module.encode("utf-8", "surrogatepass"))
+    if isinstance(module, bytes):
+        return _some(module)
+    # Whoever has a module object has the bindings.
+    bindings = sys.modules.get("cutlass._mlir.ir")
+    if bindings is not None and isinstance(module, bindings.Module):
+        return to_bytecode(module)
+    kind = f"{type(module).__module__}.{type(module).__qualname__}"
+    if isinstance(module, os.PathLike):
+        hint = "hand over what is in the file: path.read_bytes()"
+    else:
+        hint = "an ir.Module is one of cutecc.ir.mlir, or of cutlass._mlir, which are the same"
+    raise UsageError(f"a module is MLIR text, bytecode or an ir.Module, not a {kind}", hints=[hint])
+
+
+def _some(data: bytes) -> bytes:
+    if not data.strip():
+        raise ParseError("the text of the module is empty")
+    return data
 
 
 def _with_pipeline(options: CompileOptions, pipeline: str | Pipeline) -> CompileOptions:
@@ -178,14 +215,20 @@ def _targets(choice: str | Target | Sequence[str | Target] | None) -> list[Targe
     return parse_targets(",".join(map(str, names)))
 
 
-def _lowered(request: CompileRequest, observers: Sequence[Observer], isolation: Isolation) -> Compilation:
+def _lowered(request: CompileRequest, listeners: Listeners, isolation: Isolation) -> Compilation:
     if isolation == "none":
-        return lower(request, observers)
-    if observers:
-        raise UsageError("observers watch passes in this process", hints=['leave out isolation="worker"'])
+        try:
+            return lower(request, listeners.of_passes, emit=listeners.emit)
+        except Exception as failure:
+            if isinstance(failure, Error) or listeners.raised(failure):
+                raise
+            error = reproducing.internal_error(failure)
+            if request.options.reproduce:
+                reproducing.save_internal(request, error, None)
+            raise error from failure
     from cutecc.contained import lower_in_worker
 
-    return lower_in_worker(replace(request, registered=registry.for_worker(request.options.words)))
+    return lower_in_worker(replace(request, registered=registry.for_worker(request.options.words)), listeners.emit)
 
 
 def lower(
@@ -198,7 +241,7 @@ def lower(
     says so too.
     """
     registry.register_all(request.registered)
-    with _in_process, ExitStack() as stack:
+    with _in_process, apart(), ExitStack() as stack:
         clock = _Clock()
         stack.enter_context(fresh_context())
         module = parse(request.module, request.source)
@@ -222,7 +265,7 @@ def lower(
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cutecc-")))
         collector = ArtifactCollector(request, scratch)
         snapshots = _snapshot_recorder(request, plan, folder)
-        analyses = _analysis_runner(request, plan)
+        analyses = _analysis_runner(request, plan, emit)
         watchers: list[Observer] = [
             *([VerifyEach()] if request.options.verify_each else []),
             StepRecorder(compilation, emit),
@@ -277,7 +320,7 @@ def _cached(
     observers: Sequence[Observer],
     emit: Callable[[Event], None] | None,
 ) -> Cached | None:
-    """The cache, when it may know this request: observers are there to see the passes run, and could change things."""
+    """The cache, when it may know this request: observers of passes see them run, and could change things."""
     if not request.cache or observers:
         return None
     slot = caching.slot_for(request, plan, module)
@@ -294,6 +337,8 @@ def _tell(compilation: Compilation, plan: Plan, emit: Callable[[Event], None] | 
         return
     emit(Planned(replace(compilation, steps=[]), plan.offset + 1, plan.offset + len(plan.pipeline)))
     for step in compilation.steps:
+        for remark in step.remarks:
+            emit(Said(step.index, step.name, remark))
         emit(PassFinished(step))
 
 
@@ -338,7 +383,9 @@ def _snapshot_recorder(request: CompileRequest, plan: Plan, folder: RecordFolder
     )
 
 
-def _analysis_runner(request: CompileRequest, plan: Plan) -> AnalysisRunner | None:
+def _analysis_runner(
+    request: CompileRequest, plan: Plan, emit: Callable[[Event], None] | None
+) -> AnalysisRunner | None:
     """What runs the analyses that are asked for."""
     if not request.options.analyses:
         return None
@@ -346,7 +393,7 @@ def _analysis_runner(request: CompileRequest, plan: Plan) -> AnalysisRunner | No
     from cutecc.passes.analysis.selection import select
 
     chosen = select(request.options.analyses)
-    return AnalysisRunner(chosen, plan.compilation, selectors=plan.selectors, offset=plan.offset)
+    return AnalysisRunner(chosen, plan.compilation, selectors=plan.selectors, offset=plan.offset, emit=emit)
 
 
 def _stage(error: Error) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os.path
 import re
+import signal
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,6 +96,10 @@ class Error(Exception):
     """Facts that belong to the failure, such as the output of a tool."""
     hints: list[str] = field(default_factory=list[str])
     """What the user can try next."""
+    reproducer: str | None = field(default=None, kw_only=True)
+    """Path of the saved module that reproduces the failure, its command in the header."""
+    command: str = field(default="", kw_only=True)
+    """The command line that makes the saved module fail again."""
 
     def __post_init__(self) -> None:
         # An exception keeps its arguments, so that it survives pickling between processes.
@@ -105,12 +110,21 @@ class Error(Exception):
 
     def __str__(self) -> str:
         head = f"{self.location}: {self.message}" if self.location else self.message
-        lines = [head]
-        if self.location and (excerpt := self.location.excerpt()):
-            lines.append(excerpt)
-        lines += [f"note: {note}" for note in self.notes]
-        lines += [f"hint: {hint}" for hint in self.hints]
-        return "\n".join(lines)
+        return "\n".join([head, *(f"{label}: {text}" if label else text for label, text in self.details())])
+
+    def details(self) -> list[tuple[str, str]]:
+        """What follows the message, each with its label: the source line without one, `note`, `hint`.
+
+        Of a failure that was saved, also `reproducer` and `reproduce`, the file and the command.
+        """
+        excerpt = self.location.excerpt() if self.location else ""
+        saved = [("reproducer", self.reproducer), ("reproduce", self.command)] if self.reproducer else []
+        return [
+            *([("", excerpt)] if excerpt else []),
+            *(("note", note) for note in self.notes),
+            *(("hint", hint) for hint in self.hints),
+            *saved,
+        ]
 
 
 def _rebuild(kind: type[Error], state: dict[str, object]) -> Error:
@@ -161,14 +175,10 @@ class PassError(Error):
     """A pass failed, or aborted the process it ran in."""
 
     pass_name: str = ""
-    reproducer: str | None = None
-    """Path of the saved module that reproduces the failure, its command in the header."""
-    command: str = ""
-    """The command line that makes the saved module fail again."""
 
-    def __str__(self) -> str:
-        text = super().__str__()
-        return f"{text}\nreproducer: {self.reproducer}\nreproduce: {self.command}" if self.reproducer else text
+
+class InternalError(Error):
+    """A mistake of cutecc's own."""
 
 
 class ToolError(Error):
@@ -209,5 +219,23 @@ class UnsupportedVersionError(Error):
 
 def describe(failure: BaseException) -> str:
     """An exception's type and message, `ValueError: no such axis`; the type alone when it has no message."""
-    message = str(failure)
+    message = message_of(failure)
     return f"{type(failure).__name__}: {message}" if message else type(failure).__name__
+
+
+def message_of(failure: BaseException) -> str:
+    """`str(failure)`, also of an exception whose class, from anybody, fails at that."""
+    try:
+        return str(failure)
+    except foreign_failures():
+        return "an exception that has no text"
+
+
+def foreign_failures() -> tuple[type[BaseException], ...]:
+    """What to catch around code that is not ours. It may call `sys.exit`; only the user's own interrupt goes through.
+
+    Where interrupts are ignored, as in worker processes, a `KeyboardInterrupt` is the code's own.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return (BaseException,)
+    return (Exception, SystemExit, GeneratorExit)

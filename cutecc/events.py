@@ -1,10 +1,19 @@
-"""What a running compilation tells those who watch it from outside its process."""
+"""What a compilation tells while it runs: one object for each thing that happens, in the order in which it does.
+
+    class Progress(Observer):
+        def event(self, event: Event) -> None:
+            match event:
+                case PassStarted(index, name):
+                    ...
+
+All are plain data, and alike for a compilation in this process and one in a worker.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutecc.record import Compilation, Step
+from cutecc.record import Compilation, Remark, Step
 
 
 @dataclass(frozen=True)
@@ -20,6 +29,7 @@ class Planned:
     first: int
     """The position of the first pass to run."""
     total: int
+    """How many passes the whole pipeline has, up to where the run stops."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +52,19 @@ class PassStarted:
 
 
 @dataclass(frozen=True)
+class Said:
+    """The pass that runs has said something, or an analysis that looked at what a pass has left."""
+
+    index: int
+    """The position of the pass."""
+    name: str
+    """Of the pass, or of the analysis."""
+    remark: Remark
+
+
+@dataclass(frozen=True)
 class PassFinished:
-    """A pass has run, or failed."""
+    """A pass has run, or failed. What it changed is known later: it is in the record."""
 
     step: Step
 
@@ -53,4 +74,18 @@ class ArtifactsStarted:
     """The passes are done; assembling, disassembling and printing go on."""
 
 
-Event = Parsed | Planned | Keyed | PassStarted | PassFinished | ArtifactsStarted
+@dataclass(frozen=True)
+class Finished:
+    """The compilation has succeeded, or was stopped as asked: what a call of the library tells last."""
+
+    compilation: Compilation
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A call of the library ends with this exception; told last."""
+
+    error: BaseException
+
+
+Event = Parsed | Planned | Keyed | PassStarted | Said | PassFinished | ArtifactsStarted | Finished | Failed

@@ -11,16 +11,18 @@ import importlib
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import traceback
+import weakref
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
-from cutecc.errors import Error, describe
+from cutecc.errors import Error, InternalError, describe
 
 _PR_SET_PDEATHSIG = 1
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {module} import {name}; {name}()"
@@ -128,10 +130,11 @@ class Call:
             log = self._take_log().strip()[-4000:]
             raise ProcessDied(_description(status), notes=[log] if log else [])
         self._show_log()
-        kind, value = answer
-        if kind == "error":
-            raise value
-        return value
+        try:
+            return _result_of(*answer)
+        finally:
+            # An error whose frames hold it would live on with all that they hold, until the garbage is collected.
+            del answer
 
     def kill(self) -> None:
         """End the child at once."""
@@ -177,14 +180,16 @@ class Worker:
         receiver, child_sender = os.pipe()
         child_receiver, sender = os.pipe()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
-        self._temporary = tempfile.TemporaryDirectory(prefix="cutecc-", ignore_cleanup_errors=True)
+        folder = tempfile.mkdtemp(prefix="cutecc-")
+        # Also at the end of the program: who keeps a worker until then has nothing to close.
+        self._remove_folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._process = start_python(
             "cutecc.isolation:serve_calls",
             child_receiver,
             child_sender,
             stdout=self._log,
             stderr=self._log,
-            env={**os.environ, "TMPDIR": self._temporary.name},
+            env={**os.environ, "TMPDIR": folder},
         )
         os.close(child_receiver)
         os.close(child_sender)
@@ -208,9 +213,10 @@ class Worker:
             if self.interrupted:
                 raise KeyboardInterrupt from None
             raise ProcessDied(_description(status), notes=[log] if log else []) from None
-        if kind == "error":
-            raise value
-        return value
+        try:
+            return _result_of(kind, value)
+        finally:
+            del value
 
     def kill(self) -> None:
         """End the child at once."""
@@ -223,7 +229,7 @@ class Worker:
         self._process.wait()
         for resource in (self._requests, self._replies, self._log):
             resource.close()
-        self._temporary.cleanup()
+        self._remove_folder()
 
 
 class _Fork:
@@ -302,6 +308,16 @@ def call(function: str, *arguments: Any, on_event: Callable[[Any], None] | None 
     return Call(function, *arguments, events=on_event is not None, **settings).result(on_event)
 
 
+def _result_of(kind: str, value: Any) -> Any:
+    """What a child answered, or raise it."""
+    try:
+        if kind == "error":
+            raise value
+        return value
+    finally:
+        del value
+
+
 def _description(status: int) -> str:
     if status < 0:
         try:
@@ -340,12 +356,16 @@ def _serve(receiver: int, sender: int) -> None:
     _reply_descriptors = (sender,)
     replies = Connection(sender, readable=False)
     _buffer_by_line()
-    _answer(function_name, arguments, events, replies)
-    replies.close()
-    # Skip the interpreter's tear-down: freeing large modules and native thread pools can take long, and abort.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    try:
+        _answer(function_name, arguments, events, replies)
+        replies.close()
+        # Skip the interpreter's tear-down: freeing large modules and native thread pools can take long, and abort.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+    finally:
+        # What ran here has taken from the interpreter, or closed, what answering needs; the parent says so.
+        os._exit(1)
 
 
 def serve_calls() -> None:
@@ -391,7 +411,7 @@ def _answer(function_name: str, arguments: tuple[Any, ...], events: bool, replie
         # Nobody waits for the answer any more.
         pass
     except BaseException as failure:
-        internal = Error(
+        internal = InternalError(
             f"internal error: {describe(failure)}",
             hints=["this is a bug in cutecc; --debug shows where"],
         )

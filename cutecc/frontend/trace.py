@@ -10,7 +10,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
-from cutecc.errors import Error, SpecError
+from cutecc.errors import Error, SpecError, foreign_failures
 from cutecc.frontend import dsl
 from cutecc.frontend.binding import Arguments, bind_specs, bind_values
 from cutecc.frontend.callee import Callee
@@ -24,7 +24,7 @@ from cutecc.frontend.positions import fast_positions
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.frontend.user_lines import user_lines
 from cutecc.frontend.watch import Watch
-from cutecc.ir.casters import casters_lock
+from cutecc.ir.casters import wrapped_values
 from cutecc.record.compilation import Remark
 from cutecc.record.stages import UserLines
 from cutecc.target import Target
@@ -46,7 +46,7 @@ def trace(
     Raises `UsageError` for something that is no host function, `SpecError` for an argument that does not fit, and
     `TraceError`, at the user's line, when the kernel does not trace.
     """
-    with _lock, casters_lock, _recorded_warnings() as caught:
+    with _lock, wrapped_values(), _recorded_warnings() as caught:
         dsl.cutlass()
         callee = Callee.of(check_host_function(fn, getattr(fn, "__qualname__", repr(fn))))
         with dsl.targeting(target):
@@ -56,7 +56,7 @@ def trace(
 def trace_file(request: TraceRequest) -> TracedModule:
     """Trace a kernel of a file, which runs the file. Meant for a process of its own. Raises as `trace` does."""
     target = Target.parse(request.target)
-    with _lock, casters_lock, _recorded_warnings() as caught:
+    with _lock, wrapped_values(), _recorded_warnings() as caught:
         dsl.cutlass()
         with dsl.targeting(target), own_imports(request.path):
             if not request.watch:
@@ -124,7 +124,7 @@ def _bytecode(callee: Callee, arguments: Arguments, options: str) -> bytes:
             options=options,
             trace_finalize_hooks=keep,
         )
-    except (Exception, SystemExit) as error:
+    except foreign_failures() as error:
         # What is left to do after the trace is verifying the module and describing its parameters, and the DSL cannot
         # describe all that it can trace. We describe them ourselves.
         if modules and _verifies(modules[0]):

@@ -42,6 +42,12 @@ def load() -> Any:
             library.populate(library)
             setattr(library, _POPULATED, True)
             importlib.import_module("cutlass._mlir.ir")
+        except ModuleNotFoundError as failure:
+            if deferred is not None:
+                del sys.modules[_PACKAGE]
+            if not (failure.name or "").startswith(_PACKAGE):
+                raise
+            raise _another_package(sys.modules.get(_PACKAGE, deferred)) from None
         finally:
             if deferred is not None:
                 _detach_namespaces()
@@ -105,9 +111,17 @@ def _package_spec() -> importlib.machinery.ModuleSpec:
 
     check_supported_version()
     spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
+    if spec is None:
         raise UnsupportedVersionError(
             "nvidia-cutlass-dsl is installed, but its package 'cutlass' cannot be found",
             hints=["reinstall it: pip install --force-reinstall nvidia-cutlass-dsl"],
         )
     return spec
+
+
+def _another_package(found: types.ModuleType | None) -> UnsupportedVersionError:
+    place = getattr(getattr(found, "__spec__", None), "origin", None) or "somebody else's"
+    return UnsupportedVersionError(
+        f"the module 'cutlass' here is {place}, not that of nvidia-cutlass-dsl, which has the MLIR bindings",
+        hints=["give the other one another name, or put it behind the wheel's in sys.path"],
+    )

@@ -42,33 +42,80 @@ _CASTERS: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
 }
 
 
-casters_lock = threading.RLock()
-"""Held by a thread whose values are plain, and by one that traces: the casters are the whole process's."""
-_plain = False
+_plain: set[int] = set()
+"""The threads whose values are plain."""
+_originals: list[tuple[Any, Any]] = []
+"""The DSL's casters, while there are such threads."""
+_lock = threading.Lock()
+"""Held while the casters, which are the whole process's, are changed; never while somebody else's code runs."""
 
 
 @contextlib.contextmanager
 def plain_values() -> Generator[None]:
     """Inside, results, operands and block arguments are plain values; afterwards the DSL's casters are back.
 
-    Nested blocks (a pass that runs a pipeline) leave them to the outermost. Other threads wait.
+    For this thread alone: one that uses the DSL meanwhile gets the DSL's objects.
     """
-    global _plain
-    with casters_lock:
-        if _plain or not bindings.dsl_is_imported():
-            yield
-            return
-        register = bindings.load_submodule("ir").register_value_caster
-        casters = _registered_casters()
-        for type_id, _ in casters:
-            register(type_id, replace=True)(_identity)
-        _plain = True
-        try:
-            yield
-        finally:
-            _plain = False
-            for type_id, caster in casters:
-                register(type_id, replace=True)(caster)
+    if threading.get_ident() in _plain or not bindings.dsl_is_imported():
+        yield
+        return
+    with _plain_in_this_thread(True):
+        yield
+
+
+@contextlib.contextmanager
+def wrapped_values() -> Generator[None]:
+    """Inside, values are the DSL's objects again for this thread: a pass may have a kernel traced."""
+    if threading.get_ident() not in _plain:
+        yield
+        return
+    with _plain_in_this_thread(False):
+        yield
+
+
+@contextlib.contextmanager
+def _plain_in_this_thread(wanted: bool) -> Generator[None]:
+    try:
+        _set_plain(wanted)
+        yield
+    finally:
+        _set_plain(not wanted)
+
+
+def _set_plain(wanted: bool) -> None:
+    with _lock:
+        if wanted:
+            if not _originals:
+                _replace_casters()
+            _plain.add(threading.get_ident())
+        else:
+            _plain.discard(threading.get_ident())
+            if not _plain:
+                _put_back_casters()
+
+
+def _replace_casters() -> None:
+    register = bindings.load_submodule("ir").register_value_caster
+    for type_id, caster in _registered_casters():
+        register(type_id, replace=True)(_casting(caster))
+        _originals.append((type_id, caster))
+
+
+def _put_back_casters() -> None:
+    register = bindings.load_submodule("ir").register_value_caster
+    while _originals:
+        type_id, caster = _originals[-1]
+        register(type_id, replace=True)(caster)
+        _originals.pop()
+
+
+def _casting(caster: Any) -> Any:
+    """A caster that leaves values alone in threads where they are plain."""
+
+    def cast(value: Any) -> Any:
+        return value if threading.get_ident() in _plain else caster(value)
+
+    return cast
 
 
 def _registered_casters() -> list[tuple[Any, Any]]:
@@ -86,7 +133,3 @@ def _registered_casters() -> list[tuple[Any, Any]]:
 def _type_id(type_class: Any) -> Any:
     # Upstream's classes have an attribute, the wheel's own dialects a function.
     return type_class.static_typeid if hasattr(type_class, "static_typeid") else type_class.get_static_typeid()
-
-
-def _identity(value: Any) -> Any:
-    return value

@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextvars import ContextVar
 
 from cutecc.errors import PassError
+from cutecc.ir.apart import STATE
 from cutecc.ir.locations import nearest_location
 from cutecc.ir.mlir import ir
 
@@ -176,7 +177,7 @@ class _Graveyard:
         return self._stand_ins[type]
 
 
-_graveyard: ContextVar[_Graveyard | None] = ContextVar("graveyard", default=None)
+_graveyard: ContextVar[_Graveyard | None] = ContextVar(f"{STATE}graveyard", default=None)
 _haunted: list[_Graveyard] = []
 
 

@@ -14,6 +14,8 @@ from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 
 BYTECODE_MAGIC = b"ML\xefR"
+_ENDLESS_INTEGER = re.compile(r'(?<![\w.$"%#@^!])(?:0x[0-9A-Fa-f]{4096}|[0-9]{1024})')
+"""Outside of strings. MLIR reads one in a time that grows with the cube of its digits, hours for a million."""
 
 
 @contextlib.contextmanager
@@ -42,6 +44,7 @@ def parse(source: bytes, name: str = "-") -> ir.Module:
             raise ParseError(f"{name} is neither MLIR bytecode nor UTF-8 text: {failure}") from None
         if "\0" in text:
             raise ParseError(f"{name} is neither MLIR bytecode nor text: it contains a null byte")
+        _refuse_endless_integers(text, name)
     try:
         return ir.Module.parse(text)
     except ir.MLIRError as failure:
@@ -50,22 +53,39 @@ def parse(source: bytes, name: str = "-") -> ir.Module:
         raise ParseError(f"{name}: {failure}") from None
 
 
+def _refuse_endless_integers(text: str, name: str) -> None:
+    if found := _ENDLESS_INTEGER.search(text):
+        before = text[: found.start()]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        place = SourceLocation(name, line, column, text.split("\n", line)[line - 1])
+        raise ParseError("an integer with more digits than any type holds", place)
+
+
 def _parse_error(failure: ir.MLIRError, source: str | bytes, name: str) -> ParseError:
     diagnostics = failure.error_diagnostics
     if not diagnostics:
         return ParseError(f"{name}: {failure}")
     first = diagnostics[0]
     notes = [note.message for note in first.notes] + [other.message for other in diagnostics[1:]]
+    # What MLIR goes on to say of an unknown dialect is for whoever writes tools.
+    message, _, advice = first.message.strip().partition(". If this is intended, please ")
+    hints = [*_OTHER_DIALECTS] if advice or message.startswith("Dialect `") else []
     if isinstance(source, bytes):
-        return ParseError(f"{name}: not readable as MLIR bytecode: {first.message}", notes=notes)
+        return ParseError(f"{name}: not readable as MLIR bytecode: {message}", notes=notes, hints=hints)
     position = re.fullmatch(r'loc\("-":(\d+):(\d+)\)', str(first.location))
     if position is None:
         # The verifier names the place that the module itself gives for an operation, in a file of the user's.
-        return ParseError(f"{name}: {first.message}", user_location(first.location), notes)
+        return ParseError(f"{name}: {message}", user_location(first.location), notes, hints)
     line, column = int(position[1]), int(position[2])
     lines = source.split("\n")
     text = lines[line - 1] if 1 <= line <= len(lines) else None
-    return ParseError(first.message, location=SourceLocation(name, line, column, text), notes=notes)
+    return ParseError(message, SourceLocation(name, line, column, text), notes, hints)
+
+
+_OTHER_DIALECTS = [
+    "a module has operations and types of the dialects of nvidia-cutlass-dsl: lower others to these first",
+    "cutecc opt reads others with --allow-unregistered-dialect",
+]
 
 
 def to_bytecode(module: ir.Module) -> bytes:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cutecc.ir.apart import STATE
+
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
 
 Analysis = TypeVar("Analysis")
 
-_known: ContextVar[dict[tuple[Any, int], Any] | None] = ContextVar("known", default=None)
+_known: ContextVar[dict[tuple[Any, int], Any] | None] = ContextVar(f"{STATE}analyses", default=None)
 
 
 def analyse(kind: Callable[[ir.Operation], Analysis], of: ir.Module | ir.Operation | ir.OpView) -> Analysis:

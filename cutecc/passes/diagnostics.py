@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal
 
 from cutecc.errors import PassError, SourceLocation
+from cutecc.ir.apart import STATE
 from cutecc.ir.locations import nearest_location
 from cutecc.record import Remark
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     Numbers = Mapping[str, int | float | str]
     """What a message is based on, by what it is, with units in the names: `sectors`, `ideal sectors`, `bits`."""
 
-_listener: ContextVar[Callable[[Remark], None] | None] = ContextVar("listener", default=None)
+_listener: ContextVar[Callable[[Remark], None] | None] = ContextVar(f"{STATE}listener", default=None)
 
 
 def remark(at: Place, message: str, numbers: Numbers | None = None) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cutecc.errors import SourceLocation, UsageError
+from cutecc.ir.apart import STATE
 from cutecc.passes.base import ModulePass
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.passes.options import Option
@@ -65,7 +66,7 @@ class Budget:
             self.last = Rewrite(name, user_location(place), pattern)
 
 
-_current: ContextVar[Budget | None] = ContextVar("cutecc.pass rewrites", default=None)
+_current: ContextVar[Budget | None] = ContextVar(f"{STATE}rewrites", default=None)
 
 
 def current_budget() -> Budget | None:

@@ -11,12 +11,11 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from cutecc.errors import Error, PassError, SourceLocation, describe
+from cutecc.errors import Error, PassError, SourceLocation, describe, foreign_failures
 from cutecc.ir.casters import plain_values
 from cutecc.passes.analyses import forget_analyses, sharing_analyses
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import hearing_remarks
-from cutecc.passes.foreign import foreign_failures
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.verifying import verify_after
 from cutecc.passes.wheel import WheelPass

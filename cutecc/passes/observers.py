@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cutecc.errors import PassError, RecordError
-from cutecc.events import PassFinished, PassStarted
+from cutecc.events import PassFinished, PassStarted, Said
 from cutecc.ir.modules import content_hash, to_bytecode
 from cutecc.ir.snapshots import Reading, Request, SnapshotReader
 from cutecc.passes.dumps import DumpChoice, Stage, input_name, stage_line
@@ -36,7 +36,7 @@ _PROGRESS_SECONDS, _PROGRESS_SHARE = 0.05, 0.02
 class StepRecorder(Observer):
     """Adds a step to the record for every pass that ran or failed. Comes first among observers."""
 
-    def __init__(self, compilation: Compilation, emit: Callable[[PassFinished], None] | None = None) -> None:
+    def __init__(self, compilation: Compilation, emit: Callable[[Said | PassFinished], None] | None = None) -> None:
         self._compilation = compilation
         self._emit = emit
         self._remarks: list[Remark] = []
@@ -45,6 +45,8 @@ class StepRecorder(Observer):
         if remark.location and remark.location.startswith("-:") and self._compilation.source:
             remark = msgspec.structs.replace(remark, location=self._compilation.source + remark.location[1:])
         self._remarks.append(remark)
+        if self._emit:
+            self._emit(Said(position.index, position.pass_.name, remark))
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
         self._add(position, seconds)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from cutecc.errors import Error
+from cutecc.errors import Error, RecordError
 
 if TYPE_CHECKING:
     from cutecc.record.host_program import HostProgram
@@ -38,6 +38,18 @@ class Signature(msgspec.Struct, frozen=True):
     function: str
     """The name of the Python function (`Gemm.__call__` for a method of a configured object)."""
     parameters: list[Parameter]
+
+    @classmethod
+    def of(cls, function: str, /, **specs: str) -> "Signature":
+        """The signature of a module's host function, its parameters in order: `of("axpy", a="f32", x="f32[?N]")`.
+
+        For whoever makes modules without Python functions. Raises `SpecError` for a spec that is none.
+        """
+        from cutecc.arguments.sizes import unify_sizes
+        from cutecc.arguments.specs import parse_spec
+
+        unified = unify_sizes({name: parse_spec(spec) for name, spec in specs.items()})
+        return cls(function, [Parameter(name, str(spec)) for name, spec in unified.items()])
 
 
 class Workload(msgspec.Struct, frozen=True):
@@ -172,12 +184,42 @@ class Failure(msgspec.Struct, frozen=True):
     """`file:line:column` of the user's frame."""
     notes: list[str] = []
     """Facts that belong to the failure, such as the output of a tool."""
+    load: list[str] = []
+    """The user's Python files whose passes the reproducer needs, as the user has to name them."""
 
     @classmethod
-    def of(cls, stage: str, error: Error) -> "Failure":
-        """What `error`, raised in `stage`, says."""
+    def of(cls, stage: str, error: Error, reproducer: str | None = None) -> "Failure":
+        """What `error`, raised in `stage`, says; `reproducer` is the file's name in the record."""
         location = str(error.location) if error.location else None
-        return cls(stage, error.message, location=location, notes=[*error.notes])
+        return cls(stage, error.message, reproducer, location, [*error.notes])
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """That a run went on from a stage of another record (`cutecc resume`), and what had become of that stage."""
+
+    record: str
+    """The folder of that record, as the user named it."""
+    after: str
+    """The selector of the pass that the stage is from, in the whole pipeline; `traced` for the module before all."""
+    dump: str
+    """The file that was read, in that folder: that of an earlier pass where `after` changed nothing."""
+    edited: bool
+    """Whether the module in the file is another than the record has for that stage. White space, comments, source
+    locations and the names of SSA values do not count."""
+    lines_removed: int = 0
+    """Lines of the module, as MLIR prints it, that are in the record's alone."""
+    lines_added: int = 0
+    """Lines that are in the file's alone."""
+
+    @property
+    def edit(self) -> str:
+        """Whether it was edited, in words."""
+        if not self.edited:
+            return "not edited"
+        return f"edited by hand (-{self.lines_removed} +{self.lines_added} lines)"
+
+    def __str__(self) -> str:
+        return f"resumed from {self.record} after {self.after}, {self.edit}"
 
 
 @dataclass
@@ -217,14 +259,26 @@ class Compilation:
     """Whether this came from the cache. The steps, with their times, are then those of the run that filled it."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     """Wall time by stage: `trace`, `parse`, `passes` (observers included), `artifacts`; `cache` when that answered."""
+    whole_pipeline: str | None = None
+    """The pipeline that `pipeline` is a part of, where the run began behind its start or was told to stop before its
+    end."""
+    resumed: Resumed | None = None
+    """Where the run went on from, `None` for one from the beginning."""
 
     def __post_init__(self) -> None:
         self.files: MutableMapping[str, bytes] = {}
         """Name to content. In memory for a library call; a stored record reads them when they are asked for."""
 
     def artifact(self, kind: ArtifactKind) -> bytes | None:
-        """The content of the first artifact of `kind`, `None` when this compilation made none."""
-        return next((self.files[artifact.file] for artifact in self.artifacts if artifact.kind == kind), None)
+        """The content of the first artifact of `kind`, `None` when this compilation made none.
+
+        Raises `RecordError` for one that is not there, or cannot be read.
+        """
+        file = next((artifact.file for artifact in self.artifacts if artifact.kind == kind), None)
+        try:
+            return None if file is None else self.files[file]
+        except KeyError:
+            raise RecordError(f"the record of {self.name} for {self.target} lacks its file {file}") from None
 
     @property
     def host_program(self) -> "HostProgram | None":

@@ -11,6 +11,7 @@ from import_graph import PACKAGE, Import, imports, modules
 # The top-level modules that drive everything, in their order: each may import those above it.
 DRIVER_ORDER = [
     "events",
+    "listening",
     "kernel",
     "loading",
     "isolation",
@@ -46,13 +47,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "emulator": {"record", "runtime", "pool"},
     "report": {"record", "layout"},
     "events": {"record"},
+    "listening": {"events", "passes", "record"},
     "kernel": {"record", "backend", "runtime", "emulator"},
     "loading": {"kernel", "record", "runtime"},
     "request": {"passes", "record"},
     "versions": {"ir", "backend", "record"},
     "planning": {"ir", "passes", "backend", "record", "request", "versions"},
     "artifacts": {"ir", "passes", "backend", "record", "request"},
-    "reproducing": {"ir", "passes", "record", "request", "isolation"},
+    "reproducing": {"ir", "passes", "record", "request", "isolation", "versions"},
     "caching": {"backend", "cache", "ir", "passes", "record", "request", "planning", "events"},
     "from_file": {"cache", "frontend", "record", "request", "events", "isolation", "contained", "passes"},
     "jit_function": {"driver", "kernel", "request", "frontend", "record", "passes", "runtime", "emulator"},
@@ -60,6 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("ir", "passes", "frontend", "backend", "record", "layout", "cache", "runtime"),
         *(
             "events",
+            "listening",
             "kernel",
             "isolation",
             "request",
@@ -74,7 +77,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "contained": {"passes", "record", "request", "events", "isolation", "reproducing"},
     "pool": {"isolation"},
     "sweep": {"cache", "driver", "contained", "frontend", "kernel", "pool", "record", "request"},
-    "opt": {"ir", "passes", "backend", "record", "request", "planning", "isolation"},
+    "opt": {"ir", "passes", "backend", "record", "request", "planning", "isolation", "reproducing", "versions"},
     "watching": {"cache", "contained", "frontend", "isolation", "passes", "record", "report", "request"},
     "lit": set(),
     "pytest_plugin": {"kernel", "jit_function", "emulator", "trial"},
@@ -84,7 +87,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "workbench": {
         *("driver", "isolation", "request", "versions", "planning", "ir", "passes", "record", "contained", "pool"),
-        *("frontend", "trial", "runtime", "kernel", "loading", "emulator", "benchmarking", "report"),
+        *("frontend", "trial", "runtime", "kernel", "loading", "emulator", "benchmarking", "report", "events"),
     },
 }
 FRONT_DOORS = {"", "__main__", "cli"}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from cutecc.errors import PassError
+from cutecc.events import Said
 from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.selection import Selection
 from cutecc.passes.analysis.spills import NAME, check_spills
@@ -34,9 +35,11 @@ class AnalysisRunner(Observer):
         *,
         selectors: Sequence[str],
         offset: int = 0,
+        emit: Callable[[Said], None] | None = None,
     ) -> None:
         """`selectors` name the passes in the whole pipeline, `offset` of which come before them."""
         self._compilation = compilation
+        self._emit = emit
         self._spills = chosen.spills
         self._due: dict[int, list[AnalysisPass]] = {}
         """By the position of the pass."""
@@ -60,7 +63,7 @@ class AnalysisRunner(Observer):
         if self._spills:
             found = check_spills(self._compilation)
             found.remarks = [self._attributed(remark, NAME) for remark in found.remarks]
-            self._compilation.analyses.append(found)
+            self._keep(found)
             self._spills = False
 
     def finish(self) -> None:
@@ -96,7 +99,13 @@ class AnalysisRunner(Observer):
         failure: str | None = None,
     ) -> None:
         found = [self._attributed(remark, analysis.name) for remark in remarks]
-        self._compilation.analyses.append(Analysis(analysis.name, after, seconds, found, failure))
+        self._keep(Analysis(analysis.name, after, seconds, found, failure))
+
+    def _keep(self, analysis: Analysis) -> None:
+        self._compilation.analyses.append(analysis)
+        if self._emit:
+            for remark in analysis.remarks:
+                self._emit(Said(analysis.after, analysis.name, remark))
 
     def _attributed(self, remark: Remark, name: str) -> Remark:
         location = remark.location

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -228,7 +229,7 @@ def test_errors_are_at_the_line_of_the_text_when_the_user_has_none(module: ir.Mo
 
 @pytest.mark.parametrize("inside_out", [False, True])
 def test_walk_goes_deeper_than_python_recurses(inside_out: bool) -> None:
-    depth = 3000
+    depth = sys.getrecursionlimit() + 100
     with fresh_context(), plain_values():
         module = parse(b"func.func @f(%c: i1) { return }")
         (end,) = walk(module, "func.return")

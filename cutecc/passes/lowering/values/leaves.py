@@ -12,10 +12,12 @@ which reads: the layout whose two `?` are `%size` and `%stride`. The cast the ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
 from cutecc.ir import editing
+from cutecc.ir.apart import STATE
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import (
     AddressSpace,
@@ -75,8 +77,8 @@ class Carried:
 
 
 # What types of the latest context carry, by hash, which is a type's address (`cutecc.ir.types.reading`). The types of
-# leaves keep their context alive: no more than one of them.
-_latest: tuple[ir.Context | None, dict[int, Carried | None]] = (None, {})
+# leaves keep their context alive: no more than one of them, until the compilation ends.
+_latest: ContextVar[tuple[ir.Context, dict[int, Carried | None]] | None] = ContextVar(f"{STATE}leaves", default=None)
 
 
 def carried_by(type: ir.Type) -> Carried | None:
@@ -85,11 +87,11 @@ def carried_by(type: ir.Type) -> Carried | None:
     The storage is that of the wheel's `convert-cute-to-core`, so that kernels of both pipelines take the same
     parameters.
     """
-    global _latest
-    context, known = _latest
-    if type.context is not context:
-        known = dict[int, Carried | None]()
-        _latest = (type.context, known)
+    latest = _latest.get()
+    if latest is None or type.context is not latest[0]:
+        latest = (type.context, dict[int, "Carried | None"]())
+        _latest.set(latest)
+    known = latest[1]
     key = hash(type)
     if key not in known:
         known[key] = _carried_by(type)
