@@ -43,7 +43,7 @@ test: lint unit lit gpu
 # Tests start hundreds of processes. Where Python is told to write no bytecode, each would compile the sources anew.
 .PHONY: bytecode
 bytecode: $(BIN)/.dev
-	$(BIN)/python -m compileall -q cutecc
+	$(BIN)/python -m compileall -q cutecc test/unit tools
 
 lint: $(BIN)/.dev
 	$(BIN)/ruff check .

@@ -236,7 +236,9 @@ def run(block: Block, scratch: Path) -> str:
 
 
 def _shell(command: str, scratch: Path) -> str:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    # The `cutecc` that compiles the kernels, and what is installed beside Python.
+    folders = [Path(_cutecc()[0]).parent, Path(sys.executable).parent]
+    path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "120"}
     done = subprocess.run(
         ["bash", "-c", command],

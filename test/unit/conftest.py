@@ -9,14 +9,17 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from bench_report import longer_kernel
 from filelock import FileLock
 from kept_listings import keeping
-from warm_processes import Templates, same_start
+from warm_processes import Starter, Templates, same_start
 
 from cutecc import isolation
 from cutecc.backend import nvdisasm
@@ -28,8 +31,9 @@ CUTECC = Path(sys.executable).with_name("cutecc")
 
 # Also for what fixtures of whole modules and sessions compile.
 os.environ["CUTECC_CACHE"] = "0"
-# Before any test changes it.
+# Before any test changes them.
 ENVIRONMENT = dict(os.environ)
+START_PYTHON = isolation.start_python
 # A shell starts what runs in its background with interrupts ignored, which all processes inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -98,11 +102,41 @@ def command(commands_folder: Path | None) -> Path:
     return commands_folder / "cutecc" if commands_folder else CUTECC
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _warm_workers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Processes that the library starts for one call begin with their imports done; not with `COLD_START=1`."""
+    # Threads start processes too.
+    lock = threading.Lock()
+
+    @functools.cache
+    def starter() -> Starter:
+        return request.getfixturevalue("templates").starter(START_PYTHON)
+
+    def start(entry: str, *descriptors: int, **settings: Any) -> Any:
+        # What serves any calls may be asked to trace.
+        if entry == "cutecc.isolation:serve_calls":
+            return START_PYTHON(entry, *descriptors, **settings)
+        with lock:
+            warm = starter()
+        return warm(entry, *descriptors, **settings)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if "COLD_START" not in os.environ:
+            patch.setattr(isolation, "start_python", start)
+        yield
+
+
 @pytest.fixture
 def warm_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes that the library starts in a test begin with their imports done; not with `COLD_START=1`."""
+    """In a test whose workers trace nothing, those too begin with their imports done; not with `COLD_START=1`."""
     if "COLD_START" not in os.environ:
-        monkeypatch.setattr(isolation, "start_python", request.getfixturevalue("templates").starter())
+        monkeypatch.setattr(isolation, "start_python", request.getfixturevalue("templates").starter(START_PYTHON))
+
+
+@pytest.fixture
+def cold_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that the library starts in a test are interpreters of their own, and its children."""
+    monkeypatch.setattr(isolation, "start_python", START_PYTHON)
 
 
 @pytest.fixture(scope="session")
@@ -187,13 +221,19 @@ class TracedKernel:
 
 @pytest.fixture(scope="session")
 def traced_kernels(shared_folder: Path) -> dict[str, TracedKernel]:
-    """Every kernel of `test/kernels` and `examples` by name, traced by one process for all of pytest's workers."""
+    """Every kernel of `test/kernels` and `examples` by name, traced by one process for all of pytest's workers.
+
+    The one that is large to measure with goes over fewer keys: four of its steps are what sixteen are.
+    """
     folder = shared_folder / "traced"
+    shorter = shared_folder / "large_unrolled.py"
     sources = [*sorted(KERNELS.glob("*.py")), *sorted(EXAMPLES.glob("*.py"))]
+    sources = [shorter if source.name == shorter.name else source for source in sources]
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
             partial = folder.with_suffix(".partial")
             partial.mkdir(exist_ok=True)
+            shorter.write_text(longer_kernel(256))
             script = Path(__file__).with_name("trace_kernels.py")
             done = subprocess.run(
                 [sys.executable, script, partial, *sources], capture_output=True, text=True, timeout=600

@@ -17,6 +17,8 @@ from cutecc import isolation
 from cutecc.errors import Error, PassError, SourceLocation, UsageError
 from cutecc.isolation import Call, ProcessDied, call
 
+pytestmark = pytest.mark.usefixtures("cold_workers")
+
 HERE = os.path.dirname(__file__)
 
 

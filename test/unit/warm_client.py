@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 
 
@@ -45,6 +46,7 @@ class WarmProcess:
             "outlives": outlives,
         }
         self.returncode: int | None = None
+        self._waiting = threading.Lock()
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._connection.connect(template)
         socket.send_fds(self._connection, [json.dumps(request).encode()], [*streams, *descriptors])
@@ -52,10 +54,11 @@ class WarmProcess:
 
     def wait(self, timeout: float | None = None) -> int:
         """The exit status; of a process that a signal ended, minus the signal's number."""
-        if self.returncode is None:
-            self._connection.settimeout(timeout)
-            self.returncode = int(self._connection.recv(32))
-            self._connection.close()
+        with self._waiting:
+            if self.returncode is None:
+                self._connection.settimeout(timeout)
+                self.returncode = int(self._connection.recv(32))
+                self._connection.close()
         return self.returncode
 
     def leave(self) -> None:
@@ -69,9 +72,22 @@ class WarmProcess:
                 os.kill(self.pid, signal.SIGKILL)
 
 
+def kind_of(command: Sequence[str]) -> str:
+    """The kind of template whose copy is to be the program with this command line."""
+    words = set(command)
+    if words & {"operators", "--operator"}:
+        return "operators"
+    if words & {"check", "coverage", "diff-test"}:
+        return "workbench"
+    return "emulation" if words & {"sanitize", "cpu"} else "command"
+
+
 def main() -> None:
-    """Be `cutecc`, its command line the arguments after the first, which is the template's address."""
-    template, *command = sys.argv[1:]
+    """Be `cutecc`, its command line the arguments after the first, which is the folder where templates listen."""
+    folder, *command = sys.argv[1:]
+    template = f"{folder}/{kind_of(command)}"
+    if not os.path.exists(template):
+        template = f"{folder}/command"
     process = WarmProcess(template, "cutecc.__main__:main", command, streams=(0, 1, 2), environment=os.environ)
     status = process.wait()
     if status < 0:

@@ -2,14 +2,16 @@
 
 Hundreds of tests run `cutecc`, and each run starts two to four interpreters, whose imports take longer than what they
 do. A *template* is a fresh interpreter that imports what one of them imports, waits, and forks for every process that
-is asked for. There is one for each kind, so that a process has no module that it would not load by itself: the command
-line (never the MLIR bindings), the same with the emulator, lowering (never the DSL), tracing.
+is asked for. There is one for each kind, so that a process has no module of the wheel that it would not load itself:
+the command line (never the MLIR bindings), the same with the emulator, with the analyses (which load the bindings),
+with the operators of nvidia-cutlass-operators (which load the DSL), lowering (never the DSL), tracing.
 
 What needs an interpreter's own start is run without: `conftest.cutecc` says what, and `COLD_START=1` does it for all.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -24,15 +26,18 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kept_listings import keeping
-from warm_client import WarmProcess
+from warm_client import WarmProcess, kind_of
 
 KINDS = ("command", "emulation", "lowering", "tracing")
+ON_DEMAND = ("workbench", "operators")
+"""Kinds that few tests need."""
 
 _MOST_BYTES = 1 << 18
 _MOST_DESCRIPTORS = 32
@@ -51,14 +56,14 @@ def same_start(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
 class Starter:
     """`isolation.start_python`, with the same contract, without an interpreter's start."""
 
-    def __init__(self, folder: str, environment: Mapping[str, str]) -> None:
-        """The templates listen in `folder`, and were started with `environment`."""
+    def __init__(self, folder: str, environment: Mapping[str, str], cold: Callable[..., Any]) -> None:
+        """The templates listen in `folder`, and were started with `environment`; `cold` starts an interpreter."""
         from cutecc import isolation
 
         self._folder = folder
         self._environment = {**environment, "CUTE_DSL_ARCH": ""}
         self._isolation = isolation
-        self._cold = isolation.start_python
+        self._cold = cold
 
     def __call__(self, entry: str, *descriptors: int, **settings: Any) -> Any:
         environment: dict[str, str] = settings.get("env") or dict(os.environ)
@@ -88,34 +93,43 @@ class Starter:
 
 
 class Templates:
-    """One template of each kind, as long as this process lives."""
+    """A template of each kind, as long as this process lives."""
 
     def __init__(self, environment: Mapping[str, str], listings: Path) -> None:
         """Starts them with `environment`; what nvdisasm says of cubins is kept in the folder `listings`."""
         self._folder = tempfile.TemporaryDirectory(prefix="cutecc-warm-")
         self.environment = environment
-        self._processes = [
+        self._listings = listings
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._start(*KINDS)
+
+    def _start(self, *kinds: str) -> None:
+        started = [
             subprocess.Popen(
-                [sys.executable, __file__, kind, self._folder.name, listings],
+                [sys.executable, __file__, kind, self._folder.name, self._listings],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env=environment,
+                env=self.environment,
                 # In the way of neither Ctrl-C nor a test's output.
                 start_new_session=True,
             )
-            for kind in KINDS
+            for kind in kinds
         ]
-        for process in self._processes:
+        self._processes += started
+        for process in started:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
 
     def address(self, kind: str) -> str:
-        """Where the template of a kind listens."""
-        return f"{self._folder.name}/{kind}"
+        """Where the template of a kind listens; it is started when it has to be."""
+        address = f"{self._folder.name}/{kind}"
+        if kind in ON_DEMAND and not os.path.exists(address):
+            self._start(kind)
+        return address
 
-    def starter(self) -> Starter:
-        """What starts processes that the library asks for."""
-        return Starter(self._folder.name, self.environment)
+    def starter(self, cold: Callable[..., Any]) -> Starter:
+        """What starts processes that the library asks for; `cold` is what starts an interpreter."""
+        return Starter(self._folder.name, self.environment, cold)
 
     def folder_of_commands(self) -> Path:
         """A folder for `PATH` in which `cutecc` is a program that starts at once. Ctrl-C does not reach it."""
@@ -123,7 +137,7 @@ class Templates:
         if not folder.exists():
             folder.mkdir()
             start = [sys.executable, "-IS", str(Path(__file__).with_name("warm_client.py"))]
-            words = [*start, self.address("command"), str(Path(sys.executable).with_name("cutecc"))]
+            words = [*start, self._folder.name, str(Path(sys.executable).with_name("cutecc"))]
             (folder / "cutecc").write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
             (folder / "cutecc").chmod(0o755)
         return folder
@@ -132,7 +146,6 @@ class Templates:
         self, command: Sequence[str], *, folder: Path, environment: Mapping[str, str], input: str = ""
     ) -> tuple[int, str, str]:
         """The status, standard output and error of `cutecc` with this command line, in `folder`, that reads `input`."""
-        emulates = "sanitize" in command or "cpu" in command
         with (
             tempfile.TemporaryFile() as given,
             tempfile.TemporaryFile() as output,
@@ -141,7 +154,7 @@ class Templates:
             given.write(input.encode())
             given.seek(0)
             process = WarmProcess(
-                self.address("emulation" if emulates else "command"),
+                self.address(kind_of(command)),
                 "cutecc.__main__:main",
                 command,
                 streams=(given.fileno(), output.fileno(), errors.fileno()),
@@ -284,7 +297,28 @@ def _begin(request: dict[str, Any]) -> None:
     if request["path"] is not None:
         sys.path[:] = request["path"]
     module, _, name = request["entry"].partition(":")
-    getattr(importlib.import_module(module), name)()
+    status: Any = 0
+    try:
+        getattr(importlib.import_module(module), name)()
+    except SystemExit as end:
+        status = 0 if end.code is None else end.code
+    _end(status)
+
+
+def _end(status: Any) -> None:
+    """Exit as an interpreter does, without taking down what it has: that touches every page, which copies it first."""
+    if not isinstance(status, int):
+        # The interpreter prints it.
+        sys.exit(status)
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        # The interpreter says so.
+        sys.exit(status)
+    os._exit(status & 0xFF)
 
 
 def _import(*modules: str) -> None:
@@ -306,16 +340,27 @@ def _main(kind: str, folder: str, listings: str) -> None:
             assert "cutlass" not in sys.modules
         case "emulation":
             _import("cutecc.cli.*", "cutecc.emulator.device", "cutecc.emulator.parallel", "cutecc.trial.on_device")
+            _import("cutecc.emulator.instructions.*", "cutecc.emulator.numbers.*", "cutecc.emulator.checks.*")
             _import("cutecc.runtime.launcher", "cutecc.ptx.parse")
             assert "cutlass" not in sys.modules
+        case "workbench":
+            _import("cutecc.cli.*", "cutecc.emulator.device", "cutecc.emulator.parallel", "cutecc.trial.on_device")
+            _import("cutecc.emulator.instructions.*", "cutecc.emulator.numbers.*", "cutecc.passes.analysis.*")
+            _import("cutecc.runtime.launcher", "cutecc.ptx.parse", "cutecc.frontend.trace", "cutecc.workbench.*")
+            assert "cutlass.cute" not in sys.modules
+        case "operators":
+            _import("cutecc.cli.*", "cutecc.operations.operators.*")
         case "lowering":
             from cutecc.backend import nvdisasm
 
             _import("cutecc.driver", "cutecc.ir.*", "cutecc.passes.*", "cutecc.passes.nvidia.*", "cutecc.backend.*")
-            _import("cutecc.passes.nvidia.standins.*", "cutecc.passes.analysis.running", "cutecc.record.*")
-            # What the bindings and those passes import when they are first used.
-            _import(*(f"cutlass._mlir.dialects.{name}" for name in ("arith", "builtin", "cuda", "func", "gpu")))
-            _import("cutlass._mlir.passmanager", "cutlass._mlir.rewrite")
+            _import("cutecc.passes.nvidia.standins.*", "cutecc.passes.analysis.*", "cutecc.passes.transforms.*")
+            _import("cutecc.passes.lowering.*", "cutecc.passes.lowering.values.*", "cutecc.passes.lowering.atoms.*")
+            _import("cutecc.passes.generation.*", "cutecc.backend.llvm.*", "cutecc.record.*")
+            # What the bindings, those passes and LLVM's processes import when they are first used.
+            dialects = ("arith", "builtin", "cuda", "cute", "cute_nvgpu", "func", "gpu", "nvvm", "scf", "ub", "vector")
+            _import(*(f"cutlass._mlir.dialects.{name}" for name in dialects))
+            _import("cutlass._mlir.passmanager", "cutlass._mlir.rewrite", "llvmlite.binding")
             nvdisasm.disassemble = keeping(Path(listings))
             assert "cutlass.cute" not in sys.modules
         case "tracing":
@@ -323,7 +368,7 @@ def _main(kind: str, folder: str, listings: str) -> None:
 
             _import("cutecc.frontend.*")
             dsl.cutlass()
-    isolation.start_python = Starter(folder, os.environ)
+    isolation.start_python = Starter(folder, os.environ, isolation.start_python)
     if kind in ("lowering", "tracing"):
         # A copy dies with its connection, which goes with the process that asked for it: it is no child of that one.
         isolation._die_with = lambda parent: None

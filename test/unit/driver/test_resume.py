@@ -12,12 +12,13 @@ from cutecc.passes.dumps import DumpChoice, read_stage
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.request import CompileOptions, CompileRequest
 
-KERNELS = ["vector_copy", "control_flow", "tma_copy", "experimental_pipeline", "device_print"]
-
 
 @pytest.mark.parametrize(
     ("name", "lines"),
-    [*((name, False) for name in KERNELS), *((name, True) for name in ("vector_copy", "experimental_pipeline"))],
+    [
+        *((name, False) for name in ("vector_copy", "control_flow", "tma_copy", "device_print")),
+        ("experimental_pipeline", True),
+    ],
     ids=lambda value: {False: "plain", True: "line-info"}.get(value, value),
 )
 def test_every_dump_is_a_place_to_start(traced_kernels, tmp_path: Path, name: str, lines: bool) -> None:
