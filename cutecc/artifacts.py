@@ -17,15 +17,12 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Artifact, ArtifactKind, Compilation, KernelResources, Remark, host_program
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.record.naming import short_kernel_name
-from cutecc.request import CompileRequest
+from cutecc.request import HOST_FORM, CompileRequest
 from cutecc.target import Target
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
     from cutecc.record.host_program import HostProgram
-
-_HOST_FORM = "core-to-llvm-prepare"
-"""The pass after which the host function is in the form that can be translated."""
 
 
 class ArtifactCollector(Observer):
@@ -37,8 +34,9 @@ class ArtifactCollector(Observer):
         self._scratch = scratch
         self._generation: KeptGeneration | None = None
         self._llvm_ir: Mapping[str, str] = {}
-        self._host: HostProgram | None = None
-        self._no_host: Remark | None = None
+        given = request.host
+        self._host: HostProgram | None = None if isinstance(given, Remark) else given
+        self._no_host: Remark | None = given if isinstance(given, Remark) else None
         """Why there is no host program although there is a host function."""
         self._places: Mapping[str, str] = {}
         """By kernel, the user's line that its launch is ascribed to."""
@@ -60,8 +58,9 @@ class ArtifactCollector(Observer):
     def before(self, position: Position, module: ir.Module) -> None:
         if position.pass_ is not self._generation:
             return
-        # A run that goes on from a dump is for looking at.
-        if self._host is None and self._no_host is None and not self._request.options.start_after:
+        # A run that goes on from a dump alone is for looking at.
+        is_whole = self._request.resumed or not self._request.options.start_after
+        if self._host is None and self._no_host is None and is_whole:
             self._no_host = _missed(module)
         if "llvm-ir" in self._request.options.artifacts:
             from cutecc.backend.llvm_ir import translate
@@ -70,7 +69,7 @@ class ArtifactCollector(Observer):
             self._llvm_ir = translate(module, self._target, given)
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
-        if position.pass_.name == _HOST_FORM:
+        if position.pass_.name == HOST_FORM:
             self._translate_host(module)
         if position.pass_ is self._generation:
             self._log = codegen.assembler_log(module)
@@ -195,7 +194,7 @@ def _missed(module: ir.Module) -> Remark | None:
     """Why a lowered module with a host function was never in the form that can be translated."""
     from cutecc.backend.host import launches_kernels
 
-    return _not_launchable(f"the run did not go through the pass {_HOST_FORM}") if launches_kernels(module) else None
+    return _not_launchable(f"the run did not go through the pass {HOST_FORM}") if launches_kernels(module) else None
 
 
 def _not_launchable(why: str, location: SourceLocation | None = None) -> Remark:

@@ -73,6 +73,8 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         signature=request.signature,
         workload=request.workload,
         warnings=[*request.warnings, *(Remark("warning", failure.message) for failure in plugins.failures())],
+        whole_pipeline=str(whole) if len(pipeline) < len(whole) else None,
+        resumed=request.resumed,
     )
     # A module of the experimental API stops saying so half-way, and its prefix may hold a composite: spelled out.
     named = (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import DumpChoice
@@ -14,10 +14,15 @@ from cutecc.passes.generation.choice import Backend
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.registry import NamedPipeline
-from cutecc.record import ArtifactKind, Remark, Signature, Workload
+from cutecc.record import ArtifactKind, Remark, Resumed, Signature, Workload
 from cutecc.record.stages import UserLines
 
+if TYPE_CHECKING:
+    from cutecc.record import HostProgram
+
 ALL_ARTIFACTS: tuple[ArtifactKind, ...] = ("llvm-ir", "ptx", "cubin", "sass", "host-program")
+HOST_FORM = "core-to-llvm-prepare"
+"""The pass after which the host function is in the form that a host program is made of."""
 
 
 @dataclass(frozen=True)
@@ -152,3 +157,7 @@ class CompileRequest:
     """What the trace knows of the user's program, for the stages that the record keeps."""
     cache: bool = False
     """Whether the cache may answer, and keep the result."""
+    resumed: Resumed | None = None
+    """The record and stage that the module is from."""
+    host: HostProgram | Remark | None = None
+    """What launches the kernel, or why nothing does, where the run begins behind the form that it is made of."""

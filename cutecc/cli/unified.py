@@ -12,17 +12,32 @@ from cutecc.report.comparing import Edit, compare
 from cutecc.report.stage_text import fold_types, functions
 
 
-def unified(before: StageText, after: StageText, context: int = 3, *, fold: bool = True) -> list[str]:
-    """What differs between two texts, as git prints it; no lines where nothing does. `fold` shortens equal types."""
+def unified(
+    before: StageText,
+    after: StageText,
+    context: int = 3,
+    *,
+    fold: bool = True,
+    names: tuple[str, str] | None = None,
+) -> list[str]:
+    """What differs between two texts, as git prints it; no lines where nothing does. `fold` shortens equal types.
+
+    `names` are those of their records, where there are two.
+    """
     edits = compare(before.lines, after.lines, before_module=before.module, after_module=after.module)
     if all(edit.tag == "equal" for edit in edits):
         return []
-    return list(_printed(before, after, edits, context, fold=fold))
+    heads = [f"{text.position}" for text in (before, after)]
+    if names:
+        heads = [f"{name} {head}" for name, head in zip(names, heads, strict=True)]
+    return [
+        click.style(f"--- {heads[0]}", bold=True),
+        click.style(f"+++ {heads[1]}", bold=True),
+        *_printed(before, after, edits, context, fold=fold),
+    ]
 
 
 def _printed(before: StageText, after: StageText, edits: list[Edit], context: int, *, fold: bool) -> Iterator[str]:
-    yield click.style(f"--- {before.position}", bold=True)
-    yield click.style(f"+++ {after.position}", bold=True)
     heads = functions(after.module)
     for hunk in _hunks(edits, context):
         first, last = hunk[0], hunk[-1]

@@ -12,8 +12,11 @@ from cutecc.errors import RecordError
 from cutecc.record.compilation import ArtifactKind, Compilation
 
 SCHEMA = "cutecc/compilation"
-MAJOR, MINOR = 1, 3
+MAJOR, MINOR = 1, 4
 """A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
+
+LONGEST = 1 << 26
+"""Bytes of JSON that are read."""
 
 _converting = threading.Lock()
 """msgspec gathers what it knows of a type when that is first used; threads that do so at once can crash the process."""
@@ -39,9 +42,9 @@ def decode(data: bytes, *, where: str = "manifest.json") -> Compilation:
     manifest = cast(dict[str, Any], body)
     version = str(manifest.get("version", ""))
     major = version.partition(".")[0]
-    if not major.isdecimal() or int(major) > MAJOR:
+    if not (major.isascii() and major.isdecimal()) or len(major) > 9 or int(major) > MAJOR:
         raise RecordError(
-            f"{where} has version '{version}'; this cutecc reads versions up to {MAJOR}.x",
+            f"{where} has version '{version[:40]}'; this cutecc reads versions up to {MAJOR}.x",
             hints=["upgrade cutecc to read this record"],
         )
     _leave_out_unknown_artifacts(manifest)

@@ -145,6 +145,15 @@ def compare(
     return _edits(pairs, len(before), len(after))
 
 
+def count(edits: Iterable[Edit]) -> tuple[int, int]:
+    """How many lines are in the first text alone, and how many in the second alone."""
+    differing = [edit for edit in edits if edit.tag != "equal"]
+    return (
+        sum(edit.before_end - edit.before for edit in differing),
+        sum(edit.after_end - edit.after for edit in differing),
+    )
+
+
 class _Side:
     """One of the texts."""
 

@@ -72,7 +72,8 @@ class _Collector:
             *self._part("layouts", self._layouts),
             *self._part("counters", self._counters),
         ]
-        shown = replace(compilation, warnings=[*compilation.warnings, *self._troubles])
+        resumed = [Remark("note", f"this was {compilation.resumed}")] if compilation.resumed else []
+        shown = replace(compilation, warnings=[*resumed, *compilation.warnings, *self._troubles])
         return Content([manifest_chunk(shown), *chunks], *self._share())
 
     def _part(self, what: str, make: Callable[[], Iterator[Chunk]]) -> list[Chunk]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from cutecc.errors import UsageError
-from cutecc.record import Compilation
+from cutecc.record import Compilation, Step
 from cutecc.record.naming import short_kernel_name
+from cutecc.record.pipeline_text import pass_names, selectors_of
 from cutecc.record.stages import Stages
 
 TRACED = "traced"
@@ -38,19 +38,32 @@ def positions(compilation: Compilation, stages: Stages) -> list[Position]:
     start = stages.indices[0] if stages.indices else 0
     found = [Position(start, TRACED if start == 0 else "input", start)]
     ran = [step for step in compilation.steps if step.status == "ok"]
-    names = Counter(step.name for step in ran)
-    seen: Counter[str] = Counter()
-    for step in ran:
-        seen[step.name] += 1
-        name = step.name if names[step.name] == 1 else f"{step.name}#{seen[step.name]}"
+    for step, name in zip(ran, selectors_of_steps(compilation, ran), strict=True):
         found.append(Position(step.index, name, found[-1].index))
     return found
+
+
+def selectors_of_steps(compilation: Compilation, steps: Sequence[Step]) -> list[str]:
+    """What each of these steps of the record is called in the whole pipeline, of which it may have run a part."""
+    names = pass_names(compilation.whole_pipeline or compilation.pipeline)
+    selectors = selectors_of(names)
+    if all(0 < step.index <= len(names) and names[step.index - 1] == step.name for step in steps):
+        return [selectors[step.index - 1] for step in steps]
+    # A record of an earlier version, of a run that went on from a dump: it knows its own passes alone.
+    return selectors_of([step.name for step in steps])
+
+
+def _input_selector(compilation: Compilation, start: int) -> str | None:
+    """What the pass is called that a run began behind; `None` where the record does not say."""
+    whole = selectors_of(pass_names(compilation.whole_pipeline or ""))
+    return whole[start - 1] if 0 < start <= len(whole) else None
 
 
 def choose(compilation: Compilation, stages: Stages, selector: str) -> Position:
     """The position that `selector` means: a pass's name, `cse#2` of several, its number, `traced` or `last`.
 
-    Raises `UsageError` when there is none, and when there are several.
+    Of a run that began behind a pass, that pass means its input. Raises `UsageError` when there is none, and when there
+    are several.
     """
     known = positions(compilation, stages)
     if selector == "last":
@@ -62,6 +75,8 @@ def choose(compilation: Compilation, stages: Stages, selector: str) -> Position:
             f"no pass with number {selector} ran", hints=[f"numbers go from {known[0].index} to {known[-1].index}"]
         )
     found = [each for each in known if selector in (each.name, each.name.partition("#")[0])]
+    if not found and selector == _input_selector(compilation, known[0].index):
+        return known[0]
     if len(found) == 1:
         return found[0]
     if found:

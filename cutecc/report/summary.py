@@ -26,15 +26,16 @@ def summary(compilation: Compilation, mapping: str | None = None) -> str:
 
 def reproducer(compilation: Compilation) -> tuple[str, str] | None:
     """The file that reproduces the failure as text, and the command that runs it; `None` where the record has none."""
-    name = compilation.failure and compilation.failure.reproducer
-    if not name:
+    failure = compilation.failure
+    if failure is None or failure.reproducer is None:
         return None
+    name = failure.reproducer
     try:
         text = compilation.files[name].decode(errors="replace")
     except (KeyError, OSError, RecordError):
         return None
     try:
-        return text, shlex.join(read_reproducer(text).command(name))
+        return text, shlex.join(read_reproducer(text).command(name, failure.load))
     except RecordError:
         return text, ""
 
@@ -44,6 +45,7 @@ def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
     yield "<p>This report needs JavaScript to show the IR; here is what it holds, in short.</p>"
     yield from _list(
         f"status: {compilation.status}",
+        compilation.resumed and str(compilation.resumed),
         compilation.source and f"source: {compilation.source}",
         compilation.command and f"command: {shlex.join(compilation.command)}",
         f"cutecc {compilation.versions.cutecc}, nvidia-cutlass-dsl {compilation.versions.nvidia_cutlass_dsl}",

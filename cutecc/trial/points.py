@@ -10,6 +10,8 @@ from cutecc.arguments.specs import Dynamic, PointerSpec, Spec, TensorSpec, Tuple
 from cutecc.trial.sizes import with_sizes
 from cutecc.trial.tensors import value_bytes
 
+SMALL_BYTES = 1 << 18
+"""Of a point's tensors, for the emulator."""
 _SHARES = ((1.0, 0), (0.0, 1), (0.0, 3), (0.37, 1), (1.71, 1))
 """A share of each size, in steps of what it is a multiple of, and how many steps more."""
 

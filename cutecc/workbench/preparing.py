@@ -31,9 +31,6 @@ from cutecc.workbench.plan import Plan, PlannedKernel, Point, inputs_checksum, w
 from cutecc.workbench.running import load_variant
 from cutecc.workbench.variants import Choice, Source, make_variant, plain_name
 
-SMALL_BYTES = 1 << 18
-"""Of a point's tensors, for the emulator."""
-
 
 @dataclass(frozen=True)
 class Points:

@@ -35,6 +35,21 @@ Device = Workspace | HostMemory
 
 
 @dataclass(frozen=True)
+class Output:
+    """What a variant wrote into a tensor, beside what was expected."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    same_bits: bool
+    """As the variant that it is compared with."""
+    absolute_error: float
+    """The largest."""
+    relative_error: float
+    tolerance: float
+
+
+@dataclass(frozen=True)
 class Run:
     """One variant at one point."""
 
@@ -47,6 +62,8 @@ class Run:
     """The variant that wrote the same bits, of those that it is compared with: what is wrong is wrong in both."""
     error: float | None = None
     """The largest relative error of all outputs (`cutecc.trial.comparison`); `None` where nothing was expected."""
+    outputs: tuple[Output, ...] = ()
+    """What was compared."""
 
     @property
     def ok(self) -> bool:
@@ -134,7 +151,7 @@ def run_kernel(kernel: PlannedKernel, folder: Path, device: Device, settings: Se
         result.runs += run_point(kernels, point, folder, device, settings)
     good = {name: each for name, each in kernels.items() if all(run.ok for run in result.runs if run.variant == name)}
     if isinstance(device, Workspace) and settings.timed and kernel.points and len(good) > 1:
-        result.microseconds = _times(good, kernel.points[0], device, settings)
+        result.microseconds = median_times(good, kernel.points[0], device, settings)
     return result
 
 
@@ -216,10 +233,10 @@ class _Judge:
         lines = sorted(printed.splitlines())
         other = self._other(name)
         problems = list(findings)
-        same, wanted = False, self._expected
+        same, wanted = [False] * len(codes), self._expected
         if other is not None:
             theirs, their_lines = self._wrote[other]
-            same = all(map(_same_bits, codes, theirs))
+            same = list(map(_same_bits, codes, theirs))
             if wanted is None:
                 wanted = [tensor.elements.decode(each) for tensor, each in zip(tensors, theirs, strict=True)]
             if lines != their_lines:
@@ -232,7 +249,19 @@ class _Judge:
             ]
         problems += [problem for each in compared for problem in each.problems()]
         self._wrote[name] = (codes, lines)
-        verdict: Verdict = "same bits" if same else "in bounds" if other else "reference"
+        outputs = [
+            Output(
+                each.name,
+                each.dtype,
+                each.shape,
+                bits,
+                each.max_absolute_error,
+                each.max_relative_error,
+                each.tolerance,
+            )
+            for each, bits in zip(compared, same, strict=False)
+        ]
+        verdict: Verdict = "same bits" if other and all(same) else "in bounds" if other else "reference"
         error = max((each.max_relative_error for each in compared), default=None)
         return Run(
             name,
@@ -240,8 +269,9 @@ class _Judge:
             self._point.seed,
             "differs" if problems else verdict,
             tuple(problems),
-            other if same else None,
+            other if verdict == "same bits" else None,
             error,
+            tuple(outputs),
         )
 
     def _other(self, name: str) -> str | None:
@@ -300,7 +330,9 @@ def _file(folder: Path, name: str | None) -> Path:
     return folder / name
 
 
-def _times(kernels: Mapping[str, Kernel], point: Point, device: Workspace, settings: Settings) -> dict[str, float]:
+def median_times(
+    kernels: Mapping[str, Kernel], point: Point, device: Workspace, settings: Settings = Settings()
+) -> dict[str, float]:
     """Median microseconds of each, taking turns."""
     from cutecc.benchmarking.running import prepared, sets_needed
     from cutecc.runtime.timing import Call, measure

@@ -72,6 +72,21 @@ def test_a_run_that_went_on_from_a_dump_begins_with_its_input(record, tmp_path: 
     assert [str(each) for each in positions(compilation, stages)] == ["03 input", "04 cse"]
 
 
+def test_a_run_of_a_part_names_its_passes_as_the_whole_pipeline_does(record, tmp_path: Path) -> None:
+    compilation, _ = record
+    compilation.whole_pipeline = "cute-desugar,cse,gpu.module(canonicalize{a=1}),cse,broken"
+    create(tmp_path / "later.stages")
+    StageWriter(tmp_path / "later.stages").add_stage(3, "module\n", [None])
+    compilation.steps = compilation.steps[3:4]
+    stages = Stages((tmp_path / "later.stages").read_bytes())
+    assert [str(each) for each in positions(compilation, stages)] == ["03 input", "04 cse#2"]
+    assert choose(compilation, stages, "cse").index == choose(compilation, stages, "cse#2").index == 4
+    # The pass that it began behind is its input.
+    assert choose(compilation, stages, "canonicalize").name == "input"
+    with pytest.raises(UsageError, match="no pass 'cse#1' ran"):
+        choose(compilation, stages, "cse#1")
+
+
 MODULE = """\
 module {
   func.func private @declared() -> i32

@@ -1,0 +1,176 @@
+"""`cutecc compare`: two records side by side."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutecc.cli.compare_table import echo_json
+from cutecc.cli.compare_table import show as show_pair
+from cutecc.cli.device import NO_GPU, find_cpu, open_device
+from cutecc.cli.paging import in_colour, paging_options
+from cutecc.cli.paging import show as show_lines
+from cutecc.cli.stage_choice import (
+    StageText,
+    choose_stage,
+    fold_option,
+    function_option,
+    read_record,
+    target_option,
+    text_of,
+)
+from cutecc.cli.streams import output_to_stderr
+from cutecc.cli.unified import unified
+from cutecc.errors import UsageError
+from cutecc.record import Compilation
+from cutecc.record.stages import stages_of
+
+if TYPE_CHECKING:
+    from cutecc.workbench.compared import Trial
+    from cutecc.workbench.running import Device
+
+_EPILOG = """\b
+Examples:
+  cutecc compare cutecc-out/add-sm_90a cutecc-out/add-sm_90a-from-cse-1
+  cutecc compare before.cutecc after.cutecc --target sm_90a
+  cutecc compare before after --stage cse#1 --function kernel
+  cutecc compare before after --run --size M=33,N=132 --device cpu
+
+Status: 0, with --exit-code 1 where passes, modules, code, resources or results differ.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("a", metavar="A", type=click.Path(path_type=Path))
+@click.argument("b", metavar="B", type=click.Path(path_type=Path))
+@target_option
+@click.option("--stage", metavar="PASS", help="Print what differs between the modules after PASS.")
+@function_option
+@click.option(
+    "-U", "--unified", "around", type=click.IntRange(0), default=3, help="With --stage, lines around a change."
+)
+@fold_option
+@click.option("--run", is_flag=True, help="Run both on the same inputs; on a GPU, time them too.")
+@click.option("--device", metavar="NAME", help="With --run: cuda:0, or cpu, the emulator; by default a GPU if any.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="With --run, named sizes.")
+@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="With --run, a value: alpha='f32=0.5'.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="With --run, of the inputs.")
+@click.option("--no-time", is_flag=True, help="With --run on a GPU, do not time.")
+@click.option("--exit-code", is_flag=True, help="Have the status say whether there are differences.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every pass and every class of instructions.")
+@paging_options
+@click.pass_context
+def compare(context: click.Context, a: Path, b: Path, **values: Any) -> None:
+    """Set two records side by side: passes, PTX, resources, instructions, and with --run results and times.
+
+    A and B are folders of records or bundles. Modules are compared as in cutecc diff: SSA values that were only
+    numbered anew are no difference. So are registers in PTX.
+    """
+    records = [read_record(path, values["target"]) for path in (a, b)]
+    names = (str(a), str(b))
+    if values["stage"]:
+        _refuse_beside_stage(values)
+        lines = _stage_lines(records, names, values)
+        show_lines(lines, colour=in_colour(values["colour"]), pager=not values["no_pager"])
+        differs = bool(lines)
+    else:
+        if values["function"]:
+            raise UsageError("--function is for --stage", hints=["name the stage, as in --stage cse#1"])
+        differs = _pair(records, names, values)
+    if values["exit_code"] and differs:
+        context.exit(1)
+
+
+def _refuse_beside_stage(values: dict[str, Any]) -> None:
+    for name in ("run", "as_json"):
+        if values[name]:
+            raise UsageError(f"--stage prints a difference, and --{name.removeprefix('as_')} something else")
+
+
+def _stage_lines(records: list[Compilation], names: tuple[str, str], values: dict[str, Any]) -> list[str]:
+    texts: list[StageText] = []
+    selectors = [values["stage"], _in_second(records, values["stage"], values["function"])]
+    for record, name, selector in zip(records, names, selectors, strict=True):
+        stages = stages_of(record)
+        try:
+            position = choose_stage(record, stages, selector, values["function"])
+            texts.append(text_of(record, stages, position, values["function"]))
+        except UsageError as error:
+            error.notes.append(f"in {name}")
+            raise
+    return unified(texts[0], texts[1], values["around"], fold=not values["no_fold"], names=names)
+
+
+def _in_second(records: list[Compilation], selector: str, function: str | None) -> str:
+    """What the pass that `selector` means in the first record is called in the second: its number there, if it has it.
+
+    Where the first has no such pass, choosing it is what fails.
+    """
+    from cutecc.report.pair import counterpart
+
+    first, second = records
+    if selector == "last":
+        return selector
+    try:
+        index = choose_stage(first, stages_of(first), selector, function).index
+    except UsageError:
+        return selector
+    other = counterpart(first, second, index)
+    return selector if other is None else str(other)
+
+
+def _pair(records: list[Compilation], names: tuple[str, str], values: dict[str, Any]) -> bool:
+    """Print the comparison; whether there are differences."""
+    from cutecc.workbench.compared import compare as compare_records
+
+    _refuse_without_run(values)
+    with output_to_stderr(values["as_json"]), _trial(values) as trial:
+        pair = compare_records(*records, names=names, trial=trial)
+    if values["as_json"]:
+        echo_json(pair)
+    else:
+        show_pair(pair, verbose=values["verbose"])
+    return pair.differs
+
+
+def _refuse_without_run(values: dict[str, Any]) -> None:
+    for name in ("device", "sizes", "args", "no_time"):
+        if values[name] and not values["run"]:
+            option = {"sizes": "size", "args": "arg"}.get(name, name.replace("_", "-"))
+            raise UsageError(f"--{option} is for --run")
+
+
+@contextlib.contextmanager
+def _trial(values: dict[str, Any]) -> Generator[Trial | None]:
+    """How to run both; `None` when that is not asked for."""
+    if not values["run"]:
+        yield None
+        return
+    from cutecc.arguments.specs import parse_spec
+    from cutecc.cli.inputs import split_arg
+    from cutecc.errors import SourceLocation
+    from cutecc.trial.sizes import parse_sizes
+    from cutecc.workbench.compared import Trial
+    from cutecc.workbench.running import Settings
+
+    sizes = parse_sizes(values["sizes"]) if values["sizes"] else ()
+    given = dict(split_arg(each) for each in values["args"])
+    specs = {
+        name: parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec)) for name, spec in given.items()
+    }
+    with _device(values["device"], quiet=values["as_json"]) as device:
+        yield Trial(device, sizes, values["seed"], specs, Settings(timed=not values["no_time"]))
+
+
+@contextlib.contextmanager
+def _device(name: str | None, *, quiet: bool) -> Generator[Device]:
+    on_cpu = find_cpu(name)
+    if on_cpu and name is None and not quiet:
+        click.echo(NO_GPU)
+    with on_cpu or open_device(name or "cuda:0") as device:
+        yield device

@@ -1,0 +1,128 @@
+"""Two records side by side, run on the same inputs too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+from cutecc.arguments.specs import Spec
+from cutecc.errors import LaunchError, UsageError
+from cutecc.kernel import Kernel
+from cutecc.record import Compilation, Signature
+from cutecc.report.pair import OutputPair, Pair, Results, RunPair, Times, pair_of
+from cutecc.report.writing import Compiled
+from cutecc.runtime.workspace import Workspace
+from cutecc.trial.arguments import make_arguments, specs_of
+from cutecc.trial.points import SMALL_BYTES, ragged_points
+from cutecc.workbench.memory import Needs, check_memory
+from cutecc.workbench.plan import Point, inputs_checksum
+from cutecc.workbench.running import Device, Run, Settings, median_times, run_point
+
+_A, _B = "A", "B"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How to run both."""
+
+    device: Device
+    """A `Workspace` of a GPU, or `HostMemory()` for the emulator."""
+    sizes: Sequence[dict[str, int]] = ()
+    """By name, for one run after the other; without, the kernel's own, the smallest and ragged ones."""
+    seed: int = 0
+    """Of the inputs."""
+    values: Mapping[str, Spec] | None = None
+    """Specs with values for parameters whose own have none."""
+    settings: Settings = field(default_factory=Settings)
+
+
+def compare(
+    a: Compiled | Compilation,
+    b: Compiled | Compilation,
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    trial: Trial | None = None,
+) -> Pair:
+    """Set two kernels or records side by side: what they are, passes, code, resources, instructions.
+
+    With `trial` both run on the same inputs, and every tensor that the second leaves is compared with the first one's;
+    on a GPU they are timed, in turn. `names` are what the result calls them. Needs neither the DSL nor MLIR.
+
+    Raises `RecordError` for a damaged record; for a trial `UsageError` for kernels that take other arguments or cannot
+    be launched, and `LaunchError` for a fault on a GPU.
+    """
+    ours, theirs = (each if isinstance(each, Compilation) else each.compilation for each in (a, b))
+    pair = pair_of(ours, theirs, names)
+    return pair if trial is None else msgspec.structs.replace(pair, results=_results(ours, theirs, names, trial))
+
+
+def _results(a: Compilation, b: Compilation, names: tuple[str, str], trial: Trial) -> Results:
+    kernels = {_A: Kernel(_runnable(a, names[0], trial)), _B: Kernel(_runnable(b, names[1], trial))}
+    specs = specs_of(_signature(kernels[_A].compilation, names[0]))
+    if specs != specs_of(_signature(kernels[_B].compilation, names[1])):
+        raise UsageError(f"{names[0]} and {names[1]} take other arguments: there are no inputs for both")
+    on_cpu = trial.device.kind == "cpu"
+    points: list[Point] = []
+    for sizes in trial.sizes or ragged_points(specs, SMALL_BYTES if on_cpu else None):
+        check_memory(a.name, specs, sizes, (), Needs(variants=2, on_cpu=on_cpu))
+        arguments = make_arguments(specs, (), sizes=sizes)
+        arguments.randomize(trial.seed)
+        points.append(Point(arguments.sizes, trial.seed, inputs_checksum(arguments)))
+    runs: list[RunPair] = []
+    for point in points:
+        try:
+            runs.append(_run_pair(*run_point(kernels, point, Path(), trial.device, trial.settings)))
+        except LaunchError as failure:
+            failure.hints.append("on the CPU a fault ends one run only: --device cpu")
+            raise
+    microseconds = None
+    if isinstance(trial.device, Workspace) and trial.settings.timed:
+        times = median_times(kernels, points[0], trial.device, trial.settings)
+        microseconds = Times(times[_A], times[_B])
+    return Results(trial.device.name, runs, microseconds)
+
+
+def _runnable(record: Compilation, name: str, trial: Trial) -> Compilation:
+    """The record with values for its parameters. Raises `UsageError` for one that cannot be launched."""
+    signature = _signature(record, name)
+    if record.host_program is None:
+        raise UsageError(
+            f"{name} cannot be launched: it has no host program",
+            notes=[each.message for each in record.warnings],
+        )
+    values = trial.values or {}
+    if unknown := [each for each in values if each not in {parameter.name for parameter in signature.parameters}]:
+        raise UsageError(f"{name} has no parameter '{unknown[0]}'")
+    parameters = [
+        msgspec.structs.replace(each, spec=str(values[each.name])) if each.name in values else each
+        for each in signature.parameters
+    ]
+    valued = replace(record, signature=msgspec.structs.replace(signature, parameters=parameters))
+    # A stored record reads its files when they are asked for, and a copy of it does not know them.
+    valued.files = record.files
+    return valued
+
+
+def _signature(record: Compilation, name: str) -> Signature:
+    if record.signature is None:
+        raise UsageError(f"{name} does not say what arguments the kernel takes", hints=["compile the Python file"])
+    return record.signature
+
+
+def _run_pair(a: Run, b: Run) -> RunPair:
+    outputs = [
+        OutputPair(
+            each.name,
+            each.dtype,
+            [*each.shape],
+            each.same_bits,
+            each.absolute_error,
+            each.relative_error,
+            each.tolerance,
+        )
+        for each in b.outputs
+    ]
+    return RunPair(a.sizes, a.seed, outputs, [*a.problems], [*b.problems])
