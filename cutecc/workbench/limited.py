@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from cutecc.ir.modules import fresh_context, parse, to_text
+from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_text
+from cutecc.ir.relocation import name_places
 from cutecc.passes import manager, plugins
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import Rewrite, counting
 from cutecc.passes.pipeline import Pipeline
+
+
+def located_module(module: bytes, source: str, pipeline: Pipeline) -> str:
+    """The module that `pipeline` makes of `module`, as text with its locations.
+
+    Those that the parser made up, of text without any, name the file `source`.
+    """
+    plugins.load_files()
+    with fresh_context():
+        parsed = parse(module, source)
+        if not module.startswith(BYTECODE_MAGIC):
+            name_places(parsed, source)
+        manager.run(pipeline, parsed)
+        return to_text(parsed, locations=True)
 
 
 def run_limited(module: str, pass_: ModulePass, limit: int | None) -> tuple[int, str, Rewrite | None]:

@@ -236,7 +236,7 @@ def _with_rewrite(
         return replace(blame, no_rewrite=f"{pass_.name} is the wheel's: its rewrites cannot be counted")
     # With its locations, which the stages of a record do not have.
     earlier = Pipeline(pipeline.passes[: blame.index - offset - 1])
-    before: str = isolation.call("cutecc.reproducing:module_after", subject.module, subject.source, earlier)
+    before: str = isolation.call("cutecc.workbench.limited:located_module", subject.module, subject.source, earlier)
     made, _, _ = limited_run(before, pass_, None)
     if not made:
         return replace(blame, no_rewrite=f"{pass_.name} makes its changes at once, none by one")
