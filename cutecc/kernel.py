@@ -119,7 +119,7 @@ class Kernel(DirectCall):
     @property
     def ptx(self) -> str:
         """The PTX of the first device module; `Error` when the run stopped before code generation."""
-        return self._artifact("ptx").decode()
+        return self._artifact("ptx").decode(errors="replace")
 
     @property
     def cubin(self) -> bytes:
@@ -129,13 +129,13 @@ class Kernel(DirectCall):
     @property
     def llvm_ir(self) -> str:
         """The LLVM IR of the device code; `Error` when it was not among the artifacts asked for."""
-        return self._artifact("llvm-ir").decode()
+        return self._artifact("llvm-ir").decode(errors="replace")
 
     @property
     def sass(self) -> str:
         """The machine code as text; made from the cubin when it was not among the artifacts asked for."""
         if (sass := self.compilation.artifact("sass")) is not None:
-            return sass.decode()
+            return sass.decode(errors="replace")
         from cutecc.backend.nvdisasm import disassemble
 
         return disassemble(self.cubin)

@@ -49,7 +49,7 @@ _LIMITS: dict[tuple[int, int], Limits] = {
     (12, 1): Limits(1536, 24, 100 * _KIB, 99 * _KIB),
 }
 _SUFFIXES = {8: ("",), 9: ("", "a"), 10: ("", "a", "f"), 11: ("", "a", "f"), 12: ("", "a", "f")}
-_NAME = re.compile(r"sm_([0-9]+)([0-9])([af]?)")
+_NAME = re.compile(r"sm_([0-9]{1,9})([0-9])([af]?)")
 _NAME_IT = 'name the target instead: target="sm_90a" in Python, --target sm_90a in a shell'
 
 

@@ -19,10 +19,11 @@ from bench import ROOT, write
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.trial.on_device import HostMemory
+from cutecc.trial.points import SMALL_BYTES
 from cutecc.workbench.bisecting import Bisection
 from cutecc.workbench.hand_over import hand_over, points
 from cutecc.workbench.inputs import find_inputs
-from cutecc.workbench.preparing import SMALL_BYTES, Points, prepare, source_of
+from cutecc.workbench.preparing import Points, prepare, source_of
 from cutecc.workbench.running import KernelResult, Settings
 from cutecc.workbench.variants import Choice
 

@@ -31,6 +31,9 @@ _INTEGER = re.compile(r"-?[0-9]+")
 _SCALAR = re.compile(r"[^\s,()]+")
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 _EXAMPLES = "examples: f32[?M,?N{div=4}] align=16, i32=100, const(64), stream, ptr<f16>, (f32[?N], i32), none"
+_DEEPEST = 64
+_LONGEST_INTEGER = 40
+"""Digits: more than any size has."""
 _T = TypeVar("_T")
 _Tensor = TypeVar("_Tensor", TensorSpec, PointerSpec)
 
@@ -42,6 +45,7 @@ class Grammar:
         self._text = text
         self._source = source or SourceLocation("argument spec", text=text)
         self._position = 0
+        self._depth = 0
 
     def parse(self) -> Spec:
         """The spec that is the whole text; `SpecError` at the first character that does not fit."""
@@ -220,6 +224,9 @@ class Grammar:
 
     def _items(self, end: str, item: Callable[[], _T]) -> tuple[_T, ...]:
         """Comma-separated items up to `end`, whose opening bracket has been read."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            self._fail(f"more than {_DEEPEST} brackets within one another")
         items: list[_T] = []
         while not self._accept(end):
             if items:
@@ -227,12 +234,15 @@ class Grammar:
                 if self._accept(end):
                     break
             items.append(item())
+        self._depth -= 1
         return tuple(items)
 
     def _integer(self, what: str) -> int:
         digits = self._match(_INTEGER)
         if digits is None:
             self._fail(f"expected {what}")
+        if len(digits) > _LONGEST_INTEGER:
+            self._fail(f"expected {what}, not one of {len(digits)} digits", self._position - len(digits))
         return int(digits)
 
     def _skip_space(self) -> None:

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from cutecc.cli.failures import error_dict
 from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
+from cutecc.cli.harmless import harmless
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.main import EXIT_UNCHECKED, report
 from cutecc.cli.options import (
@@ -26,7 +27,6 @@ from cutecc.cli.options import (
     split_names,
     wheel_options,
 )
-from cutecc.cli.paging import harmless
 from cutecc.cli.records import read_records
 from cutecc.cli.subject import is_record
 from cutecc.config import Settings

@@ -11,7 +11,15 @@ import click
 from cutecc.cli.jobs import Job, check_folders, plan, run
 from cutecc.cli.main import EXIT_FAILED, EXIT_USAGE, report
 from cutecc.cli.operators import operator_files_option
-from cutecc.cli.options import backend_option, load_option, pipeline_options, wheel_options
+from cutecc.cli.options import (
+    backend_option,
+    dump_options,
+    load_option,
+    outcome_options,
+    pipeline_options,
+    ptxas_option,
+    wheel_options,
+)
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import check_reports
 from cutecc.config import Settings
@@ -49,11 +57,8 @@ Compiling a .py file runs it. A .mlir file is only parsed.
 @load_option
 @wheel_options
 @backend_option
-@click.option("--ptxas", type=click.Path(path_type=Path), help="Assemble with this ptxas instead of the wheel's own.")
-@click.option("--dump-after", multiple=True, metavar="all|PASS,…", help="Write the IR after passes that changed it.")
-@click.option("--dump-before", multiple=True, metavar="all|PASS,…", help="Write the IR before passes.")
-@click.option("--dump-unchanged", is_flag=True, help="Write dumps also where a pass changed nothing.")
-@click.option("--dump-locations", is_flag=True, help="Print source locations in dumps (on with --line-info).")
+@ptxas_option
+@dump_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="The folder to write; default cutecc-out/KERNEL-TARGET."
 )
@@ -64,10 +69,7 @@ Compiling a .py file runs it. A .mlir file is only parsed.
 @click.option("--no-cache", is_flag=True, help="Compile anew, and keep nothing in the cache.")
 @click.option("--no-direct", is_flag=True, help="Trace anew, whether or not the file has changed.")
 @click.option("--verify-each", is_flag=True, help="Have MLIR verify the module after each pass.")
-@click.option("--timing", is_flag=True, help="Show where the time went, longest first.")
-@click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON (a list for several).")
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="Print the table also into a pipe, with every unchanged pass.")
+@outcome_options
 @click.pass_context
 def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> None:
     """Compile kernels for one or several targets, without a GPU.

@@ -276,8 +276,9 @@ def _check_pipelines(names: Sequence[str]) -> None:
 
 
 def _points(values: dict[str, Any], *, on_cpu: bool, run_on: Literal["cpu", "cuda"] | None) -> Points:
+    from cutecc.trial.points import SMALL_BYTES
     from cutecc.trial.sizes import parse_sizes
-    from cutecc.workbench.preparing import SMALL_BYTES, Points
+    from cutecc.workbench.preparing import Points
 
     sizes = parse_sizes(values["sizes"]) if values["sizes"] else ()
     return Points(sizes, values["seed"], values["runs"], SMALL_BYTES if on_cpu else None, run_on)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cutecc.cli.harmless import one_line
 from cutecc.cli.options import apply_all
 from cutecc.cli.tables import print_table
 
@@ -177,6 +178,7 @@ class BlockProgress:
 
     def __call__(self, kernel: str, done: int, total: int) -> None:
         """`done` of the `total` blocks of a launch have run; none at its start."""
+        kernel = one_line(kernel)
         if len(kernel) > _LONGEST_NAME:
             kernel = kernel[: _LONGEST_NAME - 1] + "…"
         now = self._clock()
@@ -217,7 +219,7 @@ class BlockProgress:
         from cutecc.frontend.files import as_given
 
         where = self._run.where() if self._run is not None else ""
-        return f"; {as_given(where, self._source)}" if where else ""
+        return f"; {one_line(as_given(where, self._source))}" if where else ""
 
     def _say_how_long(self, kernel: str, done: int, total: int, seconds: float) -> None:
         left = seconds / done * (total - done)

@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 from cutecc.errors import UsageError
 
+_LONGEST_INPUT = 1 << 30
+"""Bytes."""
+
 
 def read_input(path: Path) -> bytes:
-    """The content of the user's file; `UsageError` when it cannot be read."""
+    """The content of the user's file, or pipe; `UsageError` when it cannot be read.
+
+    A pipe that nobody writes to is empty. A device is refused, but for a terminal and the one that is empty: others
+    have no end.
+    """
     try:
-        return path.read_bytes()
-    except OSError as failure:
-        raise UsageError(f"cannot read {path}: {failure.strerror}") from None
+        # What is opened like this may be a pipe without a writer, for which open would wait.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            mode = os.fstat(descriptor).st_mode
+            if not (
+                stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or os.isatty(descriptor) or os.path.samefile(path, os.devnull)
+            ):
+                raise UsageError(f"cannot read {path}: it is a device, or a socket")
+            os.set_blocking(descriptor, True)
+            too_long = os.fstat(descriptor).st_size > _LONGEST_INPUT
+            data = b"" if too_long else file.read(_LONGEST_INPUT + 1)
+    except (OSError, ValueError) as failure:
+        raise UsageError(f"cannot read {path}: {reason(failure)}") from None
+    if too_long or len(data) > _LONGEST_INPUT:
+        raise UsageError(f"cannot read {path}: it has more than {_LONGEST_INPUT} bytes")
+    return data
+
+
+def reason(failure: OSError | ValueError) -> str:
+    """Why a file cannot be read or written. A name with a null byte, or too many bytes, is a `ValueError`."""
+    return (failure.strerror if isinstance(failure, OSError) else None) or str(failure)
 
 
 def hints_for(path: str) -> list[str]:

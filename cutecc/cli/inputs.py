@@ -19,6 +19,7 @@ from cutecc.record.folder import MANIFEST, file_name
 from cutecc.request import CompileOptions
 from cutecc.target import Target, parse_targets
 
+MODULE_SUFFIXES = (".mlir", ".mlirbc", ".bc")
 _NAMED_FILES = 3
 """Of a folder, in a hint."""
 
@@ -122,7 +123,7 @@ def choose(
     text: str, args: tuple[str, ...], entry: str | None, target: str | None, settings: Settings
 ) -> KernelFile | ModuleFile:
     """The input that `text` names, with its arguments and targets. Raises `UsageError`."""
-    if text.endswith((".mlir", ".mlirbc", ".bc")):
+    if text.endswith(MODULE_SUFFIXES):
         if args or entry:
             raise UsageError("--arg and --entry are for Python files", hints=["a .mlir file has its types already"])
         path = Path(text)

@@ -18,8 +18,9 @@ from click.core import ParameterSource
 
 from cutecc import isolation
 from cutecc.cache import lookup
+from cutecc.cli.harmless import one_line
 from cutecc.cli.inputs import KernelFile, ModuleFile, NamedOperator, choose, choose_operator
-from cutecc.cli.options import edits, make_wheel_options, split_names
+from cutecc.cli.options import chosen_ptxas, dump_choice, edits, make_wheel_options
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import Reporting
 from cutecc.config import Settings
@@ -29,7 +30,6 @@ from cutecc.events import Event
 from cutecc.from_file import lower_file, trace_apart
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.traced import TracedModule, TraceRequest
-from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure
@@ -243,7 +243,8 @@ def _go_on_from_stage(
     if values["start_after"] is None and stage.after:
         values["start_after"] = stage.after
         if not values["quiet"]:
-            click.echo(f"note: going on after {stage.after}, as the first line of the file says", err=True)
+            after = one_line(stage.after)
+            click.echo(f"note: going on after {after}, as the first line of the file says", err=True)
     for name, value in stage.options.items():
         key = name.replace("-", "_")
         # Tools and libraries come from the command line alone.
@@ -284,15 +285,6 @@ def _failed(job: Job, error: Error) -> Compilation:
 
 def _options(values: dict[str, Any], settings: Settings) -> CompileOptions:
     wheel = make_wheel_options(values)
-    dumps = DumpChoice(
-        (*split_names(values["dump_after"]), *([values["stop_after"]] if values["stop_after"] else [])),
-        split_names(values["dump_before"]),
-        values["dump_unchanged"],
-        values["dump_locations"] or wheel.preserve_line_info,
-    )
-    ptxas: Path | None = values["ptxas"] or settings.ptxas
-    if ptxas and not ptxas.is_file():
-        raise UsageError(f"--ptxas: there is no program {ptxas}")
     return CompileOptions(
         pipeline=values["pipeline"] or "nvidia",
         edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
@@ -300,10 +292,10 @@ def _options(values: dict[str, Any], settings: Settings) -> CompileOptions:
         stop_after=values["stop_after"],
         backend=values["backend"],
         wheel=wheel,
-        ptxas=ptxas,
+        ptxas=chosen_ptxas(values, settings),
         artifacts=ALL_ARTIFACTS,
         observe=True,
-        dumps=dumps,
+        dumps=dump_choice(values, locations=wheel.preserve_line_info),
         verify_each=values["verify_each"],
         report=values["report"] is not None,
     )

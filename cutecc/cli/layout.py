@@ -52,6 +52,10 @@ class _Request:
     banks: Banks | None
 
 
+_MOST_BITS = 1024
+"""Of the number of elements."""
+
+
 @click.command(epilog="Example: cutecc layout '((32,4),(4,4)):((64,4),(16,1))' --tv 16x128 -o tv.svg")
 @click.argument("expression", metavar="EXPRESSION")
 @click.option("--tv", metavar="MxN", help="It is a thread-value layout: draw the tile of this shape, T and V in it.")
@@ -97,7 +101,10 @@ def layout(
     EXPRESSION is a layout, '(4,8):(8,1)' or 'S<3,3,3> o 0 o (8,64):(64,1)', or calls of CuTe's functions:
     'zipped_divide((8,8):(8,1), <2,4>)', 'make_layout_tv((4,32):(32,1), (4,4):(4,1))'. `a o b` composes.
     """
+    if output and output != "-":
+        _check_picture(Path(output))
     value = _user_error(lambda: evaluate_expression(expression))
+    _check_size(value)
     if swizzle is not None:
         value = _swizzled(value, swizzle)
     if form and divide is None:
@@ -273,9 +280,22 @@ def _as_json(value: Any) -> dict[str, Any]:
     return found
 
 
-def _write(path: Path, picture: Picture, sizes: dict[str, Any]) -> None:
+def _check_picture(path: Path) -> None:
     if path.suffix not in (".svg", ".txt"):
         raise UsageError(f"-o {path}: a picture is a .svg or a .txt file")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"-o {path}: there is no folder {path.parent}")
+
+
+def _check_size(value: Any) -> None:
+    """Raise `UsageError` for a layout of more elements than anybody can count, which Python would not print either."""
+    if isinstance(value, Layout | ComposedLayout | View | TiledLayout):
+        size = _layout_of(value).size
+        if isinstance(size, int) and size.bit_length() > _MOST_BITS:
+            raise UsageError(f"the layout has more than 2^{_MOST_BITS} elements")
+
+
+def _write(path: Path, picture: Picture, sizes: dict[str, Any]) -> None:
     if path.suffix == ".svg":
         del sizes["width"]
         text = _user_error(lambda: svg(picture, **sizes))

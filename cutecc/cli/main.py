@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from cutecc import __version__
+from cutecc.cli.harmless import harmless, message_text, one_line, readable
 from cutecc.cli.streams import discard_output, open_closed
 from cutecc.config import Settings
 from cutecc.errors import Error, RecordError, UsageError, describe
@@ -37,6 +38,8 @@ _COMMANDS = {
     "report": ("cutecc.cli.report", "Write the page of a record: every stage beside the source."),
     "show": ("cutecc.cli.show", "Print a stage of a record, or its PTX, SASS, LLVM IR."),
     "diff": ("cutecc.cli.diff", "Compare two stages of a record; what a pass changed."),
+    "resume": ("cutecc.cli.resume", "Go on from a stage of a record that you have edited."),
+    "compare": ("cutecc.cli.compare", "Set two records side by side: passes, code, results, time."),
     "explain": ("cutecc.cli.explain", "Say what became of a line of Python."),
     "run": ("cutecc.cli.run", "Launch a kernel and compare with its reference."),
     "sanitize": ("cutecc.cli.sanitize", "Run a kernel on the CPU and look for races, bad accesses, …"),
@@ -52,9 +55,15 @@ _COMMANDS = {
     "parity": ("cutecc.cli.parity", "Compare the nvidia pipeline with the wheel's single run."),
     "coverage": ("cutecc.cli.coverage", "Say what of a kernel the open pipeline lowers."),
     "diff-test": ("cutecc.cli.diff_test", "Run kernels through both pipelines and compare."),
+    "bisect": ("cutecc.cli.bisect", "Find the pass, and the rewrite, after which a check fails."),
+    "reduce": ("cutecc.cli.reduce", "Make a module smaller while it keeps failing."),
+    "repro": ("cutecc.cli.repro", "Say whether a saved failure still happens."),
 }
 _CHECKS = ("sanitize", "check")
 """Commands that look for something."""
+
+_LONGEST_USAGE = 1 << 14
+"""Characters of what is said of a wrong command line."""
 
 
 class _ReaderGone(Exception):
@@ -118,7 +127,10 @@ def main() -> None:
         sys.stdout.flush()
         sys.exit(status or 0)
     except click.ClickException as error:
-        error.show()
+        # It quotes arguments, which may be anything.
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(harmless(shown.getvalue().rstrip()[:_LONGEST_USAGE], coloured=False), err=True)
         sys.exit(EXIT_USAGE)
     except (KeyboardInterrupt, click.exceptions.Abort):
         # A second one would interrupt the interpreter's end, with a traceback.
@@ -139,30 +151,33 @@ def main() -> None:
             traceback.print_exc()
         report(Error(f"this machine's memory is too small: {failure}", hints=["give smaller sizes"]))
         sys.exit(failed)
+    except RecursionError:
+        if debug:
+            traceback.print_exc()
+        report(Error("something that was read is nested too deeply"))
+        sys.exit(failed)
     except Exception as failure:
         if isinstance(failure, OSError) and failure.filename is None and failure.errno in _LOST_OUTPUT:
             discard_output()
             report(Error(f"cannot write standard output: {failure.strerror}"))
             sys.exit(failed)
+        if isinstance(failure, OSError) and failure.filename is not None and not debug:
+            # As of a name that is too long, or a folder that may not be searched.
+            report(UsageError(f"cannot use {failure.filename}: {failure.strerror}"))
+            sys.exit(EXIT_USAGE)
         if debug:
             raise
-        click.echo(
-            f"error: internal error: {describe(failure)}\n"
-            "hint: this is a bug in cutecc; run again with --debug to see where",
-            err=True,
-        )
+        hints = ["this is a bug in cutecc; run again with --debug to see where"]
+        report(Error(f"internal error: {describe(failure)}", hints=hints))
         sys.exit(failed)
 
 
 def report(error: Error) -> None:
     """Print an error as compilers do: where, `error:`, what; then the source line, notes and hints."""
-    place = f"{error.location}: " if error.location else ""
-    lines = str(error).splitlines()
+    place = f"{one_line(str(error.location))}: " if error.location else ""
     colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
-    click.echo(place + click.style("error: ", fg="red", bold=True) + error.message, err=True, color=colour)
-    message_lines = error.message.count("\n") + 1
-    for line in lines[message_lines:]:
-        label, colon, rest = line.partition(": ")
-        if colon and label in ("note", "hint", "reproducer", "reproduce"):
-            line = click.style(f"{label}: ", fg="cyan", bold=True) + rest
-        click.echo(line, err=True, color=colour)
+    head = click.style("error: ", fg="red", bold=True)
+    click.echo(f"{place}{head}{message_text(error.message)}", err=True, color=colour)
+    for label, text in readable(error.details()):
+        label = click.style(f"{label}: ", fg="cyan", bold=True) if label else ""
+        click.echo(f"{label}{text}", err=True, color=colour)

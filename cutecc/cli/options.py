@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
+from cutecc.cli.harmless import message_text, one_line
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
+from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.generation.choice import PASSES
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.request import CompileOptions, Edit
@@ -57,8 +59,8 @@ load_option = click.option(
 def warn_of_plugins(failures: Iterable[Error]) -> None:
     """Say on standard error which installed plugins cannot be used."""
     for failure in failures:
-        place = f"{failure.location}: " if failure.location else ""
-        click.echo(f"{place}warning: {failure.message}", err=True)
+        place = f"{one_line(str(failure.location))}: " if failure.location else ""
+        click.echo(f"{place}warning: {message_text(failure.message)}", err=True)
 
 
 change_options = apply_all(
@@ -66,6 +68,12 @@ change_options = apply_all(
     click.option("--insert-before", multiple=True, metavar="PASS=NEW", help="Run NEW before PASS."),
     click.option("--replace", multiple=True, metavar="PASS=NEW", help="Run NEW in the place of PASS."),
     click.option("--without", multiple=True, metavar="PASS", help="Leave PASS out."),
+)
+
+
+stop_after_option = click.option("--stop-after", metavar="PASS", help="Stop after PASS.")
+ptxas_option = click.option(
+    "--ptxas", type=click.Path(path_type=Path), help="Assemble with this ptxas instead of the wheel's own."
 )
 
 
@@ -91,7 +99,7 @@ edit_options = apply_all(
 pipeline_options = apply_all(
     edit_options,
     click.option("--start-after", metavar="PASS", help="The input is a dump made after PASS: run the rest."),
-    click.option("--stop-after", metavar="PASS", help="Stop after PASS."),
+    stop_after_option,
 )
 
 wheel_options = apply_all(
@@ -118,6 +126,23 @@ backend_option = click.option(
     type=click.Choice(sorted(PASSES)),
     help="Generate code with LLVM, or the wheel's libNVVM; by default as the pipeline says.",
 )
+
+dump_options = apply_all(
+    click.option(
+        "--dump-after", multiple=True, metavar="all|PASS,…", help="Write the IR after passes that changed it."
+    ),
+    click.option("--dump-before", multiple=True, metavar="all|PASS,…", help="Write the IR before passes."),
+    click.option("--dump-unchanged", is_flag=True, help="Write dumps also where a pass changed nothing."),
+    click.option("--dump-locations", is_flag=True, help="Print source locations in dumps (on with --line-info)."),
+)
+
+outcome_options = apply_all(
+    click.option("--timing", is_flag=True, help="Show where the time went, longest first."),
+    click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON (a list for several)."),
+    click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
+    click.option("-v", "--verbose", is_flag=True, help="Print the table also into a pipe, with every unchanged pass."),
+)
+"""What to say of a compilation."""
 
 subject_options = apply_all(
     click.argument("input_", metavar="FILE.py[:FUNCTION]|FILE.cutecc"),
@@ -161,6 +186,24 @@ def edits(
         *(Edit("replace", *_pair("--replace", text)) for text in replace),
         *(Edit("without", selector) for text in without for selector in text.split(",")),
     )
+
+
+def dump_choice(values: dict[str, Any], *, locations: bool) -> DumpChoice:
+    """The dumps to write, from the values of `dump_options`; with `locations` these hold locations in any case."""
+    return DumpChoice(
+        (*split_names(values["dump_after"]), *([values["stop_after"]] if values["stop_after"] else [])),
+        split_names(values["dump_before"]),
+        values["dump_unchanged"],
+        values["dump_locations"] or locations,
+    )
+
+
+def chosen_ptxas(values: dict[str, Any], settings: Settings) -> Path | None:
+    """The assembler of the user's choice. Raises `UsageError` for one that is not there."""
+    ptxas: Path | None = values["ptxas"] or settings.ptxas
+    if ptxas and not ptxas.is_file():
+        raise UsageError(f"--ptxas: there is no program {ptxas}")
+    return ptxas
 
 
 def make_wheel_options(values: dict[str, Any]) -> WheelOptions:

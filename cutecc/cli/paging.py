@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable
@@ -11,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
+from cutecc.cli.harmless import harmless
 from cutecc.cli.options import apply_all
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -40,17 +40,6 @@ def in_colour(when: When) -> bool:
 def width() -> int:
     """Columns of the terminal."""
     return shutil.get_terminal_size((80, 24)).columns
-
-
-_CONTROL = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def harmless(line: str) -> str:
-    """The line with control characters spelled out, but for those that colour it.
-
-    What a record holds may come from anybody, and a terminal does what such characters say.
-    """
-    return _CONTROL.sub(lambda match: match[1] or f"\\x{ord(match[0]):02x}", line)
 
 
 def show(lines: Iterable[str], *, colour: bool, pager: bool) -> None:

@@ -6,7 +6,6 @@ import textwrap
 
 import click
 from rich import box
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -58,17 +57,17 @@ def _show_list(entries: list[PassEntry]) -> None:
 def _show_one(entry: PassEntry) -> None:
     console = Console(highlight=False)
 
-    def show(indentation: int, text: str) -> None:
+    def show(indentation: int, text: str | Text) -> None:
         console.print(Padding(text, (0, 0, 0, indentation)))
 
     by = f"{entry.provider}: {entry.origin}" if entry.origin else entry.provider
-    show(0, f"[bold]{entry.name}[/] ({escape(by)})")
-    show(2, escape(entry.summary))
+    show(0, Text.assemble((entry.name, "bold"), f" ({by})"))
+    show(2, entry.summary)
     if entry.anchors:
         show(2, f"runs on: {' in '.join(reversed(entry.anchors))}")
     if entry.pipelines:
         show(2, f"in pipelines: {', '.join(entry.pipelines)}")
     show(2, "options:" if entry.options else "no options")
     for option in entry.options:
-        show(4, f"[bold]{option.name}[/]" + (f" = {escape(option.default)}" if option.default else ""))
-        show(6, escape(option.summary))
+        show(4, Text.assemble((option.name, "bold"), f" = {option.default}" if option.default else ""))
+        show(6, option.summary)

@@ -16,7 +16,11 @@ def read_records(path: Path, target: str | None = None) -> list[Compilation]:
 
     Raises `UsageError` when there is nothing of that kind, and `RecordError` for what cannot be read.
     """
-    records = _read_folders(path) if path.is_dir() else _read_bundle(path)
+    return _fitting(path, _read_folders(path) if path.is_dir() else _read_bundle(path), target)
+
+
+def _fitting(path: Path, records: list[Compilation], target: str | None) -> list[Compilation]:
+    """Those for `target`, if one is named. Raises `UsageError` when there are none."""
     fitting = [record for record in records if target in (None, record.target)]
     if not fitting:
         names = sorted({record.target for record in records})
@@ -26,17 +30,46 @@ def read_records(path: Path, target: str | None = None) -> list[Compilation]:
     return fitting
 
 
+def find_folder(path: Path, target: str | None = None) -> Path:
+    """The folder of the one record in `path`, that for `target` of several. Raises as `read_records`, and `UsageError`
+    for a bundle: nobody edits its files."""
+    if not path.is_dir():
+        if path.name != MANIFEST:
+            _read_bundle(path)
+            raise UsageError(f"{path} is a bundle, whose files cannot be edited", hints=["name the folder of a record"])
+        path = path.parent
+    folders = _folders(path)
+    if len(folders) > 1:
+        records = [read_folder(folder) for folder in folders]
+        chosen = choose_one(path, _fitting(path, records, target))
+        return next(folder for folder, record in zip(folders, records, strict=True) if record is chosen)
+    _fitting(path, [read_folder(folders[0])], target)
+    return folders[0]
+
+
+def choose_one(path: Path, records: list[Compilation]) -> Compilation:
+    """The only one of the records in `path`. Raises `UsageError` when there are several."""
+    if len(records) == 1:
+        return records[0]
+    targets = [record.target for record in records]
+    if len({*targets}) == len(targets):
+        raise UsageError(f"{path} holds records for {', '.join(targets)}", hints=[f"name one: --target {targets[0]}"])
+    raise UsageError(f"{path} holds {len(records)} records", hints=["name the folder of one of them"])
+
+
 def _read_folders(path: Path) -> list[Compilation]:
+    return [read_folder(folder) for folder in _folders(path)]
+
+
+def _folders(path: Path) -> list[Path]:
     # That of a watch has them one level further down.
     for pattern in (MANIFEST, f"*/{MANIFEST}", f"kernels/*/{MANIFEST}"):
         if folders := sorted(each.parent for each in path.glob(pattern)):
-            break
-    else:
-        raise UsageError(
-            f"{path} is a folder without a record: it has no {MANIFEST}",
-            hints=["name a bundle, or the folder that cutecc compile wrote"],
-        )
-    return [read_folder(folder) for folder in folders]
+            return folders
+    raise UsageError(
+        f"{path} is a folder without a record: it has no {MANIFEST}",
+        hints=["name a bundle, or the folder that cutecc compile wrote"],
+    )
 
 
 def _read_bundle(path: Path) -> list[Compilation]:

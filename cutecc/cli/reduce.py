@@ -8,12 +8,14 @@ import os
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from cutecc import isolation
 from cutecc.cli.checks import (
     CODE_ARTIFACTS,
+    check_callable,
     check_options,
     checked,
     chosen_device,
@@ -24,20 +26,23 @@ from cutecc.cli.checks import (
 )
 from cutecc.cli.files import check_output
 from cutecc.cli.harmless import one_line
+from cutecc.cli.inputs import MODULE_SUFFIXES
 from cutecc.cli.options import backend_option, edit_options, load_option, wheel_options
 from cutecc.errors import Error, UsageError
 from cutecc.record.naming import file_name
 from cutecc.record.reproducer import MARK, Reproducer, read_reproducer
+from cutecc.request import ALL_ARTIFACTS
 from cutecc.versions import current_versions
 from cutecc.workbench.checks import Check
 from cutecc.workbench.failing import Failure, failure_apart
 from cutecc.workbench.pass_bisection import Form
-from cutecc.workbench.reduction.oracles import CheckFails, Differs, FailsAlike, Oracle
-from cutecc.workbench.reduction.reducing import Reduced
-from cutecc.workbench.reduction.reducing import reduce as reduce_module
-from cutecc.workbench.reduction.search import Progress
 from cutecc.workbench.reproduction import expected_of, subject_of
 from cutecc.workbench.subjects import Subject
+
+if TYPE_CHECKING:
+    from cutecc.workbench.reduction.oracles import Oracle
+    from cutecc.workbench.reduction.reducing import Reduced
+    from cutecc.workbench.reduction.search import Progress
 
 _EPILOG = """\b
 Examples:
@@ -55,6 +60,7 @@ The output holds the smallest module so far at any time. The same command goes o
 
 Status 0: it is reduced; 1: it does not fail, and nothing is written; 2: the request is wrong.
 """
+_ANY_TARGET = "sm_90a"
 
 
 @click.command(epilog=_EPILOG)
@@ -87,6 +93,8 @@ def reduce(input_: str, **values: Any) -> None:
     Takes out operations, regions, branches, arguments, operands and attributes, and simplifies constants, layouts,
     sizes and names. Writes a valid module, never a larger one.
     """
+    from cutecc.workbench.reduction.reducing import reduce as reduce_module  # loads the bindings
+
     check = checked(values)
     path: Path = values["output"] or Path(f"{file_name(Path(input_.partition(':')[0]).stem)}-reduced.mlir")
     check_output(path)
@@ -99,6 +107,7 @@ def reduce(input_: str, **values: Any) -> None:
             subject.module,
             oracle,
             path,
+            source=subject.source,
             jobs=values["jobs"],
             seconds=values["timeout"],
             reproducer=reproducer,
@@ -113,6 +122,9 @@ def reduce(input_: str, **values: Any) -> None:
 
 def _task(text: str, check: Check | None, values: dict[str, Any]) -> tuple[Subject, Oracle, Reproducer | None]:
     """The module to reduce, what says that it fails, and the first lines of the output where it is a reproducer."""
+    if check is not None and text.endswith(MODULE_SUFFIXES) and not (values["pipeline"] or values["emit"]):
+        # Nothing is compiled.
+        values = values | {"target": values["target"] or _ANY_TARGET}
     subject = find_subject(text, values)
     if check is not None:
         return subject, _check_fails(subject, check, values), None
@@ -121,7 +133,9 @@ def _task(text: str, check: Check | None, values: dict[str, Any]) -> tuple[Subje
     if subject.module.startswith(MARK.encode()) and not values["pipeline"]:
         given = read_reproducer(subject.module.decode(errors="replace"))
         own = subject_of(given, subject.module, subject.source)
-        return subject, FailsAlike(_empty(own), expected_of(given), values["message"]), given
+        return subject, _fails_alike(own, expected_of(given), values["message"]), given
+    # As `cutecc compile` does, and `cutecc repro` of what comes of it.
+    subject = replace(subject, options=replace(subject.options, artifacts=ALL_ARTIFACTS))
     expected = failure_apart(subject)
     if expected is None:
         raise Error(
@@ -130,7 +144,18 @@ def _task(text: str, check: Check | None, values: dict[str, Any]) -> tuple[Subje
         )
     if expected.is_of_input and not expected.pass_name:
         raise UsageError(expected.message)
-    return subject, FailsAlike(_empty(subject), expected, values["message"]), _reproducer(subject, expected)
+    return subject, _fails_alike(subject, expected, values["message"]), _reproducer(subject, expected)
+
+
+def _fails_alike(subject: Subject, expected: Failure, message: str | None) -> Oracle:
+    from cutecc.workbench.reduction.oracles import FailsAlike
+
+    options = subject.options
+    if expected.pass_name:
+        # What comes behind says nothing of it.
+        stop = isolation.call("cutecc.workbench.reduction.oracles:last_selector", subject, expected.pass_name)
+        options = replace(options, stop_after=stop)
+    return FailsAlike(replace(_empty(subject), options=options), expected, message)
 
 
 def _empty(subject: Subject) -> Subject:
@@ -139,6 +164,8 @@ def _empty(subject: Subject) -> Subject:
 
 
 def _check_fails(subject: Subject, check: Check, values: dict[str, Any]) -> Oracle:
+    from cutecc.workbench.reduction.oracles import CheckFails
+
     if not values["pipeline"] and not values["emit"]:
         return CheckFails(check)
     form = values["emit"]
@@ -148,15 +175,13 @@ def _check_fails(subject: Subject, check: Check, values: dict[str, Any]) -> Orac
 
 
 def _differs(subject: Subject, values: dict[str, Any]) -> Oracle:
+    from cutecc.workbench.reduction.oracles import Differs
+
     subject = replace(_empty(subject), options=replace(subject.options, artifacts=("ptx", "cubin", "host-program")))
     against = replace(subject, options=other_options(subject.options, values["against"]))
     if not values["results"]:
         return Differs(subject, against)
-    if subject.signature is None:
-        raise UsageError(
-            "--results: a module alone does not say what arguments it takes",
-            hints=["name the Python file, or the folder of its record"],
-        )
+    check_callable(subject)
     return Differs(subject, against, chosen_device(values), tuple(one_point(values).items()), values["seed"])
 
 
@@ -189,8 +214,9 @@ def _progress(quiet: bool) -> Generator[Callable[[Progress], None]]:
         def tell(progress: Progress) -> None:
             best = progress.best
             status.update(
-                f"{best.lines:,} lines, {best.operations:,} operations; {progress.tried:,} tried; "
-                f"{progress.kind}, {progress.at_once:,} at a time"
+                # One line of 80 columns, whatever there is.
+                f"{best.lines:,} lines, {best.operations:,} operations, {progress.tried:,} tried: "
+                f"{progress.kind} × {progress.at_once:,}"
             )
 
         yield tell

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,10 +18,10 @@ from rich.text import Text
 
 from cutecc.cli.console import Console
 from cutecc.cli.diagnostics import show as show_diagnostic
+from cutecc.cli.diagnostics import show_warnings
 from cutecc.cli.tables import print_table
 from cutecc.errors import SourceLocation
-from cutecc.events import ArtifactsStarted, Event, PassFinished, PassStarted, Planned
-from cutecc.frontend.files import as_given
+from cutecc.events import ArtifactsStarted, Event, Parsed, PassFinished, PassStarted, Planned
 from cutecc.ir.diagnostics import Diagnostic
 from cutecc.record import Compilation, KernelResources, Remark, Step, manifest
 from cutecc.record.naming import short_kernel_name
@@ -122,8 +121,10 @@ class Reporter:
                     # Several targets often say the same.
                     self._remarks.update(dict.fromkeys(event.step.remarks))
                     self._progress.advance(task)
-                case _:
+                case Parsed():
                     self._progress.advance(task)
+                case _:
+                    pass
 
         return on_event
 
@@ -132,10 +133,8 @@ class Reporter:
         for remark in () if self._quiet else self._remarks:
             place = SourceLocation.parse(remark.location) if remark.location else None
             show_diagnostic(Diagnostic(remark.severity, remark.message, place))
-        for outcome in self.outcomes:
-            for remark in () if self._quiet else outcome.compilation.warnings:
-                place = f"{as_given(remark.location, outcome.compilation.source)}: " if remark.location else ""
-                print(f"{place}warning: {remark.message}", file=sys.stderr)
+        for outcome in () if self._quiet else self.outcomes:
+            show_warnings(outcome.compilation.warnings, outcome.compilation.source)
         if self._as_json:
             if self.outcomes or self._as_list:
                 self._show_json()
@@ -171,9 +170,13 @@ class Reporter:
         compilation = outcome.compilation
         total = sum(compilation.seconds.values())
         self._console.print(
-            f"[bold]{escape(compilation.name)}[/] for [bold]{compilation.target}[/]: "
-            f"{len(compilation.steps)} passes, {sum(bool(step.changed) for step in compilation.steps)} changed the IR, "
-            f"{total:.2f} s{', from the cache' if compilation.cached else ''}",
+            Text.assemble(
+                (compilation.name, "bold"),
+                " for ",
+                (compilation.target, "bold"),
+                f": {len(compilation.steps)} passes, {sum(bool(step.changed) for step in compilation.steps)} changed "
+                f"the IR, {total:.2f} s{', from the cache' if compilation.cached else ''}",
+            ),
             highlight=False,
         )
         if self._verbose or not self._brief:

@@ -71,16 +71,16 @@ class Reporting:
         self._on_event(event)
 
     @contextlib.contextmanager
-    def whole(self, failed: Callable[[Error], Compilation]) -> Generator[None]:
+    def whole(self, failed: Callable[[Error], Compilation] | None = None) -> Generator[None]:
         """Write the whole report when the compilation inside ends, however it does.
 
-        `failed` makes the record of a failure from before there was one.
+        `failed` makes the record of a failure from before there was one; without it, that has no report.
         """
         try:
             with self._live:
                 yield
         except Error as error:
-            if self._folder or not isinstance(error, UsageError):
+            if self._folder or (failed and not isinstance(error, UsageError)):
                 self._write_what_there_is(error, failed)
             raise
         except KeyboardInterrupt:
@@ -91,10 +91,14 @@ class Reporting:
         assert self._folder is not None
         self.report = write_report(read_folder(self._folder), self._path)
 
-    def _write_what_there_is(self, error: Error, failed: Callable[[Error], Compilation]) -> None:
+    def _write_what_there_is(self, error: Error, failed: Callable[[Error], Compilation] | None) -> None:
         """It is the failure that is to be told, also when the report of it cannot be written."""
         try:
-            record = read_folder(self._folder) if self._folder else failed(error)
+            if self._folder:
+                record = read_folder(self._folder)
+            else:
+                assert failed is not None
+                record = failed(error)
             error.notes.append(f"wrote {write_report(record, self._path)}")
         except (RecordError, UsageError) as trouble:
             error.notes.append(trouble.message)

@@ -16,6 +16,7 @@ from cutecc.cli.arrays import read_arrays
 from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import announce, emulate, emulation_dict, emulator_options, read_options
 from cutecc.cli.failures import failures_as_json
+from cutecc.cli.harmless import harmless, one_line
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.options import compile_options, compiler_options, subject_options
 from cutecc.cli.sizes import at_sizes, sizes_text, with_arrays
@@ -179,14 +180,14 @@ def _show(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found], *, qu
     colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
     if not quiet:
         for line in _head(subject, runs):
-            click.echo(wrapped(line, width))
+            click.echo(wrapped(one_line(line), width))
     for each in found:
         if not quiet or each is not found[0]:
             click.echo()
         head, *rest = finding_lines(each.finding, width)
-        click.echo(click.style(head, fg="red", bold=True), color=colour)
-        click.echo("\n".join(rest))
-        click.echo(f"  reproduce: {each.command}")
+        click.echo(click.style(harmless(head, coloured=False), fg="red", bold=True), color=colour)
+        click.echo(harmless("\n".join(rest), coloured=False))
+        click.echo(f"  reproduce: {harmless(each.command, coloured=False)}")
     if found and not all(run.emulation.has_lines for run in runs):
         from cutecc.emulator.names import LINE_INFO_HINT
 

@@ -88,6 +88,8 @@ def show(
 
 def _list(compilation: Compilation, stages: Stages) -> Iterator[str]:
     """The stages, one a line."""
+    if compilation.resumed:
+        yield click.style(str(compilation.resumed), bold=compilation.resumed.edited)
     changed = {*stages.indices}
     for position in positions(compilation, stages):
         count = ""

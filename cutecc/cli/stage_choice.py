@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cutecc.cli.records import read_records
+from cutecc.cli.records import choose_one, read_records
 from cutecc.errors import UsageError
 from cutecc.record import Compilation
 from cutecc.record.stages import Stages
@@ -21,13 +21,7 @@ fold_option = click.option("--no-fold", is_flag=True, help="Print types in full.
 
 def read_record(path: Path, target: str | None) -> Compilation:
     """The one record in `path`. Raises `UsageError` when there are several, and as `read_records` does."""
-    records = read_records(path, target)
-    if len(records) == 1:
-        return records[0]
-    targets = [record.target for record in records]
-    if len({*targets}) == len(targets):
-        raise UsageError(f"{path} holds records for {', '.join(targets)}", hints=[f"name one: --target {targets[0]}"])
-    raise UsageError(f"{path} holds {len(records)} records", hints=["name the folder of one of them"])
+    return choose_one(path, read_records(path, target))
 
 
 def choose_stage(compilation: Compilation, stages: Stages, selector: str, function: str | None) -> Position:

@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import click
-
 import cutecc
 from cutecc.arguments.specs import Spec, parse_spec
+from cutecc.cli.diagnostics import show_warnings
 from cutecc.cli.files import hints_for
 from cutecc.cli.inputs import KernelFile, choose, split_arg
 from cutecc.config import Settings
 from cutecc.emulator.names import EMULATED_TARGET, NEWEST, OLDEST, models
 from cutecc.errors import Error, RecordError, SourceLocation, UsageError
 from cutecc.frontend.arithmetic import evaluate
-from cutecc.frontend.files import as_given, check_file
+from cutecc.frontend.files import check_file
 from cutecc.frontend.header import Header, read_header
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.traced import TracedModule
@@ -229,9 +228,7 @@ def _compiled(
         )
 
     compilation = lower_file(replace(chosen.request, target=target.name), options, request, cache=cache)
-    for remark in compilation.warnings:
-        place = f"{as_given(remark.location, chosen.source)}: " if remark.location else ""
-        click.echo(f"{place}warning: {remark.message}", err=True)
+    show_warnings(compilation.warnings, chosen.source)
     if compilation.host_program is None:
         raise Error(f"kernel {compilation.name} cannot be launched: the run made no host program")
     return Kernel(compilation)

@@ -109,7 +109,7 @@ class Emulator:
         self.compilation = compilation
         self.binder = binder
         self._program = program
-        self._ptx = ptx.rstrip(b"\0").decode()
+        self._ptx = ptx.rstrip(b"\0").decode(errors="replace")
         self._has_lines = bool(_LINE.search(self._ptx))
         self._lock = threading.Lock()
         self._evaluator: Evaluator | None = None

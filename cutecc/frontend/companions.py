@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from cutecc.errors import UsageError
+from cutecc.errors import UsageError, foreign_failures
 from cutecc.frontend.failures import trace_error
 from cutecc.frontend.imports import own_imports
 from cutecc.frontend.kernel_file import run_file
@@ -49,6 +49,6 @@ def call_reference(path: str, name: str, arguments: Mapping[str, Any], outputs: 
     call = bind_by_name(function, arguments, name)
     try:
         result = call()
-    except (Exception, SystemExit) as failure:
+    except foreign_failures() as failure:
         raise trace_error(failure, f"the reference '{name}' fails", os.path.abspath(path)) from failure
     return expected_outputs(result, outputs)

@@ -15,11 +15,12 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from cutecc.errors import SourceLocation, TraceError
+from cutecc.errors import SourceLocation, TraceError, message_of
 
 ENTRY_FRAME = "__cutecc_entry__"
 """The name of the frame that calls the DSL in the user's name; it stands at the function's `def`."""
 
+_MOST_CAUSES = 100
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _PICTURES = re.compile(r"[\U0001F300-\U0001FAFF\u2600-\u27BF\uFE0F]+")
 # Of a call site, `callsite("library.py":1:2 at "kernel.py":3:4)`, the outer place is the user's.
@@ -70,10 +71,13 @@ def is_dsl_error(error: BaseException) -> bool:
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """The errors behind `error`, the first cause first."""
-    cause: object = error.__cause__ or getattr(error, "cause", None)
-    if isinstance(cause, BaseException) and cause is not error:
-        yield from _causes(cause)
-    yield error
+    chain = [error]
+    # Anybody may make a circle of them.
+    while isinstance(cause := chain[-1].__cause__ or getattr(chain[-1], "cause", None), BaseException):
+        if len(chain) == _MOST_CAUSES or any(cause is each for each in chain):
+            break
+        chain.append(cause)
+    yield from reversed(chain)
 
 
 def _message(chain: list[BaseException]) -> str:
@@ -86,12 +90,14 @@ def _message(chain: list[BaseException]) -> str:
         return f"{type(error).__name__}: {error.msg}"
     if type(error).__name__ == "MLIRError":
         return _diagnostics(error)[0]
-    return ": ".join(filter(None, (type(error).__name__, clean(str(error)))))
+    return ": ".join(filter(None, (type(error).__name__, clean(message_of(error)))))
 
 
 def _diagnostics(error: BaseException) -> list[str]:
     """What MLIR says, first the error and then its notes, without the places, which `SourceLocation` says."""
-    return [_MLIR_PLACE.sub("", part).strip() for part in _MLIR_NOTE.split(_MLIR_ERROR.sub(" ", clean(str(error))))]
+    return [
+        _MLIR_PLACE.sub("", part).strip() for part in _MLIR_NOTE.split(_MLIR_ERROR.sub(" ", clean(message_of(error))))
+    ]
 
 
 def _notes(chain: list[BaseException]) -> Iterator[str]:
@@ -120,13 +126,13 @@ def _hints(chain: list[BaseException]) -> Iterator[str]:
             close = difflib.get_close_matches(error.name, dir(error.obj), n=1)
             if new := _RENAMED.get(error.name) or (close[0] if close else None):
                 yield f"did you mean {error.obj.__name__}.{new}?"
-        if isinstance(error, ImportError) and _OPERATORS.search(str(error)):
+        if isinstance(error, ImportError) and _OPERATORS.search(message_of(error)):
             yield "it is of nvidia-cutlass-operators: pip install 'cutecc[operators]'"
         elif isinstance(error, ModuleNotFoundError) and error.name:
             name = error.name.partition(".")[0]
             yield f"if it is a module of yours: is {name}.py beside the kernel file?"
             yield f"if it is a package: pip install {name}"
-        if _NO_GPU.search(str(error)):
+        if _NO_GPU.search(message_of(error)):
             yield "the kernel asks a GPU while it is traced: pass the answer as a constant, and it compiles anywhere"
 
 
@@ -168,7 +174,7 @@ def _reported_location(error: BaseException, user_file: str | None) -> SourceLoc
         if not isinstance(column, int):
             return location
         return _with_columns(location, column, end if isinstance(end, int) else None)
-    for match in _MLIR_LOCATION.finditer(str(error)):
+    for match in _MLIR_LOCATION.finditer(message_of(error)):
         if is_users(match["file"], user_file):
             return _with_columns(SourceLocation(match["file"], int(match["line"])), int(match["column"]), None)
     return None

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -160,7 +161,11 @@ class _Reader:
     def _toml(self) -> dict[str, Any]:
         try:
             return tomllib.loads("\n".join(payload for _, _, payload in self._lines))
-        except tomllib.TOMLDecodeError as error:
+        except RecursionError:
+            number, line, _ = self._lines[0]
+            place = SourceLocation(self._file, number, text=line)
+            raise UsageError("the header is nested too deeply", place) from None
+        except ValueError as error:  # also of a number with too many digits
             message = str(error)
             match = _TOML_POSITION.search(message)
             index = int(match[1]) - 1 if match and match[1] else len(self._lines) - 1
@@ -197,21 +202,29 @@ class _Reader:
 
     def _line_of(self, key: str) -> tuple[int, str, str]:
         """The header line that sets `key`: dotted as `args.a`, or a plain `a` in the table `[args]`."""
-        table = ""
-        for entry in self._lines:
-            payload = entry[2].strip()
-            if section := re.fullmatch(r"\[\s*([\w.-]+)\s*\]", payload):
-                table = section[1] + "."
-                if section[1] == key:
-                    return entry
-            name = table + re.split(r"[=\s]", payload, maxsplit=1)[0].replace('"', "")
-            if name == key or name.startswith(f"{key}."):
-                return entry
+        if entry := self._setting.get(key):
+            return entry
         # Written otherwise, for example in an inline table.
         parent, _, last = key.rpartition(".")
         if parent:
             return self._line_of(parent)
         return next((entry for entry in self._lines if last in entry[2]), self._lines[0])
+
+    @cached_property
+    def _setting(self) -> dict[str, tuple[int, str, str]]:
+        """By key, and by each table that it is in, the first line that sets it."""
+        found: dict[str, tuple[int, str, str]] = {}
+        table = ""
+        for entry in self._lines:
+            payload = entry[2].strip()
+            if section := re.fullmatch(r"\[\s*([\w.-]+)\s*\]", payload):
+                table = section[1] + "."
+                found.setdefault(section[1], entry)
+            name = table + re.split(r"[=\s]", payload, maxsplit=1)[0].replace('"', "")
+            while name:
+                found.setdefault(name, entry)
+                name = name.rpartition(".")[0]
+        return found
 
     def _fail(self, message: str, key: str, hints: list[str] | None = None) -> NoReturn:
         number, line, payload = self._line_of(key)

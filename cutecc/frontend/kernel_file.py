@@ -16,7 +16,7 @@ import zlib
 from types import ModuleType
 from typing import Any
 
-from cutecc.errors import SourceLocation, UsageError
+from cutecc.errors import SourceLocation, UsageError, describe, foreign_failures
 from cutecc.frontend.dsl import keep_excepthook
 from cutecc.frontend.failures import trace_error
 from cutecc.frontend.files import check_file
@@ -73,7 +73,7 @@ def run_file(path: str) -> ModuleType:
     try:
         with keep_excepthook():
             return _module(full)
-    except (Exception, SystemExit) as error:
+    except foreign_failures() as error:
         raise trace_error(error, f"{os.path.basename(path)} fails when it is run", full) from error
 
 
@@ -135,7 +135,7 @@ def _evaluate(entry: str, module: ModuleType, path: str, source: SourceLocation 
     try:
         with keep_excepthook():
             return eval(compile(entry, "<entry>", "eval"), vars(module))
-    except (Exception, SystemExit) as error:
+    except foreign_failures() as error:
         hints: list[str] = []
         if isinstance(error, NameError) and error.name:
             public = [name for name in vars(module) if not name.startswith("_")]
@@ -143,5 +143,5 @@ def _evaluate(entry: str, module: ModuleType, path: str, source: SourceLocation 
         location = source or SourceLocation("entry", text=entry)
         if isinstance(error, SyntaxError) and error.offset:
             location = dataclasses.replace(location, column=(location.column or 1) + error.offset - 1, length=1)
-        reason = error.msg if isinstance(error, SyntaxError) else f"{type(error).__name__}: {error}"
+        reason = error.msg if isinstance(error, SyntaxError) else describe(error)
         raise UsageError(f"entry '{entry}' of {path}: {reason}", location, hints=hints) from error

@@ -19,11 +19,9 @@ _ENDLESS_INTEGER = re.compile(r'(?<![\w.$"%#@^!])(?:0x[0-9A-Fa-f]{4096}|[0-9]{10
 
 
 @contextlib.contextmanager
-def fresh_context(*, multithreading: bool = True) -> Generator[ir.Context]:
+def fresh_context() -> Generator[ir.Context]:
     """A context with the wheel's dialects, current inside the block together with an unknown location."""
     context = ir.Context()
-    if not multithreading:
-        context.enable_multithreading(False)
     with context, ir.Location.unknown():
         yield context
 
@@ -33,7 +31,11 @@ def parse(source: bytes, name: str = "-") -> ir.Module:
 
     Raises `ParseError`, located in the file called `name` for text, when MLIR rejects it. Some broken inputs abort the
     process instead (facts of the bindings, not of MLIR): parse what you do not trust in a worker.
+
+    The context stays without threads. One of MLIR's that verifies a part of the module waits for Python when it finds
+    an error, while Python waits for the module: a deadlock. Modules have one or two parts, and take no longer.
     """
+    ir.Context.current.enable_multithreading(False)
     if source.startswith(BYTECODE_MAGIC):
         # The reader takes its buffer for a string that ends in a null byte, and stops at nothing else.
         text: str | bytes = source

@@ -152,7 +152,7 @@ class Snapshots:
 
         bytecode = Path(request.bytecode)
         # A fresh context each time: types and attributes are never freed within one.
-        with fresh_context(multithreading=False):
+        with fresh_context():
             module = parse(bytecode.read_bytes())
             bytecode.unlink()
             operations = count_operations(module)

@@ -27,7 +27,7 @@ from cutecc.layout.functions import FUNCTIONS, Function, Kind, TiledLayout, View
 from cutecc.layout.integers import Symbolic
 from cutecc.layout.layout import Layout, make_layout
 from cutecc.layout.swizzle import ComposedLayout, Swizzle
-from cutecc.layout.text import parse
+from cutecc.layout.text import LONGEST_NUMBER, parse
 from cutecc.layout.tuples import is_tuple, leaves, show
 
 _TOKEN = re.compile(
@@ -95,6 +95,8 @@ class _Evaluator:
         self._token = match
         self._start = match.start(match.lastgroup or 0)
         self._position = match.end()
+        if len(match["number"] or "") > LONGEST_NUMBER:
+            raise self._error(f"a number with more than {LONGEST_NUMBER} digits", self._start, self._position)
 
     def _next_is(self, mark: str) -> bool:
         return self._token["mark"] == mark

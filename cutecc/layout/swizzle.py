@@ -13,6 +13,8 @@ from cutecc.layout.integers import Integer, Symbolic, exclusive_or
 from cutecc.layout.layout import Layout
 from cutecc.layout.tuples import Coordinate, IntTuple, is_static, is_tuple, leaves, show
 
+_MOST_BITS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Swizzle:
@@ -32,6 +34,8 @@ class Swizzle:
                 f"{self} is not a permutation",
                 hints=["S<bits,base,shift> needs bits and base of at least 0, and a shift of at least bits either way"],
             )
+        if self.bits + self.base + abs(self.shift) > _MOST_BITS:
+            raise LayoutError(f"{self} is of more bits than an offset has: at most {_MOST_BITS} in all")
 
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"

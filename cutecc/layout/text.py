@@ -20,9 +20,11 @@ _TOKEN = re.compile(
     r"|(?P<mark>[()\[\]<>,;:@_])"
     r"|(?P<end>$))"
 )
-_KNOWN = re.compile(r"i(?P<width>8|16|32|64)|div=(?P<divisibility>\d+)")
+_KNOWN = re.compile(r"i(?P<width>8|16|32|64)|div=(?P<divisibility>\d{1,40})")
 
 _DEEPEST = 64
+LONGEST_NUMBER = 40
+"""Characters: more than any size of 64 bits has."""
 
 
 @functools.lru_cache(maxsize=65536)
@@ -109,6 +111,8 @@ class _Parser:
         self._token = match
         self._start = match.start(match.lastgroup or 0)
         self._position = match.end()
+        if len(match["number"] or "") > LONGEST_NUMBER or len(match["swizzle"] or "") > LONGEST_NUMBER:
+            raise self._error(f"a number with more than {LONGEST_NUMBER} digits")
 
     def _enter(self) -> None:
         """Go into a tuple or tile; Python's stack is not endless."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from cutecc.errors import Error, UsageError, describe
+from cutecc.errors import Error, UsageError, describe, foreign_failures
 from cutecc.passes import limits, registry
 from cutecc.passes.base import ModulePass
-from cutecc.passes.foreign import foreign_failures
 from cutecc.passes.options import convert_options, parse_options, split_list
 from cutecc.passes.wheel import WheelPass, check_paths
+
+_OCCURRENCE = re.compile(r"[0-9]{1,9}")
+_DEEPEST = 16
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Pipeline:
             raise UsageError(f"no pass '{name}' in the pipeline", hints=hints)
         if not occurrence:
             return found
-        if not occurrence.isdecimal() or not 1 <= int(occurrence) <= len(found):
+        if not _OCCURRENCE.fullmatch(occurrence) or not 1 <= int(occurrence) <= len(found):
             raise UsageError(f"'{selector}': {name} occurs {len(found)} times, counted from #1")
         return [found[int(occurrence) - 1]]
 
@@ -120,15 +123,17 @@ def parse_pass(text: str) -> ModulePass:
     return passes[0]
 
 
-def _parse_level(text: str, anchors: tuple[str, ...]) -> Iterator[ModulePass]:
+def _parse_level(text: str, anchors: tuple[str, ...], depth: int = 0) -> Iterator[ModulePass]:
     for element in split_list(text):
         head, parenthesis, rest = element.partition("(")
         if parenthesis and "{" not in head:
             if not rest.endswith(")"):
                 raise UsageError(f"pipeline: ')' is not the end of '{element}'")
+            if depth == _DEEPEST:
+                raise UsageError(f"pipeline: more than {_DEEPEST} anchors within one another")
             anchor = head.strip()
             inner = anchors if anchor == "builtin.module" and not anchors else (*anchors, anchor)
-            yield from _parse_level(rest[:-1], inner)
+            yield from _parse_level(rest[:-1], inner, depth + 1)
         else:
             yield _parse_one(element, anchors)
 

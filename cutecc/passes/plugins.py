@@ -19,10 +19,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cutecc.config import Settings
-from cutecc.errors import Error, SourceLocation, UsageError, describe
+from cutecc.errors import Error, SourceLocation, UsageError, describe, foreign_failures
 from cutecc.passes import registry
 from cutecc.passes.base import ModulePass
-from cutecc.passes.foreign import foreign_failures
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

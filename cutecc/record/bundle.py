@@ -9,11 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
-from collections.abc import Generator, Iterator, MutableMapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -22,6 +20,7 @@ from cutecc.record import archive, manifest
 from cutecc.record.archive import Entry
 from cutecc.record.compilation import ArtifactKind, Compilation
 from cutecc.record.naming import is_plain
+from cutecc.record.plain_file import opened
 from cutecc.record.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ _TO_RUN: tuple[ArtifactKind, ...] = ("cubin", "ptx", "host-program")
 _NO_DIGEST = b"0" * 64
 """What stands for the hash in `bundle.json` while the hash is computed."""
 _LONGEST_INDEX = 1 << 20
-_LONGEST_MANIFEST = 1 << 26
 """Bytes of JSON that are parsed."""
 
 
@@ -62,7 +60,7 @@ def write_bundle(path: str | Path, compilations: Sequence[Compilation], *, dumps
 def check_destination(path: Path) -> None:
     """Raise `UsageError` when a bundle cannot become the file `path`: something else is there, or it has no folder."""
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             start = file.read(4096)
     except FileNotFoundError:
         if not path.parent.is_dir():
@@ -109,7 +107,7 @@ def read_bundle(path: str | Path) -> list[Compilation]:
     bundle, or has a newer major version.
     """
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             if (size := os.fstat(file.fileno()).st_size) > archive.LONGEST:
                 raise RecordError(f"{path} has {size} bytes; a bundle has at most {archive.LONGEST}")
             data = file.read(archive.LONGEST + 1)
@@ -149,7 +147,7 @@ def decode_bundle(data: bytes, where: str) -> list[Compilation]:
 def is_operation(path: str | Path) -> bool:
     """Whether the file `path` begins as the bundle of an operation; false for one that cannot be read."""
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             first = archive.first_entry(file.read(_LONGEST_INDEX))
     except (OSError, ValueError, RecordError):
         return False
@@ -242,7 +240,7 @@ def _decode_index(data: bytes, where: str) -> _Index:
 def _decode_folder(data: bytes, target: str, files: dict[str, Entry], where: str) -> Compilation:
     place = f"{where}: {target}/{_MANIFEST}"
     entry = files.pop(_MANIFEST, None)
-    if entry is None or entry.size > _LONGEST_MANIFEST:
+    if entry is None or entry.size > manifest.LONGEST:
         raise _damaged(where, f"it has no manifest for {target}, or one that is too large")
     compilation = manifest.decode(data[entry.offset : entry.offset + entry.size], where=place)
     if compilation.target != target:
@@ -284,19 +282,6 @@ def _digest(entries: Sequence[tuple[str, bytes | memoryview]]) -> bytes:
         state.update(name.encode() + b"\0" + len(data).to_bytes(8, "little"))
         state.update(data)
     return state.hexdigest().encode()
-
-
-@contextmanager
-def _opened(path: str | Path) -> Generator[BinaryIO]:
-    """The file at `path` for reading, where it is a plain file; a pipe or a device could go on for ever."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise RecordError(f"{path} is not a plain file")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            yield file
-    finally:
-        os.close(descriptor)
 
 
 def _reason(failure: OSError | ValueError) -> str:

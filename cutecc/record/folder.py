@@ -13,6 +13,7 @@ from cutecc.errors import RecordError, UsageError
 from cutecc.record import manifest
 from cutecc.record.compilation import Compilation
 from cutecc.record.naming import file_name, is_plain
+from cutecc.record.plain_file import read_plain
 from cutecc.record.stages import BlockReader, complete_steps
 
 MANIFEST = "manifest.json"
@@ -20,6 +21,8 @@ _JOURNAL = ".cutecc-files"
 """Lists every file of the record, each before it is written, so that the next run can take away even those of a run
 that was killed."""
 _LOCK = ".cutecc-lock"
+_LONGEST_FILE = 1 << 31
+"""Bytes of a file that is read."""
 
 
 class RecordFolder:
@@ -120,7 +123,7 @@ def read_folder(path: Path) -> Compilation:
     """The record in the folder `path`, its files read when they are asked for; `RecordError` when there is none."""
     file = path / MANIFEST
     try:
-        data = file.read_bytes()
+        data = read_plain(file, manifest.LONGEST)
     except OSError as failure:
         raise RecordError(f"no record in {path}: {failure.strerror}", hints=[f"a record has a {MANIFEST}"]) from None
     compilation = manifest.decode(data, where=str(file))
@@ -133,6 +136,22 @@ def read_folder(path: Path) -> Compilation:
     return compilation
 
 
+def is_being_written(path: Path) -> bool:
+    """Whether a run is writing to the folder `path` now."""
+    file = path / _LOCK
+    if not file.is_file() or file.is_symlink():
+        return False
+    lock = FileLock(file, blocking=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        return True
+    except OSError:  # nobody can write here
+        return False
+    lock.release()
+    return False
+
+
 class _FolderFiles(MutableMapping[str, bytes]):
     """The files of a folder, as a mapping. Names from a manifest are never followed out of the folder."""
 
@@ -143,9 +162,11 @@ class _FolderFiles(MutableMapping[str, bytes]):
         if not is_plain(name):
             raise RecordError(f"the record in {self._path} names a file outside of it: '{name}'")
         try:
-            return (self._path / name).read_bytes()
+            return read_plain(self._path / name, _LONGEST_FILE)
         except FileNotFoundError:
             raise KeyError(name) from None
+        except OSError as failure:
+            raise RecordError(f"cannot read {self._path / name}: {failure.strerror}") from None
 
     def __setitem__(self, name: str, data: bytes) -> None:
         raise RecordError("a record that was read cannot be written")

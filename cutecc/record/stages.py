@@ -25,6 +25,7 @@ from cutecc.errors import RecordError
 from cutecc.places import Place
 from cutecc.record.compilation import Compilation
 from cutecc.record.naming import file_name
+from cutecc.record.plain_file import opened
 
 Content = TypeVar("Content")
 
@@ -172,9 +173,9 @@ class BlockReader:
         self._position = len(_MAGIC)
 
     def read(self) -> list[Block]:
-        """The blocks that have become whole since the last call."""
+        """The blocks that have become whole since the last call. Raises `RecordError` for what is no plain file."""
         try:
-            with self._path.open("rb") as file:
+            with opened(self._path) as file:
                 file.seek(self._position)
                 blocks = list(_blocks(file.read()))
         except OSError:
@@ -230,10 +231,7 @@ class Stages:
 
 def stages_of(compilation: Compilation) -> Stages:
     """The stages of a record. Raises `RecordError` for one that was made without, and says how to make them."""
-    try:
-        data = compilation.artifact("stages")
-    except KeyError:
-        raise RecordError(f"the record of {compilation.name} lacks the file of its stages") from None
+    data = compilation.artifact("stages")
     if data is None and compilation.failure and compilation.failure.stage == "trace":
         raise RecordError(f"{compilation.name} has no module: {compilation.failure.message}")
     if data is None:

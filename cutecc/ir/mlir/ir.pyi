@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Generic, Self, SupportsIndex, TypeVar, overload
+from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -21,6 +21,7 @@ class Context:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+    current: ClassVar[Context]
     allow_unregistered_dialects: bool
     emit_error_diagnostics: bool
     def attach_diagnostic_handler(self, callback: Callable[[DiagnosticInfo], bool]) -> DiagnosticHandler: ...

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -13,15 +16,25 @@ from cutecc.passes import manager
 from cutecc.record import ArtifactKind
 from cutecc.target import Target
 from cutecc.workbench.checks import Check, CommandCheck, Finding
-from cutecc.workbench.failing import Failure, failure_of
+from cutecc.workbench.compiling import failure_of
+from cutecc.workbench.failing import Failure
 from cutecc.workbench.subjects import Subject
+
+ENDED_LATE = "SIGALRM"
+"""What the end of a process is said to be by that compiled for too long."""
 
 
 class Oracle(Protocol):
     """Something that fails for the module to be reduced, and has to fail for each smaller one."""
 
-    def __call__(self, module: bytes) -> Finding:
-        """`fails` for a module that shows what is looked for."""
+    @property
+    def needs_code(self) -> bool:
+        """Whether a module has to become code: none with a placeholder does."""
+        ...
+
+    def __call__(self, module: bytes, seconds: float | None) -> Finding:
+        """`fails` for a module that shows what is looked for. When compiling and running it have taken `seconds`, the
+        process ends: a pass may well go on for ever with numbers that nobody meant it for."""
         ...
 
     def aborted(self, log: str) -> Finding:
@@ -42,8 +55,14 @@ class FailsAlike:
     message: str | None = None
     """A regular expression that counts instead of the message that was."""
 
-    def __call__(self, module: bytes) -> Finding:
-        found = failure_of(replace(self.subject, module=module))
+    @property
+    def needs_code(self) -> bool:
+        """Passes fail before there is code."""
+        return False
+
+    def __call__(self, module: bytes, seconds: float | None) -> Finding:
+        with at_most(seconds):
+            found = failure_of(replace(self.subject, module=module))
         if found is None:
             return Finding("passes", "it compiles")
         return Finding("fails" if self.expected.is_like(found, self.message) else "passes", str(found))
@@ -70,12 +89,18 @@ class CheckFails:
     suffix: str = ".mlir"
     """What the name of the file that the check gets ends in."""
 
-    def __call__(self, module: bytes) -> Finding:
+    @property
+    def needs_code(self) -> bool:
+        """When it looks at the code."""
+        return self.artifact is not None
+
+    def __call__(self, module: bytes, seconds: float | None) -> Finding:
         if self.subject is None:
             return self.check(module, self.suffix)
         subject = replace(self.subject, module=module)
         try:
-            found = lower(subject.request()).artifact(self.artifact) if self.artifact else _module_after(subject)
+            with at_most(seconds):
+                found = lower(subject.request()).artifact(self.artifact) if self.artifact else _module_after(subject)
         except Error as error:
             return Finding("unknown", error.message)
         return self.check(found, self.suffix) if found else Finding("unknown", f"there is no {self.artifact}")
@@ -102,13 +127,19 @@ class Differs:
     sizes: tuple[tuple[str, int], ...] = ()
     seed: int = 0
 
-    def __call__(self, module: bytes) -> Finding:
-        try:
-            norm, record = (lower(replace(each, module=module).request()) for each in (self.against, self.subject))
-            if self.device is not None:
-                from cutecc.workbench.results import SameResults, device_called
+    @property
+    def needs_code(self) -> bool:
+        """It compares code, or runs it."""
+        return True
 
-                return SameResults.at(norm, device_called(self.device), dict(self.sizes), self.seed)(record)
+    def __call__(self, module: bytes, seconds: float | None) -> Finding:
+        try:
+            with at_most(seconds):
+                norm, record = (lower(replace(each, module=module).request()) for each in (self.against, self.subject))
+                if self.device is not None:
+                    from cutecc.workbench.results import SameResults, device_called
+
+                    return SameResults.at(norm, device_called(self.device), dict(self.sizes), self.seed)(record)
         except Error as error:
             return Finding("unknown", error.message)
         same = record.artifact("ptx") == norm.artifact("ptx")
@@ -121,6 +152,30 @@ class Differs:
     def settled(self, first: Finding) -> Oracle:
         """There is one way to differ."""
         return self
+
+
+@contextlib.contextmanager
+def at_most(seconds: float | None) -> Generator[None]:
+    """End this process when what is inside takes longer: what runs is native code, which nothing else would end."""
+    if seconds is None or not hasattr(signal, "setitimer"):
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def last_selector(subject: Subject, name: str) -> str | None:
+    """What the last pass called `name` is called in the pipeline of a subject; `None` where that may depend on the
+    module."""
+    with fresh_context():
+        module = parse(subject.module, subject.source)
+        if planning.uses_lir(module):
+            return None
+        pipeline = planning.checked_pipeline(subject.options, Target.parse(subject.target), module)
+        return next((each for each in reversed(pipeline.selectors()) if each.partition("#")[0] == name), None)
 
 
 def _module_after(subject: Subject) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutecc.errors import Error
+from cutecc.errors import Error, UsageError
 from cutecc.record.reproducer import Reproducer
 from cutecc.workbench.checks import Finding
 from cutecc.workbench.reduction.oracles import Oracle
@@ -39,12 +39,14 @@ def reduce(
     oracle: Oracle,
     path: Path,
     *,
+    source: str = "-",
     jobs: int = 1,
     seconds: float | None = None,
     reproducer: Reproducer | None = None,
     tell: Callable[[Progress], None] = lambda progress: None,
 ) -> Reduced:
     """Make `module`, text or bytecode, smaller as long as `oracle` says that it fails, in `jobs` processes.
+    Messages call it `source`.
 
     The file `path` holds the smallest one at any time, behind the lines of `reproducer`, if there is one: what is in it
     when the reduction is interrupted is a module that fails, and the same call goes on from there. It is never larger
@@ -55,22 +57,29 @@ def reduce(
     output = Output(path, Origin.of(module, oracle), reproducer)
     earlier = output.earlier()
     with Reducer(oracle, jobs=jobs, seconds=seconds, tell=tell, smaller=lambda new: output.write(new.text)) as reducer:
-        start = reducer.normalised(module, False)
-        first = reducer.normalised(earlier, False) if earlier else start
-        finding = reducer.ask(first.text)
+        start = first = reducer.normalised(module, source)
+        finding, took = _asked(reducer, first)
         if finding.verdict != "fails":
             # What fails may depend on where the module says that it comes from.
-            first = reducer.normalised(earlier or module, True)
-            finding = reducer.ask(first.text)
             reducer.keep_locations()
+            start = first = reducer.normalised(module, source)
+            finding, took = _asked(reducer, first)
         if finding.verdict != "fails":
             raise Error(
                 f"there is nothing to reduce: the module does not fail ({finding.verdict})",
                 notes=[finding.line] if finding.line else [],
             )
-        reducer.settle(finding)
-        output.write(first.text)
-        result = reducer.reduce(first)
+        reducer.settle(finding, took)
+        if earlier:
+            first = reducer.normalised(earlier, str(path))
+            if reducer.ask(first.text).verdict != "fails":
+                raise UsageError(
+                    f"{path}, which an earlier run came to, does not fail any more",
+                    hints=["name another file with --output, or remove it"],
+                )
+        else:
+            output.write(first.text)
+        result = reducer.reduce(first, len(start.text))
         return Reduced(
             start,
             result,
@@ -80,3 +89,9 @@ def reduce(
             earlier is not None,
             not reducer.out_of_time,
         )
+
+
+def _asked(reducer: Reducer, candidate: Candidate) -> tuple[Finding, float]:
+    """What the oracle says of a module, and after how many seconds."""
+    began = time.monotonic()
+    return reducer.ask(candidate.text), time.monotonic() - began

@@ -6,6 +6,7 @@ fails afterwards takes the module's place. Then comes the next kind, and all aga
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -17,12 +18,14 @@ from cutecc.ir.modules import content_hash
 from cutecc.isolation import ProcessDied
 from cutecc.pool import WorkerPool
 from cutecc.workbench.checks import Finding
+from cutecc.workbench.reduction.attributes import LOCATIONS
 from cutecc.workbench.reduction.edits import KINDS
-from cutecc.workbench.reduction.oracles import Oracle
+from cutecc.workbench.reduction.oracles import ENDED_LATE, Oracle
 from cutecc.workbench.reduction.texts import TEXT_KINDS
-from cutecc.workbench.reduction.working import Candidate, ask, count_sites, edited, normalised
+from cutecc.workbench.reduction.working import Candidate, Manner, ask, count_sites, edited, normalised
 
-_ALL_KINDS: tuple[str, ...] = (*KINDS, *TEXT_KINDS)
+_LEAST_SECONDS, _TIMES_THE_FIRST = 10.0, 10.0
+"""How long compiling a module may take: so many seconds, and so many times what the first one took."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,32 @@ class Progress:
     best: Candidate
     tried: int
     """Modules that were asked about."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Something to try."""
+
+    kind: str
+    at_once: int
+    sites: range
+
+    def is_of_round(self, other: _Step) -> bool:
+        """Whether both are of one kind, with as many sites."""
+        return (self.kind, self.at_once) == (other.kind, other.at_once)
+
+
+@dataclass(frozen=True)
+class _Try:
+    """A module that is being edited and asked about, ahead of its turn or not."""
+
+    index: int
+    """Of its step."""
+    guess: bool
+    """Whether those begun after it count on its being taken."""
+    off: threading.Event
+    """Set when nobody waits for it any more."""
+    found: Future[Candidate | None]
 
 
 class Reducer:
@@ -54,13 +83,15 @@ class Reducer:
         place of the last."""
         self._oracle = oracle
         self._jobs = jobs
-        self._locations = False
+        self._manner = Manner(placeholders=not oracle.needs_code)
         self._end = None if seconds is None else time.monotonic() + seconds
         self._smaller = smaller
         self._tell = tell
         self._workers = WorkerPool(jobs)
         self._threads = ThreadPoolExecutor(jobs)
         self._known: dict[str, Finding] = {}
+        self._limit: float | None = None
+        self._most_characters = 0
         self.tried = 0
 
     def __enter__(self) -> Reducer:
@@ -75,20 +106,21 @@ class Reducer:
         """Whether it stopped, or would, before nothing was left to try."""
         return self._end is not None and time.monotonic() > self._end
 
-    def settle(self, finding: Finding) -> None:
-        """Ask from now on whether modules fail as the first did, of which it says `finding`."""
+    def settle(self, finding: Finding, seconds: float) -> None:
+        """Ask from now on whether modules fail as the first did, of which it says `finding` and took so long."""
         self._oracle = self._oracle.settled(finding)
+        self._limit = _LEAST_SECONDS + _TIMES_THE_FIRST * seconds
 
     def keep_locations(self) -> None:
         """Keep them in the modules to come: the failure depends on them."""
-        self._locations = True
+        self._manner = Manner(True, self._manner.placeholders)
 
-    def normalised(self, data: bytes, locations: bool) -> Candidate:
+    def normalised(self, data: bytes, source: str) -> Candidate:
         """The module as MLIR prints it. Raises `ParseError`, and `Error` for one on which the bindings abort."""
         try:
-            return self._workers.submit(normalised, data, locations).result()
+            return self._workers.submit(normalised, data, self._manner.locations, source).result()
         except ProcessDied as death:
-            raise Error(f"reading the module aborted: {death.message}", notes=death.notes) from None
+            raise Error(f"reading {source} aborted: {death.message}", notes=death.notes) from None
 
     def ask(self, text: str) -> Finding:
         """What the test says of a module."""
@@ -96,35 +128,38 @@ class Reducer:
         if key not in self._known:
             self.tried += 1
             try:
-                self._known[key] = self._workers.submit(ask, self._oracle, text).result()
+                finding = self._workers.submit(ask, self._oracle, text, self._limit).result()
             except ProcessDied as death:
-                self._known[key] = self._oracle.aborted("\n".join(death.notes))
+                late = ENDED_LATE in death.message
+                finding = Finding("unknown", "late") if late else self._oracle.aborted("\n".join(death.notes))
+            # Of the many that do not fail, nobody asks why.
+            keep = finding.verdict == "fails" or self._limit is None
+            self._known[key] = finding if keep else Finding(finding.verdict)
         return self._known[key]
 
-    def reduce(self, start: Candidate) -> Candidate:
-        """The smallest module that it comes to from `start`, of which the test says that it fails."""
-        best = start
-        while True:
-            before = best
-            for kind in _ALL_KINDS:
-                best = self._reduce_by(kind, best)
-                if self.out_of_time:
-                    return best
-            if best == before:
-                return best
-
-    def _reduce_by(self, kind: str, best: Candidate) -> Candidate:
-        """As far as one kind of edit gets."""
-        count = self._count(kind, best)
-        at_once = count
-        while at_once and not self.out_of_time:
-            self._tell(Progress(kind, at_once, best, self.tried))
-            new = self._round(kind, list(_chunks(count, at_once)), best)
-            if new is not best:
-                best = new
-                count = self._count(kind, best)
-            at_once = min(at_once // 2, count)
+    def reduce(self, start: Candidate, most_characters: int) -> Candidate:
+        """The smallest module that it comes to from `start`, of which the test says that it fails; none in between has
+        more than so many characters."""
+        self._most_characters = most_characters
+        kinds = [kind for kind in (*KINDS, *TEXT_KINDS) if kind != LOCATIONS or self._manner.locations]
+        best, last = start, _Step(kinds[0], 0, range(0))
+        while not self.out_of_time:
+            new, last = self._round(best, self._steps(best, kinds, last))
+            if new is best:
+                break
+            best = new
         return best
+
+    def _steps(self, base: Candidate, kinds: Sequence[str], last: _Step) -> Iterator[_Step]:
+        """What to try on `base`, as long as nothing of it is taken: fewer sites at once than in `last`, the round that
+        led to it, and then all other kinds."""
+        if last.at_once:
+            count = self._count(last.kind, base)
+            yield from _halving(last.kind, count, min(last.at_once // 2, count))
+        first = kinds.index(last.kind) + (last.at_once > 0)
+        for kind in (*kinds[first:], *kinds[:first]):
+            count = self._count(kind, base)
+            yield from _halving(kind, count, count)
 
     def _count(self, kind: str, best: Candidate) -> int:
         try:
@@ -132,50 +167,83 @@ class Reducer:
         except ProcessDied:
             return 0
 
-    def _round(self, kind: str, chunks: Sequence[Sequence[int]], base: Candidate) -> Candidate:
-        """Try each of `chunks`, on top of those before it that were taken. As if one after another, but ahead of time:
-        what was begun before another one was taken, and fails too, is tried again on top of that."""
-        best, taken = base, list[int]()
-        waiting = deque(chunks)
-        running: deque[tuple[Future[Candidate | None], Sequence[int], Candidate]] = deque()
-        while (waiting or running) and not self.out_of_time:
-            while waiting and len(running) < self._jobs:
-                chunk = waiting.popleft()
-                running.append((self._threads.submit(self._try, kind, base, [*taken, *chunk]), chunk, best))
-            future, chunk, beside = running.popleft()
-            candidate = future.result()
-            if candidate is None or not _is_simpler(candidate, best, kind):
-                continue
-            if beside is not best:
-                waiting.appendleft(chunk)
-                continue
-            best = candidate
-            taken += chunk
-            self._smaller(best)
-            self._tell(Progress(kind, len(chunk), best, self.tried))
-        return best
+    def _round(self, base: Candidate, steps: Iterator[_Step]) -> tuple[Candidate, _Step]:
+        """Try steps until one is taken, and the others of its round on top of it; what came of them, and one of them.
 
-    def _try(self, kind: str, base: Candidate, chosen: Sequence[int]) -> Candidate | None:
+        What comes of it is as if they were tried one after another, whatever the number of processes. Ahead of their
+        turn, they are tried with a guess about those before, that they fare as the last one of the round did; where it
+        was wrong, they are tried again.
+        """
+        best, taken = base, list[int]()
+        known = list[_Step]()
+        ahead: deque[_Try] = deque()
+        following, done, likely = 0, 0, False
+        while not self.out_of_time:
+            while len(ahead) < self._jobs:
+                if following == len(known) and (step := next(steps, None)):
+                    known.append(step)
+                if following == len(known):
+                    break
+                step = known[following]
+                guessed = [known[each.index] for each in ahead if each.guess]
+                counted_on = guessed[0] if guessed else known[done - 1] if taken else step
+                if not step.is_of_round(counted_on):
+                    # It would be of another module.
+                    break
+                chosen = sorted([*taken, *(site for each in guessed for site in each.sites), *step.sites])
+                guess = likely and step.is_of_round(known[done - 1])
+                off = threading.Event()
+                found = self._threads.submit(self._try, step.kind, base, chosen, off)
+                ahead.append(_Try(following, guess, off, found))
+                following += 1
+            if not ahead:
+                break
+            first = ahead.popleft()
+            step = known[first.index]
+            self._tell(Progress(step.kind, step.at_once, best, self.tried))
+            candidate = first.found.result()
+            likely = candidate is not None and self._is_simpler(candidate, best, step.kind)
+            if candidate is not None and likely:
+                best = candidate
+                taken += step.sites
+                self._smaller(best)
+            done = first.index + 1
+            others = [known[each.index] for each in ahead]
+            if likely != first.guess or (taken and not all(each.is_of_round(step) for each in others)):
+                for each in ahead:
+                    each.off.set()
+                    each.found.cancel()
+                ahead.clear()
+                following = done
+        return best, known[done - 1] if done else _Step("", 0, range(0))
+
+    def _try(self, kind: str, base: Candidate, chosen: Sequence[int], off: threading.Event) -> Candidate | None:
         """The edited module, if it fails."""
         try:
-            candidate = self._workers.submit(edited, base.text, kind, sorted(chosen), self._locations).result()
-        except ProcessDied:
+            candidate = self._workers.submit(edited, base.text, kind, chosen, self._manner).result()
+            if candidate is None or off.is_set() or self.ask(candidate.text).verdict != "fails":
+                return None
+            # What is printed can be read back, but for faults of the bindings.
+            again = self._workers.submit(normalised, candidate.text.encode(), self._manner.locations, "-").result()
+        except (ProcessDied, Error):
             # Of the bindings, by what the edit left.
             return None
-        return candidate if candidate and self.ask(candidate.text).verdict == "fails" else None
+        return again if again == candidate or self.ask(again.text).verdict == "fails" else None
+
+    def _is_simpler(self, new: Candidate, old: Candidate, kind: str) -> bool:
+        """Whether `new` may take the place of `old`: fewer operations, or as many in fewer lines, or in fewer
+        characters. Placeholders take lines too."""
+        sizes = [(each.operations, each.lines, len(each.text)) for each in (new, old)]
+        if sizes[0] == sizes[1]:
+            # A smaller number may take as many characters.
+            return new.text != old.text and ("constants" in kind or "sizes" in kind)
+        return sizes[0] < sizes[1] and len(new.text) <= self._most_characters
 
 
-def _chunks(count: int, at_once: int) -> Iterator[range]:
-    """All sites, `at_once` at a time, the last ones first: what is used stands before its users."""
-    for end in range(count, 0, -at_once):
-        yield range(max(0, end - at_once), end)
-
-
-def _is_simpler(new: Candidate, old: Candidate, kind: str) -> bool:
-    """Whether `new` may take the place of `old`: fewer operations, or as many in no more characters."""
-    if new.operations != old.operations:
-        return new.operations < old.operations
-    if len(new.text) != len(old.text):
-        return len(new.text) < len(old.text)
-    # A smaller number may take as many characters.
-    return new.text != old.text and ("constants" in kind or "sizes" in kind)
+def _halving(kind: str, count: int, at_once: int) -> Iterator[_Step]:
+    """All sites, `at_once` at a time, then half as many, down to single ones; the last sites first: what is used stands
+    before its users."""
+    while at_once:
+        for end in range(count, 0, -at_once):
+            yield _Step(kind, at_once, range(max(0, end - at_once), end))
+        at_once //= 2

@@ -7,17 +7,19 @@ then says whether the module still makes sense.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 _LAYOUT = re.compile(r'"([0-9?(),:{}=a-z*@/ _+E-]*[:(][0-9?(),:{}=a-z*@/ _+E-]*)"')
 """A layout, shape, stride or tile, as CuTe's types quote it."""
 _SIZED = re.compile(r"(?:vector<(?:\[?\d+\]?x)+|array<\d+ x |array<i(?:32|64): [-\d, ]+>)")
 """Types and attributes with sizes: of vectors, of LLVM's arrays, lists of integers."""
+_LAYOUT_OR_SIZED = re.compile(f"{_LAYOUT.pattern}|{_SIZED.pattern}")
 _NUMBER = re.compile(r"(?<![\w@])\d+(?!\w*=)")
 _SYMBOL = re.compile(r"@([\w$.-]+)")
 _LONG = 8
 """Characters of a symbol's name above which it is made shorter."""
+_MOST_DIGITS = 20
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,31 @@ class TextKind:
     """A kind of edit of a module's text."""
 
     name: str
+    where: re.Pattern[str]
+    """What is looked at."""
     sites: Callable[[str], list[Replacement]]
+    within: re.Pattern[str] | None = None
+    """What of it is replaced; `None` for all of it."""
+
+    def edit(self, text: str, replacements: Sequence[Replacement]) -> str:
+        """Do some of the replacements. Of several for the same text, the first counts."""
+        new = {each.old: each.new for each in reversed(replacements)}
+
+        def replaced(match: re.Match[str]) -> str:
+            if self.within is None:
+                return new.get(match[0], match[0])
+            return self.within.sub(lambda part: new.get(part[0], part[0]), match[0])
+
+        return self.where.sub(replaced, text)
 
 
 def _distinct(pattern: re.Pattern[str], text: str) -> list[str]:
     return list(dict.fromkeys(match[0] for match in pattern.finditer(text)))
+
+
+def _value(digits: str) -> int:
+    # Python refuses to read a number of thousands of digits, and none in a type has so many.
+    return int(digits) if len(digits) < _MOST_DIGITS else 0
 
 
 def _numbers(pattern: re.Pattern[str], to: Callable[[int], int]) -> Callable[[str], list[Replacement]]:
@@ -47,10 +69,21 @@ def _numbers(pattern: re.Pattern[str], to: Callable[[int], int]) -> Callable[[st
         found: list[Replacement] = []
         for old in _distinct(pattern, text):
             for match in _NUMBER.finditer(old):
-                value = int(match[0]) if len(match[0]) < 20 else 2
+                value = _value(match[0])
                 if value > 1 and (new := to(value)) < value:
                     found.append(Replacement(old, f"{old[: match.start()]}{new}{old[match.end() :]}"))
         return found
+
+    return sites
+
+
+def _everywhere(to: Callable[[int], int]) -> Callable[[str], list[Replacement]]:
+    """Each number above 1, in all layouts and sizes at once: types that follow from each other change together."""
+
+    def sites(text: str) -> list[Replacement]:
+        pieces = _distinct(_LAYOUT_OR_SIZED, text)
+        numbers = dict.fromkeys(match[0] for piece in pieces for match in _NUMBER.finditer(piece))
+        return [Replacement(old, str(to(_value(old)))) for old in numbers if _value(old) > 1]
 
     return sites
 
@@ -87,7 +120,8 @@ def _components(text: str) -> list[str]:
 def _names(text: str) -> list[Replacement]:
     """Each long name of a symbol, made short."""
     symbols = _distinct(_SYMBOL, text)
-    free = (name for name in _short_names() if name not in symbols)
+    known = set(symbols)
+    free = (name for name in _short_names() if name not in known)
     return [Replacement(old, next(free)) for old in symbols if len(old) > _LONG]
 
 
@@ -98,26 +132,31 @@ def _short_names() -> Iterator[str]:
         number += 1
 
 
+def _one(value: int) -> int:
+    return 1
+
+
+def _half(value: int) -> int:
+    return value // 2
+
+
 TEXT_KINDS: dict[str, TextKind] = {
     kind.name: kind
     for kind in (
-        TextKind("modes of layouts", _modes),
-        TextKind("sizes in layouts to 1", _numbers(_LAYOUT, lambda value: 1)),
-        TextKind("sizes in layouts halved", _numbers(_LAYOUT, lambda value: value // 2)),
-        TextKind("sizes in types to 1", _numbers(_SIZED, lambda value: 1)),
-        TextKind("sizes in types halved", _numbers(_SIZED, lambda value: value // 2)),
-        TextKind("names", _names),
+        TextKind("modes of layouts", _LAYOUT, _modes),
+        TextKind("sizes everywhere to 1", _LAYOUT_OR_SIZED, _everywhere(_one), _NUMBER),
+        TextKind("sizes everywhere halved", _LAYOUT_OR_SIZED, _everywhere(_half), _NUMBER),
+        TextKind("sizes in layouts to 1", _LAYOUT, _numbers(_LAYOUT, _one)),
+        TextKind("sizes in layouts halved", _LAYOUT, _numbers(_LAYOUT, _half)),
+        TextKind("sizes in types to 1", _SIZED, _numbers(_SIZED, _one)),
+        TextKind("sizes in types halved", _SIZED, _numbers(_SIZED, _half)),
+        TextKind("names", _SYMBOL, _names),
     )
 }
 """In the order in which they are tried."""
 
 
 def edit_text(text: str, kind: str, chosen: Collection[int]) -> str:
-    """Do an edit to some of its sites. Of several for the same text, the first counts."""
+    """Do an edit to some of its sites."""
     sites = TEXT_KINDS[kind].sites(text)
-    new = {sites[index].old: sites[index].new for index in sorted(chosen, reverse=True)}
-    if not new:
-        return text
-    # Longest first, and none is a part of a longer name.
-    alternatives = "|".join(re.escape(old) for old in sorted(new, key=len, reverse=True))
-    return re.sub(rf"(?:{alternatives})(?![\w$.-])" if kind == "names" else alternatives, lambda m: new[m[0]], text)
+    return TEXT_KINDS[kind].edit(text, [sites[index] for index in sorted(chosen)])

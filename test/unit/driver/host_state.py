@@ -114,7 +114,7 @@ def _casters() -> list[str]:
     memref = '!cute.memref<f32, gmem, "(4,8):(8,1)">'
     types = ("i32", "f16", "vector<4xf32>", '!cute.layout<"(4,?):(?,1)">', "!cute.ptr<f32, gmem>", memref)
     arguments = ", ".join(f"%{index}: {text}" for index, text in enumerate(types))
-    with fresh_context(multithreading=False):
+    with fresh_context():
         module = parse(f"func.func @f({arguments}) {{ return }}".encode())
         (function,) = body_of(module.operation)
         return [type(value).__qualname__ for value in function.regions[0].blocks[0].arguments]

@@ -20,6 +20,7 @@ from cutecc.frontend.header import read_header
 from cutecc.frontend.trace import trace, trace_file
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.ir.casters import plain_values
+from cutecc.ir.modules import body_of, fresh_context, parse
 from cutecc.target import Target
 
 SM80, SM90A = Target.parse("sm_80"), Target.parse("sm_90a")
@@ -47,32 +48,34 @@ def test_a_function() -> None:
     assert pickle.loads(pickle.dumps(module)) == module
 
 
-def test_passes_of_other_threads_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They have the value casters out of the way, which a trace needs."""
-    began: list[bool] = []
+def test_passes_of_other_threads_leave_a_trace_alone() -> None:
+    """The value casters, which are the whole process's, tell threads apart."""
     inside, done = threading.Event(), threading.Event()
-    recorded = trace_module._recorded_warnings
-
-    def begin() -> contextlib.AbstractContextManager[list[warnings.WarningMessage]]:
-        began.append(done.is_set())
-        return recorded()
+    results: list[type] = []
 
     def rewrite() -> None:
-        with plain_values():
+        with plain_values(), fresh_context():
             inside.set()
-            done.wait(5)
+            assert done.wait(30)
+            module = parse(b"func.func @f(%a: i32) { return }")
+            (function,) = body_of(module.operation)
+            results.append(type(function.regions[0].blocks[0].arguments[0]))
 
-    monkeypatch.setattr(trace_module, "_recorded_warnings", begin)
+    expected = trace(host_samples.scale, "f32[?N=64]", target=SM80, locations=False)
     passes = threading.Thread(target=rewrite)
-    tracing = threading.Thread(target=trace, args=(host_samples.scale, "f32[?N=64]"), kwargs={"target": SM80})
     passes.start()
     assert inside.wait(5)
-    tracing.start()
-    tracing.join(0.05)
+    traced = trace(host_samples.scale, "f32[?N=64]", target=SM80, locations=False)
     done.set()
     passes.join()
-    tracing.join()
-    assert began == [True]
+    assert text(traced) == text(expected)
+    assert results == [ir.BlockArgument]
+
+
+def test_a_pass_may_have_a_kernel_traced() -> None:
+    expected = trace(host_samples.scale, "f32[?N=64]", target=SM80, locations=False)
+    with plain_values():
+        assert text(trace(host_samples.scale, "f32[?N=64]", target=SM80, locations=False)) == text(expected)
 
 
 def test_objects_and_methods() -> None:

@@ -67,7 +67,7 @@ def registered() -> list[str]:
 
 
 def class_of_argument(type_text: str) -> str:
-    with fresh_context(multithreading=False):
+    with fresh_context():
         module = parse(f"func.func @f(%a: {type_text}) {{\n  return\n}}".encode())
         (function,) = body_of(module.operation)
         value = function.regions[0].blocks[0].arguments[0]

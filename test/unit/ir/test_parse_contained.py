@@ -58,7 +58,7 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         try:
-            with fresh_context(multithreading=False):
+            with fresh_context():
                 parse(path.read_bytes())
             os._exit(0)
         except ParseError:

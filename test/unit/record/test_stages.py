@@ -199,7 +199,7 @@ def test_the_record_of_a_failed_trace_says_why_it_has_none() -> None:
 def test_a_record_whose_file_is_gone_says_so() -> None:
     compilation = small()
     compilation.artifacts.append(Artifact("stages", "k.stages"))
-    with pytest.raises(RecordError, match="lacks the file"):
+    with pytest.raises(RecordError, match="lacks its file"):
         stages_of(compilation)
 
 

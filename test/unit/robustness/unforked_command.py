@@ -1,0 +1,12 @@
+"""The `cutecc` command, whose workers are copies of a template and never of itself: those have loaded the bindings."""
+
+from __future__ import annotations
+
+from cutecc import isolation
+from cutecc.__main__ import main as command
+
+
+def main() -> None:
+    """Run the command line."""
+    isolation._can_fork = lambda: False
+    command()

@@ -1,0 +1,504 @@
+"""Reducing modules: what goes on failing, how small it gets, and what is in the file at any time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import bench_reduce
+import pytest
+from conftest import CUTECC
+from counting_oracle import Endless, FailsSlowly, Holds
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cutecc.errors import RecordError, UsageError
+from cutecc.ir.modules import fresh_context, parse, to_bytecode
+from cutecc.record.reproducer import read_reproducer
+from cutecc.workbench.reduction import search
+from cutecc.workbench.reduction.reducing import reduce
+from cutecc.workbench.reduction.working import normalised
+
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
+MODULE = """
+module {
+  func.func @a_function_that_matters(%a: i32, %b: f32, %n: index, %k: index) -> f32 {
+    %0 = arith.addi %a, %a : i32
+    %r = scf.for %i = %n to %k step %n iter_args(%c = %b) -> (f32) {
+      %1 = arith.addf %c, %b : f32
+      %2 = math.exp2 %1 : f32
+      scf.yield %2 : f32
+    }
+    %3 = arith.constant 40 : i32
+    %4 = arith.muli %0, %3 : i32
+    return %r : f32
+  }
+  func.func @another(%a: i32) -> i32 {
+    %0 = arith.addi %a, %a : i32
+    %1 = arith.muli %0, %a : i32
+    return %1 : i32
+  }
+}
+"""
+SMALLEST = """module {
+  func.func @f0(%arg0: f32) {
+    %0 = math.exp2 %arg0 : f32
+    return
+  }
+}
+"""
+PASSES = '''
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cutecc.errors import PassError
+from cutecc.ir.mlir import ir
+from cutecc.passes import register
+from cutecc.passes.base import ModulePass
+
+
+class Finds(ModulePass):
+    def run(self, module):
+        found = []
+
+        def visit(operation):
+            if operation.name == "math.exp2":
+                found.append(str(operation.location))
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        if found:
+            self.say(module, found)
+
+    def say(self, module, found):
+        raise NotImplementedError
+
+
+@register
+@dataclass(frozen=True)
+class Fails(Finds):
+    """Fails."""
+
+    name: ClassVar[str] = "test-fails"
+
+    def say(self, module, found):
+        raise PassError(f"there are {len(found)} of them")
+
+
+@register
+@dataclass(frozen=True)
+class Aborts(Finds):
+    """Aborts; with two functions, fails."""
+
+    name: ClassVar[str] = "test-aborts"
+
+    def say(self, module, found):
+        os.abort()
+
+
+@register
+@dataclass(frozen=True)
+class Located(Finds):
+    """Fails for a place."""
+
+    name: ClassVar[str] = "test-located"
+
+    def say(self, module, found):
+        if any("kernel.py" in each for each in found):
+            raise PassError("it comes from there")
+'''
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    """A folder with the module and the passes."""
+    (tmp_path / "m.mlir").write_text(MODULE)
+    (tmp_path / "passes.py").write_text(PASSES)
+    return tmp_path
+
+
+def module_in(path: Path) -> str:
+    """The module that a file holds, without the comment lines before it."""
+    return "".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith("//"))
+
+
+def command_of(folder: Path, text: str) -> str:
+    """A command that runs Python with the module's `text`."""
+    file = folder / "check.py"
+    file.write_text(f"#!{sys.executable} -S\nimport re, sys\ntext = open(sys.argv[1]).read()\n{text}\n")
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return str(file)
+
+
+# What goes on failing.
+
+
+def test_a_failing_pass_is_reduced_to_a_reproducer(cutecc, inputs: Path) -> None:
+    options = ["--pipeline=symbol-dce,test-fails,cse", "--load=passes.py", "--target=sm_80"]
+    done = cutecc("reduce", "m.mlir", *options)
+    assert module_in(inputs / "m-reduced.mlir") == SMALLEST
+    first, second, third = done.stdout.splitlines()
+    assert re.fullmatch(r"m-reduced\.mlir: 18 lines to 6, 13 operations to 3; \d+ modules in \d+ s", first), first
+    assert second == "fails: there are 1 of them"
+    assert third == "see it again: cutecc repro m-reduced.mlir"
+    assert done.stderr == ""
+    given = read_reproducer((inputs / "m-reduced.mlir").read_text())
+    assert (given.subcommand, given.expected, given.pass_name) == ("compile", "failed", "test-fails")
+    done = cutecc("repro", "m-reduced.mlir", "--load=passes.py")
+    assert done.stdout == "still happens: there are 1 of them\n"
+
+
+def test_an_abort_is_reduced(cutecc, inputs: Path) -> None:
+    cutecc("reduce", "m.mlir", "--pipeline=test-aborts", "--load=passes.py", "--target=sm_80", "-o", "out.mlir")
+    assert module_in(inputs / "out.mlir") == SMALLEST
+    given = read_reproducer((inputs / "out.mlir").read_text())
+    assert (given.expected, given.pass_name) == ("aborted", "test-aborts")
+    cutecc("repro", "out.mlir", "--load=passes.py")
+
+
+def test_a_failure_of_the_wheel_is_reduced(cutecc, tmp_path: Path) -> None:
+    # The pass knows what to do with it only once other passes have been there.
+    (tmp_path / "m.mlir").write_text(
+        """
+      gpu.module @kernels {
+        cuda.kernel @k(%a: i32, %b: i32) {
+          %0 = arith.addi %a, %b : i32
+          %1 = cute.static : !cute.layout<"(2,3):(1,2)">
+          %2 = cute.size(%1) : (!cute.layout<"(2,3):(1,2)">) -> !cute.int_tuple<"6">
+          return
+        }
+      }"""
+    )
+    done = cutecc("reduce", "m.mlir", "--pipeline=convert-cute-to-core,cse", "--target=sm_80", "--json")
+    found = json.loads(done.stdout)
+    assert found["ok"] and found["finished"] and not found["went_on"]
+    assert found["command"] == ["cutecc", "repro", "m-reduced.mlir"]
+    assert "failed to legalize operation 'cute.size'" in found["finding"]
+    assert found["operations"]["after"] == 4
+    cutecc("repro", "m-reduced.mlir")
+
+
+def test_a_reproducer_is_reduced_and_keeps_its_header(cutecc, inputs: Path) -> None:
+    options = ["--pipeline=symbol-dce,test-fails", "--load=passes.py", "--target=sm_80"]
+    cutecc("compile", "m.mlir", *options, "-o", "record", status=1)
+    (reproducer,) = (inputs / "record").glob("reproducer-*.mlir")
+    before = reproducer.read_text().splitlines()[0]
+    cutecc("reduce", reproducer, "--load=passes.py", "-o", "out.mlir")
+    assert (inputs / "out.mlir").read_text().splitlines()[0] == before
+    assert module_in(inputs / "out.mlir") == SMALLEST
+    cutecc("repro", "out.mlir", "--load=passes.py")
+
+
+def test_a_message_counts_instead_of_the_first_one(cutecc, inputs: Path) -> None:
+    options = ["--pipeline=test-fails", "--load=passes.py", "--target=sm_80"]
+    cutecc("reduce", "m.mlir", *options, "--message", "are 1", "-o", "out.mlir")
+    assert module_in(inputs / "out.mlir") == SMALLEST
+    done = cutecc("reduce", "m.mlir", *options, "--message", "are 2", "-o", "other.mlir", status=1)
+    assert "there is nothing to reduce" in done.stderr
+    assert not (inputs / "other.mlir").exists()
+
+
+def test_a_command_has_to_end_as_it_did_at_first(cutecc, inputs: Path) -> None:
+    # Without a multiplication it fails too, but otherwise.
+    check = command_of(inputs, "sys.exit(2 if 'muli' not in text else 3 if 'addi' in text else 0)")
+    done = cutecc("reduce", "m.mlir", "--check", f"{check} {{}}")
+    assert "fails: status 3" in done.stdout
+    left = re.findall(r"= (arith\.\w+)", module_in(inputs / "m-reduced.mlir"))
+    assert sorted(left) == ["arith.addi", "arith.muli"]
+
+
+def test_a_command_is_asked_of_what_a_pipeline_makes(cutecc, inputs: Path) -> None:
+    # Not one that nobody uses.
+    check = command_of(inputs, "sys.exit('muli' in text)")
+    cutecc("reduce", "m.mlir", "--check", check, "--pipeline=canonicalize", "--target=sm_80")
+    text = module_in(inputs / "m-reduced.mlir")
+    assert text.count("arith.muli") == 1 and re.search(r"%(\d+) = arith.muli(?:.*\n)*    return %\1", text)
+
+
+def test_file_checks_fail(cutecc, inputs: Path) -> None:
+    (inputs / "checks.txt").write_text("CHECK-NOT: math.exp2\n")
+    cutecc("reduce", "m.mlir", "--filecheck", "checks.txt")
+    assert module_in(inputs / "m-reduced.mlir") == SMALLEST
+
+
+def test_what_depends_on_locations_keeps_those_that_matter(cutecc, inputs: Path) -> None:
+    located = MODULE.replace("math.exp2 %1 : f32", 'math.exp2 %1 : f32 loc("kernel.py":7:3)').replace(
+        "return %0 : i32", 'return %0 : i32 loc("kernel.py":9:1)'
+    )
+    (inputs / "m.mlir").write_text(located)
+    cutecc("reduce", "m.mlir", "--pipeline=test-located", "--load=passes.py", "--target=sm_80")
+    text = module_in(inputs / "m-reduced.mlir")
+    assert re.findall(r'"kernel\.py":\d+:\d+', text) == ['"kernel.py":7:3']
+    cutecc("repro", "m-reduced.mlir", "--load=passes.py")
+
+
+def test_bytecode_is_read(cutecc, inputs: Path) -> None:
+    with fresh_context():
+        (inputs / "m.mlirbc").write_bytes(to_bytecode(parse(MODULE.encode())))
+    cutecc("reduce", "m.mlirbc", "--pipeline=test-fails", "--load=passes.py", "--target=sm_80")
+    assert module_in(inputs / "m-reduced.mlir") == SMALLEST
+
+
+DROPS = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cutecc.ir.mlir import ir
+from cutecc.passes import register
+from cutecc.passes.base import ModulePass
+
+
+@register
+@dataclass(frozen=True)
+class Drops(ModulePass):
+    """Forgets to add."""
+
+    name: ClassVar[str] = "test-drops"
+
+    def run(self, module):
+        found = []
+
+        def visit(operation):
+            if operation.name == "arith.addf":
+                found.append(operation)
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        for each in found:
+            each.results[0].replace_all_uses_with(each.operands[0])
+            each.erase()
+'''
+KERNEL = Path(__file__).parents[2] / "kernels" / "scalar_args.py"
+
+
+def test_a_kernel_whose_ptx_differs(cutecc, tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL.read_text())
+    (tmp_path / "drops.py").write_text(DROPS)
+    options = ["--load=drops.py", "--insert-after=cse#1=test-drops", "--target=sm_80", "-j2"]
+    done = cutecc("reduce", "kernel.py", *options, "--ptx", "--json")
+    found = json.loads(done.stdout)
+    assert (found["finding"], found["finished"], found["command"]) == ("the PTX differs", True, None)
+    # A kernel that adds and stores where it can be seen.
+    assert found["operations"] == {"before": 90, "after": 7}
+    assert "arith.addf" in module_in(tmp_path / "kernel-reduced.mlir")
+
+
+def test_a_kernel_whose_results_differ(cutecc, tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL.read_text())
+    (tmp_path / "drops.py").write_text(DROPS)
+    options = ["--load=drops.py", "--insert-after=cse#1=test-drops", "--target=sm_80", "--device=cpu", "--timeout=5"]
+    done = cutecc("reduce", "kernel.py", *options, "--results", "--size=N=40", "--json")
+    found = json.loads(done.stdout)
+    assert re.match(r"[\d,]+ of 40 elements of z differ", found["finding"])
+    assert found["operations"]["after"] < found["operations"]["before"]
+    text = module_in(tmp_path / "kernel-reduced.mlir")
+    assert "cuda.launch_ex" in text
+    assert "unrealized_conversion_cast to" not in text, "nothing with one could be launched"
+
+
+def test_an_endless_pass_counts_as_unknown(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_LEAST_SECONDS", 0.5)
+    monkeypatch.setattr(search, "_TIMES_THE_FIRST", 0.0)
+    found = reduce(MODULE.encode(), Endless((("math.exp2", 1),)), inputs / "out.mlir")
+    assert found.finished
+    # Without an addition, it goes on for ever; at first it did not.
+    assert found.result.operations == 4
+    assert "arith.add" in found.result.text
+
+
+# What does not fail.
+
+
+def test_what_does_not_fail_is_not_written(cutecc, inputs: Path) -> None:
+    done = cutecc("reduce", "m.mlir", "--pipeline=cse", "--target=sm_80", status=1)
+    assert done.stderr.startswith("error: there is nothing to reduce: m.mlir compiles\nhint: say what fails")
+    check = command_of(inputs, "sys.exit(125)")
+    done = cutecc("reduce", "m.mlir", "--check", check, status=1)
+    assert done.stderr.startswith("error: there is nothing to reduce: the module does not fail (unknown)\n")
+    assert not (inputs / "m-reduced.mlir").exists()
+
+
+def test_a_module_that_cannot_be_read_is_refused(cutecc, inputs: Path) -> None:
+    (inputs / "m.mlir").write_text("module {")
+    done = cutecc("reduce", "m.mlir", "--target=sm_80", status=2)
+    assert done.stderr.startswith("error: ")
+    done = cutecc("reduce", "m.mlir", "--check", "true", status=1)
+    assert done.stderr.startswith("m.mlir:1:7: error: ")
+
+
+# The file.
+
+
+def test_an_output_of_the_same_goes_on_and_any_other_is_refused(cutecc, inputs: Path) -> None:
+    check = command_of(inputs, "sys.exit('exp2' in text)")
+    cutecc("reduce", "m.mlir", "--check", check)
+    text = (inputs / "m-reduced.mlir").read_text()
+    done = cutecc("reduce", "m.mlir", "--check", check)
+    assert done.stdout.startswith("m-reduced.mlir: went on: 18 lines to 6, ")
+    assert (inputs / "m-reduced.mlir").read_text() == text
+    # Another check, another input, and what no reduction has written.
+    for arguments in (
+        ["m.mlir", "--check", f"{check} --other {{}}"],
+        ["n.mlir", "--check", check, "-o", "m-reduced.mlir"],
+    ):
+        (inputs / "n.mlir").write_text(MODULE.replace("40", "41"))
+        done = cutecc("reduce", *arguments, status=2)
+        assert done.stderr.startswith("error: m-reduced.mlir is there already, and not what this reduction came to\n")
+        assert (inputs / "m-reduced.mlir").read_text() == text
+    done = cutecc("reduce", "m.mlir", "--check", check, "-o", "m.mlir", status=2)
+    assert "m.mlir is the module to reduce" in done.stderr
+    assert (inputs / "m.mlir").read_text() == MODULE
+
+
+def test_an_earlier_output_that_does_not_fail_is_said_to_be(inputs: Path) -> None:
+    oracle, out = Holds((("math.exp2", 1),)), inputs / "out.mlir"
+    reduce(MODULE.encode(), oracle, out)
+    out.write_text(out.read_text().replace("math.exp2", "math.absf"))
+    with pytest.raises(UsageError, match="which an earlier run came to, does not fail any more"):
+        reduce(MODULE.encode(), oracle, out)
+
+
+def test_an_output_that_cannot_be_written_is_one_message(cutecc, inputs: Path) -> None:
+    check = command_of(inputs, "sys.exit('exp2' in text)")
+    done = cutecc("reduce", "m.mlir", "--check", check, "-o", "no/such/folder/out.mlir", status=(1, 2))
+    assert done.stderr.startswith("error: ") and "no/such/folder" in done.stderr
+    (inputs / "folder").mkdir()
+    done = cutecc("reduce", "m.mlir", "--check", check, "-o", "folder", status=2)
+    assert done.stderr.startswith("error: ")
+
+
+def test_a_full_disk_leaves_the_last_whole_module(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutecc.workbench.reduction import output
+
+    real, left = output.write_whole, iter(range(3))
+
+    def write(path: Path, data: bytes, what: str) -> None:
+        if next(left, None) is None:
+            raise RecordError(f"cannot write {what} {path}: No space left on device")
+        real(path, data, what)
+
+    monkeypatch.setattr(output, "write_whole", write)
+    oracle, out = Holds((("math.exp2", 1),)), inputs / "out.mlir"
+    with pytest.raises(RecordError, match="No space left on device"):
+        reduce(MODULE.encode(), oracle, out)
+    text = module_in(out)
+    assert len(text) < len(normalised(MODULE.encode(), False).text)
+    assert oracle(text.encode(), None).verdict == "fails"
+    monkeypatch.undo()
+    assert reduce(MODULE.encode(), oracle, out).went_on
+    assert module_in(out) == SMALLEST
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupt_leaves_a_module_that_fails_and_the_next_run_goes_on(end: int, cutecc, inputs: Path) -> None:
+    (inputs / "m.mlir").write_text(bench_reduce.module(800))
+    check = command_of(inputs, "import time; time.sleep(0.1); sys.exit('%s4' and text.count('math.exp2') > 0)")
+    words = ["reduce", "m.mlir", "--check", check, "-j", "2"]
+    process = subprocess.Popen([CUTECC, *words], cwd=inputs, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    out, sizes = inputs / "m-reduced.mlir", set[int]()
+    for _ in range(3000):
+        with contextlib.suppress(FileNotFoundError):
+            sizes.add(out.stat().st_size)
+        if len(sizes) > 3:
+            break
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, end)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode in (130, -end)
+    assert "Traceback" not in errors
+    text = module_in(out)
+    assert "math.exp2" in text
+    assert normalised(text.encode(), False).text == text
+    assert 6 < text.count("\n") < 800
+    assert end == signal.SIGKILL or not list(inputs.glob(".*.partial"))
+    done = cutecc(*words)
+    assert "went on: " in done.stdout
+    assert re.findall(r"func\.func|math\.exp2|arith\.\w+|return", module_in(out)) == [
+        "func.func",
+        "math.exp2",
+        "return",
+    ]
+
+
+def test_a_timeout_leaves_what_there_is(inputs: Path) -> None:
+    oracle, out = FailsSlowly((("arith.mulf", 3),)), inputs / "out.mlir"
+    module = bench_reduce.module(600).encode()
+    found = reduce(module, oracle, out, seconds=1.0, jobs=2)
+    assert not found.finished and found.seconds < 20
+    assert found.result.operations < found.start.operations
+    assert module_in(out) == found.result.text
+
+
+# How small.
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_result_does_not_depend_on_the_number_of_processes(seed: int, tmp_path: Path) -> None:
+    module = bench_reduce.module(600, seed).encode()
+    oracle = Holds((("arith.mulf", 3), ("scf.for", 2), ("cute.static", 1)))
+    texts = {reduce(module, oracle, tmp_path / f"{jobs}.mlir", jobs=jobs).result.text for jobs in (1, 3)}
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("text", [SMALLEST, "func.func @f() { %0 = arith.constant 0.0 : f32 return }"])
+def test_what_is_minimal_already_stays_as_it_is(text: str, tmp_path: Path) -> None:
+    name = "math.exp2" if "exp2" in text else "arith.constant"
+    found = reduce(text.encode(), Holds(((name, 1),)), tmp_path / "out.mlir")
+    assert found.result.text == found.start.text == normalised(text.encode(), False).text
+
+
+def test_it_never_becomes_larger(tmp_path: Path) -> None:
+    """Placeholders have longer texts than the constants that they stand for."""
+    text = "func.func @f() -> i32 { %0 = arith.constant 0 : i32 return %0 : i32 }"
+    sizes: list[tuple[int, int]] = []
+    found = reduce(
+        text.encode(),
+        Holds((("func.func", 1),)),
+        tmp_path / "out.mlir",
+        tell=lambda progress: sizes.append((progress.best.operations, len(progress.best.text))),
+    )
+    assert sizes == sorted(sizes, key=lambda each: -each[0])
+    assert all(size <= len(found.start.text) for _, size in sizes)
+    assert found.result.text == "module {\n  func.func @f() {\n    return\n  }\n}\n"
+
+
+WANTED = ("arith.addi", "arith.muli", "arith.mulf", "arith.cmpi", "scf.for", "vector.extract", "cute.static")
+
+
+@settings(max_examples=6, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    counts=st.dictionaries(st.sampled_from(WANTED), st.integers(1, 4), min_size=1, max_size=3),
+    seed=st.integers(0, 9),
+)
+def test_what_has_to_stay_stays_and_little_else(counts: dict[str, int], seed: int, tmp_path_factory) -> None:
+    oracle = Holds(tuple(counts.items()))
+    module = bench_reduce.module(600, seed).encode()
+    found = reduce(module, oracle, tmp_path_factory.mktemp("out") / "out.mlir", jobs=2)
+    assert oracle(found.result.text.encode(), None).verdict == "fails"
+    # And what is around: functions, what ends them, and what ends each loop.
+    functions = found.result.text.count("func.func")
+    assert functions <= sum(counts.values())
+    assert found.result.operations <= sum(counts.values()) + counts.get("scf.for", 0) + 2 * functions
+
+
+@pytest.mark.parametrize("check", [0, 1], ids=["pass", "command"])
+def test_a_seeded_failure_in_ten_thousand_lines_comes_below_fifty(check: int, cutecc, tmp_path: Path) -> None:
+    text = bench_reduce.module(10_000)
+    assert text.count("\n") > 9_900
+    (tmp_path / "m.mlir").write_text(text)
+    done = cutecc("reduce", "m.mlir", *bench_reduce.files(tmp_path)[check], "-j", "2", "--json")
+    found = json.loads(done.stdout)
+    assert found["finished"]
+    assert found["lines"]["after"] < 50
+    assert found["operations"]["after"] <= 16
