@@ -61,7 +61,7 @@ def assemble(
             located = located_error(failure.stderr, ptx, name)
             if located is None:
                 raise
-            located.notes.append(f"the command was: {failure.command}")
+            located.notes.append(f"the command was: {failure.command_line}")
             raise located from None
         cubin = folder / "kernel.cubin"
         if not cubin.exists():

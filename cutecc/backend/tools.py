@@ -150,10 +150,10 @@ class ToolFailure(ToolError):
 
     def __init__(self, tool: Tool, arguments: Sequence[str], how: str, stderr: str) -> None:
         # Arguments that name files name them inside a temporary folder: the command reads the same every time.
-        self.command = shlex.join([str(tool.path), *arguments])
+        self.command_line = shlex.join([str(tool.path), *arguments])
         self.stderr = stderr
         notes = [_shown(stderr)] if stderr.strip() else []
-        super().__init__(f"{tool.name} {how}", notes=[*notes, f"the command was: {self.command}"])
+        super().__init__(f"{tool.name} {how}", notes=[*notes, f"the command was: {self.command_line}"])
 
 
 def _shown(log: str) -> str:

@@ -54,11 +54,12 @@ def _save(request: RewriteRequest, chunk: int, error: Error, expected: Expected)
     from cutecc.passes.pipelines import choose_pipeline
     from cutecc.versions import current_versions
 
-    pipeline = request.pipeline
-    if pipeline not in NAMED:
+    options: dict[str, str | bool | int] = {"target": request.target}
+    if request.pipeline:
+        named = request.pipeline in NAMED
         # It may be in a file, which a reproducer cannot name.
-        pipeline = str(choose_pipeline(pipeline, Target.parse(request.target)))
-    options: dict[str, str | bool | int] = {"pipeline": pipeline, "target": request.target}
+        chosen = request.pipeline if named else choose_pipeline(request.pipeline, Target.parse(request.target))
+        options["pipeline"] = str(chosen)
     if request.backend:
         options["backend"] = request.backend
     if request.verify_each:

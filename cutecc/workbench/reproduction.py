@@ -65,7 +65,9 @@ def expected_of(reproducer: Reproducer) -> Failure:
 def subject_of(reproducer: Reproducer, data: bytes, source: str) -> Subject:
     """What the command of a reproducer compiles, and how. Raises `RecordError` for options that make no sense."""
     options = reproducer.options
-    pipeline, target, backend = (options.get(name) for name in ("pipeline", "target", "backend"))
+    target, backend = options.get("target"), options.get("backend")
+    # Without one, `opt` reads a module and writes it.
+    pipeline = options.get("pipeline", "" if reproducer.subcommand == "opt" else None)
     level = options.get("opt-level", 3)
     if not isinstance(pipeline, str) or not isinstance(target, str | None):
         raise RecordError("the reproducer's header is damaged: its pipeline or target is no text")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from cutecc import planning
 from cutecc.driver import lower
-from cutecc.errors import Error
+from cutecc.errors import Error, LaunchError
 from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.passes import manager
 from cutecc.record import ArtifactKind
@@ -140,14 +142,20 @@ class Differs:
                     from cutecc.workbench.results import SameResults, device_called
 
                     return SameResults.at(norm, device_called(self.device), dict(self.sizes), self.seed)(record)
+        except LaunchError as fault:
+            if self.device != "cpu":
+                # After a fault on a GPU, nothing else runs there in this process.
+                print(fault.message, file=sys.stderr, flush=True)
+                os._exit(1)
+            return Finding("unknown", fault.message)
         except Error as error:
             return Finding("unknown", error.message)
         same = record.artifact("ptx") == norm.artifact("ptx")
         return Finding("passes" if same else "fails", "the PTX is the same" if same else "the PTX differs")
 
     def aborted(self, log: str) -> Finding:
-        """What an abort of the worker means."""
-        return Finding("unknown", "it aborts")
+        """What an abort of the worker means: that of the compiler, or a fault on a GPU, which is the last line."""
+        return Finding("unknown", log.strip().rpartition("\n")[2] or "it aborts")
 
     def settled(self, first: Finding) -> Oracle:
         """There is one way to differ."""

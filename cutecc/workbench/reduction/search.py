@@ -219,6 +219,8 @@ class Reducer:
 
     def _try(self, kind: str, base: Candidate, chosen: Sequence[int], off: threading.Event) -> Candidate | None:
         """The edited module, if it fails."""
+        if off.is_set():
+            return None
         try:
             candidate = self._workers.submit(edited, base.text, kind, chosen, self._manner).result()
             if candidate is None or off.is_set() or self.ask(candidate.text).verdict != "fails":

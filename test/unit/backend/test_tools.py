@@ -77,7 +77,7 @@ def test_a_failure_carries_the_complaints_and_the_command(tmp_path: Path):
     with pytest.raises(ToolFailure, match="ptxas failed with exit status 3") as caught:
         run_tool(tool, ["--an option"])
     assert "note: no such register" in str(caught.value)
-    assert "'--an option'" in caught.value.command
+    assert "'--an option'" in caught.value.command_line
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 

@@ -31,7 +31,7 @@ _SETTINGS = settings(
     suppress_health_check=[*HealthCheck],
 )
 STAGES = {
-    "traced": "canonicalize,cse,cute-desugar,cute-expand-ops,cute-fold-static",
+    "traced": "nvidia",
     "cute-fold-static": "nvidia",
     "convert-cute-to-core": "nvidia",
     "open": "open",

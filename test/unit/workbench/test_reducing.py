@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
-import signal
-import stat
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import bench_reduce
 import pytest
-from conftest import CUTECC
-from counting_oracle import Endless, FailsSlowly, Holds
+from counting_oracle import Endless, Holds
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reduction_inputs import MODULE, SMALLEST, command_of, module_in
 
-from cutecc.errors import RecordError, UsageError
 from cutecc.ir.modules import fresh_context, parse, to_bytecode
 from cutecc.record.reproducer import read_reproducer
 from cutecc.workbench.reduction import search
@@ -29,33 +22,6 @@ from cutecc.workbench.reduction.working import normalised
 
 pytestmark = pytest.mark.usefixtures("warm_workers")
 
-MODULE = """
-module {
-  func.func @a_function_that_matters(%a: i32, %b: f32, %n: index, %k: index) -> f32 {
-    %0 = arith.addi %a, %a : i32
-    %r = scf.for %i = %n to %k step %n iter_args(%c = %b) -> (f32) {
-      %1 = arith.addf %c, %b : f32
-      %2 = math.exp2 %1 : f32
-      scf.yield %2 : f32
-    }
-    %3 = arith.constant 40 : i32
-    %4 = arith.muli %0, %3 : i32
-    return %r : f32
-  }
-  func.func @another(%a: i32) -> i32 {
-    %0 = arith.addi %a, %a : i32
-    %1 = arith.muli %0, %a : i32
-    return %1 : i32
-  }
-}
-"""
-SMALLEST = """module {
-  func.func @f0(%arg0: f32) {
-    %0 = math.exp2 %arg0 : f32
-    return
-  }
-}
-"""
 PASSES = '''
 import os
 from dataclasses import dataclass
@@ -125,19 +91,6 @@ def inputs(tmp_path: Path) -> Path:
     (tmp_path / "m.mlir").write_text(MODULE)
     (tmp_path / "passes.py").write_text(PASSES)
     return tmp_path
-
-
-def module_in(path: Path) -> str:
-    """The module that a file holds, without the comment lines before it."""
-    return "".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith("//"))
-
-
-def command_of(folder: Path, text: str) -> str:
-    """A command that runs Python with the module's `text`."""
-    file = folder / "check.py"
-    file.write_text(f"#!{sys.executable} -S\nimport re, sys\ntext = open(sys.argv[1]).read()\n{text}\n")
-    file.chmod(file.stat().st_mode | stat.S_IXUSR)
-    return str(file)
 
 
 # What goes on failing.
@@ -336,110 +289,6 @@ def test_a_module_that_cannot_be_read_is_refused(cutecc, inputs: Path) -> None:
     assert done.stderr.startswith("m.mlir:1:7: error: ")
 
 
-# The file.
-
-
-def test_an_output_of_the_same_goes_on_and_any_other_is_refused(cutecc, inputs: Path) -> None:
-    check = command_of(inputs, "sys.exit('exp2' in text)")
-    cutecc("reduce", "m.mlir", "--check", check)
-    text = (inputs / "m-reduced.mlir").read_text()
-    done = cutecc("reduce", "m.mlir", "--check", check)
-    assert done.stdout.startswith("m-reduced.mlir: went on: 18 lines to 6, ")
-    assert (inputs / "m-reduced.mlir").read_text() == text
-    # Another check, another input, and what no reduction has written.
-    for arguments in (
-        ["m.mlir", "--check", f"{check} --other {{}}"],
-        ["n.mlir", "--check", check, "-o", "m-reduced.mlir"],
-    ):
-        (inputs / "n.mlir").write_text(MODULE.replace("40", "41"))
-        done = cutecc("reduce", *arguments, status=2)
-        assert done.stderr.startswith("error: m-reduced.mlir is there already, and not what this reduction came to\n")
-        assert (inputs / "m-reduced.mlir").read_text() == text
-    done = cutecc("reduce", "m.mlir", "--check", check, "-o", "m.mlir", status=2)
-    assert "m.mlir is the module to reduce" in done.stderr
-    assert (inputs / "m.mlir").read_text() == MODULE
-
-
-def test_an_earlier_output_that_does_not_fail_is_said_to_be(inputs: Path) -> None:
-    oracle, out = Holds((("math.exp2", 1),)), inputs / "out.mlir"
-    reduce(MODULE.encode(), oracle, out)
-    out.write_text(out.read_text().replace("math.exp2", "math.absf"))
-    with pytest.raises(UsageError, match="which an earlier run came to, does not fail any more"):
-        reduce(MODULE.encode(), oracle, out)
-
-
-def test_an_output_that_cannot_be_written_is_one_message(cutecc, inputs: Path) -> None:
-    check = command_of(inputs, "sys.exit('exp2' in text)")
-    done = cutecc("reduce", "m.mlir", "--check", check, "-o", "no/such/folder/out.mlir", status=(1, 2))
-    assert done.stderr.startswith("error: ") and "no/such/folder" in done.stderr
-    (inputs / "folder").mkdir()
-    done = cutecc("reduce", "m.mlir", "--check", check, "-o", "folder", status=2)
-    assert done.stderr.startswith("error: ")
-
-
-def test_a_full_disk_leaves_the_last_whole_module(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cutecc.workbench.reduction import output
-
-    real, left = output.write_whole, iter(range(3))
-
-    def write(path: Path, data: bytes, what: str) -> None:
-        if next(left, None) is None:
-            raise RecordError(f"cannot write {what} {path}: No space left on device")
-        real(path, data, what)
-
-    monkeypatch.setattr(output, "write_whole", write)
-    oracle, out = Holds((("math.exp2", 1),)), inputs / "out.mlir"
-    with pytest.raises(RecordError, match="No space left on device"):
-        reduce(MODULE.encode(), oracle, out)
-    text = module_in(out)
-    assert len(text) < len(normalised(MODULE.encode(), False).text)
-    assert oracle(text.encode(), None).verdict == "fails"
-    monkeypatch.undo()
-    assert reduce(MODULE.encode(), oracle, out).went_on
-    assert module_in(out) == SMALLEST
-
-
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupt_leaves_a_module_that_fails_and_the_next_run_goes_on(end: int, cutecc, inputs: Path) -> None:
-    (inputs / "m.mlir").write_text(bench_reduce.module(800))
-    check = command_of(inputs, "import time; time.sleep(0.1); sys.exit('%s4' and text.count('math.exp2') > 0)")
-    words = ["reduce", "m.mlir", "--check", check, "-j", "2"]
-    process = subprocess.Popen([CUTECC, *words], cwd=inputs, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    out, sizes = inputs / "m-reduced.mlir", set[int]()
-    for _ in range(3000):
-        with contextlib.suppress(FileNotFoundError):
-            sizes.add(out.stat().st_size)
-        if len(sizes) > 3:
-            break
-        assert process.poll() is None
-        time.sleep(0.01)
-    os.killpg(process.pid, end)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode in (130, -end)
-    assert "Traceback" not in errors
-    text = module_in(out)
-    assert "math.exp2" in text
-    assert normalised(text.encode(), False).text == text
-    assert 6 < text.count("\n") < 800
-    assert end == signal.SIGKILL or not list(inputs.glob(".*.partial"))
-    done = cutecc(*words)
-    assert "went on: " in done.stdout
-    assert re.findall(r"func\.func|math\.exp2|arith\.\w+|return", module_in(out)) == [
-        "func.func",
-        "math.exp2",
-        "return",
-    ]
-
-
-def test_a_timeout_leaves_what_there_is(inputs: Path) -> None:
-    oracle, out = FailsSlowly((("arith.mulf", 3),)), inputs / "out.mlir"
-    module = bench_reduce.module(600).encode()
-    found = reduce(module, oracle, out, seconds=1.0, jobs=2)
-    assert not found.finished and found.seconds < 20
-    assert found.result.operations < found.start.operations
-    assert module_in(out) == found.result.text
-
-
 # How small.
 
 
@@ -492,13 +341,15 @@ def test_what_has_to_stay_stays_and_little_else(counts: dict[str, int], seed: in
     assert found.result.operations <= sum(counts.values()) + counts.get("scf.for", 0) + 2 * functions
 
 
-@pytest.mark.parametrize("check", [0, 1], ids=["pass", "command"])
-def test_a_seeded_failure_in_ten_thousand_lines_comes_below_fifty(check: int, cutecc, tmp_path: Path) -> None:
+def test_a_seeded_failure_in_ten_thousand_lines_comes_below_fifty(cutecc, tmp_path: Path) -> None:
     text = bench_reduce.module(10_000)
     assert text.count("\n") > 9_900
     (tmp_path / "m.mlir").write_text(text)
-    done = cutecc("reduce", "m.mlir", *bench_reduce.files(tmp_path)[check], "-j", "2", "--json")
+    of_pass, of_command = bench_reduce.files(tmp_path)
+    done = cutecc("reduce", "m.mlir", *of_pass, "-j", "2", "--json")
     found = json.loads(done.stdout)
     assert found["finished"]
     assert found["lines"]["after"] < 50
     assert found["operations"]["after"] <= 16
+    for name in ("m.mlir", "m-reduced.mlir"):
+        assert subprocess.run([of_command[-1], tmp_path / name]).returncode == 3, "the command says the same"

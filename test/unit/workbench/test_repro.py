@@ -130,7 +130,7 @@ def header(**changes: object) -> str:
         (header(options={"link-libraries": "/tmp/x.bc"}), "has the option 'link-libraries'"),
         (header(subcommand="bench"), "header is damaged"),
         (header(subcommand="compile", options={"ptxas-options": "-v"}), "has the option 'ptxas-options'"),
-        (header(options={}), "its pipeline or target is no text"),
+        (header(subcommand="compile", options={}), "its pipeline or target is no text"),
         (header(options={"pipeline": True}), "its pipeline or target is no text"),
         (header(options={"pipeline": "cse", "target": 3}), "its pipeline or target is no text"),
         (header(options={"pipeline": "cse", "target": "../x"}), "'../x'"),
@@ -240,8 +240,8 @@ def test_opt_saves_an_abort_and_no_error_of_the_users(cutecc, folder: Path) -> N
     file = saved(done)
     found = read_reproducer(Path(file).read_text())
     assert (found.subcommand, found.expected, found.pass_name) == ("opt", "aborted", "test-die")
-    assert found.options == {"pipeline": "cse,test-die", "target": "sm_80"}
-    assert f"reproduce: cutecc opt {file} --pipeline=cse,test-die --target=sm_80 --load=passes.py" in done.stderr
+    assert found.options == {"target": "sm_80", "pipeline": "cse,test-die"}
+    assert f"reproduce: cutecc opt {file} --target=sm_80 --pipeline=cse,test-die --load=passes.py" in done.stderr
     assert cutecc("repro", file, LOAD).stdout == "still happens: pass test-die aborted\n"
     # What is a reproducer already is not saved again.
     assert "reproducer: " not in cutecc("opt", file, "--pipeline=test-die", LOAD, status=1).stderr
