@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cutecc.passes.manager import Observer
     from cutecc.passes.registry import register, register_pipeline
     from cutecc.record.compilation import Signature
+    from cutecc.report.pair_page import write_pair_report
     from cutecc.report.writing import Report, write_report
     from cutecc.request import CompileOptions
     from cutecc.sweep import Job, compile_many
@@ -72,6 +73,7 @@ __all__ = [
     "register",
     "register_pipeline",
     "trace",
+    "write_pair_report",
     "write_report",
 ]
 
@@ -106,6 +108,7 @@ _HOMES = {
     "register": "cutecc.passes.registry",
     "register_pipeline": "cutecc.passes.registry",
     "Signature": "cutecc.record.compilation",
+    "write_pair_report": "cutecc.report.pair_page",
     "Report": "cutecc.report.writing",
     "write_report": "cutecc.report.writing",
 }

@@ -39,6 +39,7 @@ Examples:
   cutecc compare before.cutecc after.cutecc --target sm_90a
   cutecc compare before after --stage cse#1 --function kernel
   cutecc compare before after --run --size M=33,N=132 --device cpu
+  cutecc compare before after --report pair.html
 
 Status: 0, with --exit-code 1 where passes, modules, code, resources or results differ.
 """
@@ -60,6 +61,7 @@ Status: 0, with --exit-code 1 where passes, modules, code, resources or results 
 @click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="With --run, a value: alpha='f32=0.5'.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="With --run, of the inputs.")
 @click.option("--no-time", is_flag=True, help="With --run on a GPU, do not time.")
+@click.option("--report", metavar="FILE", type=click.Path(path_type=Path), help="Also write it all as an HTML page.")
 @click.option("--exit-code", is_flag=True, help="Have the status say whether there are differences.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every pass and every class of instructions.")
@@ -87,7 +89,7 @@ def compare(context: click.Context, a: Path, b: Path, **values: Any) -> None:
 
 
 def _refuse_beside_stage(values: dict[str, Any]) -> None:
-    for name in ("run", "as_json"):
+    for name in ("run", "as_json", "report"):
         if values[name]:
             raise UsageError(f"--stage prints a difference, and --{name.removeprefix('as_')} something else")
 
@@ -126,15 +128,22 @@ def _in_second(records: list[Compilation], selector: str, function: str | None) 
 
 def _pair(records: list[Compilation], names: tuple[str, str], values: dict[str, Any]) -> bool:
     """Print the comparison; whether there are differences."""
+    from cutecc.report.destination import check_destination
+    from cutecc.report.pair_page import write_pair_report
     from cutecc.workbench.compared import compare as compare_records
 
     _refuse_without_run(values)
+    report: Path | None = values["report"]
+    if report:
+        check_destination(report)
     with output_to_stderr(values["as_json"]), _trial(values) as trial:
         pair = compare_records(*records, names=names, trial=trial)
     if values["as_json"]:
         echo_json(pair)
     else:
         show_pair(pair, verbose=values["verbose"])
+    if report:
+        click.echo(f"wrote {write_pair_report(records[0], records[1], report, pair=pair)}", err=values["as_json"])
     return pair.differs
 
 

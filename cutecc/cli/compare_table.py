@@ -365,8 +365,6 @@ def _result_table(results: Results, outputs: Sequence[str], left_out: Sequence[s
         for each in run.outputs:
             if outputs and each.same_bits and each.name.partition("[")[0] not in outputs:
                 continue
-            within = each.max_relative_error <= each.tolerance
-            verdict = "same bits" if each.same_bits else "in bounds" if within else "differs"
             cells = {
                 "tensor": each.name,
                 "type": each.type,
@@ -374,7 +372,7 @@ def _result_table(results: Results, outputs: Sequence[str], left_out: Sequence[s
                 "abs error": f"{each.max_absolute_error:.3g}",
                 "rel error": f"{each.max_relative_error:.3g}",
                 "tolerance": f"{each.tolerance:g}",
-                "": Text(verdict, style="red" if verdict == "differs" else "green"),
+                "": Text(each.verdict, style="red" if each.verdict == "differs" else "green"),
             }
             table.add_row(*(cells[heading] for heading in headings))
     return table

@@ -132,6 +132,13 @@ class OutputPair(msgspec.Struct, frozen=True):
     tolerance: float
     """The largest relative error that counts as equal."""
 
+    @property
+    def verdict(self) -> Literal["same bits", "in bounds", "differs"]:
+        """How the two compare."""
+        if self.same_bits:
+            return "same bits"
+        return "in bounds" if self.max_relative_error <= self.tolerance else "differs"
+
 
 class RunPair(msgspec.Struct, frozen=True):
     """Both on the same inputs."""

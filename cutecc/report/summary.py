@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from cutecc.errors import RecordError
 from cutecc.record import Compilation, KernelResources, Remark, Step
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.reproducer import read_reproducer
+from cutecc.report.plain_html import bullets, escaped, table
 
 _CHANGED = {True: "changed", False: "unchanged", None: ""}
 
@@ -41,9 +41,9 @@ def reproducer(compilation: Compilation) -> tuple[str, str] | None:
 
 
 def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
-    yield f"<h1>{_escape(compilation.name)} for {_escape(compilation.target)}</h1>"
+    yield f"<h1>{escaped(compilation.name)} for {escaped(compilation.target)}</h1>"
     yield "<p>This report needs JavaScript to show the IR; here is what it holds, in short.</p>"
-    yield from _list(
+    yield from bullets(
         f"status: {compilation.status}",
         compilation.resumed and str(compilation.resumed),
         compilation.source and f"source: {compilation.source}",
@@ -54,17 +54,17 @@ def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
     if failure := compilation.failure:
         yield "<h2>Failure</h2>"
         where = f", at {failure.location}" if failure.location else ""
-        yield f"<p>{_escape(failure.stage + where)}</p><pre>{_escape(failure.message)}</pre>"
-        yield from (f"<p>{_escape(each)}</p>" for each in failure.notes)
+        yield f"<p>{escaped(failure.stage + where)}</p><pre>{escaped(failure.message)}</pre>"
+        yield from (f"<p>{escaped(each)}</p>" for each in failure.notes)
         if (found := reproducer(compilation)) and found[1]:
-            yield f"<p>It happens again with</p><pre>{_escape(found[1])}</pre>"
+            yield f"<p>It happens again with</p><pre>{escaped(found[1])}</pre>"
     if compilation.steps:
         yield "<h2>Passes</h2>"
-        yield from _table(("#", "pass", "", "ms"), map(_pass_row, compilation.steps))
+        yield from table(("#", "pass", "", "ms"), map(_pass_row, compilation.steps))
     if compilation.resources:
         yield "<h2>Resources</h2>"
         headings = ("kernel", "registers", "spilled bytes", "stack bytes", "shared bytes", "occupancy")
-        yield from _table(headings, map(_resource_row, compilation.resources))
+        yield from table(headings, map(_resource_row, compilation.resources))
     remarks = [
         *compilation.warnings,
         *(remark for step in compilation.steps for remark in step.remarks),
@@ -72,7 +72,7 @@ def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
     ]
     if remarks:
         yield "<h2>Remarks</h2>"
-        yield from _list(*map(_remark_line, remarks))
+        yield from bullets(*map(_remark_line, remarks))
 
 
 def _pass_row(step: Step) -> tuple[str, ...]:
@@ -96,19 +96,3 @@ def _resource_row(entry: KernelResources) -> tuple[str, ...]:
 def _remark_line(remark: Remark) -> str:
     place = f"{remark.location}: " if remark.location else ""
     return f"{place}{remark.severity}: {remark.message}"
-
-
-def _list(*lines: str | list[str] | None) -> Iterator[str]:
-    items = "".join(f"<li>{_escape(str(line))}</li>" for line in lines if line)
-    yield f"<ul>{items}</ul>"
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield f"<table><tr>{''.join(f'<th>{each}</th>' for each in headings)}</tr>"
-    for row in rows:
-        yield f"<tr>{''.join(f'<td>{_escape(each)}</td>' for each in row)}</tr>"
-    yield "</table>"
-
-
-def _escape(text: str) -> str:
-    return html.escape(text)

@@ -1,7 +1,7 @@
 /** The view as the address's fragment, so that a place can be kept and passed on. */
 
 import { effect } from "@preact/signals";
-import { base, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine } from "./store";
+import { base, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode } from "./store";
 
 /** Set what the fragment says; what is missing or makes no sense stays as it is. */
 export function readAddress(): void {
@@ -10,7 +10,8 @@ export function readAddress(): void {
   const stage = said.get("stage");
   if (known(stage)) selected.value = stage as string;
   const view = said.get("view");
-  mode.value = view === "split" || view === "unified" ? view : "text";
+  const views = ["first", "text", "split", "unified"] as const;
+  mode.value = views.find((each) => each === view) ?? usualMode.value;
   base.value = known(said.get("base")) ? said.get("base") : null;
   shownFunction.value = said.get("function");
   const line = Number(said.get("line"));
@@ -30,7 +31,7 @@ export function writeAddress(): void {
   effect(() => {
     const said = new URLSearchParams();
     said.set("stage", selected.value);
-    if (mode.value !== "text") said.set("view", mode.value);
+    if (mode.value !== usualMode.value) said.set("view", mode.value);
     if (base.value !== null) said.set("base", base.value);
     if (shownFunction.value !== null) said.set("function", shownFunction.value);
     if (place.value !== null && place.value.stop === selected.value) said.set("line", String(place.value.line + 1));

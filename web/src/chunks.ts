@@ -17,7 +17,7 @@ export function load<T>(name: string): Promise<T | null> {
   if (found === undefined) {
     found = expand(name);
     // A stage is large: those who show it keep what they need of it (`documents.ts`).
-    if (!name.startsWith("stage:")) cache.set(name, found);
+    if (!/(^|:)stage:/.test(name)) cache.set(name, found);
   }
   return found as Promise<T | null>;
 }

@@ -4,7 +4,8 @@
  * page can grow while a compilation runs; a page that was cut off shows what it holds.
  *
  * Names: `manifest`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
- * `listing:FILE`; `history`; `mix`; `layouts`; `counters`; `reproducer`.
+ * `listing:FILE`; `history`; `mix`; `layouts`; `counters`; `reproducer`. A page of two records has `pair` (`pair/data.ts`),
+ * and of each of them `a:stage:N`, `b:stage:N`, `a:listing:FILE`, `b:listing:FILE`.
  */
 
 /** File, line and column from 1; column 0 is none. */
@@ -211,6 +212,19 @@ export interface Reproducer {
   command: string;
 }
 
+/** Where a run went on from, and what had become of that stage. */
+export interface Resumed {
+  /** The folder of that record. */
+  record: string;
+  /** The selector of the pass that the stage is from. */
+  after: string;
+  /** The file that was read. */
+  dump: string;
+  edited: boolean;
+  lines_removed: number;
+  lines_added: number;
+}
+
 /** Chunk `manifest`: the record's manifest (docs/manifest.md), the parts that the page shows. */
 export interface Manifest {
   name: string;
@@ -229,4 +243,5 @@ export interface Manifest {
   resources: KernelResources[];
   failure: { stage: string; message: string; reproducer: string | null; location: string | null; notes: string[] } | null;
   seconds: Record<string, number>;
+  resumed?: Resumed | null;
 }

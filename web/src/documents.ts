@@ -40,6 +40,11 @@ async function open(stop: Stop, chunk: string): Promise<Document | null> {
   }
   const [stage, table] = await Promise.all([load<Stage>(chunk), allPlaces()]);
   if (stage === null) return null;
+  if (stop.row !== null) {
+    // The last modules hold the assembler's log, in which no two compilations are the same.
+    const text = stage.text.replace(/(Compile time =) [\d.]+ ms/g, "$1 … ms");
+    return { stop: stop.id, kind: "mlir", lines: text.split("\n"), places: [], table: [], listing: null };
+  }
   return { stop: stop.id, kind: "mlir", lines: stage.text.split("\n"), places: stage.places, table, listing: null };
 }
 
@@ -63,7 +68,10 @@ async function gather(): Promise<Place[]> {
 /** Open what a reader is likely to look at next, while the page is idle. */
 export function prefetch(stops: readonly Stop[], shown: Stop): void {
   const index = stops.indexOf(shown);
-  const near = [stops[index + 1], stops[index - 1]].find((stop) => stop?.chunk != null && !kept.has(stop.chunk));
-  if (near === undefined) return;
-  whenIdle(() => void documentOf(near));
+  const near = [stops[index + 1], stops[index - 1]]
+    .flatMap((stop) => [stop, stop?.first])
+    .filter((stop) => stop?.chunk != null && !kept.has(stop.chunk))
+    // A row of two records has a text of each.
+    .slice(0, shown.row === null ? 1 : 2);
+  if (near.length > 0) whenIdle(() => near.forEach((stop) => void documentOf(stop as Stop)));
 }

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { leftOpen, openLeft, openSide, sideOpen, toggleBelow } from "./layout";
 import { move } from "./passes";
 import { closeSearch, openSearch, searchOpen } from "./search";
-import { foldTypes, hideUnchanged, mode, theme } from "./store";
+import { foldTypes, hideUnchanged, mode, pair, theme } from "./store";
 import { effectiveTheme } from "./theme";
 import { currentComparison, focusText } from "./viewer";
 
@@ -31,12 +31,33 @@ const KEYS: [keys: string, what: string][] = [
   ["?", "these keys"],
 ];
 
+/** Of a page of two records. */
+const PAIR_KEYS: [keys: string, what: string][] = [
+  ["j  k", "next pass, pass before"],
+  ["1  2  3  4", "A, side by side, unified, B"],
+  ["n  p", "next change, change before"],
+  ["/", "search all stages and listings of both"],
+  ["f", "filter the passes"],
+  ["u", "hide or show passes after which both have the same"],
+  ["t", "fold or show long types"],
+  ["e", "go to the text"],
+  ["l", "go to the list"],
+  ["Enter", "in the text: open what is folded"],
+  ["[", "hide or show the list"],
+  ["d", "dark or light"],
+  ["Escape", "close, go back to the text"],
+  ["?", "these keys"],
+];
+
 const ACTIONS: Record<string, () => void> = {
   j: () => move(1),
   k: () => move(-1),
-  "1": () => (mode.value = "text"),
+  "1": () => (mode.value = pair.value === null ? "text" : "first"),
   "2": () => (mode.value = "split"),
   "3": () => (mode.value = "unified"),
+  "4": () => {
+    if (pair.value !== null) mode.value = "text";
+  },
   n: () => currentComparison()?.step(1),
   p: () => currentComparison()?.step(-1),
   "/": () => {
@@ -107,7 +128,7 @@ export function KeysDialog() {
     <dialog ref={dialog} class="keys" aria-labelledby="keys-title" onClose={() => (keysOpen.value = false)}>
       <h2 id="keys-title">Keys</h2>
       <dl>
-        {KEYS.map(([keys, what]) => (
+        {(pair.value === null ? KEYS : PAIR_KEYS).map(([keys, what]) => (
           <div key={keys}>
             <dt>
               {keys.split("  ").map((key) => (

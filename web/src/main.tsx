@@ -5,7 +5,10 @@ import "./list.css";
 import "./viewer.css";
 import "./editor/editor.css";
 import "./panels/details.css";
+import "./pair/pair.css";
+import { PairShell } from "./pair/shell";
 import { Shell } from "./shell";
 import { start } from "./start";
+import { pair } from "./store";
 
-void start().then(() => render(<Shell />, document.getElementById("app") ?? document.body));
+void start().then(() => render(pair.value === null ? <Shell /> : <PairShell />, document.getElementById("app") ?? document.body));

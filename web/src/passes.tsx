@@ -10,9 +10,15 @@ export const listed = computed(() => {
   return stops.value.filter(
     (stop) =>
       (wanted === "" || stop.title.toLowerCase().includes(wanted) || stop.id === wanted) &&
-      !(hideUnchanged.value && stop.step?.changed === false && stop.step.status === "ok"),
+      !(hideUnchanged.value && tellsNothing(stop)),
   );
 });
+
+/** A pass that changed nothing; of two records, one after which both have the same module. */
+function tellsNothing({ step, row }: Stop): boolean {
+  if (row === null) return step?.changed === false && step.status === "ok";
+  return row.a !== null && row.b !== null && !(row.lines?.a || row.lines?.b) && row.a.state !== "failed" && row.b.state !== "failed";
+}
 
 /** Show the next stop of the list, or the one before. */
 export function move(by: number): void {

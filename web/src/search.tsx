@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type Hit, MOST_HITS, asRegex, caseSensitive, query, results } from "./searching";
-import { goTo, selected, shownFunction, type Stop } from "./store";
+import { FIRST, goTo, pair, selected, shownFunction, type Stop } from "./store";
 import { focusText } from "./viewer";
 
 export const searchOpen = signal(false);
@@ -23,6 +23,11 @@ const items = computed<Item[]>(() =>
   }),
 );
 const active = signal(0);
+
+function labelOf(stop: Stop): string {
+  if (pair.value === null) return stop.kind === "listing" ? stop.title : `${stop.id} ${stop.title}`;
+  return `${stop.id.startsWith(FIRST) ? "A" : "B"}: ${stop.title}`;
+}
 
 function open(item: Item): void {
   if (item.kind === "more") {
@@ -120,8 +125,7 @@ export function SearchPanel() {
             <div key={stop.id} role="group" aria-labelledby={`found-${stop.id}`}>
               <div id={`found-${stop.id}`} role="presentation" class={stop.id === selected.value ? "found-head current" : "found-head"}>
                 <span>
-                  {stop.kind === "listing" ? "" : `${stop.id} `}
-                  {stop.title}
+                  {labelOf(stop)}
                 </span>
                 <span class="count">{count.toLocaleString("en")}</span>
               </div>

@@ -3,7 +3,8 @@
 import { effect, signal } from "@preact/signals";
 import { load } from "./chunks";
 import type { Listing, Stage } from "./data";
-import { stops, type Stop } from "./store";
+import { type Stop, stops } from "./store";
+import { textsOf } from "./stops";
 
 export const query = signal("");
 export const asRegex = signal(false);
@@ -131,7 +132,7 @@ export function followQuery(): void {
     const regex = asRegex.value;
     const sensitive = caseSensitive.value;
     // One stop for each text: a pass that changed nothing shows an earlier one's.
-    const searched = [...new Map(stops.value.map((stop) => [stop.chunk, stop] as const).reverse()).values()]
+    const searched = [...new Map(textsOf(stops.value).map((stop) => [stop.chunk, stop] as const).reverse()).values()]
       .filter((stop) => stop.chunk !== null)
       .reverse();
     window.clearTimeout(timer);

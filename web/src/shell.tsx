@@ -25,6 +25,7 @@ import { PictureDialog } from "./pictures/dialog";
 import { SearchPanel, openSearch, searchOpen } from "./search";
 import { followQuery } from "./searching";
 import { Splitter } from "./splitter";
+import { STATUS, resumedText } from "./status";
 import { type SideTab, manifest, notice, sideTab, theme } from "./store";
 import { effectiveTheme } from "./theme";
 import { Viewer } from "./viewer";
@@ -93,7 +94,7 @@ export function Shell() {
 }
 
 /** The address keeps the view, so a link to an element must not change it. */
-function skipTo(...selectors: string[]) {
+export function skipTo(...selectors: string[]) {
   return (event: MouseEvent) => {
     event.preventDefault();
     const found = selectors.map((selector) => document.querySelector<HTMLElement>(selector));
@@ -103,17 +104,8 @@ function skipTo(...selectors: string[]) {
   };
 }
 
-const STATUS: Record<string, string> = {
-  running: "… not finished",
-  ok: "✓ compiled",
-  stopped: "■ stopped as asked",
-  failed: "✗ failed",
-  interrupted: "! interrupted",
-};
-
 function Head() {
   const { value: found } = manifest;
-  const next = effectiveTheme.value === "dark" ? "light" : "dark";
   return (
     <header>
       <h1 title={found?.name}>{found?.name ?? "No manifest in this page"}</h1>
@@ -121,6 +113,11 @@ function Head() {
         <>
           <span>{found.target}</span>
           <span class={`status ${found.status}`}>{STATUS[found.status] ?? found.status}</span>
+          {found.resumed != null && (
+            <span class="resumed" title={`${resumedText(found.resumed)}: ${found.resumed.dump}`}>
+              {resumedText(found.resumed)}
+            </span>
+          )}
           <span class="muted source" title={[found.source ?? "", found.command.join(" ")].join("\n")}>
             {found.source ?? ""}
           </span>
@@ -142,14 +139,24 @@ function Head() {
         <button type="button" class="quiet" aria-pressed={sideBelow.value} title="Source and details below the text (b)" onClick={toggleBelow}>
           Below
         </button>
-        <button type="button" class="quiet" title={`Colours: ${next} (d)`} onClick={() => (theme.value = next)}>
-          {next === "dark" ? "Dark" : "Light"}
-        </button>
-        <button type="button" class="quiet" title="Keys (?)" onClick={() => (keysOpen.value = true)}>
-          Keys
-        </button>
+        <PageButtons />
       </span>
     </header>
+  );
+}
+
+/** What is for the page and not for what it shows. */
+export function PageButtons() {
+  const next = effectiveTheme.value === "dark" ? "light" : "dark";
+  return (
+    <>
+      <button type="button" class="quiet" title={`Colours: ${next} (d)`} onClick={() => (theme.value = next)}>
+        {next === "dark" ? "Dark" : "Light"}
+      </button>
+      <button type="button" class="quiet" title="Keys (?)" onClick={() => (keysOpen.value = true)}>
+        Keys
+      </button>
+    </>
   );
 }
 

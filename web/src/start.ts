@@ -5,12 +5,15 @@ import { chunkNames, load } from "./chunks";
 import type { History, Manifest } from "./data";
 import { whenIdle } from "./idle";
 import { startLinking } from "./linking";
-import { history, manifest, selected, stops } from "./store";
+import type { Pair } from "./pair/data";
+import { rowsOfPair } from "./pair/rows";
+import { history, manifest, pair, selected, stops } from "./store";
 import { stopsOf } from "./stops";
 import { followTheme } from "./theme";
 
 export async function start(): Promise<void> {
   followTheme();
+  if (chunkNames().includes("pair")) return await startPair();
   manifest.value = await load<Manifest>("manifest");
   stops.value = stopsOf(manifest.value, chunkNames());
   if (manifest.value?.status === "failed") {
@@ -23,4 +26,12 @@ export async function start(): Promise<void> {
   writeAddress();
   startLinking();
   whenIdle(() => void load<History>("history").then((found) => (history.value = found)));
+}
+
+async function startPair(): Promise<void> {
+  pair.value = await load<Pair>("pair");
+  stops.value = pair.value === null ? [] : rowsOfPair(pair.value, chunkNames());
+  if (stops.value[0]) selected.value = stops.value[0].id;
+  readAddress();
+  writeAddress();
 }

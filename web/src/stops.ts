@@ -30,9 +30,22 @@ export function stopsOf(manifest: Manifest | null, chunks: readonly string[]): S
       title: index === 0 ? "traced module" : (step?.name ?? `pass ${index}`),
       step,
       chunk: step?.status === "failed" && !stages.has(index) ? null : chunk,
+      first: null,
+      row: null,
     });
   }
-  const listings = chunks
+  const listings = listingsOf(manifest, chunks);
+  for (const { name, title, file } of listings) {
+    const several = listings.filter((each) => each.title === title).length > 1;
+    const shown = several ? `${title} ${file}` : title;
+    found.push({ id: name, kind: "listing", title: shown, step: null, chunk: name, first: null, row: null });
+  }
+  return found;
+}
+
+/** The listings among `chunks`, in their order: what a file is called there, and what it is. */
+export function listingsOf(manifest: Manifest | null, chunks: readonly string[]): { file: string; name: string; title: string }[] {
+  return chunks
     .filter((name) => name.startsWith("listing:"))
     .map((name) => {
       const file = name.slice("listing:".length);
@@ -41,11 +54,6 @@ export function stopsOf(manifest: Manifest | null, chunks: readonly string[]): S
       return { file, name, title: known?.title ?? file, rank: known?.rank ?? 3 };
     })
     .sort((a, b) => a.rank - b.rank);
-  for (const { name, title, file } of listings) {
-    const several = listings.filter((each) => each.title === title).length > 1;
-    found.push({ id: name, kind: "listing", title: several ? `${title} ${file}` : title, step: null, chunk: name });
-  }
-  return found;
 }
 
 /** What a stop is compared with when nothing else was chosen: the module before the pass; nothing for a listing. */
@@ -54,4 +62,9 @@ export function defaultBase(stops: readonly Stop[], id: string): Stop | null {
   const own = stops[index];
   if (own === undefined || own.kind === "listing") return null;
   return index > 0 ? (stops[index - 1] as Stop) : null;
+}
+
+/** Every stop with a text of its own: of two records that of the first, and that of the second. */
+export function textsOf(stops: readonly Stop[]): Stop[] {
+  return stops.flatMap((stop) => (stop.first === null ? [stop] : [stop.first, stop]));
 }

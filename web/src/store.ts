@@ -2,20 +2,29 @@
 
 import { computed, signal } from "@preact/signals";
 import type { History, Manifest, Step } from "./data";
+import type { Pair, PassPair } from "./pair/data";
 
 /**
  * Something with lines that the middle of the page can show: a module after a pass, or a listing.
- * `id` is `"0"` for the traced module, `"12"` for the module after pass 12, `"listing:FILE"` for a listing.
+ * `id` is `"0"` for the traced module, `"12"` for the module after pass 12, `"listing:FILE"` for a listing. Of two records
+ * (`pair/rows.ts`) it is what both have there: `chunk` is the second one's, and `first` the same of the first one.
  */
 export interface Stop {
   id: string;
-  kind: "traced" | "pass" | "listing";
+  kind: "traced" | "pass" | "listing" | "overview";
   title: string;
   /** Of a pass. */
   step: Step | null;
   /** The chunk that holds the text, null where the page has none: of a pass that changed nothing, an earlier one's. */
   chunk: string | null;
+  /** Of two records: what the first one has there. */
+  first: Stop | null;
+  /** Of two records: how the pass went in both; null for what is no pass, and always on the page of one record. */
+  row: PassPair | null;
 }
+
+/** Two records side by side, where the page is of two. */
+export const pair = signal<Pair | null>(null);
 
 export const manifest = signal<Manifest | null>(null);
 
@@ -27,8 +36,12 @@ export const selected = signal("0");
 
 export const stop = computed(() => stops.value.find((each) => each.id === selected.value) ?? null);
 
-/** How the middle shows it: alone, or against another one. */
-export const mode = signal<"text" | "split" | "unified">("text");
+/** How the middle shows it: alone, or against another one. Of two records, `first` is the first one's text. */
+export const mode = signal<Mode>("text");
+export type Mode = "first" | "text" | "split" | "unified";
+
+/** How it is shown when nothing else is chosen. */
+export const usualMode = computed<Mode>(() => (pair.value === null ? "text" : "split"));
 
 /** Id of the stop to compare with; null: the one before. */
 export const base = signal<string | null>(null);
@@ -58,9 +71,13 @@ export const history = signal<History | null>(null);
 /** A short message in the status line, for people and screen readers. */
 export const notice = signal("");
 
-/** Show `line` (from 0) of the stop `id`. */
+/** Show `line` (from 0) of the stop `id`; of two records, `first:ID` is what the first one has there. */
 export function goTo(id: string, line: number): void {
-  selected.value = id;
-  mode.value = "text";
+  const isFirst = id.startsWith(FIRST);
+  selected.value = isFirst ? id.slice(FIRST.length) : id;
+  mode.value = isFirst ? "first" : "text";
   place.value = { stop: id, line };
 }
+
+/** What the ids of stops of the first of two records begin with. */
+export const FIRST = "first:";

@@ -2,7 +2,7 @@
 
 import { dialectChanges, formatSeconds, stateOf } from "./passes";
 import { defaultBase } from "./stops";
-import { base, foldTypes, mode, selected, shownFunction, stop, stops, type Stop } from "./store";
+import { type Mode, base, foldTypes, mode, selected, shownFunction, stop, stops, type Stop } from "./store";
 import { baseStop, currentComparison, differences, functions } from "./viewer";
 
 const MODES = [
@@ -20,20 +20,7 @@ export function Toolbar() {
   return (
     <div class="toolbar">
       <div class="row">
-        <div class="modes" role="radiogroup" aria-label="View">
-          {MODES.map(({ id, label, key }) => (
-            <button
-              key={id}
-              type="button"
-              role="radio"
-              aria-checked={mode.value === id}
-              title={`${label} (${key})`}
-              onClick={() => (mode.value = id)}
-            >
-              {label}
-            </button>
-          ))}
-        </div>
+        <Modes modes={MODES} />
         {compared && (
           <label class="against">
             <span class="word">against</span>
@@ -53,54 +40,81 @@ export function Toolbar() {
             </select>
           </label>
         )}
-        {functions.value.length > 1 && (
-          <select
-            class="functions"
-            aria-label="Function"
-            value={functions.value.some((each) => each.name === shownFunction.value) ? (shownFunction.value ?? "") : ""}
-            onChange={(event) =>
-              (shownFunction.value = event.currentTarget.value === "" ? null : event.currentTarget.value)
-            }
-          >
-            <option value="">all functions</option>
-            {functions.value.map((each) => (
-              <option key={each.name} value={each.name}>
-                {shortened(each.name)}
-              </option>
-            ))}
-          </select>
-        )}
-        <label class="check" title="Fold long types, strings and names (t)">
-          <input
-            type="checkbox"
-            checked={foldTypes.value}
-            onChange={(event) => (foldTypes.value = event.currentTarget.checked)}
-          />
-          Fold types
-        </label>
-        {compared && differences.value !== null && (
-          <span class="differences">
-            {differences.value === 0
-              ? "no differences"
-              : `${differences.value.toLocaleString("en")} ${differences.value === 1 ? "line differs" : "lines differ"}`}
-            {differences.value > 0 && (
-              <>
-                <button type="button" class="quiet" title="Change before (p)" aria-label="Change before" onClick={() => currentComparison()?.step(-1)}>
-                  ↑
-                </button>
-                <button type="button" class="quiet" title="Next change (n)" aria-label="Next change" onClick={() => currentComparison()?.step(1)}>
-                  ↓
-                </button>
-                <button type="button" class="quiet" title="Show unchanged lines" onClick={() => currentComparison()?.showUnchanged(true)}>
-                  All lines
-                </button>
-              </>
-            )}
-          </span>
-        )}
+        <TextOptions compared={compared} />
       </div>
       {shown !== null && <About shown={shown} />}
     </div>
+  );
+}
+
+/** How the text is shown. */
+export function Modes({ modes }: { modes: readonly { id: Mode; label: string; key: string }[] }) {
+  return (
+    <div class="modes" role="radiogroup" aria-label="View">
+      {modes.map(({ id, label, key }) => (
+        <button
+          key={id}
+          type="button"
+          role="radio"
+          aria-checked={mode.value === id}
+          title={`${label} (${key})`}
+          onClick={() => (mode.value = id)}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Which function, what is folded, and where the text differs from another one. */
+export function TextOptions({ compared }: { compared: boolean }) {
+  return (
+    <>
+      {functions.value.length > 1 && (
+        <select
+          class="functions"
+          aria-label="Function"
+          value={functions.value.some((each) => each.name === shownFunction.value) ? (shownFunction.value ?? "") : ""}
+          onChange={(event) => (shownFunction.value = event.currentTarget.value === "" ? null : event.currentTarget.value)}
+        >
+          <option value="">all functions</option>
+          {functions.value.map((each) => (
+            <option key={each.name} value={each.name}>
+              {shortened(each.name)}
+            </option>
+          ))}
+        </select>
+      )}
+      <label class="check" title="Fold long types, strings and names (t)">
+        <input
+          type="checkbox"
+          checked={foldTypes.value}
+          onChange={(event) => (foldTypes.value = event.currentTarget.checked)}
+        />
+        Fold types
+      </label>
+      {compared && differences.value !== null && (
+        <span class="differences">
+          {differences.value === 0
+            ? "no differences"
+            : `${differences.value.toLocaleString("en")} ${differences.value === 1 ? "line differs" : "lines differ"}`}
+          {differences.value > 0 && (
+            <>
+              <button type="button" class="quiet" title="Change before (p)" aria-label="Change before" onClick={() => currentComparison()?.step(-1)}>
+                ↑
+              </button>
+              <button type="button" class="quiet" title="Next change (n)" aria-label="Next change" onClick={() => currentComparison()?.step(1)}>
+                ↓
+              </button>
+              <button type="button" class="quiet" title="Show unchanged lines" onClick={() => currentComparison()?.showUnchanged(true)}>
+                All lines
+              </button>
+            </>
+          )}
+        </span>
+      )}
+    </>
   );
 }
 

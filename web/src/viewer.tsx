@@ -11,9 +11,12 @@ import { type FunctionRange, functionsOf } from "./functions";
 import { pattern } from "./searching";
 import { type Spot, goToSpot, spotOf } from "./spot";
 import { defaultBase } from "./stops";
-import { base, foldTypes, manifest, mode, notice, place, selected, shownFunction, stops, type Stop } from "./store";
+import { FIRST, base, foldTypes, manifest, mode, notice, pair, place, selected, shownFunction, stop, stops, type Stop } from "./store";
 import { Toolbar } from "./toolbar";
 import { FailureNotice } from "./failure";
+import { PairOverview } from "./pair/overview";
+import { labelOfFirst, labelOfSecond, whyMissing } from "./pair/labels";
+import { PairToolbar } from "./pair/toolbar";
 
 /** Functions of the document that is shown. */
 export const functions = signal<FunctionRange[]>([]);
@@ -40,6 +43,7 @@ export function focusText(): void {
 }
 
 export function baseStop(): Stop | null {
+  if (pair.value !== null) return stop.value?.first ?? null;
   const chosen = base.value;
   return chosen === null ? defaultBase(stops.value, selected.value) : (stops.value.find((each) => each.id === chosen) ?? null);
 }
@@ -74,13 +78,25 @@ async function rowsOf(key: string, left: Side, right: Side, wanted: () => boolea
   return known;
 }
 
-function sideOf(document: Document, name: string | null, label: string): Side {
-  const range = name === null ? undefined : functionsOf(document).find((each) => each.name === name);
+function sideOf(document: Document, range: FunctionRange | undefined, label: string): Side {
   if (range === undefined) return { document, lines: document.lines, offset: 0, label };
   return { document, lines: document.lines.slice(range.first, range.last + 1), offset: range.first, label };
 }
 
+function functionOf(document: Document, name: string | null): FunctionRange | undefined {
+  return name === null ? undefined : functionsOf(document).find((each) => each.name === name);
+}
+
+/** What `range` of one document is in another: the function of that name; of two records, where they name it otherwise, the one in its place. */
+function counterpartOf(range: FunctionRange | undefined, document: Document, other: Document): FunctionRange | undefined {
+  const found = functionOf(other, range?.name ?? null);
+  if (range === undefined || found !== undefined || pair.peek() === null) return found;
+  const [own, others] = [functionsOf(document), functionsOf(other)];
+  return own.length === others.length ? others[own.findIndex((each) => each.name === range.name)] : undefined;
+}
+
 function labelOf(stop: Stop): string {
+  if (pair.peek() !== null) return stop.id.startsWith(FIRST) ? labelOfFirst(stop) : labelOfSecond(stop);
   return stop.kind === "pass" ? `After pass ${stop.id}, ${stop.title}` : stop.title;
 }
 
@@ -99,8 +115,14 @@ async function updateSafely(host: HTMLElement): Promise<void> {
 }
 
 async function update(host: HTMLElement): Promise<void> {
-  const stop = stops.value.find((each) => each.id === selected.value);
-  const against = mode.value === "text" ? null : baseStop();
+  const chosen = stops.value.find((each) => each.id === selected.value);
+  let stop = mode.value === "first" ? (chosen?.first ?? chosen) : chosen;
+  let against = mode.value === "text" || mode.value === "first" ? null : baseStop();
+  if (against !== null && pair.value !== null && (against.chunk === null || stop?.chunk === null)) {
+    // What only one of two records has stands alone.
+    if (stop?.chunk === null && against.chunk !== null) stop = against;
+    against = null;
+  }
   const wanted = [stop?.id, stop?.chunk, against?.id, mode.value, shownFunction.value].join("|");
   if (wanted === showing) return;
   showing = wanted;
@@ -116,20 +138,25 @@ async function update(host: HTMLElement): Promise<void> {
   differences.value = null;
   message.value = "";
   comparingNow.value = false;
+  if (stop?.kind === "overview") {
+    functions.value = [];
+    return;
+  }
   if (stop === undefined || document === null) {
     functions.value = [];
     message.value = whyEmpty(stop);
     return;
   }
   functions.value = functionsOf(document);
-  const side = sideOf(document, shownFunction.value, labelOf(stop));
+  const range = functionOf(document, shownFunction.value);
+  const side = sideOf(document, range, labelOf(stop));
   if (against !== null && against.chunk === stop.chunk) {
     message.value = `${labelOf(against)} and ${labelOf(stop)}: the same text.`;
     differences.value = 0;
     return;
   }
   if (against !== null && other !== null) {
-    const left = sideOf(other, shownFunction.value, labelOf(against));
+    const left = sideOf(other, counterpartOf(range, document, other), labelOf(against));
     const key = [against.chunk, stop.chunk, shownFunction.value].join("|");
     const rows = await rowsOf(key, left, side, () => showing === wanted);
     if (rows === undefined) return;
@@ -138,7 +165,9 @@ async function update(host: HTMLElement): Promise<void> {
     comparison = shown = make(host, left, side, rows, foldTypes.value);
     if (rows.changes === 0) notice.value = "No differences besides the names of values";
   } else {
-    if (mode.value !== "text" && against !== null) notice.value = `This page does not hold the text of ${labelOf(against)}`;
+    if (pair.value !== null && (mode.value === "split" || mode.value === "unified"))
+      notice.value = whyMissing(chosen as Stop, pair.value);
+    else if (mode.value !== "text" && against !== null) notice.value = `This page does not hold the text of ${labelOf(against)}`;
     shown = showText(host, document, side.label, foldTypes.value, [side.offset, side.offset + side.lines.length - 1]);
     if (place.peek() === null) goToSpot(shown, document, spot);
   }
@@ -148,14 +177,20 @@ async function update(host: HTMLElement): Promise<void> {
   prefetch(stops.value, stop);
 }
 
+/** Of the line that was gone to, where its text is on the screen. */
 function reveal(): void {
   const wanted = place.peek();
-  if (shown === null || wanted === null || wanted.stop !== selected.peek()) return;
+  if (shown === null || wanted === null || wanted.stop !== shownStop()) return;
   shown.reveal(wanted.line, false);
+}
+
+function shownStop(): string {
+  return mode.peek() === "first" ? FIRST + selected.peek() : selected.peek();
 }
 
 function whyEmpty(stop: Stop | undefined): string {
   if (stop === undefined) return "This page holds nothing to show.";
+  if (pair.value !== null) return whyMissing(stop, pair.value) || "Neither of the two has this.";
   if (stop.step?.status === "failed") return "This pass failed: there is no module after it.";
   if (manifest.value === null) return "This page was cut off before its data.";
   if (manifest.value.failure?.stage === "trace") return "There is no module: the trace failed.";
@@ -183,8 +218,15 @@ export function Viewer() {
   }, []);
   return (
     <main class="viewer" id="text" aria-label="Module">
-      <Toolbar />
-      <FailureNotice />
+      {pair.value === null ? (
+        <>
+          <Toolbar />
+          <FailureNotice />
+        </>
+      ) : (
+        <PairToolbar />
+      )}
+      {stop.value?.kind === "overview" && pair.value !== null && <PairOverview pair={pair.value} />}
       <div class={`editors ${mode.value}`} ref={host} />
       {message.value !== "" && (
         <p class="message" role="status">
@@ -199,7 +241,7 @@ export function Viewer() {
 /** A line that was clicked on stays where it is. */
 function revealUnlessSeen(): void {
   const wanted = place.value;
-  if (shown === null || wanted === null || wanted.stop !== selected.peek()) return;
+  if (shown === null || wanted === null || wanted.stop !== shownStop()) return;
   const focused = shown.views.find((view) => view.hasFocus);
   if (focused === undefined) shown.reveal(wanted.line, false);
 }

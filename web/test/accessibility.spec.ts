@@ -12,13 +12,15 @@ const VIEWS: { name: string; made: string; fragment: string; keys?: string[] }[]
   { name: "a search, beside remarks", made: "elementwise_add", fragment: "#tab=remarks", keys: ["/", "a", "d", "d"] },
   { name: "the keys", made: "elementwise_add", fragment: "", keys: ["?"] },
   { name: "a failure", made: "failed", fragment: "" },
+  { name: "how two records compare", made: "pair", fragment: "" },
+  { name: "a stage of two records", made: "pair", fragment: "#stage=14-14" },
 ];
 
 for (const { name, made, fragment, keys = [] } of VIEWS)
   test(`no violation of WCAG, light and dark: ${name}`, async ({ page: tab }) => {
     await open(tab, page(made), fragment);
-    await expect(tab.locator(".editors .cm-line, .viewer .message").first()).toBeVisible();
-    await expect(tab.locator(".source-pane .cm-line").first()).toBeVisible();
+    await expect(tab.locator(".editors .cm-line, .viewer .message, .overview").first()).toBeVisible();
+    if (made !== "pair") await expect(tab.locator(".source-pane .cm-line").first()).toBeVisible();
     for (const key of keys) await tab.keyboard.press(key);
     if (name.startsWith("a search")) await expect(tab.locator(".hit").first()).toBeVisible();
     for (const colorScheme of ["light", "dark"] as const) {

@@ -117,10 +117,12 @@ function pairResults(
   });
 }
 
-/** `llvm.add` of `%3 = llvm.add %1, %2 : i32`; the whole line where there is no operation. */
+/** `llvm.add` of `%3 = llvm.add %1, %2 : i32`, `IADD3` of SASS; the whole line where there is no operation. */
 function operationOf(line: string): string {
-  return /^\s*(?:%[^=]* = )?"?([a-z_]\w*\.[\w.]+)/.exec(line)?.[1] ?? line.trim();
+  return /^\s*(?:%[^=]* = )?"?([a-z_]\w*\.[\w.]+)/.exec(line)?.[1] ?? SASS.exec(line)?.[1] ?? line.trim();
 }
+
+const SASS = /^\s*(?:@!?U?P\w+ +)?([A-Z][A-Z\d_]+[\w.]*) .*;\s*$/;
 
 /** Look for counterparts in each stretch without any between two that have some. */
 function* fillGaps(

@@ -5,7 +5,7 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap } from "@codemirror/view";
 import type { Document } from "../documents";
 import { linkingExtensions } from "../linking";
-import { place } from "../store";
+import { pair, place } from "../store";
 import { colours } from "./colours";
 import { folds, toggleFoldAtCaret } from "./folds";
 import { type LineMap, documentLine, lineMap } from "./lines";
@@ -29,6 +29,7 @@ export function baseExtensions(document: Document, map: LineMap, label: string):
     highlightActiveLineGutter(),
     picking(pick, [{ key: "Enter", run: toggleFoldAtCaret }]),
     keymap.of(standardKeymap),
-    linkingExtensions(document),
+    // A page of two records has no source to lead to.
+    pair.peek() === null ? linkingExtensions(document) : [],
   ];
 }

@@ -1,0 +1,104 @@
+"""The page of two records side by side: one HTML file, whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from cutecc.errors import Error
+from cutecc.record import Compilation
+from cutecc.record.stages import stages_of
+from cutecc.report import page
+from cutecc.report.chunks import Chunk, stage_chunks
+from cutecc.report.destination import check_destination
+from cutecc.report.listings import Kind, ListedFunction, Listing, listings_of
+from cutecc.report.pair import Pair, pair_of
+from cutecc.report.pair_summary import summary, title
+from cutecc.report.writing import Compiled, Report, replace_file
+
+
+def write_pair_report(
+    a: Compiled | Compilation,
+    b: Compiled | Compilation,
+    path: str | Path,
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    pair: Pair | None = None,
+) -> Report:
+    """Write the page that shows two kernels or records side by side to the HTML file `path`.
+
+    `pair` is what `cutecc.workbench.compared.compare` made of the two, with the results of a run if there was one;
+    without, it is made here, and `names` are what the page calls them. Modules are there of records that hold stages,
+    as those of `--report` and `--dump-after` do. The same two give the same bytes. An earlier report at `path` is
+    replaced. Raises `UsageError` when something else is there, and `RecordError` for a damaged record and when the file
+    cannot be written.
+    """
+    path = Path(path)
+    check_destination(path)
+    ours, theirs = (each if isinstance(each, Compilation) else each.compilation for each in (a, b))
+    pair = pair or pair_of(ours, theirs, names)
+    listings: list[list[Listing]] = []
+    for record, side in ((ours, pair.a), (theirs, pair.b)):
+        try:
+            listings.append([code_of(each) for each in listings_of(record)])
+        except Error as failure:
+            note = f"the code of {side.record} is not shown: {failure.message}"
+            pair = msgspec.structs.replace(pair, notes=[*pair.notes, note])
+            listings.append([])
+    chunks = {"a": _chunks(ours, listings[0]), "b": _chunks(theirs, listings[1])}
+    return Report(path, replace_file(path, _pieces(pair, chunks)), None)
+
+
+def _pieces(pair: Pair, chunks: dict[str, Iterator[Chunk]]) -> Iterator[bytes]:
+    yield page.head(title(pair), summary(pair))
+    yield Chunk.of("pair", pair).element()
+    for side, of_side in chunks.items():
+        for chunk in of_side:
+            yield Chunk(f"{side}:{chunk.name}", chunk.data).element()
+    yield b"</body>\n</html>\n"
+
+
+def _chunks(compilation: Compilation, listings: list[Listing]) -> Iterator[Chunk]:
+    """The modules and the code of one of the records."""
+    if any(artifact.kind == "stages" for artifact in compilation.artifacts):
+        stages = stage_chunks(stages_of(compilation).blocks)
+        # Where lines come from is not shown: this page is about what differs.
+        yield from (chunk for chunk in stages if chunk.name.startswith("stage:"))
+    for listing in listings:
+        yield Chunk.of(f"listing:{listing.file}", listing)
+
+
+_NO_CODE: dict[Kind, re.Pattern[str]] = {
+    "ptx": re.compile(r"\s*\.(?:loc|file)\b"),
+    "sass": re.compile(r"\s*//## "),
+    "llvm-ir": re.compile(r"!\d+ = (?:distinct )?!DI|!llvm\.dbg\.cu = "),
+}
+"""Lines with nothing but line information."""
+_ADDRESS = re.compile(r"^ *(/\*[0-9a-f]+\*/) {2,}(?=\S)")
+_DEBUG = re.compile(r",? !dbg !\d+")
+
+
+def code_of(listing: Listing) -> Listing:
+    """A listing for comparing, without what follows from other lines: line information, addresses of instructions.
+
+    Places and classes of lines are left out.
+    """
+    kept, lines = list[int](), list[str]()
+    for number, line in enumerate(listing.text.split("\n")):
+        if listing.kind == "ptx" and line.startswith("\t.section"):
+            # Debug sections are the last ones.
+            break
+        if not _NO_CODE[listing.kind].match(line):
+            kept.append(number)
+            lines.append(_ADDRESS.sub("        ", line) if listing.kind == "sass" else _DEBUG.sub("", line))
+    numbers = {number: index for index, number in enumerate(kept)}
+    functions = [
+        ListedFunction(each.name, numbers[each.first], numbers[each.last])
+        for each in listing.functions
+        if each.first in numbers and each.last in numbers
+    ]
+    nowhere = [-1] * len(lines)
+    return Listing(listing.kind, listing.file, "\n".join(lines), [], nowhere, nowhere, functions=functions)

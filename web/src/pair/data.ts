@@ -1,0 +1,100 @@
+/** Chunk `pair`: two records side by side, as `cutecc/report/pair.py` has them. `a` is the first record, `b` the second. */
+
+import type { KernelResources, Resumed } from "../data";
+
+export interface PairSide {
+  /** The folder or bundle, as the user named it. */
+  record: string;
+  kernel: string;
+  target: string;
+  status: string;
+  source: string | null;
+  command: string[];
+  pipeline: string;
+  /** How many passes the record has run. */
+  passes: number;
+  options: Record<string, string | number | boolean>;
+  versions: Record<string, string | null>;
+  resumed: Resumed | null;
+  failure: string | null;
+  /** The parameters that the kernel writes; none where its file does not say. */
+  outputs: string[];
+}
+
+/** Lines that only one of two texts has. */
+export interface Lines {
+  a: number;
+  b: number;
+}
+
+export interface PassRun {
+  /** Its position in the whole pipeline, from 1; 0 is the traced module. */
+  index: number;
+  selector: string;
+  /**
+   * `unknown`: nobody looked. `before`: it ran in the record that this one went on from. `input`: so did it, and the
+   * module after it is what the run began with. `not run`: the run ended before it.
+   */
+  state: "changed" | "unchanged" | "unknown" | "failed" | "before" | "input" | "not run";
+  /** With its options; null where it did not run. */
+  text: string | null;
+  seconds: number | null;
+}
+
+/** The same pass in both records, or one that only one of them has. */
+export interface PassPair {
+  a: PassRun | null;
+  b: PassRun | null;
+  /** How the modules after it differ; null where one of the records has none. */
+  lines: Lines | null;
+}
+
+/** The PTX of both, without the numbers of registers, comments and line information. */
+export interface CodePair {
+  /** Byte for byte. */
+  same: boolean;
+  lines: Lines;
+  a: number;
+  b: number;
+}
+
+export interface OutputPair {
+  name: string;
+  type: string;
+  shape: number[];
+  same_bits: boolean;
+  /** Null where it is infinite. */
+  max_absolute_error: number | null;
+  max_relative_error: number | null;
+  tolerance: number;
+}
+
+export interface RunPair {
+  sizes: Record<string, number>;
+  seed: number;
+  outputs: OutputPair[];
+  a_problems: string[];
+  b_problems: string[];
+}
+
+export interface Results {
+  device: string;
+  runs: RunPair[];
+  /** Medians, taking turns. */
+  microseconds: { a: number; b: number } | null;
+}
+
+export interface Pair {
+  a: PairSide;
+  b: PairSide;
+  passes: PassPair[];
+  /** The index in `passes` of the first after which the modules differ. */
+  first_difference: number | null;
+  ptx: CodePair | null;
+  same_cubin: boolean | null;
+  resources: { kernel: string; a: KernelResources | null; b: KernelResources | null }[];
+  instructions: { kernel: string; a: Record<string, number> | null; b: Record<string, number> | null }[];
+  instructions_of: "SASS" | "PTX" | null;
+  notes: string[];
+  results: Results | null;
+}
