@@ -38,7 +38,10 @@ $(BIN)/.dev: $(BIN)/.base
 demo: $(BIN)/.base
 	$(BIN)/cutecc compile examples/elementwise_add.py --dump-after=all --verbose
 
-test: lint unit lit gpu
+# Pyright has one core to itself, which leaves the others to lit.
+test: bytecode
+	$(MAKE) -j 2 --output-sync=target lint lit
+	$(MAKE) unit gpu
 
 # Tests start hundreds of processes. Where Python is told to write no bytecode, each would compile the sources anew.
 .PHONY: bytecode
