@@ -15,6 +15,7 @@ from cutecc.cli.checks import (
     CODE_ARTIFACTS,
     check_callable,
     check_options,
+    check_spares_input,
     checked,
     chosen_device,
     find_subject,
@@ -92,6 +93,7 @@ def bisect(context: click.Context, input_: str, colour: When, no_pager: bool, **
     check = checked(values)
     subject = find_subject(input_, values)
     folder: Path = values["output"] or Path("cutecc-out") / f"{file_name(subject.name)}-{subject.target}-bisect"
+    check_spares_input(folder, input_)
     tell = _tell(values)
     mixed = check is None or values["emit"] or values["against"]
     if mixed:

@@ -11,11 +11,12 @@ import click
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.files import read_input
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
-from cutecc.cli.options import apply_all, edits, make_wheel_options
+from cutecc.cli.options import apply_all, compile_options
 from cutecc.cli.stage_choice import read_record
 from cutecc.config import Settings
 from cutecc.errors import RecordError, UsageError
 from cutecc.from_file import trace_apart
+from cutecc.frontend.kernel_file import split_path
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import ArtifactKind
@@ -131,12 +132,13 @@ def find_subject(text: str, values: dict[str, Any]) -> Subject:
     if text.endswith(".mlir") and not values["pipeline"]:
         data = read_input(Path(text))
         if data.startswith(MARK.encode()):
+            _check_left_to_header(values)
             return subject_of(read_reproducer(data.decode(errors="replace")), data, text)
     chosen = choose(text, values["args"], values["entry"], values["target"], settings)
     if len(chosen.targets) > 1:
         names = ", ".join(each.name for each in chosen.targets)
         raise UsageError(f"one target at a time, not {names}", hints=[f"--target {chosen.targets[0].name}"])
-    options = _options(values)
+    options = compile_options(values)
     if isinstance(chosen, KernelFile):
         request = replace(chosen.request, target=chosen.targets[0].name, options=options.trace_options, locations=True)
         traced = trace_apart(request)
@@ -153,13 +155,25 @@ def find_subject(text: str, values: dict[str, Any]) -> Subject:
     return _of_module(chosen, values, options)
 
 
-def _options(values: dict[str, Any]) -> CompileOptions:
-    return CompileOptions(
-        pipeline=values["pipeline"] or "nvidia",
-        edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
-        backend=values["backend"],
-        wheel=make_wheel_options(values),
-    )
+_OF_HEADER = ("target", "backend", "args", "entry", "insert_after", "insert_before", "replace", "without")
+
+
+def _check_left_to_header(values: dict[str, Any]) -> None:
+    """Raise `UsageError` for an option that a reproducer's first line says already."""
+    given = next((name for name in _OF_HEADER if values[name]), None)
+    if given:
+        option = "--arg" if given == "args" else f"--{given.replace('_', '-')}"
+        raise UsageError(
+            f"{option}: the first line of a reproducer says how it is compiled",
+            hints=["say it all with --pipeline, and its first line does not count"],
+        )
+
+
+def check_spares_input(folder: Path, text: str) -> None:
+    """Raise `UsageError` for an output folder that is, or holds, the input: a run first removes an earlier one's files."""
+    named = Path(split_path(text)[0]).resolve()
+    if folder.resolve() in (named, named.parent):
+        raise UsageError(f"the output folder {folder} holds the input", hints=["name another folder with --output"])
 
 
 def _of_module(chosen: ModuleFile, values: dict[str, Any], options: CompileOptions) -> Subject:
@@ -183,7 +197,7 @@ def _of_record(path: Path, values: dict[str, Any]) -> Subject:
     stages = stages_of(record)
     if not stages.indices:
         raise RecordError(f"{path} holds no module")
-    options = _options(values)
+    options = compile_options(values)
     if not values["pipeline"]:
         options = replace(options, pipeline=Pipeline.parse(record.pipeline))
     elif stages.indices[0]:

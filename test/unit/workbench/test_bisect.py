@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from cutecc.record import Versions
+from cutecc.record.reproducer import Reproducer
+
 # Turns sums into differences; with `harmless`, into the same sums.
 PASS = '''
 import sys
@@ -218,3 +221,22 @@ def test_a_pass_whose_rewrites_nobody_counts(cutecc, folder: Path) -> None:
         "no rewrite of it: one-shot-convert-to-llvm is the wheel's: its rewrites cannot be counted"
         in done.stdout.splitlines()
     )
+
+
+def test_the_input_is_never_in_the_way_of_the_record(cutecc, folder: Path) -> None:
+    bisect(cutecc, f"--pipeline={PIPELINE}", "--filecheck=sums.txt", "-o", "first")
+    before = {path.name: path.read_bytes() for path in (folder / "first").iterdir() if path.is_file()}
+    for subject in ("first", "first/00-traced.mlir"):
+        done = cutecc("bisect", subject, "--load=wrong.py", "--filecheck=sums.txt", "-o", "first", status=2)
+        assert "error: the output folder first holds the input" in done.stderr
+    assert {path.name: path.read_bytes() for path in (folder / "first").iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize("option", ["--target=sm_90a", "--insert-after=cse=cse", "--backend=llvm"])
+def test_what_a_reproducer_says_already_is_refused(cutecc, folder: Path, option: str) -> None:
+    header = Reproducer("opt", {"pipeline": PIPELINE}, "failed", "cse", "no", Versions("0", "3", "4", "x")).header("r")
+    (folder / "r.mlir").write_text(header + MODULE)
+    done = cutecc("bisect", "r.mlir", "--load=wrong.py", "--filecheck=sums.txt", option, status=2)
+    assert f"error: {option.partition('=')[0]}: the first line of a reproducer says how" in done.stderr
+    plain = cutecc("bisect", "r.mlir", "--load=wrong.py", "--filecheck=sums.txt", "--json")
+    assert json.loads(plain.stdout)["pass"] == "test-subtract"
