@@ -170,7 +170,7 @@ def _check_left_to_header(values: dict[str, Any]) -> None:
 
 
 def check_spares_input(folder: Path, text: str) -> None:
-    """Raise `UsageError` for an output folder that is, or holds, the input: a run first removes an earlier one's files."""
+    """Raise `UsageError` for an output folder that is, or holds, the input, which a run would remove first."""
     named = Path(split_path(text)[0]).resolve()
     if folder.resolve() in (named, named.parent):
         raise UsageError(f"the output folder {folder} holds the input", hints=["name another folder with --output"])
