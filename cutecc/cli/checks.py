@@ -11,7 +11,7 @@ import click
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.files import read_input
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
-from cutecc.cli.options import apply_all, compile_options
+from cutecc.cli.options import apply_all, compile_options, take_options
 from cutecc.cli.stage_choice import read_record
 from cutecc.config import Settings
 from cutecc.errors import RecordError, UsageError
@@ -138,21 +138,21 @@ def find_subject(text: str, values: dict[str, Any]) -> Subject:
     if len(chosen.targets) > 1:
         names = ", ".join(each.name for each in chosen.targets)
         raise UsageError(f"one target at a time, not {names}", hints=[f"--target {chosen.targets[0].name}"])
+    if isinstance(chosen, ModuleFile):
+        return _of_module(chosen, values)
     options = compile_options(values)
-    if isinstance(chosen, KernelFile):
-        request = replace(chosen.request, target=chosen.targets[0].name, options=options.trace_options, locations=True)
-        traced = trace_apart(request)
-        return Subject(
-            traced.bytecode,
-            chosen.targets[0].name,
-            traced.name,
-            chosen.source,
-            traced.signature,
-            chosen.workload,
-            traced.lines,
-            options,
-        )
-    return _of_module(chosen, values, options)
+    request = replace(chosen.request, target=chosen.targets[0].name, options=options.trace_options, locations=True)
+    traced = trace_apart(request)
+    return Subject(
+        traced.bytecode,
+        chosen.targets[0].name,
+        traced.name,
+        chosen.source,
+        traced.signature,
+        chosen.workload,
+        traced.lines,
+        options,
+    )
 
 
 _OF_HEADER = ("target", "backend", "args", "entry", "insert_after", "insert_before", "replace", "without")
@@ -176,13 +176,14 @@ def check_spares_input(folder: Path, text: str) -> None:
         raise UsageError(f"the output folder {folder} holds the input", hints=["name another folder with --output"])
 
 
-def _of_module(chosen: ModuleFile, values: dict[str, Any], options: CompileOptions) -> Subject:
-    subject = Subject(chosen.data, chosen.targets[0].name, chosen.name, chosen.source, options=options)
-    if values["pipeline"]:
-        return subject
-    if chosen.stage:
+def _of_module(chosen: ModuleFile, values: dict[str, Any]) -> Subject:
+    going_on = chosen.stage is not None and not values["pipeline"]
+    if chosen.stage and going_on:
+        take_options(click.get_current_context(), values, chosen.stage.options)
+    options = compile_options(values)
+    if chosen.stage and going_on:
         options = replace(options, pipeline=_pipeline(chosen.stage.pipeline), start_after=chosen.stage.after)
-    return replace(subject, options=options)
+    return Subject(chosen.data, chosen.targets[0].name, chosen.name, chosen.source, options=options)
 
 
 def _pipeline(text: str) -> str | Pipeline:
@@ -197,6 +198,8 @@ def _of_record(path: Path, values: dict[str, Any]) -> Subject:
     stages = stages_of(record)
     if not stages.indices:
         raise RecordError(f"{path} holds no module")
+    if not values["pipeline"]:
+        take_options(click.get_current_context(), values, record.options)
     options = compile_options(values)
     if not values["pipeline"]:
         options = replace(options, pipeline=Pipeline.parse(record.pipeline))

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from cutecc import isolation
 from cutecc.cache import lookup
 from cutecc.cli.harmless import one_line
 from cutecc.cli.inputs import KernelFile, ModuleFile, NamedOperator, choose, choose_operator
-from cutecc.cli.options import chosen_ptxas, dump_choice, edits, make_wheel_options
+from cutecc.cli.options import chosen_ptxas, dump_choice, edits, make_wheel_options, take_options
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import Reporting
 from cutecc.config import Settings
@@ -245,19 +244,7 @@ def _go_on_from_stage(
         if not values["quiet"]:
             after = one_line(stage.after)
             click.echo(f"note: going on after {after}, as the first line of the file says", err=True)
-    for name, value in stage.options.items():
-        key = name.replace("-", "_")
-        # Tools and libraries come from the command line alone.
-        if key in _RESUMABLE and context.get_parameter_source(_RESUMABLE[key]) is ParameterSource.DEFAULT:
-            option = next(each for each in context.command.params if each.name == _RESUMABLE[key])
-            values[_RESUMABLE[key]] = option.type_cast_value(context, value)
-
-
-_RESUMABLE = {
-    **{name: name for name in ("opt_level", "preserve_line_info", "enable_assertions", "fast_math", "backend")},
-    "ptx_options": "ptxas_options",
-    "nvvm_options": "nvvm_options",
-}
+    take_options(context, values, stage.options)
 
 
 def _record_failed_trace(job: Job, error: Error) -> None:

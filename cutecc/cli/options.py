@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from cutecc.cli.harmless import message_text, one_line
 from cutecc.config import Settings
@@ -174,6 +175,26 @@ def compile_options(values: dict[str, Any]) -> CompileOptions:
         backend=values["backend"],
         wheel=make_wheel_options(values),
     )
+
+
+_TAKEN = {
+    **{name: name for name in ("opt_level", "preserve_line_info", "enable_assertions", "fast_math", "backend")},
+    "ptx_options": "ptxas_options",
+    "nvvm_options": "nvvm_options",
+}
+"""By an option of the wheel's pipeline: the parameter that sets it."""
+
+
+def take_options(context: click.Context, values: dict[str, Any], recorded: Mapping[str, Any]) -> None:
+    """Have `values` compile as an earlier run did that `recorded` its options, where the command line is silent.
+
+    Tools and libraries come from the command line alone.
+    """
+    parameters = {each.name: each for each in context.command.params}
+    for option, value in recorded.items():
+        name = _TAKEN.get(option.replace("-", "_"))
+        if name in parameters and context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            values[name] = parameters[name].type_cast_value(context, value)
 
 
 def edits(

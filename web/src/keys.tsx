@@ -3,8 +3,8 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { leftOpen, openLeft, openSide, sideOpen, toggleBelow } from "./layout";
-import { move } from "./passes";
 import { closeSearch, openSearch, searchOpen } from "./search";
+import { move } from "./stop-list";
 import { foldTypes, hideUnchanged, mode, pair, theme } from "./store";
 import { effectiveTheme } from "./theme";
 import { currentComparison, focusText } from "./viewer";

@@ -1,47 +1,8 @@
 /** The list of the traced module, the passes and the listings. */
 
-import { computed } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import type { Step } from "./data";
-import { filter, hideUnchanged, manifest, place, selected, stops, type Stop } from "./store";
-
-export const listed = computed(() => {
-  const wanted = filter.value.trim().toLowerCase();
-  return stops.value.filter(
-    (stop) =>
-      (wanted === "" || stop.title.toLowerCase().includes(wanted) || stop.id === wanted) &&
-      !(hideUnchanged.value && tellsNothing(stop)),
-  );
-});
-
-/** A pass that changed nothing; of two records, one after which both have the same module. */
-function tellsNothing({ step, row }: Stop): boolean {
-  if (row === null) return step?.changed === false && step.status === "ok";
-  return row.a !== null && row.b !== null && !(row.lines?.a || row.lines?.b) && row.a.state !== "failed" && row.b.state !== "failed";
-}
-
-/** Show the next stop of the list, or the one before. */
-export function move(by: number): void {
-  const shown = listed.value;
-  const at = shown.findIndex((stop) => stop.id === selected.value);
-  // A stop that the filter hides is between two that it shows.
-  const next = at >= 0 ? at + by : nearest(shown, by);
-  const found = shown[Math.max(0, Math.min(shown.length - 1, next))];
-  if (found) select(found);
-}
-
-function nearest(shown: readonly Stop[], by: number): number {
-  const order = stops.value.findIndex((stop) => stop.id === selected.value);
-  const after = shown.findIndex((stop) => stops.value.indexOf(stop) > order);
-  const next = after < 0 ? shown.length : after;
-  return by > 0 ? next : next - 1;
-}
-
-export function select(stop: Stop): void {
-  if (stop.id === selected.value) return;
-  if (place.value?.stop !== stop.id) place.value = null;
-  selected.value = stop.id;
-}
+import { StopList, isFirstListing, optionOf } from "./stop-list";
+import { manifest, stops, type Stop } from "./store";
 
 interface State {
   sign: string;
@@ -80,79 +41,27 @@ export function dialectChanges(step: Step): DialectChange[] {
 }
 
 export function PassList() {
-  const list = useRef<HTMLUListElement>(null);
-  const shown = listed.value;
-  const current = selected.value;
-  useEffect(() => {
-    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
-  }, [current, shown.length]);
   const steps = stops.value.filter((stop) => stop.kind === "pass");
   const changed = steps.filter((stop) => stop.step?.changed === true).length;
   const total = steps.reduce((sum, stop) => sum + (stop.step?.seconds ?? 0), 0);
-  const onKeyDown = (event: KeyboardEvent) => {
-    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e6, End: 1e6 }[event.key];
-    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    move(by);
-  };
   return (
-    <section class="passes" aria-label="Passes">
-      <div class="list-head">
-        <input
-          type="search"
-          id="filter"
-          placeholder="Filter passes (f)"
-          aria-label="Filter passes by name"
-          autocomplete="off"
-          spellcheck={false}
-          value={filter.value}
-          onInput={(event) => (filter.value = event.currentTarget.value)}
-        />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={hideUnchanged.value}
-            onChange={(event) => (hideUnchanged.value = event.currentTarget.checked)}
-          />
-          Hide unchanged
-        </label>
-        <p class="muted">
-          {changed} of {steps.length} passes changed the module · {formatSeconds(total)}
-        </p>
-      </div>
-      <ul
-        ref={list}
-        id="pass-list"
-        role="listbox"
-        tabIndex={0}
-        aria-label="Passes and listings"
-        aria-activedescendant={shown.some((stop) => stop.id === current) ? optionId(current) : undefined}
-        onKeyDown={onKeyDown}
-      >
-        {shown.map((stop) => (
-          <Row key={stop.id} stop={stop} current={stop.id === current} />
-        ))}
-        {shown.length === 0 && <li class="muted empty">No pass has this name.</li>}
-      </ul>
-      {manifest.value?.status === "running" && <p class="muted list-foot">This compilation had not ended.</p>}
-    </section>
+    <StopList
+      hides="Hide unchanged"
+      summary={`${changed} of ${steps.length} passes changed the module · ${formatSeconds(total)}`}
+      foot={manifest.value?.status === "running" && <p class="muted list-foot">This compilation had not ended.</p>}
+      Row={Row}
+    />
   );
 }
-
-const optionId = (id: string) => `stop-${id}`;
 
 function Row({ stop, current }: { stop: Stop; current: boolean }) {
   const state = stateOf(stop);
   const { step } = stop;
   const changes = step?.changed === true ? dialectChanges(step).filter((each) => each.before !== each.after) : [];
-  const first = stop.kind === "listing" && stops.value.find((each) => each.kind === "listing") === stop;
   return (
     <li
-      id={optionId(stop.id)}
-      role="option"
-      aria-selected={current}
-      class={`stop ${state.name}${first ? " first-listing" : ""}`}
-      onClick={() => select(stop)}
+      {...optionOf(stop, current)}
+      class={`stop ${state.name}${isFirstListing(stop) ? " first-listing" : ""}`}
       title={step?.pass_text}
     >
       <span class="number">{stop.kind === "pass" ? stop.id : stop.kind === "traced" ? "0" : ""}</span>

@@ -7,7 +7,6 @@ import {
   belowHeight,
   leftOpen,
   leftWidth,
-  openLeft,
   openSide,
   rightWidth,
   sideBelow,
@@ -15,6 +14,7 @@ import {
   sourceShare,
   toggleBelow,
 } from "./layout";
+import { LeftButtons, LeftColumn, Skip, skipTo } from "./left";
 import { HistoryPanel } from "./panels/history";
 import { InstructionsPanel } from "./panels/instructions";
 import { RemarksPanel } from "./panels/remarks";
@@ -22,7 +22,7 @@ import { ResourcesPanel } from "./panels/resources";
 import { SourcePanel } from "./panels/source";
 import { PassList } from "./passes";
 import { PictureDialog } from "./pictures/dialog";
-import { SearchPanel, openSearch, searchOpen } from "./search";
+import { searchOpen } from "./search";
 import { followQuery } from "./searching";
 import { Splitter } from "./splitter";
 import { STATUS, resumedText } from "./status";
@@ -45,29 +45,14 @@ export function Shell() {
   const rows = sideOpen.value && below ? `minmax(0, 1fr) 5px min(${belowHeight.value}px, 75vh)` : "minmax(0, 1fr)";
   return (
     <>
-      <nav class="skip" aria-label="Skip">
-        <a href="#text" onClick={skipTo("#text .cm-content", "#text")}>
-          Skip to the text
-        </a>
-        <a href="#pass-list" onClick={skipTo("#pass-list")}>
-          Skip to the passes
-        </a>
+      <Skip>
         <a href="#side" onClick={skipTo("#side [role=tab][aria-selected=true]")}>
           Skip to source and details
         </a>
-      </nav>
+      </Skip>
       <Head />
       <div class={below ? "columns below" : "columns"} style={{ gridTemplateColumns: columns, gridTemplateRows: rows }}>
-        {leftOpen.value && (
-          <>
-            <div class="column left">
-              <Boundary key={searchOpen.value ? "search" : "list"} name={searchOpen.value ? "The search" : "The list"}>
-                {searchOpen.value ? <SearchPanel /> : <PassList />}
-              </Boundary>
-            </div>
-            <Splitter label="Width of the list" size={leftWidth} unit="px" grows={1} />
-          </>
-        )}
+        <LeftColumn List={PassList} width={leftWidth} />
         <Boundary name="The text">
           <Viewer />
         </Boundary>
@@ -93,17 +78,6 @@ export function Shell() {
   );
 }
 
-/** The address keeps the view, so a link to an element must not change it. */
-export function skipTo(...selectors: string[]) {
-  return (event: MouseEvent) => {
-    event.preventDefault();
-    const found = selectors.map((selector) => document.querySelector<HTMLElement>(selector));
-    const target = found.find((element) => element !== null);
-    if (target && target.tabIndex < 0 && !target.isContentEditable) target.tabIndex = -1;
-    target?.focus();
-  };
-}
-
 function Head() {
   const { value: found } = manifest;
   return (
@@ -127,12 +101,7 @@ function Head() {
         </>
       )}
       <span class="buttons">
-        <button type="button" class="quiet" title="Search (/)" onClick={() => { openLeft(true); openSearch(); }}>
-          Search
-        </button>
-        <button type="button" class="quiet" aria-pressed={leftOpen.value} title="List ([)" onClick={() => openLeft(!leftOpen.value)}>
-          List
-        </button>
+        <LeftButtons />
         <button type="button" class="quiet" aria-pressed={sideOpen.value} title="Source and details (])" onClick={() => openSide(!sideOpen.value)}>
           Source
         </button>

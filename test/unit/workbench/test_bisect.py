@@ -133,10 +133,18 @@ def test_what_cannot_be_told_is_named(cutecc, folder: Path) -> None:
 
 
 def test_a_dump_and_a_record_say_how_they_go_on(cutecc, folder: Path) -> None:
-    bisect(cutecc, f"--pipeline={PIPELINE}", "--filecheck=sums.txt", "-o", "first")
+    bisect(cutecc, f"--pipeline={PIPELINE}", "--opt-level=1", "--filecheck=sums.txt", "-o", "first")
     for subject in ("first", "first/00-traced.mlir"):
-        done = cutecc("bisect", subject, "--load=wrong.py", "--filecheck=sums.txt", "-o", "again", "--json")
+        again = ("bisect", subject, "--load=wrong.py", "--filecheck=sums.txt", "-o", "again", "--json")
+        done = cutecc(*again)
         assert json.loads(done.stdout)["pass"] == "test-subtract"
+        assert options_of(folder / "again")["opt-level"] == 1
+        cutecc(*again, "--opt-level=2")
+        assert options_of(folder / "again")["opt-level"] == 2
+
+
+def options_of(record: Path) -> dict[str, object]:
+    return json.loads((record / "manifest.json").read_text())["options"]
 
 
 def test_code_is_what_comes_of_the_first_passes_and_then_the_others(cutecc, folder: Path, small_kernel) -> None:

@@ -1,93 +1,42 @@
 /** The list of a page of two records: how they compare, the passes of both beside each other, the listings. */
 
-import { useEffect, useRef } from "preact/hooks";
-import { listed, move, select } from "../passes";
-import { filter, hideUnchanged, pair, selected, stops, type Stop } from "../store";
+import { StopList, isFirstListing, optionOf } from "../stop-list";
+import { pair, type Stop } from "../store";
 import type { Lines, PassRun } from "./data";
 import { nameOf, stateOfRun } from "./labels";
 
 export function PairList() {
-  const list = useRef<HTMLUListElement>(null);
-  const shown = listed.value;
-  const current = selected.value;
-  useEffect(() => {
-    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
-  }, [current, shown.length]);
-  const rows = pair.value?.passes ?? [];
-  const compared = rows.filter((row) => row.lines !== null);
+  const compared = (pair.value?.passes ?? []).filter((row) => row.lines !== null);
   const differing = compared.filter((row) => row.lines?.a || row.lines?.b).length;
-  const onKeyDown = (event: KeyboardEvent) => {
-    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e6, End: 1e6 }[event.key];
-    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    move(by);
-  };
   return (
-    <section class="passes" aria-label="Passes">
-      <div class="list-head">
-        <input
-          type="search"
-          id="filter"
-          placeholder="Filter passes (f)"
-          aria-label="Filter passes by name"
-          autocomplete="off"
-          spellcheck={false}
-          value={filter.value}
-          onInput={(event) => (filter.value = event.currentTarget.value)}
-        />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={hideUnchanged.value}
-            onChange={(event) => (hideUnchanged.value = event.currentTarget.checked)}
-          />
-          Hide what is the same
-        </label>
-        <p class="muted">
-          {compared.length === 0 ? "No modules to compare" : `${differing} of ${compared.length} modules of both differ`}
-        </p>
-      </div>
-      <div class="pair-heads" aria-hidden="true">
-        <span>A</span>
-        <span>pass</span>
-        <span>modules</span>
-        <span>B</span>
-      </div>
-      <ul
-        ref={list}
-        id="pass-list"
-        role="listbox"
-        tabIndex={0}
-        aria-label="Passes and listings"
-        aria-activedescendant={shown.some((stop) => stop.id === current) ? optionId(current) : undefined}
-        onKeyDown={onKeyDown}
-      >
-        {shown.map((stop) => (
-          <Row key={stop.id} stop={stop} current={stop.id === current} />
-        ))}
-        {shown.length === 0 && <li class="muted empty">No pass has this name.</li>}
-      </ul>
-    </section>
+    <StopList
+      hides="Hide what is the same"
+      summary={compared.length === 0 ? "No modules to compare" : `${differing} of ${compared.length} modules of both differ`}
+      heads={
+        <div class="pair-heads" aria-hidden="true">
+          <span>A</span>
+          <span>pass</span>
+          <span>modules</span>
+          <span>B</span>
+        </div>
+      }
+      Row={Row}
+    />
   );
 }
-
-const optionId = (id: string) => `stop-${id}`;
 
 function Row({ stop, current }: { stop: Stop; current: boolean }) {
   const { row } = stop;
   const index = pair.value?.first_difference ?? null;
   const isFirst = row !== null && index !== null && pair.value?.passes[index] === row;
-  const begins = stop.kind === "listing" && stops.value.find((each) => each.kind === "listing") === stop;
+  const begins = isFirstListing(stop);
   const lines = linesOf(stop);
   const differs = lines !== null && (lines.a > 0 || lines.b > 0);
   const classes = ["stop", "both", differs ? "differs" : "", isFirst ? "first-difference" : "", begins ? "first-listing" : ""];
   return (
     <li
-      id={optionId(stop.id)}
-      role="option"
-      aria-selected={current}
+      {...optionOf(stop, current)}
       class={classes.filter((each) => each !== "").join(" ")}
-      onClick={() => select(stop)}
       title={row === null ? undefined : [...new Set([row.a?.text, row.b?.text].filter((each) => each != null))].join("\n")}
     >
       {row === null ? <span class="of" /> : <Of side="A" run={row.a} />}

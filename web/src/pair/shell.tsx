@@ -3,11 +3,10 @@
 import { useEffect } from "preact/hooks";
 import { Boundary } from "../boundary";
 import { KeysDialog, listenToKeys } from "../keys";
-import { leftOpen, openLeft } from "../layout";
-import { SearchPanel, openSearch, searchOpen } from "../search";
+import { leftOpen } from "../layout";
+import { LeftButtons, LeftColumn, Skip } from "../left";
 import { followQuery } from "../searching";
-import { PageButtons, skipTo } from "../shell";
-import { Splitter } from "../splitter";
+import { PageButtons } from "../shell";
 import { STATUS, resumedText } from "../status";
 import { notice, pair } from "../store";
 import { Viewer } from "../viewer";
@@ -23,26 +22,10 @@ export function PairShell() {
   const columns = `${leftOpen.value ? `min(${listWidth.value}px, 60vw) 5px` : ""} minmax(0, 1fr)`;
   return (
     <>
-      <nav class="skip" aria-label="Skip">
-        <a href="#text" onClick={skipTo("#text .cm-content", "#text")}>
-          Skip to the text
-        </a>
-        <a href="#pass-list" onClick={skipTo("#pass-list")}>
-          Skip to the passes
-        </a>
-      </nav>
+      <Skip />
       <Head />
       <div class="columns" style={{ gridTemplateColumns: columns, gridTemplateRows: "minmax(0, 1fr)" }}>
-        {leftOpen.value && (
-          <>
-            <div class="column left">
-              <Boundary key={searchOpen.value ? "search" : "list"} name={searchOpen.value ? "The search" : "The list"}>
-                {searchOpen.value ? <SearchPanel /> : <PairList />}
-              </Boundary>
-            </div>
-            <Splitter label="Width of the list" size={listWidth} unit="px" grows={1} />
-          </>
-        )}
+        <LeftColumn List={PairList} width={listWidth} />
         <Boundary name="The text">
           <Viewer />
         </Boundary>
@@ -65,12 +48,7 @@ function Head() {
         {found !== null && <Record side="B" of={found.b} />}
       </div>
       <span class="buttons">
-        <button type="button" class="quiet" title="Search (/)" onClick={() => { openLeft(true); openSearch(); }}>
-          Search
-        </button>
-        <button type="button" class="quiet" aria-pressed={leftOpen.value} title="List ([)" onClick={() => openLeft(!leftOpen.value)}>
-          List
-        </button>
+        <LeftButtons />
         <PageButtons />
       </span>
     </header>
