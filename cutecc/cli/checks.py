@@ -10,7 +10,7 @@ import click
 
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.files import read_input
-from cutecc.cli.inputs import KernelFile, ModuleFile, choose
+from cutecc.cli.inputs import ModuleFile, choose
 from cutecc.cli.options import apply_all, compile_options, take_options
 from cutecc.cli.stage_choice import read_record
 from cutecc.config import Settings
