@@ -143,7 +143,7 @@ def trace(fn: Any, /, *args: Any, target: str | Target | None = None, **kwargs: 
     """The traced module of a kernel, before any pass: its bytecode and signature. Arguments and errors as `compile`."""
     from cutecc.frontend.trace import trace as trace_kernel
 
-    return trace_kernel(fn, *args, target=_targets(target)[0], **kwargs)
+    return trace_kernel(fn, *args, target=_one_target(target), **kwargs)
 
 
 def compile_module(
@@ -167,7 +167,7 @@ def compile_module(
     data = _data_of(module)
     request = CompileRequest(
         data,
-        _targets(target)[0].name,
+        _one_target(target).name,
         name,
         signature=signature,
         options=_with_pipeline(options, pipeline),
@@ -215,16 +215,33 @@ def _targets(choice: str | Target | Sequence[str | Target] | None) -> list[Targe
     return parse_targets(",".join(map(str, names)))
 
 
+def _one_target(choice: str | Target | None) -> Target:
+    """Raises `UsageError` for several: a module was traced for one."""
+    targets = _targets(choice)
+    if len(targets) > 1:
+        names = ", ".join(each.name for each in targets)
+        raise UsageError(f"one target at a time, not {names}")
+    return targets[0]
+
+
 def _lowered(request: CompileRequest, listeners: Listeners, isolation: Isolation) -> Compilation:
     if isolation == "none":
+        planned: Compilation | None = None
+
+        def emit(event: Event) -> None:
+            nonlocal planned
+            planned = event.compilation if isinstance(event, Planned) else planned
+            if listeners.emit:
+                listeners.emit(event)
+
         try:
-            return lower(request, listeners.of_passes, emit=listeners.emit)
+            return lower(request, listeners.of_passes, emit=emit)
         except Exception as failure:
             if isinstance(failure, Error) or listeners.raised(failure):
                 raise
             error = reproducing.internal_error(failure)
             if request.options.reproduce:
-                reproducing.save_internal(request, error, None)
+                reproducing.save_internal(request, error, planned and planned.pipeline)
             raise error from failure
     from cutecc.contained import lower_in_worker
 

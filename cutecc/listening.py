@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from cutecc.errors import UsageError
+from cutecc.errors import PassError, UsageError
 from cutecc.events import Event, Failed, Finished
-from cutecc.passes.manager import Observer
-from cutecc.record import Compilation
+from cutecc.passes.manager import Observer, Position
+from cutecc.passes.pipeline import Pipeline
+from cutecc.record import Compilation, Remark
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
 
 _WITH_PASSES = ("started", "before", "after", "remarked", "failed")
 """Methods of an observer that get passes and modules, which do not cross to another process."""
-_METHODS = (*_WITH_PASSES, "event")
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Listeners:
 
     of_passes: tuple[Observer, ...]
     of_events: tuple[Observer, ...]
+    _raised: set[int] = field(default_factory=set[int])
+    """What came out of one of them, by address: to keep an error would keep its frames, with the module."""
 
     @classmethod
     def of(cls, observers: Sequence[Observer], isolation: str) -> Listeners:
@@ -30,7 +36,9 @@ class Listeners:
             raise UsageError(f"isolation is 'none' or 'worker', not {isolation!r}")
         of_passes: list[Observer] = []
         of_events: list[Observer] = []
+        raised: set[int] = set()
         for observer in observers:
+            heard = _Heard(observer, raised)
             wanted = [name for name in _WITH_PASSES if _overrides(observer, name)]
             if wanted and isolation == "worker":
                 raise UsageError(
@@ -39,10 +47,10 @@ class Listeners:
                     hints=["events do: override `event` instead", 'or leave out isolation="worker"'],
                 )
             if wanted:
-                of_passes.append(observer)
+                of_passes.append(heard)
             if _overrides(observer, "event"):
-                of_events.append(observer)
-        return cls(tuple(of_passes), tuple(of_events))
+                of_events.append(heard)
+        return cls(tuple(of_passes), tuple(of_events), raised)
 
     @property
     def emit(self) -> Callable[[Event], None] | None:
@@ -60,16 +68,52 @@ class Listeners:
         return compilation
 
     def raised(self, failure: BaseException) -> bool:
-        """Whether `failure` came out of one of them."""
-        observers = (*self.of_passes, *self.of_events)
-        methods = [getattr(observer, name) for observer in observers for name in _METHODS if _overrides(observer, name)]
-        codes = [getattr(method, "__code__", None) for method in methods]
-        # To look at a frame's variables would keep them, with the module and its context, until garbage is collected.
-        return any(frame.f_code in codes for frame, _ in traceback.walk_tb(failure.__traceback__))
+        """Whether `failure`, which is on its way, came out of one of them."""
+        return id(failure) in self._raised
 
     def _tell(self, event: Event) -> None:
         for observer in self.of_events:
             observer.event(event)
+
+
+class _Heard(Observer):
+    """An observer, of which it is known what it raises."""
+
+    def __init__(self, observer: Observer, raised: set[int]) -> None:
+        self._observer = observer
+        self._raised = raised
+
+    def event(self, event: Event) -> None:
+        with self._noting():
+            self._observer.event(event)
+
+    def started(self, pipeline: Pipeline, module: ir.Module) -> None:
+        with self._noting():
+            self._observer.started(pipeline, module)
+
+    def before(self, position: Position, module: ir.Module) -> None:
+        with self._noting():
+            self._observer.before(position, module)
+
+    def after(self, position: Position, module: ir.Module, seconds: float) -> None:
+        with self._noting():
+            self._observer.after(position, module, seconds)
+
+    def remarked(self, position: Position, remark: Remark) -> None:
+        with self._noting():
+            self._observer.remarked(position, remark)
+
+    def failed(self, position: Position, error: PassError, seconds: float) -> None:
+        with self._noting():
+            self._observer.failed(position, error, seconds)
+
+    @contextlib.contextmanager
+    def _noting(self) -> Generator[None]:
+        try:
+            yield
+        except BaseException as error:
+            self._raised.add(id(error))
+            raise
 
 
 def _overrides(observer: Observer, name: str) -> bool:

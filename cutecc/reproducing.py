@@ -22,13 +22,17 @@ from cutecc.errors import Error, InternalError, PassError, RecordError, describe
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_text
 from cutecc.passes import manager
 from cutecc.passes.base import ModulePass
+from cutecc.passes.named import NAMED
+from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.observers import VerifyEach
 from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.pipelines import choose_pipeline
 from cutecc.passes.plugins import is_from_file
 from cutecc.record import Artifact, Compilation
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.record.reproducer import MARK, Expected, Reproducer
-from cutecc.request import CompileRequest
+from cutecc.request import CompileOptions, CompileRequest
+from cutecc.target import Target
 from cutecc.versions import current_versions
 
 
@@ -114,18 +118,38 @@ def internal_error(failure: Exception) -> InternalError:
     return error
 
 
+def spelled(pipeline: str | Pipeline, target: str) -> str:
+    """A pipeline by its name or its passes: it may be in a file, which a reproducer cannot name.
+
+    Raises `UsageError` for one that there is not.
+    """
+    if isinstance(pipeline, Pipeline) or pipeline in NAMED:
+        return str(pipeline)
+    return str(choose_pipeline(pipeline, Target.parse(target)))
+
+
+def _asked_for(options: CompileOptions, target: str, planned: str | None) -> str:
+    whole = not (options.edits or options.start_after or options.stop_after)
+    if planned is None or (whole and options.pipeline in NAMED):
+        return spelled(options.pipeline, target)
+    return planned
+
+
 def save_internal(
     request: CompileRequest, error: Error, pipeline: str | None, expected: Expected = "failed"
 ) -> str | None:
     """Save what failed for no reason of the user's, with the module that was to be compiled, into its folder.
 
-    `pipeline` is the text of the passes that were to run; `None` where it had not been chosen yet. The file's name in
-    the folder, if it is there.
+    `pipeline` is the text of the passes that were to run; `None` where they had not been chosen yet. The file's name in
+    the folder, if it is there. Raises `UsageError` for a pipeline that there is not.
     """
+    chosen = request.options
     options: dict[str, str | bool | int] = {
         "target": request.target,
-        "pipeline": str(request.options.pipeline) if pipeline is None else pipeline,
-        **({"verify-each": True} if request.options.verify_each else {}),
+        "pipeline": _asked_for(chosen, request.target, pipeline),
+        **({"backend": chosen.backend} if chosen.backend else {}),
+        **({"opt-level": chosen.wheel.opt_level} if chosen.wheel != WheelOptions() else {}),
+        **({"verify-each": True} if chosen.verify_each else {}),
     }
     reproducer = Reproducer("compile", options, expected, "", error.message.partition("\n")[0], current_versions())
     try:

@@ -137,9 +137,11 @@ def _of_code(subject: Subject, check: Check | None, folder: Path, values: dict[s
         reference = norm.artifact("ptx")
 
         def finding(record: Compilation) -> Finding:
+            if failing:
+                return Finding("passes")
             code = record.artifact(artifact)
             if code is None:
-                return Finding("fails" if failing else "unknown", f"there is no {values['emit'] or 'PTX'}")
+                return Finding("unknown", f"there is no {values['emit'] or 'PTX'}")
             if check:
                 return check(code, f".{values['emit'] or 'ptx'}")
             if values["ptx"] and code != reference:
@@ -188,7 +190,7 @@ def _diff(blame: Blame) -> list[str]:
     """What the rewrite changed, or all that the pass did."""
     if blame.rewrite:
         number = blame.rewrite.number
-        before = _as_stage(blame.rewrite.text_before, blame, number - 1)
+        before = _as_stage(blame.rewrite.text_before, blame, number - 1 - blame.rewrite.unknown)
         return unified(before, _as_stage(blame.rewrite.text_after, blame, number))
     if _step(blame).status == "failed":
         return []

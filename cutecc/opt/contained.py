@@ -19,9 +19,7 @@ from cutecc.opt.request import (
     RewriteRequest,
     Told,
 )
-from cutecc.passes.named import NAMED
 from cutecc.record.reproducer import Expected, Reproducer
-from cutecc.target import Target
 
 
 def rewrite_in_worker(request: RewriteRequest, tell: Callable[[Told], None]) -> None:
@@ -51,15 +49,11 @@ def _save(request: RewriteRequest, chunk: int, error: Error, expected: Expected)
     """Save the module that an abort, or a mistake of cutecc's own, came with."""
     from cutecc import reproducing
     from cutecc.opt.rewrite import chunks  # loads the bindings
-    from cutecc.passes.pipelines import choose_pipeline
     from cutecc.versions import current_versions
 
     options: dict[str, str | bool | int] = {"target": request.target}
     if request.pipeline:
-        named = request.pipeline in NAMED
-        # It may be in a file, which a reproducer cannot name.
-        chosen = request.pipeline if named else choose_pipeline(request.pipeline, Target.parse(request.target))
-        options["pipeline"] = str(chosen)
+        options["pipeline"] = reproducing.spelled(request.pipeline, request.target)
     if request.backend:
         options["backend"] = request.backend
     if request.verify_each:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 # Options that name a file to write, a program to run, a library to link, or options of a tool; also inside an option
 # that holds a pipeline. Only cutecc sets them, to paths of its own.
 _PATH_OPTION = re.compile(
-    r"(?:^|[\s{(,])(?P<name>[\w-]*(?:path|file|filename)|toolkit|opts|l|link-libraries|module)=[^\s})]"
+    r"(?:^|[\s{(,])(?P<name>[\w-]*(?:path|file|filename|cmd-options)|toolkit|opts|l|link-libraries|module)=[^\s})]"
 )
+# What these hold is looked at where a pass has them itself, before anything runs.
+_TOOL_OPTION = re.compile(r"\b(?P<name>(?:ptx|nvvm)-options)\b")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,9 @@ class WheelPass(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         from cutecc.ir.mlir import ir, passmanager
+        from cutecc.passes.gpu_targets import check_gpu_targets
 
+        check_gpu_targets(module, self.name)
         try:
             manager = passmanager.PassManager.parse(f"builtin.module({self})", module.context)
         except (ValueError, RuntimeError):
@@ -65,7 +69,9 @@ class WheelPass(ModulePass):
 
 def check_paths(pass_name: str, options: Iterable[Option]) -> None:
     """Refuse an option by which pipeline text would choose a path; `UsageError`."""
-    match = _PATH_OPTION.search(print_options(options))
+    options = list(options)
+    inside = " ".join(value for _, value in options)
+    match = _PATH_OPTION.search(print_options(options)) or _TOOL_OPTION.search(inside)
     if match:
         raise UsageError(
             f"pass {pass_name}: option '{match['name']}' names a path or a tool's options, which pipeline text may not",

@@ -6,14 +6,14 @@ results, is asked of mixed pipelines: the first passes of one, and then another'
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from cutecc import isolation
 from cutecc.contained import lower_in_worker
-from cutecc.errors import Error, PassError
+from cutecc.errors import Error, PassError, UsageError
 from cutecc.passes.base import ModulePass
 from cutecc.passes.generation.choice import PASSES, Backend
 from cutecc.passes.limits import LimitedPass, Rewrite
@@ -49,7 +49,7 @@ class RewriteBlame:
     unknown: int = 0
     """How many rewrites right before it could not be told from it."""
     text_before: str = ""
-    """The module with the rewrites before it."""
+    """The module with the rewrites before it, and before those that could not be told from it."""
     text_after: str = ""
     """The same with it."""
 
@@ -100,8 +100,14 @@ def first_failing_pass(
             notes=[finding.line] if finding.line else [],
             hints=["no pass is to blame; the check has to pass before the first one"],
         )
+    if not changed and failure:
+        raise Error(
+            failure.message,
+            notes=["no pass before it changes the module: there is nothing to ask the check of"],
+            hints=["without a check, it is the failing pass that is looked for"],
+        )
     if not changed:
-        raise Error("no pass changes the module", notes=[failure.message] if failure else [])
+        raise Error("no pass changes the module")
     if (finding := finding_after(changed[-1])).verdict != "fails":
         raise Error(
             f"the check does not fail after the last pass that changes the module, {names[changed[-1] - offset - 1]}",
@@ -149,7 +155,7 @@ def first_differing_pass(
     else as what cannot be told. Raises `Error` where no pass makes the difference.
     """
     record, failure = _compiled(subject, folder)
-    norm = lower_in_worker(against.request(replace(against.options, backend=_backend(record))))
+    norm = _norm(against, record)
     check = check_beside(norm)
     if (finding := check(norm)).verdict != "passes":
         raise Error(
@@ -164,7 +170,7 @@ def first_differing_pass(
     findings: dict[int, Finding] = {}
 
     def finding_of(passes: Pipeline) -> Finding:
-        options = replace(subject.options, pipeline=passes, edits=())
+        options = replace(subject.options, pipeline=passes, edits=(), start_after=None, stop_after=None)
         try:
             return check(lower_in_worker(subject.request(options)))
         except Error as error:
@@ -175,19 +181,16 @@ def first_differing_pass(
         tell(f"up to {pipeline.selectors()[count - 1]}, then the other: {_told(findings[count])}")
         return _STATES[findings[count].verdict]
 
-    changing = [step.index - 1 for step in record.steps if step.changed or step.status == "failed"]
+    offset = _offset(record)
+    changing = [step.index - offset - 1 for step in record.steps if step.changed or step.status == "failed"]
     counts = points(pipeline, rest, changing)
     if not counts:
         raise Error("the two pipelines do the same to the module up to code generation")
     found = search(pipeline, counts, state_at)
     if found.first_bad == "code generation":
-        raise Error(
-            "no pass makes the difference: it comes with the code generator",
-            notes=[f"up to {found.last_good}, then the other pipeline: the check passes"],
-            hints=["--backend compiles through the other code generator"],
-        )
+        raise _no_pass(found, findings)
     count = pipeline.positions(found.first_bad)[0] + 1
-    blame = Blame(record, found, count, findings.get(count, finding))
+    blame = Blame(record, found, offset + count, findings.get(count, finding))
     if not which_rewrite:
         return blame
 
@@ -196,7 +199,52 @@ def first_differing_pass(
         passes[count - 1] = limited
         return finding_of(hand_over(Pipeline(tuple(passes)), count, rest))
 
-    return _with_rewrite(blame, subject, pipeline, 0, with_limit, tell)
+    return _with_rewrite(blame, subject, pipeline, offset, with_limit, tell)
+
+
+def _norm(against: Subject, record: Compilation) -> Compilation:
+    """What `against` compiles to, through the code generator of `record`.
+
+    Raises `UsageError` for a module that has passes behind it with which its pipeline does not begin.
+    """
+    behind = _behind(record)
+    last = behind[-1].name if behind else "none"
+    refusal = UsageError(
+        f"the module has passes behind it, up to {last}, with which the other pipeline does not begin",
+        hints=["--against a pipeline that does, or bisect the module that was traced"],
+    )
+    try:
+        norm = lower_in_worker(against.request(replace(against.options, backend=_backend(record))))
+    except UsageError as error:
+        raise refusal if behind else error from None
+    if _behind(norm) != behind:
+        raise refusal
+    return norm
+
+
+def _behind(record: Compilation) -> tuple[ModulePass, ...]:
+    """The passes that the module had behind it when it was given."""
+    return Pipeline.parse(record.whole_pipeline or record.pipeline).passes[: _offset(record)]
+
+
+def _no_pass(found: Found, findings: Mapping[int, Finding]) -> Error:
+    """That the difference is still there when all passes have run that may make it."""
+    behind = f"up to {found.last_good}, then the other pipeline: the check passes" if found.last_good else ""
+    if found.unknown:
+        lines = dict.fromkeys(finding.line for finding in findings.values() if finding.verdict == "unknown")
+        return Error(
+            "it cannot be told which pass makes the difference",
+            notes=[
+                *([behind] if behind else []),
+                f"it may be one of {', '.join(found.unknown)}, or the code generator",
+                *(line for line in lines if line),
+            ],
+        )
+    return Error(
+        "no pass makes the difference: it comes with the code generator",
+        notes=[behind],
+        hints=["--backend compiles through the other code generator"],
+    )
 
 
 def _compiled(subject: Subject, folder: Path) -> tuple[Compilation, Error | None]:
@@ -207,10 +255,10 @@ def _compiled(subject: Subject, folder: Path) -> tuple[Compilation, Error | None
         return read_folder(folder), error
 
 
-def _backend(record: Compilation) -> Backend:
-    """What generates the code of a record's pipeline."""
+def _backend(record: Compilation) -> Backend | None:
+    """What generates the code of a record's pipeline; `None` where nothing does."""
     names = {pass_.name for pass_ in Pipeline.parse(record.pipeline)}
-    return "llvm" if PASSES["llvm"] in names else "nvvm"
+    return next((backend for backend, name in PASSES.items() if name in names), None)
 
 
 def _offset(record: Compilation) -> int:
@@ -237,7 +285,10 @@ def _with_rewrite(
     # With its locations, which the stages of a record do not have.
     earlier = Pipeline(pipeline.passes[: blame.index - offset - 1])
     before: str = isolation.call("cutecc.workbench.limited:located_module", subject.module, subject.source, earlier)
-    made, _, _ = limited_run(before, pass_, None)
+    try:
+        made, _, _ = limited_run(before, pass_, None)
+    except Error as error:
+        return replace(blame, no_rewrite=f"how many {pass_.name} makes is not known: {error.message}")
     if not made:
         return replace(blame, no_rewrite=f"{pass_.name} makes its changes at once, none by one")
     texts: dict[int, tuple[str, Rewrite | None]] = {}
@@ -260,9 +311,11 @@ def _with_rewrite(
     good, bad, _ = boundary(limits, state_at)
     if bad > made:
         return replace(blame, no_rewrite=f"the check fails with no number of {pass_.name}'s {made} rewrites alone")
+    if good < 0 and bad:
+        return replace(blame, no_rewrite=f"of the first {bad} of its {made} rewrites it cannot be told")
     if good < 0:
         return replace(blame, no_rewrite=f"the check fails also when {pass_.name} makes none of its {made} rewrites")
-    before_it, after_it = run(bad - 1), run(bad)
+    before_it, after_it = run(good), run(bad)
     rewrite = texts[bad][1]
     assert rewrite is not None
     return replace(blame, rewrite=RewriteBlame(bad, made, rewrite, bad - good - 1, before_it, after_it))

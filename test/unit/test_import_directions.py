@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "emulator": {"record", "runtime", "pool"},
     "report": {"record", "layout"},
     "events": {"record"},
-    "listening": {"events", "passes", "record"},
+    "listening": {"events", "ir", "passes", "record"},
     "kernel": {"record", "backend", "runtime", "emulator"},
     "loading": {"kernel", "record", "runtime"},
     "request": {"passes", "record"},

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from cutecc.errors import PassError
 from cutecc.ir.modules import body_of
 from cutecc.passes.base import ModulePass
 from cutecc.passes.options import Option
@@ -43,7 +41,6 @@ class CodeGeneration(ModulePass):
         return str(self.plain)
 
     def run(self, module: ir.Module) -> None:
-        _check_targets(module)
         # `-v` adds a log, no code: PTX and cubin stay what they are without it.
         self.plain.with_options(
             dump_ptx_path=str(self.folder / "kernel"),
@@ -68,16 +65,3 @@ def assembler_log(module: ir.Module) -> str:
         if operation.name == "cuda.binary" and "cutlass.ptxas_logs" in operation.attributes:
             lines += [entry.value for entry in operation.attributes["cutlass.ptxas_logs"]]
     return "\n".join(lines)
-
-
-def _check_targets(module: ir.Module) -> None:
-    # A module from elsewhere may carry assembler flags and link libraries in its target attribute.
-    for operation in body_of(module.operation):
-        if operation.name == "gpu.module" and "targets" in operation.attributes:
-            text = str(operation.attributes["targets"])
-            if re.search(r"\blink\s*=", text) or re.search(r"\bptx-cmd-options\b|\bnvvm-options\b", text):
-                raise PassError(
-                    "the module's GPU target names link libraries or tool options, which a module may not",
-                    hints=["give them on the command line: --link-libraries, --ptxas-options"],
-                    pass_name=NAME,
-                )

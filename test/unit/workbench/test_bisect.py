@@ -158,6 +158,83 @@ def test_code_is_what_comes_of_the_first_passes_and_then_the_others(cutecc, fold
     assert found["rewrite"]["operation"] == "arith.addi"
 
 
+def test_code_of_a_module_that_has_passes_behind_it(cutecc, folder: Path, traced_kernels) -> None:
+    kernel = traced_kernels["elementwise_add"].source
+    cutecc("compile", kernel, "--target=sm_80", "--pipeline=open", "--dump-after=all", "-o", "rec")
+    (dump,) = (folder / "rec").glob("*-inline-static-arguments.mlir")
+    arguments = ["bisect", dump, "--load=wrong.py", "--insert-after=unfold-tensors=test-subtract", "--ptx"]
+    found = json.loads(cutecc(*arguments, "--against=open", "--limit", "--json").stdout)
+    assert (found["pass"], found["finding"]) == ("test-subtract", "the PTX differs")
+    assert found["rewrite"]["operation"] == "arith.addi"
+    record = json.loads((folder / found["record"] / "manifest.json").read_text())
+    assert found["index"] == next(step["index"] for step in record["steps"] if step["name"] == "test-subtract")
+    done = cutecc(*arguments, status=2)
+    assert "the module has passes behind it, up to inline-static-arguments, with which the other" in done.stderr
+
+
+UNTOLD = (
+    PASS.replace("test-subtract", "test-mark").replace(
+        "        rewrite(module, [self.subtract], once=True)\n",
+        '        module.operation.attributes["llvm.ident_marked"] = ir.UnitAttr.get(module.context)\n'
+        "        rewrite(module, [self.subtract], once=True)\n",
+    )
+    + '''
+
+@register
+@dataclass(frozen=True)
+class RefuseMarked(ModulePass):
+    """Fail on a marked module."""
+
+    name: ClassVar[str] = "test-refuse-marked"
+
+    def run(self, module: ir.Module) -> None:
+        assert "llvm.ident_marked" not in module.operation.attributes
+'''
+)
+
+
+def test_the_code_generator_is_not_blamed_where_it_cannot_be_told(cutecc, folder: Path, small_kernel) -> None:
+    (folder / "k.mlirbc").write_bytes(small_kernel.bytecode)
+    (folder / "untold.py").write_text(UNTOLD)
+    whole = cutecc("pipelines", "nvidia", "--target=sm_80").stdout
+    (folder / "first.txt").write_text(whole.replace("\ncse,", "\ncse,\ntest-mark,", 1))
+    # Of a module that the first has marked, the second makes no code.
+    (folder / "second.txt").write_text(whole.replace("\ncuda-to-binary", "\ntest-refuse-marked,\ncuda-to-binary"))
+    arguments = ["bisect", "k.mlirbc", "--target=sm_80", "--load=untold.py", "--ptx"]
+    done = cutecc(*arguments, "--pipeline=first.txt", "--against=second.txt", status=1)
+    assert "error: it cannot be told which pass makes the difference" in done.stderr
+    assert "it may be one of test-mark" in done.stderr
+    assert "None" not in done.stderr
+
+
+SHAKY = PASS.replace(
+    "        rewrite(module, [self.subtract], once=True)\n",
+    "        rewrite(module, [self.subtract], once=True)\n"
+    '        count = str(module).count("arith.subi")\n'
+    "        assert count % 2 == 0 and count < self.most, f'{count} are wrong'\n",
+).replace('    only: str = "arith.muli"\n', '    only: str = "arith.muli"\n    most: int = 99\n')
+
+
+@pytest.mark.parametrize(("most", "no_rewrite"), [(99, None), (2, "how many test-subtract makes is not known")])
+def test_a_pass_that_fails_with_some_of_its_rewrites(cutecc, folder: Path, most: int, no_rewrite: str | None) -> None:
+    (folder / "wrong.py").write_text(SHAKY)
+    options = [f"--pipeline=canonicalize,test-subtract{{most={most}}}", "--limit", "--json"]
+    check = ["--filecheck=sums.txt"] if no_rewrite is None else ["--against=canonicalize"]
+    found = json.loads(bisect(cutecc, *options, *check).stdout)
+    assert found["pass"] == "test-subtract"
+    if no_rewrite:
+        assert no_rewrite in found["no_rewrite"]
+    else:
+        assert (found["rewrite"]["number"], found["rewrite"]["unknown"]) == (2, 1)
+
+
+def test_a_pass_that_fails_before_anything_changed(cutecc, folder: Path) -> None:
+    (folder / "wrong.py").write_text(SHAKY)
+    done = bisect(cutecc, "--pipeline=test-subtract{most=2}", "--check=true", status=1)
+    assert "error: pass test-subtract failed with an internal error: AssertionError: 2 are wrong" in done.stderr
+    assert "no pass before it changes the module" in done.stderr
+
+
 @pytest.mark.parametrize("check", ["--results", "--emit=ptx"])
 def test_results_and_checks_of_code(cutecc, folder: Path, check: str, traced_kernels) -> None:
     kernel = traced_kernels["elementwise_add"]

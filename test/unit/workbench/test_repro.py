@@ -11,9 +11,12 @@ import pytest
 from cutecc import compile_module
 from cutecc.errors import InternalError, RecordError
 from cutecc.passes.manager import Observer
+from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Versions
 from cutecc.record.folder import read_folder
 from cutecc.record.reproducer import MARK, OPTIONS, Reproducer, read_reproducer
+from cutecc.request import CompileOptions, Edit
 from cutecc.workbench.reproduction import reproduce, subject_of
 
 MODULE = "func.func @f(%a: i32) -> i32 {\n  %0 = arith.addi %a, %a : i32\n  return %0 : i32\n}\n"
@@ -138,6 +141,19 @@ def header(**changes: object) -> str:
         (header(subcommand="compile", options={"pipeline": "cse", "opt-level": 9}), "the optimisation level 9"),
         (header(options={"pipeline": "pipeline.txt"}), "no pass is called 'pipeline.txt'"),
         (header(options={"pipeline": "cuda-to-binary{dump-ptx-path=/tmp/x}"}), "names a path"),
+        # A pipeline inside an option of a pass is parsed by the wheel alone.
+        (
+            header(options={"pipeline": "composite-fixed-point-pass{name=x pipeline=cuda-to-binary{ptx-options=-v}}"}),
+            "option 'ptx-options' names a path or a tool's options",
+        ),
+        (
+            header(options={"pipeline": "inline{default-pipeline=cuda-to-binary{nvvm-options=-v}}"}),
+            "option 'nvvm-options' names a path or a tool's options",
+        ),
+        (
+            header(options={"pipeline": "nvvm-attach-target{ptxas-cmd-options=-v}"}),
+            "option 'ptxas-cmd-options' names a path or a tool's options",
+        ),
         (header(options={"pipeline": "test-refuse"}), "no pass is called 'test-refuse'"),
         (header(version="9.0"), "has version 9.0"),
     ],
@@ -150,6 +166,15 @@ def test_what_a_header_may_not_say(cutecc, folder: Path, text: str, message: str
     assert message in done.stderr
     assert done.stderr.count("error: ") == 1
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("says", ['link = ["/tmp/x.bc"]', 'flags = {"ptxas-cmd-options" = "--options-file=x"}'])
+@pytest.mark.parametrize("pipeline", ["gpu-module-to-binary", "composite-fixed-point-pass{pipeline=cuda-to-binary}"])
+def test_what_a_modules_gpu_target_may_not_say(cutecc, folder: Path, says: str, pipeline: str) -> None:
+    module = f'gpu.module @k [#nvvm.target<chip = "sm_90a", {says}>] {{}}\n'
+    (folder / "x.mlir").write_text(header(options={"pipeline": pipeline}) + module)
+    done = cutecc("repro", "x.mlir", status=1)
+    assert "the module's GPU target names link libraries or tool options" in done.stdout
 
 
 def test_no_option_of_a_reproducer_names_a_file_or_a_program() -> None:
@@ -195,13 +220,36 @@ def test_a_mistake_of_cutecc_in_a_library_call_is_saved(broken, small_kernel) ->
     assert reproduce(file.read_bytes(), str(file)).result == "happens no more"
 
 
+def test_it_is_saved_with_what_was_asked_for(broken, small_kernel, tmp_path: Path) -> None:
+    (tmp_path / "pipe.txt").write_text("cse,canonicalize")
+    edits = (Edit("insert-after", "cse", "canonicalize"),)
+    options = CompileOptions(edits=edits, wheel=WheelOptions(opt_level=1))
+    with pytest.raises(InternalError) as caught:
+        compile_module(small_kernel.bytecode, "sm_80", str(tmp_path / "pipe.txt"), options=options)
+    found = read_reproducer(Path(caught.value.reproducer or "").read_text())
+    asked = found.options["pipeline"]
+    assert isinstance(asked, str)
+    assert [pass_.name for pass_ in Pipeline.parse(asked)] == ["cse", "canonicalize", "canonicalize"]
+    assert found.options["opt-level"] == 1
+
+
 def test_what_an_observer_raises_is_no_mistake_of_cutecc(small_kernel) -> None:
     class Careless(Observer):
         def after(self, position, module, seconds) -> None:
             raise IndexError("mine")
 
-    with pytest.raises(IndexError, match="mine"):
-        compile_module(small_kernel.bytecode, "sm_80", observers=[Careless()])
+    class Handler:
+        def __call__(self, event: object) -> None:
+            raise IndexError("mine")
+
+    class Plain(Observer):
+        pass
+
+    called = Plain()
+    called.event = Handler()
+    for observer in (Careless(), called):
+        with pytest.raises(IndexError, match="mine"):
+            compile_module(small_kernel.bytecode, "sm_80", observers=[observer])
 
 
 SABOTAGE = "import os\nfrom cutecc.artifacts import ArtifactCollector\nArtifactCollector.finish = lambda *_: {how}\n"
