@@ -165,6 +165,17 @@ def compile_module(
     can be called. Never imports the DSL. Everything else as `compile`; `docs/embedding.md` is the guide.
     """
     data = _data_of(module)
+    # Whoever emits modules may hand over anything, and no checker sees it.
+    for what, value, kind, wanted in (
+        ("pipeline", pipeline, str | Pipeline, "a name, a text or a Pipeline"),
+        ("name", name, str, "a str"),
+        ("options", options, CompileOptions, "a CompileOptions"),
+        ("output", output, str | Path | None, "a path"),
+        ("signature", signature, Signature | None, "a Signature"),
+        ("cache", cache, bool | None, "a bool"),
+    ):
+        if not isinstance(value, kind):
+            raise UsageError(f"{what} is {wanted}, not {value!r}")
     request = CompileRequest(
         data,
         _one_target(target).name,
@@ -207,6 +218,8 @@ def _with_pipeline(options: CompileOptions, pipeline: str | Pipeline) -> Compile
 
 
 def _targets(choice: str | Target | Sequence[str | Target] | None) -> list[Target]:
+    if not isinstance(choice, str | Target | Sequence | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"a target is a name, as sm_90a, or a Target, not {choice!r}")
     if isinstance(choice, Target):
         return [choice]
     if choice is None:

@@ -34,10 +34,14 @@ class Listeners:
         """Sort `observers`. Raises `UsageError` for one of passes that run in a worker."""
         if isolation not in ("none", "worker"):
             raise UsageError(f"isolation is 'none' or 'worker', not {isolation!r}")
+        if not isinstance(observers, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"observers are a list, not {observers!r}")
         of_passes: list[Observer] = []
         of_events: list[Observer] = []
         raised: set[int] = set()
         for observer in observers:
+            if isinstance(observer, type) or not any(hasattr(observer, name) for name in (*_WITH_PASSES, "event")):
+                raise UsageError(f"an observer is an object with methods of cutecc.Observer, not {observer!r}")
             heard = _Heard(observer, raised)
             wanted = [name for name in _WITH_PASSES if _overrides(observer, name)]
             if wanted and isolation == "worker":

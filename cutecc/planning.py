@@ -117,6 +117,9 @@ def _chosen_pipeline(options: CompileOptions, target: Target, module: ir.Module)
             from cutecc.passes.nvidia.standins.lir_composite import with_composite_where_needed
 
             pipeline = with_composite_where_needed(pipeline, module)
+    if options.backend:
+        # A misspelt name is one pass, which generates no code.
+        _check_passes(pipeline)
     pipeline = with_backend(pipeline, options.backend, target, options.wheel)
     if options.ptxas:
         # The wheel's code generator then stops at PTX; the assembler of the user's choice goes on from there.

@@ -67,11 +67,15 @@ def read_reproducer(text: str) -> Reproducer:
         raise RecordError("this file has no reproducer header", hints=[f"its first line has to begin with '{MARK}'"])
     try:
         body: Any = json.loads(first.removeprefix(MARK))
+        if not isinstance(body, dict):
+            raise ValueError("it is no object")
         major = int(str(cast(dict[str, Any], body)["version"]).partition(".")[0])
         if major > MAJOR:
             raise RecordError(f"the reproducer has version {body['version']}; this cutecc reads up to {MAJOR}.x")
         found = msgspec.convert(body, Reproducer)
-    except (ValueError, KeyError, TypeError, RecursionError, msgspec.ValidationError) as failure:
+    except RecursionError:
+        raise RecordError("the reproducer's header is damaged: it is nested too deeply") from None
+    except (ValueError, KeyError, TypeError, msgspec.ValidationError) as failure:
         raise RecordError(f"the reproducer's header is damaged: {failure}") from None
     for name in found.options:
         if name not in OPTIONS[found.subcommand]:

@@ -51,7 +51,9 @@ def reproduce(data: bytes, source: str) -> Reproduction:
     expected = expected_of(reproducer)
     alike = expected.is_like(found)
     if found.is_of_input and not alike:
-        raise UsageError(f"the command cannot be run: {found}", hints=["--load knows the passes of a Python file"])
+        unknown = found.message.startswith("no pass is called")
+        hints = ["--load knows the passes of a Python file"] if unknown else []
+        raise UsageError(f"{source}: the command cannot be run: {found}", hints=hints)
     return Reproduction(reproducer, "still happens" if alike else "fails otherwise", str(found), versions)
 
 
@@ -68,13 +70,15 @@ def subject_of(reproducer: Reproducer, data: bytes, source: str) -> Subject:
     target, backend = options.get("target"), options.get("backend")
     # Without one, `opt` reads a module and writes it.
     pipeline = options.get("pipeline", "" if reproducer.subcommand == "opt" else None)
-    level = options.get("opt-level", 3)
+    level, verify_each = options.get("opt-level", 3), options.get("verify-each", False)
     if not isinstance(pipeline, str) or not isinstance(target, str | None):
         raise RecordError("the reproducer's header is damaged: its pipeline or target is no text")
     if backend not in (None, *PASSES):
         raise RecordError(f"the reproducer's header names the backend {backend!r}, which there is not")
     if level not in range(4):
         raise RecordError(f"the reproducer's header has the optimisation level {level!r}, which there is not")
+    if not isinstance(verify_each, bool):
+        raise RecordError("the reproducer's header is damaged: whether it verifies is no truth value")
     return Subject(
         data,
         Target.parse(target or _TARGET).name,
@@ -85,7 +89,7 @@ def subject_of(reproducer: Reproducer, data: bytes, source: str) -> Subject:
             pipeline=pipeline if pipeline in NAMED else Pipeline.parse(pipeline),
             backend=backend,
             wheel=WheelOptions(opt_level=int(level)),
-            verify_each=options.get("verify-each") is True,
+            verify_each=verify_each,
             artifacts=ALL_ARTIFACTS if reproducer.subcommand == "compile" else (),
         ),
     )

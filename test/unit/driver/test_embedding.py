@@ -58,6 +58,27 @@ def test_what_is_no_module(module, kind, message: str, isolation) -> None:
     assert "MLIR tool used" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pipeline": 3}, "pipeline is a name, a text or a Pipeline, not 3"),
+        ({"target": 80}, "a target is a name, as sm_90a, or a Target, not 80"),
+        ({"target": "sm_80,sm_90a"}, "one target at a time, not sm_80, sm_90a"),
+        ({"observers": print}, "observers are a list, not <built-in function print>"),
+        ({"observers": [print]}, "an observer is an object with methods of cutecc.Observer, not <built-in function"),
+        ({"observers": [cutecc.Observer]}, "an observer is an object with methods of cutecc.Observer, not <class"),
+        ({"options": {"opt_level": 3}}, "options is a CompileOptions, not {'opt_level': 3}"),
+        ({"signature": "x"}, "signature is a Signature, not 'x'"),
+        ({"cache": "yes"}, "cache is a bool, not 'yes'"),
+    ],
+    ids=str,
+)
+def test_arguments_of_other_types(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        cutecc.compile_module("module {}", **{"target": "sm_80", **arguments})
+    assert caught.value.message.startswith(message)
+
+
 def test_a_module_of_the_hosts_own_dialect() -> None:
     context = ir.Context()
     context.allow_unregistered_dialects = True

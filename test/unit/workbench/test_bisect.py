@@ -280,6 +280,7 @@ def test_without_a_check_not_to_compile_is_what_fails(cutecc, folder: Path, smal
         (["--check=no-such-program"], 2, "--check: there is no program 'no-such-program'"),
         (["--results"], 2, "--results: f.mlir does not say what arguments the kernel takes"),
         (["--filecheck=sums.txt", "--pipeline=no-such-pass"], 2, "no pass is called 'no-such-pass'"),
+        (["--ptx", "--against=nopes"], 2, "no pass is called 'nopes'"),
         (["--filecheck=sums.txt", "--pipeline=cse"], 1, "the check does not fail after the last pass"),
         (["--filecheck=sums.txt", "--pipeline=canonicalize"], 1, "no pass changes the module"),
         (["--check=false", "--pipeline=canonicalize"], 1, "the check does not pass on the module as it is given"),
