@@ -25,7 +25,8 @@ from cutecc.record.reproducer import MARK, read_reproducer
 from cutecc.record.stages import stages_of
 from cutecc.request import CompileOptions
 from cutecc.trial.sizes import parse_sizes
-from cutecc.workbench.checks import Check, CommandCheck, FileCheck, checked_pattern
+from cutecc.workbench.checks import Check, CommandCheck, checked_pattern
+from cutecc.workbench.file_checks import FileCheck
 from cutecc.workbench.reproduction import subject_of
 from cutecc.workbench.subjects import Subject
 

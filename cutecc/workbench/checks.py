@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shlex
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from cutecc.errors import UsageError
-
-if TYPE_CHECKING:
-    pass
+from cutecc.workbench.commands import run
 
 Verdict = Literal["passes", "fails", "unknown"]
 """What a check says. `unknown`: it could not tell."""
@@ -26,8 +21,8 @@ _CANNOT_TELL = 125
 """The exit status by which a command says so, as for `git bisect run`."""
 _NOT_FOUND = (126, 127)
 """What shells and `env` end with when there is no such program."""
-_LONGEST_OUTPUT = 4000
-"""Characters of what a command says, its end."""
+_LONGEST_TEXT = 4000
+"""Characters of that which are told."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,8 @@ class CommandCheck:
     seconds: float = 60.0
     """When it has taken longer, it cannot tell."""
     message: str | None = None
-    """A regular expression that has to be found in what it says for a failure to count; another cannot tell."""
+    """A regular expression that has to be found in the last 64 KiB of what it says for a failure to count; another
+    cannot tell."""
     status: int | None = None
     """The one status that counts as failing; `None` for every one."""
 
@@ -94,26 +90,20 @@ class CommandCheck:
             if words == list(self.words):
                 words.append(str(file))
             try:
-                done = subprocess.run(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    timeout=self.seconds,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
+                status, said = run(words, self.seconds)
+            except TimeoutError:
                 return Finding("unknown", f"the check takes longer than {self.seconds:g} s")
             except OSError as failure:
                 raise UsageError(f"--check: cannot run {words[0]}: {failure.strerror}") from None
-        return self._finding(done.returncode, done.stdout.decode(errors="replace")[-_LONGEST_OUTPUT:])
+        return self._finding(status, said.decode(errors="replace"))
 
     def _finding(self, status: int, said: str) -> Finding:
         if status == 0:
-            return Finding("passes", said)
+            return Finding("passes", said[-_LONGEST_TEXT:])
         if status in _NOT_FOUND:
             raise UsageError(
-                f"--check: the command ends with {status}, as for a program that is not there", notes=[said]
+                f"--check: the command ends with {status}, as for a program that is not there",
+                notes=[said[-_LONGEST_TEXT:]],
             )
         if status == _CANNOT_TELL:
             return Finding("unknown", f"it ends with {status}: it cannot tell")
@@ -122,68 +112,7 @@ class CommandCheck:
             return Finding("unknown", f"it fails otherwise: {ending}")
         if self.message is not None and not re.search(self.message, said):
             return Finding("unknown", f"it fails without saying '{self.message}'")
-        return Finding("fails", said.strip() or ending, status)
-
-
-@dataclass(frozen=True)
-class FileCheck:
-    """The checks of a FileCheck file, on the text of a module or of code."""
-
-    file: str
-    checks: str
-    """The content of the file."""
-    prefixes: tuple[str, ...] = ("CHECK",)
-
-    @classmethod
-    def read(cls, path: Path, prefixes: Sequence[str] = ()) -> FileCheck:
-        """The checks in a file. Raises `UsageError` for a file without any, or with one that is malformed."""
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as failure:
-            raise UsageError(f"cannot read {path}: {failure}") from None
-        check = cls(str(path), text, tuple(prefixes) or ("CHECK",))
-        check._operations()
-        return check
-
-    def __call__(self, data: bytes, suffix: str) -> Finding:
-        from filecheck.finput import FInput
-        from filecheck.matcher import Matcher
-
-        text = data.decode(errors="replace")
-        options, operations = self._parsed()
-        matcher = Matcher(options, FInput("-", FInput.canonicalize_line_ends(text)), operations)
-        matcher.stderr = log = io.StringIO()
-        passes = matcher.run() == 0
-        # Behind the first line comes how the tool got there.
-        return Finding("passes" if passes else "fails", _plain(log.getvalue()).partition("\n")[0])
-
-    def _parsed(self):
-        try:
-            from filecheck.options import DumpInputKind, Options
-            from filecheck.parser import Parser, pattern_for_opts
-        except ImportError:
-            raise UsageError("the package filecheck is missing", hints=["pip install filecheck"]) from None
-        options = Options(
-            self.file, check_prefixes=list(self.prefixes), allow_empty=True, dump_input=DumpInputKind.FAIL
-        )
-        return options, Parser(options, io.StringIO(self.checks), *pattern_for_opts(options))
-
-    def _operations(self) -> None:
-        from filecheck.error import ParseError
-
-        _, operations = self._parsed()
-        try:
-            found = list(operations)
-        except ParseError as failure:
-            raise UsageError(f"{self.file}:{failure.line_no}: {failure.message}") from None
-        if not found:
-            names = ", ".join(f"{each}:" for each in self.prefixes)
-            raise UsageError(f"{self.file} has no lines with {names}", hints=["--check-prefix names another prefix"])
-
-
-def _plain(text: str) -> str:
-    """Without what colours it on a terminal."""
-    return re.sub(r"\x1b\[[0-9;]*m", "", text).strip()
+        return Finding("fails", said[-_LONGEST_TEXT:].strip() or ending, status)
 
 
 def checked_pattern(option: str, text: str) -> re.Pattern[str]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import time
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cutecc.errors import UsageError
-from cutecc.workbench.checks import CommandCheck, FileCheck
+from cutecc.workbench.checks import CommandCheck
+from cutecc.workbench.file_checks import FileCheck
 
 MODULE = b"module {\n  func.func @f() {\n    return\n  }\n}\n"
 
@@ -50,6 +56,54 @@ def test_no_shell_runs_a_command(tmp_path: Path) -> None:
 def test_a_command_that_takes_too_long_cannot_tell(tmp_path: Path) -> None:
     found = CommandCheck.parse(script(tmp_path, "import time; time.sleep(60)"), seconds=0.2)(MODULE, ".mlir")
     assert (found.verdict, found.text) == ("unknown", "the check takes longer than 0.2 s")
+
+
+LEAVING = """
+import os, subprocess, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+open({marker!r}, "w").write(str(child.pid))
+{then}
+"""
+
+
+@pytest.mark.parametrize("then", ["time.sleep(600)", "print('done'); sys.exit(1)"])
+def test_what_a_command_starts_ends_with_it(tmp_path: Path, then: str) -> None:
+    marker = tmp_path / "pid"
+    command = script(tmp_path, LEAVING.format(marker=str(marker), then=then))
+    found = CommandCheck.parse(command, seconds=3)(MODULE, ".mlir")
+    assert (found.verdict, found.line) in (("unknown", "the check takes longer than 3 s"), ("fails", "done"))
+    assert_ended(int(marker.read_text()))
+
+
+def test_what_a_command_starts_ends_with_the_process_that_asks(tmp_path: Path) -> None:
+    marker = tmp_path / "pid"
+    command = script(tmp_path, LEAVING.format(marker=str(marker), then="time.sleep(600)"))
+    ask = f"from cutecc.workbench.checks import CommandCheck; CommandCheck.parse({command!r})(b'', '.mlir')"
+    asking = subprocess.Popen([sys.executable, "-c", ask])
+    until(lambda: marker.exists() and marker.read_text() != "")
+    asking.kill()
+    asking.wait()
+    assert_ended(int(marker.read_text()))
+
+
+def assert_ended(pid: int) -> None:
+    until(lambda: not Path(f"/proc/{pid}").exists() or ") Z " in Path(f"/proc/{pid}/stat").read_text())
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_command_may_say_more_than_memory_holds(tmp_path: Path) -> None:
+    command = script(tmp_path, "for _ in range(4000): print('x' * 16383)\nprint('the end'); sys.exit(1)")
+    tracemalloc.start()
+    found = CommandCheck.parse(command, message="the end$")(MODULE, ".mlir")
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+    assert found.text.endswith("x\nthe end")
 
 
 def test_what_it_says_can_be_part_of_the_failure(tmp_path: Path) -> None:
@@ -106,6 +160,14 @@ def test_filecheck(tmp_path: Path) -> None:
     assert [check(each, ".mlir").verdict for each in (MODULE, b"module {}", MODULE)] == ["passes", "fails", "passes"]
 
 
+def test_checks_in_any_order_print_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = checks(tmp_path, "CHECK-DAG: return\nCHECK-DAG: func.func\nCHECK: }\n")
+    assert FileCheck.read(path)(MODULE, ".mlir").verdict == "passes"
+    other = MODULE.replace(b"return", b"unreachable")
+    assert FileCheck.read(path)(other, ".mlir").verdict == "fails"
+    assert capfd.readouterr() == ("", "")
+
+
 def test_an_empty_text_fails_a_check_and_passes_a_negative_one(tmp_path: Path) -> None:
     assert FileCheck.read(checks(tmp_path, "// CHECK: x\n"))(b"", ".mlir").verdict == "fails"
     assert FileCheck.read(checks(tmp_path, "// CHECK-NOT: x\n"))(b"", ".mlir").verdict == "passes"
@@ -114,8 +176,20 @@ def test_an_empty_text_fails_a_check_and_passes_a_negative_one(tmp_path: Path) -
 def test_wrong_check_files(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no lines with CHECK:"):
         FileCheck.read(checks(tmp_path, "// nothing\n"))
-    with pytest.raises(UsageError, match=r"checks\.txt:1: "):
-        FileCheck.read(checks(tmp_path, "// CHECK: [[X:\n"))
+    for text, message in (
+        ("CHECK: [[X:", ""),
+        ("CHECK: {{(}}", "Malformed regex expression: "),
+        ("CHECK: [[X]]\nCHECK: [[X:.*]]", "Variable X referenced before assignment"),
+        ("CHECK: [[#X+1]]", ""),
+        ("CHECK-NEXT: x", "CHECK-NEXT stands behind no other check"),
+    ):
+        with pytest.raises(UsageError, match=rf"checks\.txt:1: {message}"):
+            FileCheck.read(checks(tmp_path, text))
+    assert FileCheck.read(checks(tmp_path, "CHECK: @[[X:f]]\nCHECK-NOT: [[X]]{{[(]}}"))(MODULE, ".mlir").text == ""
+    os.mkfifo(tmp_path / "pipe")
+    for file in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(UsageError, match="is not a plain file"):
+            FileCheck.read(file)
     with pytest.raises(UsageError, match="cannot read"):
         FileCheck.read(tmp_path / "missing.txt")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
