@@ -34,7 +34,8 @@ class WorkerPool(Executor):
     def __init__(self, workers: int | None = None) -> None:
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._workers: dict[threading.Thread, Worker | None] = {}
-        self._closed = False
+        self._closing = threading.Lock()
+        self._closed = self._killed = False
         for index in range(workers or os.cpu_count() or 1):
             thread = threading.Thread(target=self._serve, name=f"cutecc-worker-{index}", daemon=True)
             self._workers[thread] = None
@@ -42,17 +43,20 @@ class WorkerPool(Executor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """As `Executor.submit`; without keyword arguments."""
-        if self._closed:
-            raise RuntimeError("the pool is shut down")
         if kwargs:
             raise TypeError("keyword arguments do not cross to a worker")
         future: Future[T] = Future()
-        self._tasks.put(_Task(future, f"{fn.__module__}:{fn.__qualname__}", args))
+        # What came behind the ends of the threads would wait for ever.
+        with self._closing:
+            if self._closed:
+                raise RuntimeError("the pool is shut down")
+            self._tasks.put(_Task(future, f"{fn.__module__}:{fn.__qualname__}", args))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """As `Executor.shutdown`."""
-        self._closed = True
+        with self._closing:
+            self._closed = True
         while cancel_futures:
             try:
                 task = self._tasks.get_nowait()
@@ -68,6 +72,7 @@ class WorkerPool(Executor):
 
     def kill(self) -> None:
         """End at once, also calls that are running: their futures raise `ProcessDied`."""
+        self._killed = True
         self.shutdown(wait=False, cancel_futures=True)
         for worker in list(self._workers.values()):
             if worker:
@@ -86,6 +91,9 @@ class WorkerPool(Executor):
                     worker = None
                 worker = worker or Worker()
                 self._workers[threading.current_thread()] = worker
+                if self._killed:
+                    # While it was starting, where `kill` could not see it.
+                    worker.kill()
                 task.future.set_result(worker.call(task.function, *task.arguments))
             except BaseException as error:
                 if isinstance(error, ProcessDied | KeyboardInterrupt):

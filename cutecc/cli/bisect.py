@@ -20,13 +20,14 @@ from cutecc.cli.checks import (
     chosen_device,
     find_subject,
     one_point,
-    other_options,
+    other_subject,
     results_options,
 )
 from cutecc.cli.options import LOADED, backend_option, edit_options, load_option, wheel_options
 from cutecc.cli.paging import When, harmless, in_colour, paging_options, show
 from cutecc.cli.stage_choice import StageText, text_of
 from cutecc.cli.unified import unified
+from cutecc.errors import UsageError
 from cutecc.passes.limits import LimitedPass
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import ArtifactKind, Compilation, Step
@@ -91,6 +92,8 @@ def bisect(context: click.Context, input_: str, colour: When, no_pager: bool, **
     traced; a .mlir file is only parsed.
     """
     check = checked(values)
+    if check is None and values["message"] is not None:
+        raise UsageError("--message is for --check", hints=["name the command"])
     subject = find_subject(input_, values)
     folder: Path = values["output"] or Path("cutecc-out") / f"{file_name(subject.name)}-{subject.target}-bisect"
     check_spares_input(folder, input_)
@@ -119,7 +122,7 @@ def _of_code(subject: Subject, check: Check | None, folder: Path, values: dict[s
     subject = replace(subject, options=replace(subject.options, artifacts=tuple(dict.fromkeys(wanted))))
     if values["results"]:
         check_callable(subject)
-    against = replace(subject, options=other_options(subject.options, values["against"]))
+    against = other_subject(subject, values["against"])
     failing = not (check or values["ptx"] or values["results"])
 
     def find(ask: CheckBeside) -> Blame:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.files import read_input
@@ -17,13 +18,16 @@ from cutecc.config import Settings
 from cutecc.errors import RecordError, UsageError
 from cutecc.from_file import trace_apart
 from cutecc.frontend.kernel_file import split_path
+from cutecc.passes.base import ModulePass
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
-from cutecc.record import ArtifactKind
+from cutecc.passes.pipelines import choose_pipeline
+from cutecc.record import ArtifactKind, Compilation
 from cutecc.record.folder import MANIFEST
 from cutecc.record.reproducer import MARK, read_reproducer
 from cutecc.record.stages import stages_of
 from cutecc.request import CompileOptions
+from cutecc.target import Target
 from cutecc.trial.sizes import parse_sizes
 from cutecc.workbench.checks import Check, CommandCheck, checked_pattern
 from cutecc.workbench.file_checks import FileCheck
@@ -60,10 +64,24 @@ def checked(values: dict[str, Any]) -> Check | None:
         raise UsageError(f"{' and '.join(given)} are two checks", hints=["leave one out"])
     if values["emit"] and check is None:
         raise UsageError("--emit says what --check or --filecheck is asked of", hints=["name a check"])
-    if not values["results"] and (values["sizes"] or values["device"]):
-        option = "--size" if values["sizes"] else "--device"
-        raise UsageError(f"{option} is for --results", hints=["nothing is launched without it"])
+    named = _named()
+    if not values["results"] and (launching := named & {"--size", "--seed", "--device"}):
+        raise UsageError(f"{min(launching)} is for --results", hints=["nothing is launched without it"])
+    if values["check"] is None and "--check-timeout" in named:
+        raise UsageError("--check-timeout is for --check", hints=["name the command"])
+    if values["check"] is None and given and "--message" in named:
+        raise UsageError(f"--message is not for {given[0]}", hints=["it is looked for in what --check prints"])
     return check
+
+
+def _named() -> set[str]:
+    """The options on the command line, by their first names."""
+    context = click.get_current_context()
+    return {
+        each.opts[0]
+        for each in context.command.params
+        if context.get_parameter_source(each.name or "") is ParameterSource.COMMANDLINE
+    }
 
 
 def chosen_device(values: dict[str, Any]) -> str:
@@ -97,15 +115,43 @@ def one_point(values: dict[str, Any]) -> dict[str, int]:
     return points[0]
 
 
-def other_options(options: CompileOptions, against: str | None) -> CompileOptions:
-    """How to compile through the pipeline to compare with. Raises `UsageError` where that is the same."""
+def _of_run(record: Compilation, behind: int, options: CompileOptions) -> CompileOptions:
+    """To run what a record ran, of which the first module has so many passes behind it."""
+    whole = Pipeline.parse(record.whole_pipeline or record.pipeline)
+    ran = Pipeline(whole.passes[: behind + len(Pipeline.parse(record.pipeline))])
+    return replace(options, pipeline=ran, start_after=ran.selectors()[behind - 1] if behind else None)
+
+
+def other_subject(subject: Subject, against: str | None) -> Subject:
+    """The same module through the pipeline to compare with.
+
+    Raises `UsageError` where that is the same, and where it does not begin with the passes that the module has behind
+    it.
+    """
+    options = subject.options
     other = replace(options, pipeline=against or "nvidia", edits=())
     if other == options:
         raise UsageError(
             f"--pipeline and --against are both {other.pipeline}: no pass can make a difference",
             hints=["edit the pipeline (--insert-after, --without, …), or name two"],
         )
-    return other
+    if options.start_after and _behind(subject.target, options) != _behind(subject.target, other):
+        raise UsageError(
+            f"the module has the passes up to {options.start_after} behind it, "
+            f"with which {other.pipeline} does not begin",
+            hints=["--against a pipeline that does, or bisect the module that was traced"],
+        )
+    return replace(subject, options=other)
+
+
+def _behind(target: str, options: CompileOptions) -> tuple[ModulePass, ...]:
+    """The passes up to the one that a run starts after; none where the pipeline has no such pass."""
+    whole = options.pipeline
+    if not isinstance(whole, Pipeline):
+        whole = choose_pipeline(whole, Target.parse(target), options.wheel)
+    if options.start_after not in whole.selectors():
+        return ()
+    return whole.passes[: whole.positions(options.start_after)[0] + 1]
 
 
 def _text_check(values: dict[str, Any]) -> Check | None:
@@ -133,7 +179,7 @@ def find_subject(text: str, values: dict[str, Any]) -> Subject:
     if text.endswith(".mlir") and not values["pipeline"]:
         data = read_input(Path(text))
         if data.startswith(MARK.encode()):
-            _check_left_to_header(values)
+            _check_left_to_header()
             return subject_of(read_reproducer(data.decode(errors="replace")), data, text)
     chosen = choose(text, values["args"], values["entry"], values["target"], settings)
     if len(chosen.targets) > 1:
@@ -156,16 +202,19 @@ def find_subject(text: str, values: dict[str, Any]) -> Subject:
     )
 
 
-_OF_HEADER = ("target", "backend", "args", "entry", "insert_after", "insert_before", "replace", "without")
+_OF_HEADER = {
+    *("--target", "--backend", "--arg", "--entry", "--insert-after", "--insert-before", "--replace", "--without"),
+    *("--opt-level", "--line-info", "--enable-assertions", "--fast-math", "--ptxas-options", "--nvvm-options"),
+    "--link-libraries",
+}
+"""What decides how a module is compiled."""
 
 
-def _check_left_to_header(values: dict[str, Any]) -> None:
-    """Raise `UsageError` for an option that a reproducer's first line says already."""
-    given = next((name for name in _OF_HEADER if values[name]), None)
-    if given:
-        option = "--arg" if given == "args" else f"--{given.replace('_', '-')}"
+def _check_left_to_header() -> None:
+    """Raise `UsageError` for an option that a reproducer's first line says already, by being silent too."""
+    if given := _named() & _OF_HEADER:
         raise UsageError(
-            f"{option}: the first line of a reproducer says how it is compiled",
+            f"{min(given)}: the first line of a reproducer says how it is compiled",
             hints=["say it all with --pipeline, and its first line does not count"],
         )
 
@@ -203,7 +252,7 @@ def _of_record(path: Path, values: dict[str, Any]) -> Subject:
         take_options(click.get_current_context(), values, record.options)
     options = compile_options(values)
     if not values["pipeline"]:
-        options = replace(options, pipeline=Pipeline.parse(record.pipeline))
+        options = _of_run(record, stages.indices[0], options)
     elif stages.indices[0]:
         raise UsageError(f"{path} begins behind some passes of its pipeline: --pipeline cannot choose another")
     module = stages.after(stages.indices[0]).text.encode()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Generator
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -21,13 +24,13 @@ from cutecc.cli.checks import (
     chosen_device,
     find_subject,
     one_point,
-    other_options,
+    other_subject,
     results_options,
 )
 from cutecc.cli.files import check_output
 from cutecc.cli.harmless import one_line
 from cutecc.cli.inputs import MODULE_SUFFIXES
-from cutecc.cli.options import backend_option, edit_options, load_option, wheel_options
+from cutecc.cli.options import LOADED, backend_option, edit_options, load_option, wheel_options
 from cutecc.errors import Error, UsageError
 from cutecc.record.naming import file_name
 from cutecc.record.reproducer import MARK, Reproducer, read_reproducer
@@ -58,9 +61,22 @@ tell). A check is asked of the module itself; with --pipeline, of what the pipel
 
 The output holds the smallest module so far at any time. The same command goes on from there after an interrupt.
 
-Status 0: it is reduced; 1: it does not fail, and nothing is written; 2: the request is wrong.
+Status 0: it is reduced; 1: it does not fail, or not within --timeout, and nothing is written; 2: the request is wrong.
 """
 _ANY_TARGET = "sm_90a"
+
+
+@contextlib.contextmanager
+def _leaving_when_terminated() -> Generator[None]:
+    """Have SIGTERM end what is inside as an exception does: the folders of its processes go with them."""
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @click.command(epilog=_EPILOG)
@@ -87,11 +103,13 @@ _ANY_TARGET = "sm_90a"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what came of it as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-def reduce(input_: str, **values: Any) -> None:
+@click.pass_context
+@_leaving_when_terminated()
+def reduce(context: click.Context, input_: str, **values: Any) -> None:
     """Make a module smaller while a check keeps failing on it.
 
     Takes out operations, regions, branches, arguments, operands and attributes, and simplifies constants, layouts,
-    sizes and names. Writes a valid module, never a larger one.
+    sizes and names. Writes a valid module, never a larger one than the input as MLIR prints it.
     """
     from cutecc.workbench.reduction.reducing import reduce as reduce_module  # loads the bindings
 
@@ -113,10 +131,12 @@ def reduce(input_: str, **values: Any) -> None:
             reproducer=reproducer,
             tell=tell,
         )
+    loaded = [f"--load={file}" for file in context.meta.get(LOADED, ())]
+    command = ["cutecc", "repro", str(path), *loaded] if reproducer else None
     if values["as_json"]:
-        click.echo(json.dumps(_as_dict(found, path, reproducer), indent=2))
+        click.echo(json.dumps(_as_dict(found, path, command), indent=2))
     elif not quiet:
-        for line in _lines(found, path, reproducer):
+        for line in _lines(found, path, command):
             click.echo(one_line(line))
 
 
@@ -178,7 +198,7 @@ def _differs(subject: Subject, values: dict[str, Any]) -> Oracle:
     from cutecc.workbench.reduction.oracles import Differs
 
     subject = replace(_empty(subject), options=replace(subject.options, artifacts=("ptx", "cubin", "host-program")))
-    against = replace(subject, options=other_options(subject.options, values["against"]))
+    against = other_subject(subject, values["against"])
     if not values["results"]:
         return Differs(subject, against)
     check_callable(subject)
@@ -222,7 +242,7 @@ def _progress(quiet: bool) -> Generator[Callable[[Progress], None]]:
         yield tell
 
 
-def _lines(found: Reduced, path: Path, reproducer: Reproducer | None) -> list[str]:
+def _lines(found: Reduced, path: Path, command: Sequence[str] | None) -> list[str]:
     start, result = found.start, found.result
     begun = "went on: " if found.went_on else ""
     end = "" if found.finished else "; its time is up, and the same command goes on"
@@ -232,12 +252,12 @@ def _lines(found: Reduced, path: Path, reproducer: Reproducer | None) -> list[st
     ]
     if found.finding.line:
         lines.append(f"fails: {found.finding.line}")
-    if reproducer:
-        lines.append(f"see it again: cutecc repro {path}")
+    if command:
+        lines.append(f"see it again: {shlex.join(command)}")
     return lines
 
 
-def _as_dict(found: Reduced, path: Path, reproducer: Reproducer | None) -> dict[str, Any]:
+def _as_dict(found: Reduced, path: Path, command: Sequence[str] | None) -> dict[str, Any]:
     return {
         "ok": True,
         "output": str(path),
@@ -248,5 +268,5 @@ def _as_dict(found: Reduced, path: Path, reproducer: Reproducer | None) -> dict[
         "tried": found.tried,
         "seconds": round(found.seconds, 3),
         "finding": found.finding.text,
-        "command": ["cutecc", "repro", str(path)] if reproducer else None,
+        "command": command,
     }

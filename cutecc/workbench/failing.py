@@ -67,7 +67,7 @@ def plain_message(message: str) -> str:
     line = _OPERATION.sub("", _SHORTENED.sub("", message))
     while (shorter := _QUOTED_TYPE.sub("", line)) != line:
         line = shorter
-    return re.sub(r"%[\w#]+|\d+", "N", line)
+    return re.sub(r"%[\w#]+|\b0x[0-9a-fA-F]+|\d+", "N", line)
 
 
 def failure_apart(subject: Subject) -> Failure | None:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from cutecc import isolation
 from cutecc.contained import lower_in_worker
-from cutecc.errors import Error, PassError, UsageError
+from cutecc.errors import Error, PassError
 from cutecc.passes.base import ModulePass
 from cutecc.passes.generation.choice import PASSES, Backend
 from cutecc.passes.limits import LimitedPass, Rewrite
@@ -155,7 +155,7 @@ def first_differing_pass(
     else as what cannot be told. Raises `Error` where no pass makes the difference.
     """
     record, failure = _compiled(subject, folder)
-    norm = _norm(against, record)
+    norm = lower_in_worker(against.request(replace(against.options, backend=_backend(record))))
     check = check_beside(norm)
     if (finding := check(norm)).verdict != "passes":
         raise Error(
@@ -202,31 +202,6 @@ def first_differing_pass(
     return _with_rewrite(blame, subject, pipeline, offset, with_limit, tell)
 
 
-def _norm(against: Subject, record: Compilation) -> Compilation:
-    """What `against` compiles to, through the code generator of `record`.
-
-    Raises `UsageError` for a module that has passes behind it with which its pipeline does not begin.
-    """
-    behind = _behind(record)
-    last = behind[-1].name if behind else "none"
-    refusal = UsageError(
-        f"the module has passes behind it, up to {last}, with which the other pipeline does not begin",
-        hints=["--against a pipeline that does, or bisect the module that was traced"],
-    )
-    try:
-        norm = lower_in_worker(against.request(replace(against.options, backend=_backend(record))))
-    except UsageError as error:
-        raise refusal if behind else error from None
-    if _behind(norm) != behind:
-        raise refusal
-    return norm
-
-
-def _behind(record: Compilation) -> tuple[ModulePass, ...]:
-    """The passes that the module had behind it when it was given."""
-    return Pipeline.parse(record.whole_pipeline or record.pipeline).passes[: _offset(record)]
-
-
 def _no_pass(found: Found, findings: Mapping[int, Finding]) -> Error:
     """That the difference is still there when all passes have run that may make it."""
     behind = f"up to {found.last_good}, then the other pipeline: the check passes" if found.last_good else ""
@@ -242,7 +217,7 @@ def _no_pass(found: Found, findings: Mapping[int, Finding]) -> Error:
         )
     return Error(
         "no pass makes the difference: it comes with the code generator",
-        notes=[behind],
+        notes=[behind] if behind else [],
         hints=["--backend compiles through the other code generator"],
     )
 

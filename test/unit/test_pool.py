@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -11,8 +12,9 @@ from concurrent.futures import CancelledError
 import pytest
 
 from cutecc import isolation
+from cutecc import pool as pools
 from cutecc.errors import UsageError
-from cutecc.isolation import ProcessDied
+from cutecc.isolation import ProcessDied, Worker
 from cutecc.pool import WorkerPool
 
 HERE = os.path.dirname(__file__)
@@ -105,3 +107,22 @@ def test_killing_ends_running_calls_and_cancels_waiting_ones() -> None:
     assert time.monotonic() - start < 50
     with pytest.raises(RuntimeError):
         pool.submit(who, 1)
+
+
+def test_killing_ends_a_worker_that_is_just_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    starting, killed = threading.Event(), threading.Event()
+
+    class Late(Worker):
+        def __init__(self) -> None:
+            starting.set()
+            killed.wait(50)
+            super().__init__()
+
+    monkeypatch.setattr(pools, "Worker", Late)
+    pool = WorkerPool(1)
+    running = pool.submit(sleep, 100)
+    assert starting.wait(50)
+    pool.kill()
+    killed.set()
+    with pytest.raises(ProcessDied):
+        running.result(timeout=50)

@@ -19,7 +19,7 @@ from cutecc.record import ArtifactKind
 from cutecc.target import Target
 from cutecc.workbench.checks import Check, CommandCheck, Finding
 from cutecc.workbench.compiling import failure_of
-from cutecc.workbench.failing import Failure
+from cutecc.workbench.failing import Failure, plain_message
 from cutecc.workbench.subjects import Subject
 
 ENDED_LATE = "SIGALRM"
@@ -68,6 +68,11 @@ class FailsAlike:
         if found is None:
             return Finding("passes", "it compiles")
         return Finding("fails" if self.expected.is_like(found, self.message) else "passes", str(found))
+
+    def __repr__(self) -> str:
+        # By which a later run knows that it is for the same: an object's address in the message is another then.
+        expected = replace(self.expected, message=plain_message(self.expected.message))
+        return f"FailsAlike({self.subject!r}, {expected!r}, {self.message!r})"
 
     def aborted(self, log: str) -> Finding:
         """What an abort of the worker means."""

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from cutecc.errors import UsageError
+from cutecc.errors import RecordError, UsageError
+from cutecc.record.plain_file import read_plain
 from cutecc.record.reproducer import MARK, Reproducer
 from cutecc.record.whole_file import write_whole
 from cutecc.workbench.reduction.oracles import Oracle
 
 _MARK = "// cutecc-reduced: "
+_LONGEST = 1 << 30
+"""Bytes of a file that is looked at."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -51,11 +54,14 @@ class Output:
         Raises `UsageError` for any other file of that name.
         """
         try:
-            data = self.path.read_bytes()
+            data = read_plain(self.path, _LONGEST)
         except FileNotFoundError:
             return None
         except OSError as failure:
             raise UsageError(f"cannot read {self.path}: {failure.strerror}") from None
+        except RecordError as failure:
+            # A pipe, or a device.
+            raise UsageError(failure.message, hints=["name another file with --output"]) from None
         lines = data.decode(errors="replace").split("\n", 3)
         index = 2 if lines[0].startswith(MARK) else 0
         if index < len(lines) and lines[index].startswith(_MARK):

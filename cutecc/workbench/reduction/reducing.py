@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutecc.errors import Error, UsageError
@@ -50,8 +50,9 @@ def reduce(
 
     The file `path` holds the smallest one at any time, behind the lines of `reproducer`, if there is one: what is in it
     when the reduction is interrupted is a module that fails, and the same call goes on from there. It is never larger
-    than `module`. Raises `Error` for a module that does not fail, `ParseError` for one that cannot be read, and
-    `UsageError` for a file of that name that is not of this reduction.
+    than `module` as MLIR prints it. After `seconds` it ends with what there is. Raises `Error` for a module that does
+    not fail, or not within them, `ParseError` for one that cannot be read, and `UsageError` for a file of that name
+    that is not of this reduction.
     """
     began = time.monotonic()
     output = Output(path, Origin.of(module, oracle), reproducer)
@@ -65,8 +66,9 @@ def reduce(
             start = first = reducer.normalised(module, source)
             finding, took = _asked(reducer, first)
         if finding.verdict != "fails":
+            what = "the module does not fail" if finding.verdict == "passes" else "whether it fails cannot be told"
             raise Error(
-                f"there is nothing to reduce: the module does not fail ({finding.verdict})",
+                f"there is nothing to reduce: {what}",
                 notes=[finding.line] if finding.line else [],
             )
         reducer.settle(finding, took)
@@ -80,10 +82,14 @@ def reduce(
         else:
             output.write(first.text)
         result = reducer.reduce(first, len(start.text))
+        last = reducer.ask(result.text)
+        if reproducer and reproducer.expected == "failed" and reproducer.message != last.line:
+            # What counts as the same failure may say something else of the smallest module.
+            replace(output, reproducer=replace(reproducer, message=last.line)).write(result.text)
         return Reduced(
             start,
             result,
-            reducer.ask(result.text),
+            last,
             reducer.tried,
             time.monotonic() - began,
             earlier is not None,

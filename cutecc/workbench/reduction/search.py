@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 from cutecc.errors import Error
 from cutecc.ir.modules import content_hash
@@ -23,6 +24,9 @@ from cutecc.workbench.reduction.edits import KINDS
 from cutecc.workbench.reduction.oracles import ENDED_LATE, Oracle
 from cutecc.workbench.reduction.texts import TEXT_KINDS
 from cutecc.workbench.reduction.working import Candidate, Manner, ask, count_sites, edited, normalised
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _LEAST_SECONDS, _TIMES_THE_FIRST = 10.0, 10.0
 """How long compiling a module may take: so many seconds, and so many times what the first one took."""
@@ -67,6 +71,10 @@ class _Try:
     found: Future[Candidate | None]
 
 
+class _TimeIsUp(Error):
+    """Before a worker had an answer."""
+
+
 class Reducer:
     """Reduces one module. Used as a context, which ends its processes."""
 
@@ -79,8 +87,8 @@ class Reducer:
         smaller: Callable[[Candidate], None] = lambda candidate: None,
         tell: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
-        """Asks `oracle` in `jobs` processes at a time, for `seconds` at most. `smaller` gets each module that takes the
-        place of the last."""
+        """Asks `oracle` in `jobs` processes at a time, for `seconds` at most, whatever they are at then. `smaller` gets
+        each module that takes the place of the last."""
         self._oracle = oracle
         self._jobs = jobs
         self._manner = Manner(placeholders=not oracle.needs_code)
@@ -104,7 +112,7 @@ class Reducer:
     @property
     def out_of_time(self) -> bool:
         """Whether it stopped, or would, before nothing was left to try."""
-        return self._end is not None and time.monotonic() > self._end
+        return self._end is not None and time.monotonic() >= self._end
 
     def settle(self, finding: Finding, seconds: float) -> None:
         """Ask from now on whether modules fail as the first did, of which it says `finding` and took so long."""
@@ -116,19 +124,20 @@ class Reducer:
         self._manner = Manner(True, self._manner.placeholders)
 
     def normalised(self, data: bytes, source: str) -> Candidate:
-        """The module as MLIR prints it. Raises `ParseError`, and `Error` for one on which the bindings abort."""
+        """The module as MLIR prints it. Raises `ParseError`, and `Error` for one on which the bindings abort, or when
+        the time is up."""
         try:
-            return self._workers.submit(normalised, data, self._manner.locations, source).result()
+            return self._call(normalised, data, self._manner.locations, source)
         except ProcessDied as death:
             raise Error(f"reading {source} aborted: {death.message}", notes=death.notes) from None
 
     def ask(self, text: str) -> Finding:
-        """What the test says of a module."""
+        """What the test says of a module. Raises `Error` when the time is up before it does."""
         key = content_hash(text.encode())
         if key not in self._known:
             self.tried += 1
             try:
-                finding = self._workers.submit(ask, self._oracle, text, self._limit).result()
+                finding = self._call(ask, self._oracle, text, self._limit)
             except ProcessDied as death:
                 late = ENDED_LATE in death.message
                 finding = Finding("unknown", "late") if late else self._oracle.aborted("\n".join(death.notes))
@@ -163,8 +172,8 @@ class Reducer:
 
     def _count(self, kind: str, best: Candidate) -> int:
         try:
-            return self._workers.submit(count_sites, best.text, kind).result()
-        except ProcessDied:
+            return self._call(count_sites, best.text, kind)
+        except (ProcessDied, _TimeIsUp):
             return 0
 
     def _round(self, base: Candidate, steps: Iterator[_Step]) -> tuple[Candidate, _Step]:
@@ -222,15 +231,26 @@ class Reducer:
         if off.is_set():
             return None
         try:
-            candidate = self._workers.submit(edited, base.text, kind, chosen, self._manner).result()
+            candidate = self._call(edited, base.text, kind, chosen, self._manner)
             if candidate is None or off.is_set() or self.ask(candidate.text).verdict != "fails":
                 return None
             # What is printed can be read back, but for faults of the bindings.
-            again = self._workers.submit(normalised, candidate.text.encode(), self._manner.locations, "-").result()
+            again = self._call(normalised, candidate.text.encode(), self._manner.locations, "-")
+            return again if again == candidate or self.ask(again.text).verdict == "fails" else None
         except (ProcessDied, Error):
-            # Of the bindings, by what the edit left.
+            # Of the bindings, by what the edit left; or the time is up.
             return None
-        return again if again == candidate or self.ask(again.text).verdict == "fails" else None
+
+    def _call(self, function: Callable[P, T], *arguments: P.args, **nothing: P.kwargs) -> T:
+        """What a function returns in a worker. Raises what it raises, `ProcessDied`, and `_TimeIsUp`; the worker that
+        is at it then ends with this context."""
+        found = self._workers.submit(function, *arguments, **nothing)
+        try:
+            return found.result(None if self._end is None else max(0.0, self._end - time.monotonic()))
+        except TimeoutError:
+            raise _TimeIsUp(
+                "the time is up before it is known whether the module fails", hints=["allow more with --timeout"]
+            ) from None
 
     def _is_simpler(self, new: Candidate, old: Candidate, kind: str) -> bool:
         """Whether `new` may take the place of `old`: fewer operations, or as many in fewer lines, or in fewer

@@ -32,12 +32,16 @@ class Holds:
 
 
 @dataclass(frozen=True)
-class FailsSlowly(Holds):
-    """The same, taking its time."""
+class FailsLate(Holds):
+    """The same, but it takes a minute to say so of a module of fewer than `lines`."""
+
+    lines: int = 0
 
     def __call__(self, module: bytes, seconds: float | None) -> Finding:
-        time.sleep(0.05)
-        return super().__call__(module, seconds)
+        finding = super().__call__(module, seconds)
+        if finding.verdict == "fails" and module.count(b"\n") < self.lines:
+            time.sleep(60)
+        return finding
 
 
 @dataclass(frozen=True)

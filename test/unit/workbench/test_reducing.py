@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -103,20 +104,26 @@ def test_a_failing_pass_is_reduced_to_a_reproducer(cutecc, inputs: Path) -> None
     first, second, third = done.stdout.splitlines()
     assert re.fullmatch(r"m-reduced\.mlir: 18 lines to 6, 13 operations to 3; \d+ modules in \d+ s", first), first
     assert second == "fails: there are 1 of them"
-    assert third == "see it again: cutecc repro m-reduced.mlir"
+    assert third == "see it again: cutecc repro m-reduced.mlir --load=passes.py"
     assert done.stderr == ""
     given = read_reproducer((inputs / "m-reduced.mlir").read_text())
     assert (given.subcommand, given.expected, given.pass_name) == ("compile", "failed", "test-fails")
-    done = cutecc("repro", "m-reduced.mlir", "--load=passes.py")
+    done = cutecc(*shlex.split(third.partition("cutecc ")[2]))
     assert done.stdout == "still happens: there are 1 of them\n"
 
 
 def test_an_abort_is_reduced(cutecc, inputs: Path) -> None:
-    cutecc("reduce", "m.mlir", "--pipeline=test-aborts", "--load=passes.py", "--target=sm_80", "-o", "out.mlir")
-    assert module_in(inputs / "out.mlir") == SMALLEST
-    given = read_reproducer((inputs / "out.mlir").read_text())
+    options = ["--pipeline=test-aborts", "--load=passes.py", "--target=sm_80", "-o", "the output.mlir"]
+    done = cutecc("reduce", "m.mlir", *options, "--json")
+    assert module_in(inputs / "the output.mlir") == SMALLEST
+    given = read_reproducer((inputs / "the output.mlir").read_text())
     assert (given.expected, given.pass_name) == ("aborted", "test-aborts")
-    cutecc("repro", "out.mlir", "--load=passes.py")
+    command = json.loads(done.stdout)["command"]
+    assert command == ["cutecc", "repro", "the output.mlir", "--load=passes.py"]
+    cutecc(*command[1:])
+    # As a line, it can be pasted.
+    done = cutecc("reduce", "m.mlir", *options)
+    assert done.stdout.endswith(f"see it again: {shlex.join(command)}\n")
 
 
 def test_a_failure_of_the_wheel_is_reduced(cutecc, tmp_path: Path) -> None:
@@ -159,6 +166,17 @@ def test_a_message_counts_instead_of_the_first_one(cutecc, inputs: Path) -> None
     done = cutecc("reduce", "m.mlir", *options, "--message", "are 2", "-o", "other.mlir", status=1)
     assert "there is nothing to reduce" in done.stderr
     assert not (inputs / "other.mlir").exists()
+
+
+def test_a_reproducer_says_what_the_smallest_module_fails_with(cutecc, inputs: Path) -> None:
+    said = 'f"there are {len(found)} of them"'
+    (inputs / "passes.py").write_text(PASSES.replace(said, "'one of them' if len(found) == 1 else 'many of them'"))
+    exp2 = next(line for line in MODULE.splitlines() if "math.exp2" in line)
+    (inputs / "m.mlir").write_text(MODULE.replace(exp2, exp2 + "\n" + exp2.replace(exp2.split()[0], "%twice")))
+    options = ["--pipeline=test-fails", "--load=passes.py", "--target=sm_80"]
+    cutecc("reduce", "m.mlir", *options, "--message", "of them", "-o", "out.mlir")
+    assert (inputs / "out.mlir").read_text().count("math.exp2") == 1
+    assert cutecc("repro", "out.mlir", "--load=passes.py").stdout.startswith("still happens: one of them")
 
 
 def test_a_command_has_to_end_as_it_did_at_first(cutecc, inputs: Path) -> None:
@@ -277,7 +295,7 @@ def test_what_does_not_fail_is_not_written(cutecc, inputs: Path) -> None:
     assert done.stderr.startswith("error: there is nothing to reduce: m.mlir compiles\nhint: say what fails")
     check = command_of(inputs, "sys.exit(125)")
     done = cutecc("reduce", "m.mlir", "--check", check, status=1)
-    assert done.stderr.startswith("error: there is nothing to reduce: the module does not fail (unknown)\n")
+    assert done.stderr.startswith("error: there is nothing to reduce: whether it fails cannot be told\n")
     assert not (inputs / "m-reduced.mlir").exists()
 
 
@@ -308,17 +326,20 @@ def test_what_is_minimal_already_stays_as_it_is(text: str, tmp_path: Path) -> No
 
 
 def test_it_never_becomes_larger(tmp_path: Path) -> None:
-    """Placeholders have longer texts than the constants that they stand for."""
+    """Than the input as MLIR prints it. Placeholders have longer texts than the constants that they stand for."""
     text = "func.func @f() -> i32 { %0 = arith.constant 0 : i32 return %0 : i32 }"
-    sizes: list[tuple[int, int]] = []
+    printed = normalised(text.encode(), False).text
+    assert len(text) < len(printed)
+    out, sizes = tmp_path / "out.mlir", list[tuple[int, int]]()
     found = reduce(
         text.encode(),
         Holds((("func.func", 1),)),
-        tmp_path / "out.mlir",
-        tell=lambda progress: sizes.append((progress.best.operations, len(progress.best.text))),
+        out,
+        tell=lambda progress: sizes.append((progress.best.operations, len(module_in(out)))),
     )
     assert sizes == sorted(sizes, key=lambda each: -each[0])
-    assert all(size <= len(found.start.text) for _, size in sizes)
+    assert sizes[0][1] == len(printed)
+    assert all(size <= len(printed) for _, size in sizes)
     assert found.result.text == "module {\n  func.func @f() {\n    return\n  }\n}\n"
 
 

@@ -12,14 +12,40 @@ from pathlib import Path
 import bench_reduce
 import pytest
 from conftest import CUTECC
-from counting_oracle import FailsSlowly, Holds
+from counting_oracle import FailsLate, Holds
 from reduction_inputs import MODULE, SMALLEST, command_of, module_in
 
-from cutecc.errors import RecordError, UsageError
+from cutecc.errors import Error, RecordError, UsageError
 from cutecc.workbench.reduction.reducing import reduce
 from cutecc.workbench.reduction.working import normalised
 
 pytestmark = pytest.mark.usefixtures("warm_workers")
+
+VARIES = '''
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cutecc.passes import register
+from cutecc.passes.base import ModulePass
+
+
+class Key:
+    def __repr__(self):
+        return f"<Key object at 0x{os.urandom(6).hex()}>"
+
+
+@register
+@dataclass(frozen=True)
+class Varies(ModulePass):
+    """Says where in memory an object is."""
+
+    name: ClassVar[str] = "test-varies"
+
+    def run(self, module):
+        if "math.exp2" in str(module):
+            raise KeyError(Key())
+'''
 
 
 @pytest.fixture
@@ -65,6 +91,29 @@ def test_an_output_that_cannot_be_written_is_one_message(cutecc, inputs: Path) -
     (inputs / "folder").mkdir()
     done = cutecc("reduce", "m.mlir", "--check", check, "-o", "folder", status=2)
     assert done.stderr.startswith("error: ")
+
+
+def test_an_output_that_is_no_plain_file_is_refused(cutecc, inputs: Path) -> None:
+    check = command_of(inputs, "sys.exit('exp2' in text)")
+    os.mkfifo(inputs / "fifo")
+    for output in ("fifo", "/dev/zero", "/dev/null"):
+        done = cutecc("reduce", "m.mlir", "--check", check, "-o", output, status=2)
+        assert done.stderr == f"error: {output} is not a plain file\nhint: name another file with --output\n"
+
+
+def test_a_message_that_is_another_in_each_run_does_not_keep_from_going_on(cutecc, inputs: Path) -> None:
+    (inputs / "varies.py").write_text(VARIES)
+    words = ["reduce", "m.mlir", "--pipeline=test-varies", "--load=varies.py", "--target=sm_80"]
+    messages = set[str]()
+    for begun in ("", "went on: "):
+        first, second, *_ = cutecc(*words).stdout.splitlines()
+        assert first.startswith(f"m-reduced.mlir: {begun}18 lines to 6, ")
+        messages.add(second)
+    assert len(messages) == 2
+    # Another pass that fails with the same message.
+    (inputs / "varies.py").write_text(VARIES.replace("test-varies", "test-other"))
+    done = cutecc(*(word.replace("test-varies", "test-other") for word in words), status=2)
+    assert "not what this reduction came to" in done.stderr
 
 
 def test_a_full_disk_leaves_the_last_whole_module(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,10 +166,35 @@ def test_an_interrupt_leaves_a_module_that_fails_and_the_next_run_goes_on(end: i
     assert module_in(out) == SMALLEST
 
 
-def test_a_timeout_leaves_what_there_is(inputs: Path) -> None:
-    oracle, out = FailsSlowly((("arith.mulf", 3),)), inputs / "out.mlir"
+def test_a_termination_leaves_no_temporary_files(inputs: Path) -> None:
+    check = command_of(inputs, "import time; open('asked', 'w'); time.sleep(0.2); sys.exit('exp2' in text)")
+    (inputs / "temporary").mkdir()
+    environment = {**os.environ, "TMPDIR": str(inputs / "temporary")}
+    words = ["reduce", "m.mlir", "--check", check, "-j", "2"]
+    process = subprocess.Popen([CUTECC, *words], cwd=inputs, env=environment, stderr=subprocess.PIPE, text=True)
+    while not (inputs / "asked").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    assert list((inputs / "temporary").iterdir())
+    process.terminate()
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (128 + signal.SIGTERM, "")
+    assert not list((inputs / "temporary").iterdir())
+
+
+def test_a_timeout_leaves_what_there_is_whatever_is_being_asked(inputs: Path) -> None:
+    oracle, out = FailsLate((("arith.mulf", 3),), lines=300), inputs / "out.mlir"
     module = bench_reduce.module(600).encode()
-    found = reduce(module, oracle, out, seconds=1.0, jobs=2)
-    assert not found.finished and found.seconds < 20
+    found = reduce(module, oracle, out, seconds=4.0, jobs=2)
+    assert not found.finished and found.seconds < 40
     assert found.result.operations < found.start.operations
     assert module_in(out) == found.result.text
+
+
+def test_a_timeout_before_the_first_answer_is_an_error(inputs: Path) -> None:
+    oracle, out = FailsLate((("math.exp2", 1),), lines=1000), inputs / "out.mlir"
+    began = time.monotonic()
+    with pytest.raises(Error, match="the time is up before it is known whether the module fails"):
+        reduce(MODULE.encode(), oracle, out, seconds=1.0)
+    assert time.monotonic() - began < 40
+    assert not out.exists()
