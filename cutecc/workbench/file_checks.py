@@ -12,7 +12,7 @@ from filecheck.compiler import compile_uops
 from filecheck.error import CheckError, ParseError
 from filecheck.finput import FInput
 from filecheck.matcher import Matcher
-from filecheck.ops import NumSubst
+from filecheck.ops import CheckOp, NumSubst
 from filecheck.options import DumpInputKind, Options
 from filecheck.parser import Parser, pattern_for_opts
 
@@ -23,6 +23,9 @@ from cutecc.workbench.checks import Finding
 _LONGEST_FILE = 16 << 20
 """Bytes."""
 _AFTER_ANOTHER = ("NEXT", "SAME", "EMPTY")
+_SETS_NONE = ("NOT", "LABEL")
+"""Checks of which no variable is known behind them."""
+_MALFORMED = re.compile(r":(\d+): error: (Malformed regex expression: .*|Variable \S+ referenced before assignment)")
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,16 @@ class FileCheck:
         return check
 
     def __call__(self, data: bytes, suffix: str) -> Finding:
-        """What the checks say of `data`."""
+        """What the checks say of `data`. Raises `UsageError` for a pattern that what was matched makes malformed."""
         text = data.decode(errors="replace")
-        matcher = Matcher(self._options, _Input("-", FInput.canonicalize_line_ends(text)), self._parser())
+        matcher = _Matcher(self._options, _Input("-", FInput.canonicalize_line_ends(text)), self._parser())
         matcher.stderr = log = io.StringIO()
         passes = matcher.run() == 0
-        # Behind the first line comes how the tool got there.
-        return Finding("passes" if passes else "fails", _plain(log.getvalue()).partition("\n")[0])
+        # Behind the first line comes where it was.
+        line = _plain(log.getvalue()).partition("\n")[0]
+        if malformed := _MALFORMED.fullmatch(line.removeprefix(self.file)):
+            raise self._wrong(int(malformed[1]), malformed[2])
+        return Finding("passes" if passes else "fails", line)
 
     @property
     def _options(self) -> Options:
@@ -64,10 +70,13 @@ class FileCheck:
 
     def _look_through(self) -> None:
         """Find now what is wrong with the file: when it is matched, it would look like a check that fails."""
+        parser = self._parser()
         try:
-            operations = list(self._parser())
+            operations = list(parser)
         except ParseError as failure:
             raise self._wrong(failure.line_no, failure.message) from None
+        except ValueError as failure:
+            raise self._wrong(parser.line_no, str(failure)) from None
         if not operations:
             names = ", ".join(f"{each}:" for each in self.prefixes)
             raise UsageError(f"{self.file} has no lines with {names}", hints=["--check-prefix names another prefix"])
@@ -79,17 +88,36 @@ class FileCheck:
             if any(isinstance(part, NumSubst) for part in operation.uops):
                 raise self._wrong(operation.source_line, "numeric substitutions are not supported")
             try:
-                _, captured = compile_uops(operation, known, self._options)
+                # Labels are looked for before anything else.
+                before = {} if operation.name == "LABEL" else known
+                _, captured = compile_uops(operation, before, self._options)
             except CheckError as failure:
                 raise self._wrong(operation.source_line, failure.message) from None
-            known.update(dict.fromkeys(captured, ""))
+            if operation.name not in _SETS_NONE:
+                known.update(dict.fromkeys(captured, ""))
 
     def _wrong(self, line: int, message: str) -> UsageError:
-        return UsageError(f"{self.file}:{line}: {message}")
+        return UsageError(
+            f"{self.file}:{line}: {message}", hints=["mend that line: as it is, it says nothing of a module"]
+        )
+
+
+class _Matcher(Matcher):
+    """Says that a check fails, and does not look for what may have been meant, of which nothing is told."""
+
+    def find_prefix_match_for(self, op: CheckOp) -> None:
+        return None
 
 
 class _Input(FInput):
-    """Text to match, without what the package prints while it matches CHECK-DAG."""
+    """Text to match, of which the last line may have no end, and without what the package prints for CHECK-DAG."""
+
+    def skip_to_end_of_line(self) -> None:
+        if self.range.start == 0:
+            return
+        end = min(len(self.content), self.range.end)
+        line_end = self.content.find("\n", self.range.start, end)
+        self.move_to(line_end if line_end >= 0 else max(self.range.start, end))
 
     def advance_to_last_hole(self) -> None:
         region = self.is_discontigous()

@@ -173,6 +173,35 @@ def test_an_empty_text_fails_a_check_and_passes_a_negative_one(tmp_path: Path) -
     assert FileCheck.read(checks(tmp_path, "// CHECK-NOT: x\n"))(b"", ".mlir").verdict == "passes"
 
 
+@pytest.mark.parametrize("first", ["CHECK-NOT: [[X:unreachable]]", "CHECK-LABEL: @[[X:f]]"])
+def test_a_variable_is_known_only_behind_what_sets_it(tmp_path: Path, first: str) -> None:
+    for use in ("CHECK: [[X]]", "CHECK-LABEL: [[X]]"):
+        with pytest.raises(UsageError, match=r"checks\.txt:2: Variable X referenced before assignment"):
+            FileCheck.read(checks(tmp_path, f"{first}\n{use}\n"))
+
+
+def test_a_label_uses_no_variable(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"checks\.txt:2: Variable X referenced before assignment"):
+        FileCheck.read(checks(tmp_path, "CHECK: @[[X:f]]\nCHECK-LABEL: [[X]]\n"))
+
+
+def test_a_pattern_that_what_was_matched_makes_malformed_is_no_failure_of_the_module(tmp_path: Path) -> None:
+    check = FileCheck.read(checks(tmp_path, "CHECK: @[[X:.]]\nCHECK: {{[g-}}[[X]]{{]}}\n"))
+    with pytest.raises(UsageError, match=r"checks\.txt:2: Malformed regex expression: "):
+        check(MODULE, ".mlir")
+
+
+@pytest.mark.parametrize(("line", "verdict"), [("CHECK-NEXT: x", "fails"), ("CHECK-EMPTY:", "passes")])
+def test_what_comes_behind_a_text_that_no_line_break_ends(tmp_path: Path, line: str, verdict: str) -> None:
+    check = FileCheck.read(checks(tmp_path, f"CHECK: }}\n{line}\n"))
+    assert check(b"module {}", ".mlir").verdict == check(b"module {}\n", ".mlir").verdict == verdict
+
+
+def test_the_beginning_of_a_pattern_need_not_be_one(tmp_path: Path) -> None:
+    check = FileCheck.read(checks(tmp_path, "CHECK: {{return[xy}}{{z]}}\n"))
+    assert check(MODULE, ".mlir").verdict == "fails"
+
+
 def test_wrong_check_files(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no lines with CHECK:"):
         FileCheck.read(checks(tmp_path, "// nothing\n"))
@@ -181,6 +210,7 @@ def test_wrong_check_files(tmp_path: Path) -> None:
         ("CHECK: {{(}}", "Malformed regex expression: "),
         ("CHECK: [[X]]\nCHECK: [[X:.*]]", "Variable X referenced before assignment"),
         ("CHECK: [[#X+1]]", ""),
+        ("CHECK: {{[[:cntrl:]]}}", "Can't translate posix regex"),
         ("CHECK-NEXT: x", "CHECK-NEXT stands behind no other check"),
     ):
         with pytest.raises(UsageError, match=rf"checks\.txt:1: {message}"):
