@@ -15,7 +15,6 @@ from cutecc import isolation
 from cutecc.contained import lower_in_worker
 from cutecc.errors import Error, PassError
 from cutecc.passes.base import ModulePass
-from cutecc.passes.generation.choice import PASSES, Backend
 from cutecc.passes.limits import LimitedPass, Rewrite
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation
@@ -155,7 +154,7 @@ def first_differing_pass(
     else as what cannot be told. Raises `Error` where no pass makes the difference.
     """
     record, failure = _compiled(subject, folder)
-    norm = lower_in_worker(against.request(replace(against.options, backend=_backend(record))))
+    norm = lower_in_worker(against.through_generator_of(record).request())
     check = check_beside(norm)
     if (finding := check(norm)).verdict != "passes":
         raise Error(
@@ -228,12 +227,6 @@ def _compiled(subject: Subject, folder: Path) -> tuple[Compilation, Error | None
         return lower_in_worker(subject.request(subject.dumping(), folder)), None
     except PassError as error:
         return read_folder(folder), error
-
-
-def _backend(record: Compilation) -> Backend | None:
-    """What generates the code of a record's pipeline; `None` where nothing does."""
-    names = {pass_.name for pass_ in Pipeline.parse(record.pipeline)}
-    return next((backend for backend, name in PASSES.items() if name in names), None)
 
 
 def _offset(record: Compilation) -> int:

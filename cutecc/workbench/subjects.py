@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cutecc.passes.dumps import DumpChoice
-from cutecc.record import Signature, Workload
+from cutecc.passes.generation.choice import PASSES
+from cutecc.passes.pipeline import Pipeline
+from cutecc.record import Compilation, Signature, Workload
 from cutecc.record.stages import UserLines
 from cutecc.request import CompileOptions, CompileRequest
 
@@ -45,6 +47,12 @@ class Subject:
     def dumping(self) -> CompileOptions:
         """Its options, such that the record has the module after every pass that changes it."""
         return replace(self.options, observe=True, dumps=DumpChoice(after=("all",)))
+
+    def through_generator_of(self, record: Compilation) -> Subject:
+        """The same, its code by what generates that of `record`: two generators never write the same PTX."""
+        names = {pass_.name for pass_ in Pipeline.parse(record.pipeline)}
+        backend = next((backend for backend, name in PASSES.items() if name in names), None)
+        return replace(self, options=replace(self.options, backend=backend))
 
     def without_code(self) -> Subject:
         """The same, of whose code nothing is kept."""

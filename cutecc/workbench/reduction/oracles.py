@@ -142,7 +142,8 @@ class Differs:
     def __call__(self, module: bytes, seconds: float | None) -> Finding:
         try:
             with at_most(seconds):
-                norm, record = (lower(replace(each, module=module).request()) for each in (self.against, self.subject))
+                record = lower(replace(self.subject, module=module).request())
+                norm = lower(replace(self.against, module=module).through_generator_of(record).request())
                 if self.device is not None:
                     from cutecc.workbench.results import SameResults, device_called
 

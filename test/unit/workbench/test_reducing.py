@@ -264,6 +264,12 @@ def test_a_kernel_whose_ptx_differs(cutecc, tmp_path: Path) -> None:
     assert "arith.addf" in module_in(tmp_path / "kernel-reduced.mlir")
 
 
+def test_two_code_generators_are_not_compared(cutecc, tmp_path: Path) -> None:
+    (tmp_path / "empty.mlir").write_text("module attributes {gpu.container_module} { gpu.module @kernels {} }\n")
+    done = cutecc("reduce", "empty.mlir", "--pipeline=open", "--ptx", "--target=sm_80", status=1)
+    assert "there is nothing to reduce: the module does not fail\nnote: the PTX is the same" in done.stderr
+
+
 def test_a_kernel_whose_results_differ(cutecc, tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(KERNEL.read_text())
     (tmp_path / "drops.py").write_text(DROPS)
