@@ -115,13 +115,6 @@ def one_point(values: dict[str, Any]) -> dict[str, int]:
     return points[0]
 
 
-def _of_run(record: Compilation, behind: int, options: CompileOptions) -> CompileOptions:
-    """To run what a record ran, of which the first module has so many passes behind it."""
-    whole = Pipeline.parse(record.whole_pipeline or record.pipeline)
-    ran = Pipeline(whole.passes[: behind + len(Pipeline.parse(record.pipeline))])
-    return replace(options, pipeline=ran, start_after=ran.selectors()[behind - 1] if behind else None)
-
-
 def other_subject(subject: Subject, against: str | None) -> Subject:
     """The same module through the pipeline to compare with.
 
@@ -266,3 +259,10 @@ def _of_record(path: Path, values: dict[str, Any]) -> Subject:
         stages.user_lines,
         options,
     )
+
+
+def _of_run(record: Compilation, behind: int, options: CompileOptions) -> CompileOptions:
+    """To run what a record ran, of which the first module has so many passes behind it."""
+    whole = Pipeline.parse(record.whole_pipeline or record.pipeline)
+    ran = Pipeline(whole.passes[: behind + len(Pipeline.parse(record.pipeline))])
+    return replace(options, pipeline=ran, start_after=ran.selectors()[behind - 1] if behind else None)

@@ -64,12 +64,22 @@ def _said(process: subprocess.Popen[bytes], end: float) -> bytes:
 
 
 def _tell_reaper(group: int) -> None:
-    """Have the group end when this process does: one that is killed cannot see to it."""
+    """Have the group end when this process does: one that is killed cannot see to it.
+
+    Of commands that run at a time, in threads, that holds for the last one.
+    """
     global _reaper
     if _reaper is None or _reaper[0] != os.getpid():
         _reaper = (
             os.getpid(),
-            subprocess.Popen(["/bin/sh", "-c", _REAP], stdin=subprocess.PIPE, start_new_session=True),
+            subprocess.Popen(
+                ["/bin/sh", "-c", _REAP],
+                stdin=subprocess.PIPE,
+                # It has nothing to say, and keeps nobody waiting for the end of this process's output.
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            ),
         )
     stdin = _reaper[1].stdin
     assert stdin is not None

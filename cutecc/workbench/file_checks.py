@@ -16,7 +16,7 @@ from filecheck.ops import CheckOp, NumSubst
 from filecheck.options import DumpInputKind, Options
 from filecheck.parser import Parser, pattern_for_opts
 
-from cutecc.errors import RecordError, UsageError
+from cutecc.errors import RecordError, UsageError, describe
 from cutecc.record.plain_file import read_plain
 from cutecc.workbench.checks import Finding
 
@@ -49,11 +49,21 @@ class FileCheck:
         return check
 
     def __call__(self, data: bytes, suffix: str) -> Finding:
-        """What the checks say of `data`. Raises `UsageError` for a pattern that what was matched makes malformed."""
+        """What the checks say of `data`.
+
+        Raises `UsageError` for a pattern that what was matched makes malformed, or that the package cannot match.
+        """
         text = data.decode(errors="replace")
         matcher = _Matcher(self._options, _Input("-", FInput.canonicalize_line_ends(text)), self._parser())
         matcher.stderr = log = io.StringIO()
-        passes = matcher.run() == 0
+        try:
+            passes = matcher.run() == 0
+        except (AssertionError, IndexError, NotImplementedError, ValueError) as failure:
+            # Such as a group that captures nothing, before one that does, which the package counts too.
+            raise UsageError(
+                f"{self.file}: the package filecheck cannot match it: {describe(failure)}",
+                hints=["write it without groups in {{…}}"],
+            ) from failure
         # Behind the first line comes where it was.
         line = _plain(log.getvalue()).partition("\n")[0]
         if malformed := _MALFORMED.fullmatch(line.removeprefix(self.file)):

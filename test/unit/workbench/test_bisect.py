@@ -339,3 +339,13 @@ def test_what_a_reproducer_says_already_is_refused(cutecc, folder: Path, option:
     assert f"error: {option.partition('=')[0]}: the first line of a reproducer says how" in done.stderr
     plain = cutecc("bisect", "r.mlir", "--load=wrong.py", "--filecheck=sums.txt", "--json")
     assert json.loads(plain.stdout)["pass"] == "test-subtract"
+
+
+def test_all_options_of_the_compiler_are_left_to_a_reproducer() -> None:
+    from cutecc.cli.checks import _OF_HEADER
+    from cutecc.cli.options import backend_option, wheel_options
+
+    for options in (wheel_options, backend_option):
+        declared = options(lambda: None).__click_params__
+        assert declared
+        assert {each.opts[0] for each in declared} <= _OF_HEADER

@@ -197,6 +197,12 @@ def test_what_comes_behind_a_text_that_no_line_break_ends(tmp_path: Path, line: 
     assert check(b"module {}", ".mlir").verdict == check(b"module {}\n", ".mlir").verdict == verdict
 
 
+def test_a_pattern_that_the_package_cannot_match_is_no_failure_of_the_module(tmp_path: Path) -> None:
+    check = FileCheck.read(checks(tmp_path, "CHECK: {{(?:r)}}[[X:e]]\n"))
+    with pytest.raises(UsageError, match=r"checks\.txt: the package filecheck cannot match it: IndexError"):
+        check(MODULE, ".mlir")
+
+
 def test_the_beginning_of_a_pattern_need_not_be_one(tmp_path: Path) -> None:
     check = FileCheck.read(checks(tmp_path, "CHECK: {{return[xy}}{{z]}}\n"))
     assert check(MODULE, ".mlir").verdict == "fails"
