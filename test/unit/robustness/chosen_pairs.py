@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _EVERY = 8
-"""By default, every so-manieth of what a command sees: all of them take two and a half minutes."""
+"""By default, every so-manieth of what a command sees: all of them take three minutes."""
 _ALL = os.environ.get("ROBUSTNESS") == "all"
 
 
