@@ -18,6 +18,8 @@ _FROM_CUTE = (
     "unfold-layouts",
     "unfold-tensors",
     "partition-tiles",
+    "lower-tma-descriptors",
+    "lower-atom-fields",
     # Copies and products become loops over atoms, printed tensors loops over elements, and atoms instructions.
     "expand-copies",
     "expand-gemms",

@@ -17,7 +17,7 @@ from cutecc.passes.lowering.atoms.table import copy_atom, copy_row
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
-from cutecc.passes.lowering.values.tensors import Tile, tensor_of, tensor_value
+from cutecc.passes.lowering.values.tensors import Tile, operand_of, tensor_value
 from cutecc.passes.registry import register
 
 
@@ -45,7 +45,7 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     operands = list(copy.operands)
     atom = copy_atom(view(operands[0].type))
     copy_row(atom)
-    tensors = [tensor_of(operand, leaves) for operand in operands[1:]]
+    tensors = [operand_of(operand, leaves) for operand in operands[1:]]
     assert atom.source_tv is not None and atom.destination_tv is not None
     values = [values_of(atom.source_tv), values_of(atom.destination_tv)]
     tiles = [Tile.of(tensor, count) for tensor, count in zip(tensors, values, strict=False)]

@@ -19,7 +19,7 @@ from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import only_if
 from cutecc.passes.lowering.values.memory import Tensor, joined, load_element, stored_type
-from cutecc.passes.lowering.values.tensors import tensor_of
+from cutecc.passes.lowering.values.tensors import operand_of, tensor_of
 from cutecc.passes.registry import register
 
 
@@ -47,11 +47,14 @@ def _lower_copy(call: ir.Operation, leaves: Leaves) -> None:
     atom_value, *values = call.operands
     atom = copy_atom(view(atom_value.type))
     row = copy_row(atom)
-    source, destination, *predicates = (tensor_of(value, leaves) for value in values)
+    source, destination, *predicates = (operand_of(value, leaves) for value in values)
     condition = None
     if predicates:
         condition = _holds(*predicates, own=row.has_predicate)
     with only_if(None if row.has_predicate else condition):
+        if row.with_fields:
+            row.lower(atom, source, destination, leaves.of(atom_value))
+            return
         row.lower(atom, source, destination, condition if row.has_predicate else None)
 
 

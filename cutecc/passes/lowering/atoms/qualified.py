@@ -15,7 +15,10 @@ _STORE_CACHES = {"global": "cg", "streaming": "cs", "write_through": "wt"}
 """By CuTe's name: PTX's. The others are what an access does that says nothing."""
 
 
-@copies("g2r", state=(64,))
+_CACHED = (("cache_policy", "i64"),)
+
+
+@copies("g2r", state=_CACHED)
 @copies("s2r")
 def load_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
     """`ld` with a memory order, a cache operator, a priority of eviction, a prefetch size."""
@@ -41,7 +44,7 @@ def load_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Va
     destination.store([joined(source.load(count, loading))], count)
 
 
-@copies("r2g", state=(64,))
+@copies("r2g", state=_CACHED)
 @copies("r2s")
 def store_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
     """`st` with a memory order, a cache operator, a priority of eviction."""

@@ -13,7 +13,11 @@ from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, TypeView
 from cutecc.layout import Layout
 from cutecc.passes.lowering.values.memory import Tensor
 
-_FAMILIES = ("universal", "qualified", "sm80", "sm90")
+_FAMILIES = ("universal", "qualified", "sm80", "sm90", "tma")
+
+
+State = tuple[tuple[str, str], ...]
+"""What a value of an atom's type carries beside its type: the fields that `set_value` sets, each with LLVM's type."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,9 @@ class CopyRow:
     """Whether the instruction takes a predicate; all others stand under a condition."""
     takes: Callable[[CopyAtom], bool] | None = None
     """Which atoms of the kind it is for; all, where there is nothing to tell."""
-    state: tuple[int, ...] = ()
-    """What a value of the atom's type carries: numbers of so many bits."""
+    state: State = ()
+    """What a value of the atom's type carries."""
+    with_fields: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,12 +43,13 @@ class MmaRow:
     """Takes the atom and what one thread has of A, B and C, a vector each; gives what it has of D."""
     takes: Callable[[MmaAtom], bool] | None = None
     """As a `CopyRow` has it."""
-    state: tuple[int, ...] = ()
+    state: State = ()
     """As a `CopyRow` has it."""
 
 
 _COPIES: dict[str, CopyRow] = {}
 _PRODUCTS: dict[str, MmaRow] = {}
+_HELD: dict[str, State] = {}
 
 _Lower = TypeVar("_Lower", bound=Callable[..., object])
 
@@ -52,23 +58,26 @@ def copies(
     *kinds: str,
     has_predicate: bool = False,
     takes: Callable[[CopyAtom], bool] | None = None,
-    state: tuple[int, ...] = (),
+    state: State = (),
+    with_fields: bool = False,
 ) -> Callable[[_Lower], _Lower]:
     """Make a function the row of the copy atoms called `kinds`, those that it `takes`."""
 
     def add(lower: _Lower) -> _Lower:
-        row = CopyRow(lower, has_predicate, takes, state)  # pyright: ignore[reportArgumentType]
+        row = CopyRow(lower, has_predicate, takes, state, with_fields)  # pyright: ignore[reportArgumentType]
         _COPIES.update(dict.fromkeys(kinds, row))
         return lower
 
     return add
 
 
-def multiplies(*kinds: str, takes: Callable[[MmaAtom], bool] | None = None) -> Callable[[_Lower], _Lower]:
+def multiplies(
+    *kinds: str, takes: Callable[[MmaAtom], bool] | None = None, state: State = ()
+) -> Callable[[_Lower], _Lower]:
     """Make a function the row of the matrix product atoms called `kinds`, those that it `takes`."""
 
     def add(lower: _Lower) -> _Lower:
-        _PRODUCTS.update(dict.fromkeys(kinds, MmaRow(lower, takes)))  # pyright: ignore[reportArgumentType]
+        _PRODUCTS.update(dict.fromkeys(kinds, MmaRow(lower, takes, state)))  # pyright: ignore[reportArgumentType]
         return lower
 
     return add
@@ -86,8 +95,16 @@ def mma_rows() -> dict[str, MmaRow]:
     return _PRODUCTS
 
 
-def state_of(atom: CopyAtom | MmaAtom) -> tuple[int, ...] | None:
-    """What a value of the atom's type carries: numbers of so many bits; `None` for atoms that have no row."""
+def holds(*kinds: str, state: State) -> None:
+    """Have atoms called `kinds` carry `state`; nothing copies with them before they are made another."""
+    _HELD.update(dict.fromkeys(kinds, state))
+
+
+def state_of(atom: CopyAtom | MmaAtom) -> State | None:
+    """What a value of the atom's type carries; `None` for atoms that have no row."""
+    _load()
+    if atom.kind in _HELD:
+        return _HELD[atom.kind]
     row = (mma_rows() if isinstance(atom, MmaAtom) else copy_rows()).get(atom.kind)
     return None if row is None else row.state
 

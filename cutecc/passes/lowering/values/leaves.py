@@ -142,7 +142,7 @@ def _storage_of(type_view: TypeView) -> _Tree:
             from cutecc.passes.lowering.atoms.table import state_of
 
             state = state_of(atom)
-            return state if state is None else [ir.IntegerType.get_signless(bits) for bits in state]
+            return state if state is None else [ir.Type.parse(type) for _, type in state]
         case SwizzleValue():
             return []
         case _:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cutecc.ir.types import Pointer, TiledCopy, TiledMma
+from cutecc.ir.types import CopyAtom, Pointer, TiledCopy, TiledMma
 from cutecc.layout import AnyLayout, ComposedLayout, Layout, Swizzle, Symbolic, tiled
 from cutecc.layout.functions import FUNCTIONS, Kind, View
 from cutecc.layout.integers import Integer, add, divide, multiply, remainder, subtract
 from cutecc.layout.layout import idx2crd, make_layout
 from cutecc.layout.make import make_identity_layout
 from cutecc.layout.partition import flat_coordinate
+from cutecc.layout.tma import tma_partition
 from cutecc.layout.tuples import ceil_div, is_tuple, leaves, modes, product
 from cutecc.passes.lowering.values.leaves import numbers
 
@@ -234,6 +235,13 @@ def _mma_partition_shape(mma: TiledMma, shape: Any, operand_id: int) -> Any:
     return part.shape
 
 
+def _tma_partition(atom: CopyAtom, block: Any, blocks: Layout, *tensors: Any, **_: Any) -> list[View]:
+    assert atom.source_tv is not None
+    given = [_layout_and_offset(tensor) for tensor in tensors]
+    parts = tma_partition([layout for layout, _ in given], tiled.values_of(atom.source_tv), block, blocks)
+    return [View(part.layout, _sum(offset, part.offset)) for part, (_, offset) in zip(parts, given, strict=True)]
+
+
 def _same(value: Any, **_: Any) -> Any:
     return value
 
@@ -338,6 +346,7 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "cute.tiled.copy.partition_D": _partition(False),
     "cute.tiled.mma.partition": _mma_partition,
     "cute.tiled.mma.partition_shape": _mma_partition_shape,
+    "cute_nvgpu.atom.tma_partition": _tma_partition,
 }
 """By operation; those whose results only repack what operands carry are in `repacking`."""
 
@@ -346,6 +355,7 @@ PARTITIONING = (
     "cute.tiled.copy.partition_D",
     "cute.tiled.mma.partition",
     "cute.tiled.mma.partition_shape",
+    "cute_nvgpu.atom.tma_partition",
 )
 """Operations that ask a tiled copy or matrix product what a thread has."""
 

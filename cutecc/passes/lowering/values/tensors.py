@@ -6,19 +6,53 @@ from dataclasses import dataclass, replace
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import MemRef, to_type, view
+from cutecc.ir.types import CoordTensor, MemRef, to_type, view
 from cutecc.layout import (
     Layout,
+    add_coordinates,
     coalesce,
     composition,
     join,
     logical_divide,
     symbol,
 )
+from cutecc.layout.basis import ArithmeticTuple
 from cutecc.layout.integers import Integer
+from cutecc.layout.tuples import leaves as tuple_leaves
 from cutecc.passes.lowering.values.arithmetic import Arithmetic
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.memory import Tensor
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """A tensor of coordinates while it is lowered: what TMA takes in the place of one in global memory."""
+
+    offset: ArithmeticTuple
+    """The first coordinate, with the variables that `arithmetic` knows."""
+    layout: Layout
+    """Of steps between coordinates."""
+    arithmetic: Arithmetic
+
+    def moved(self, offset: ArithmeticTuple, layout: Layout) -> Coordinates:
+        """The tensor that begins `offset` further, with another layout."""
+        return replace(self, offset=add_coordinates(self.offset, offset), layout=layout)
+
+    @property
+    def first(self) -> list[ir.Value]:
+        """The first coordinate, an `i32` for each mode."""
+        return [self.arithmetic.value(number, 32) for number in tuple_leaves(self.offset)]
+
+
+def operand_of(value: ir.Value, leaves: Leaves) -> Tensor | Coordinates:
+    """The tensor that `value` is, in memory or of coordinates. Raises `Error` for another type."""
+    type_view = view(value.type)
+    if not isinstance(type_view, CoordTensor):
+        return tensor_of(value, leaves)
+    carried = carried_by(value.type)
+    assert carried is not None
+    arithmetic = Arithmetic(dict(zip(carried.names, leaves.of(value), strict=True)))
+    return Coordinates(type_view.offset, type_view.layout, arithmetic)
 
 
 def tensor_of(value: ir.Value, leaves: Leaves) -> Tensor:
@@ -36,8 +70,11 @@ def tensor_of(value: ir.Value, leaves: Leaves) -> Tensor:
     )
 
 
-def tensor_value(tensor: Tensor) -> ir.Value:
-    """A tensor as a value of type `!cute.memref`."""
+def tensor_value(tensor: Tensor | Coordinates) -> ir.Value:
+    """A tensor as a value of type `!cute.memref`, or `!cute.coord_tensor`."""
+    if isinstance(tensor, Coordinates):
+        numbers = [tensor.arithmetic.value(number, number.width) for number in dynamic((tensor.offset, tensor.layout))]
+        return pack(to_type(CoordTensor(tensor.offset, tensor.layout)), numbers)
     type = to_type(MemRef(tensor.element, tensor.space, tensor.layout, tensor.alignment, tensor.swizzle))
     numbers = [tensor.arithmetic.value(number, number.width) for number in dynamic(tensor.layout)]
     return pack(type, [tensor.pointer, *numbers])
@@ -47,7 +84,7 @@ def tensor_value(tensor: Tensor) -> ir.Value:
 class Tile:
     """What an atom takes of a tensor at each turn of a loop."""
 
-    tensor: Tensor
+    tensor: Tensor | Coordinates
     inside: Layout
     """Of the elements that the atom takes at once."""
     among: Layout
@@ -56,7 +93,7 @@ class Tile:
     """How many of the turns are along the tensor's first mode."""
 
     @classmethod
-    def of(cls, tensor: Tensor, count: int) -> Tile:
+    def of(cls, tensor: Tensor | Coordinates, count: int) -> Tile:
         """The tiles of `count` elements, which the tensor's first mode is made of; all other modes repeat them."""
         first, *others = modes_of(tensor)
         inside, repeated = first, Layout(1, 0)
@@ -78,7 +115,7 @@ class Tile:
         """How many tiles there are."""
         return known_count(self.among.size)
 
-    def at(self, turn: ir.Value | None) -> Tensor:
+    def at(self, turn: ir.Value | None) -> Tensor | Coordinates:
         """The tile of a turn, built here; without one, the only tile."""
         if turn is None:
             return self.tensor.moved(0, self.inside)
@@ -86,7 +123,7 @@ class Tile:
         return within.moved(self.among(symbol("turn")), self.inside)
 
 
-def modes_of(tensor: Tensor) -> list[Layout]:
+def modes_of(tensor: Tensor | Coordinates) -> list[Layout]:
     """The modes of a tensor's layout. Raises `Error` where it is swizzled, as copies and products take none."""
     if not isinstance(tensor.layout, Layout):
         raise Error(f"the layout {tensor.layout} is swizzled")

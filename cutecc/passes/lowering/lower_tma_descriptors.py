@@ -1,0 +1,157 @@
+"""What TMA copies is described: words that the host writes, and a kernel knows by their address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from cutecc.errors import Error
+from cutecc.ir import editing
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import CopyAtom, view
+from cutecc.ir.walking import walk
+from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
+from cutecc.passes.lowering.lower_cute_types import stored
+from cutecc.passes.lowering.values import llvm_types
+from cutecc.passes.lowering.values.arithmetic import constant
+from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, descriptor
+from cutecc.passes.lowering.values.failing import building_before
+from cutecc.passes.lowering.values.host import device_functions
+from cutecc.passes.lowering.values.leaves import Leaves, carried_by, pack
+from cutecc.passes.lowering.values.tensors import tensor_of
+from cutecc.passes.registry import register
+
+_MADE = tuple(f"cute_nvgpu.atom.make_non_exec_tiled_tma_{what}" for what in ("load", "store", "reduce"))
+_EXECUTABLE = "cute_nvgpu.atom.make_exec_tma"
+_PREFETCH = "cute_nvgpu.prefetch_tma_desc"
+_ALIGNMENT = 64
+"""Bytes, of a descriptor."""
+
+
+@register
+@dataclass(frozen=True)
+class LowerTmaDescriptors(ModulePass):
+    """Write out the words of TMA's descriptors on the host, and pass them to kernels by address.
+
+    A kernel's parameter that is an atom with a descriptor becomes the address of a constant copy of it. The atom that a
+    thread copies with has that address, and what else the kernel gives it: the barrier, the blocks that receive it, and
+    how caches treat it.
+    """
+
+    name: ClassVar[str] = "lower-tma-descriptors"
+    lowers: ClassVar[tuple[str, ...]] = (*_MADE, _EXECUTABLE, _PREFETCH)
+
+    def run(self, module: ir.Module) -> None:
+        leaves = Leaves()
+        addresses = _by_address(module)
+        for operation in limited(walk(module, *self.lowers)):
+            with building_before(operation):
+                match operation.name:
+                    case "cute_nvgpu.atom.make_exec_tma":
+                        found = [_executable(operation, addresses)]
+                    case "cute_nvgpu.prefetch_tma_desc":
+                        _prefetch(operation, addresses)
+                        found = []
+                    case _:
+                        found = _made(operation, leaves)
+            leaves.replace(operation, found)
+        for seen in addresses:
+            _forget(seen)
+        for launch in walk(module, "cuda.launch_ex"):
+            _pass_words(launch, leaves)
+
+
+def _made(operation: ir.Operation, leaves: Leaves) -> list[list[ir.Value]]:
+    """The descriptor, and the numbers of the tensor of coordinates that goes with it: the sizes of its modes."""
+    tensor_value, shared, _ = operation.operands
+    atom = view(operation.results[0].type)
+    assert isinstance(atom, CopyAtom)
+    blocks = operation.attributes["num_multicast"].value if "num_multicast" in operation.attributes else 1
+    layout: Any = view(shared.type)
+    tensor = tensor_of(tensor_value, leaves)
+    words = descriptor(atom, tensor, layout.layout, blocks)
+    carried = carried_by(operation.results[1].type)
+    assert carried is not None
+    sizes = leaves.of(tensor_value)[1 : 1 + len(carried.types)]
+    return [[words], sizes]
+
+
+def _by_address(module: ir.Module) -> dict[ir.Value, ir.Value]:
+    """Have kernels take descriptors by address; for each such parameter, as its users still see it, that address."""
+    found: dict[ir.Value, ir.Value] = {}
+    for _, kernel in device_functions(module):
+        if kernel.name == "cuda.kernel":
+            found |= _parameters_by_address(kernel)
+    return found
+
+
+def _parameters_by_address(kernel: ir.Operation) -> dict[ir.Value, ir.Value]:
+    block = kernel.regions[0].blocks[0]
+    attributes = [_named(each) for each in kernel.attributes["arg_attrs"]] if "arg_attrs" in kernel.attributes else []
+    found: dict[ir.Value, ir.Value] = {}
+    for index, argument in enumerate(block.arguments):
+        carried = carried_by(argument.type)
+        if carried is None or [str(type) for type in carried.types] != [DESCRIPTOR]:
+            continue
+        old = argument.type
+        argument.set_type(llvm_types.pointer())
+        with ir.InsertionPoint.at_block_begin(block), argument.location:
+            # What its users see until all of them know the address.
+            seen = pack(old, [ir.Operation.create("ub.poison", list(carried.types)).result])
+        argument.replace_all_uses_except(seen, seen.owner.operation)
+        found[seen] = argument
+        attributes = attributes or [{} for _ in block.arguments]
+        attributes[index] |= {
+            "llvm.byval": ir.TypeAttr.get(carried.storage),
+            "llvm.align": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _ALIGNMENT),
+        }
+    if found:
+        type = ir.FunctionType(kernel.attributes["function_type"].value)
+        inputs = [argument.type for argument in block.arguments]
+        kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, type.results))
+        kernel.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
+    return found
+
+
+def _pass_words(launch: ir.Operation, leaves: Leaves) -> None:
+    """Launch with the words of descriptors, as LLVM sees them."""
+    for index, operand in enumerate(launch.operands):
+        carried = carried_by(operand.type)
+        if carried is not None and [str(type) for type in carried.types] == [DESCRIPTOR]:
+            with ir.InsertionPoint(launch), launch.location:
+                launch.operands[index] = stored(carried, leaves.of(operand))
+
+
+def _named(attributes: Any) -> dict[str, Any]:
+    return {each.name: each.attr for each in attributes}
+
+
+def _address(atom: ir.Value, addresses: dict[ir.Value, ir.Value]) -> ir.Value:
+    if atom not in addresses:
+        raise Error("its descriptor is no parameter of the kernel, and so has no address")
+    return addresses[atom]
+
+
+def _executable(operation: ir.Operation, addresses: dict[ir.Value, ir.Value]) -> list[ir.Value]:
+    """What a thread copies with: the address, and nothing else set yet."""
+    carried = carried_by(operation.results[0].type)
+    if carried is None:
+        raise Error(f"the open lowering does not know the atom {operation.results[0].type} yet")
+    unset = [constant(0, ir.IntegerType(type).width) for type in carried.types[1:]]
+    return [_address(operation.operands[0], addresses), *unset]
+
+
+def _prefetch(operation: ir.Operation, addresses: dict[ir.Value, ir.Value]) -> None:
+    attributes: dict[str, Any] = {"tensormap": ir.UnitAttr.get()}
+    address = _address(operation.operands[0], addresses)
+    ir.Operation.create("nvvm.prefetch", [], [address], attributes=attributes)
+
+
+def _forget(seen: ir.Value) -> None:
+    """Take away what stood for a descriptor in a kernel, when nobody needs more than its address."""
+    cast = seen.owner.operation
+    if not any(True for _ in seen.uses):
+        words = cast.operands[0].owner.operation
+        editing.erase(cast)
+        editing.erase(words)

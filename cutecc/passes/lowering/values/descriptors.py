@@ -1,0 +1,213 @@
+"""TMA descriptors, built on the host: eight words that say what tensor it is, and which box of it one copy moves.
+
+`cutecc.emulator.tensor_map` has the layout. The other eight words are the driver's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cutecc.errors import Error
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import CopyAtom, Scalar
+from cutecc.layout import ComposedLayout, Layout, Swizzle
+from cutecc.layout.basis import Basis
+from cutecc.layout.integers import Integer
+from cutecc.layout.tuples import leaves
+from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant, converted
+from cutecc.passes.lowering.values.memory import Tensor
+
+DESCRIPTOR = "!llvm.struct<(array<16 x i64>)>"
+"""LLVM's type of one."""
+_MADE_BY_CUTE = 2
+_BY_128_BYTES = 2
+"""How L2 fetches what is read."""
+_LARGE = 1 << 17
+"""Bytes of a tensor from which on bit 21 of the second word is set."""
+_WORD = 32
+_MOST_MODES = 5
+_MOST_SWIZZLED = 3
+"""Bits that a swizzle flips at most, in rows of 128 bytes; with fewer bits, of half as many."""
+_FORMATS = {
+    "U8": 0,
+    "U16": 1,
+    "U32": 2,
+    "S32": 3,
+    "U64": 4,
+    "S64": 5,
+    "F16_RN": 6,
+    "F32_RN": 7,
+    "F32_FTZ_RN": 8,
+    "F64_RN": 9,
+    "BF16_RN": 10,
+    "TF32_RN": 7 | 1 << 9,
+    "TF32_FTZ_RN": 8 | 1 << 9,
+}
+"""The bits from the seventh on: the type of an element, and nine above it whether it is rounded to tf32."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One mode of the tensor as TMA sees it, the innermost first."""
+
+    size: ir.Value
+    """Elements, an `i64`."""
+    stride: ir.Value | None
+    """Bytes, an `i64`; `None` for the innermost, whose elements lie side by side."""
+    box: int
+    """Elements that one copy moves."""
+
+
+def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
+    """How TMA sees `tensor`, which lies in global memory; `blocks` of a cluster load a share of each box.
+
+    Raises `Error` for what TMA cannot copy.
+    """
+    basis = atom.parameters["tma_gbasis"]
+    layout = tensor.layout
+    if not isinstance(layout, Layout):
+        raise Error(f"a tensor of the swizzled layout {layout} in global memory cannot be copied by TMA")
+    found: list[Mode] = []
+    boxes = _shares([int(size) for size in leaves(basis.shape)], blocks)
+    if len(boxes) > _MOST_MODES:
+        raise Error(f"the tensor has {len(boxes)} modes for TMA, and a descriptor has at most {_MOST_MODES}")
+    for index, (step, box) in enumerate(zip(leaves(basis.stride), boxes, strict=True)):
+        part = _part(layout, step)
+        stride = None if index == 0 else _bytes(tensor, part.stride)
+        if index == 0 and part.stride != 1 and box > 1:
+            raise Error(f"the innermost mode for TMA, {part}, is not contiguous in global memory")
+        found.append(Mode(_wide(tensor, part.size), stride, box))
+    return found
+
+
+def _shares(box: list[int], blocks: int) -> list[int]:
+    """A box that so many blocks load together, the outermost modes divided among them."""
+    shares = list(box)
+    for mode in reversed(range(len(shares))):
+        size = shares[mode]
+        shares[mode] = -(-size // blocks)
+        blocks = -(-blocks // size)
+    return shares
+
+
+def _part(layout: Layout, step: Any) -> Layout:
+    """The mode of a tensor along which TMA counts when it steps by `step`."""
+    if not isinstance(step, Basis) or step.value != 1:
+        raise Error(f"the open lowering does not know the step {step} of a TMA box yet")
+    for each in step.path:
+        layout = layout[each]
+    if isinstance(layout.shape, tuple):
+        raise Error(f"a mode for TMA is made of several modes of the tensor, {layout}")
+    return layout
+
+
+def _wide(tensor: Tensor, number: Integer) -> ir.Value:
+    return tensor.arithmetic.value(number, 64)
+
+
+def _bytes(tensor: Tensor, stride: Integer) -> ir.Value:
+    bits = computed("arith.muli", _wide(tensor, stride), constant(tensor.element.bits, 64))
+    return computed("arith.divui", bits, constant(8, 64))
+
+
+def descriptor(atom: CopyAtom, tensor: Tensor, shared: Layout | ComposedLayout, blocks: int) -> ir.Value:
+    """The descriptor of `tensor` for boxes that lie in shared memory as `shared` says, of type `DESCRIPTOR`.
+
+    Raises `Error` for what TMA cannot copy.
+    """
+    found = modes(atom, tensor, blocks)
+    name = atom.parameters["tma_format"]
+    if name not in _FORMATS:
+        raise Error(f"TMA on sm_90 has no elements of format {name}")
+    swizzle = shared.inner if isinstance(shared, ComposedLayout) else Swizzle(0, 4, 3)
+    if not isinstance(swizzle, Swizzle) or (swizzle.base, swizzle.shift) != (4, 3) or swizzle.bits > _MOST_SWIZZLED:
+        raise Error(f"TMA cannot write the swizzle of {shared}")
+    _check_boxes(found, tensor.element, swizzle)
+    sizes = [mode.size for mode in found]
+    strides = [mode.stride for mode in found[1:] if mode.stride is not None]
+    kind = _MADE_BY_CUTE | (len(found) - 1) << 4 | _FORMATS[name] << 7 | swizzle.bits << 13 | _BY_128_BYTES << 17
+    boxes = [mode.box - 1 for mode in found] + [0] * (_MOST_MODES - len(found))
+    words = [
+        # What a pointer has below 16 bytes, TMA does not see.
+        computed("arith.andi", _address(tensor), constant(-16, 64)),
+        _or([constant(kind, 64), _shifted(_is_large(tensor.element, sizes, strides), 21), *_low(strides[:1], 32)]),
+        _or([*_low(strides[1:2], 0), *_low(strides[2:3], 32)]),
+        _or([*_low(strides[3:4], 0), *(_high(stride, _WORD + 4 * at) for at, stride in enumerate(strides))]),
+        _or([_last(size, _WORD * at) for at, size in enumerate(sizes[:2])]),
+        _or([_last(size, _WORD * at) for at, size in enumerate(sizes[2:4])]),
+        _or([*(_last(size, 0) for size in sizes[4:]), constant(boxes[0] << 56, 64)]),
+        constant(sum(box << 8 * at for at, box in enumerate(boxes[1:])), 64),
+    ]
+    return _joined(words)
+
+
+def _check_boxes(found: Sequence[Mode], element: Any, swizzle: Swizzle) -> None:
+    boxes = "×".join(str(mode.box) for mode in found)
+    if any(not 1 <= mode.box <= 256 for mode in found):
+        raise Error(f"a TMA box has at most 256 elements along a mode, not {boxes}")
+    row = found[0].box * element.bits // 8
+    if row % 16:
+        raise Error(f"the rows of the TMA box {boxes} have {row} bytes, no multiple of 16")
+    if swizzle.bits and row > 16 << swizzle.bits:
+        raise Error(f"the rows of the TMA box {boxes} have {row} bytes, more than its swizzle of {16 << swizzle.bits}")
+
+
+def _address(tensor: Tensor) -> ir.Value:
+    return ir.Operation.create("llvm.ptrtoint", [ir.IntegerType.get_signless(64)], [tensor.pointer]).result
+
+
+def _is_large(element: Any, sizes: Sequence[ir.Value], strides: Sequence[ir.Value]) -> ir.Value:
+    assert isinstance(element, Scalar)
+    bits = computed("arith.muli", sizes[0], constant(element.bits, 64))
+    end = computed("arith.divui", bits, constant(8, 64))
+    for size, stride in zip(sizes[1:], strides, strict=True):
+        end = computed("arith.addi", end, computed("arith.muli", _less_one(size), stride))
+    large = compare(Predicate.ABOVE, end, constant(_LARGE - 1, 64))
+    return converted("arith.extui", large, ir.IntegerType.get_signless(64))
+
+
+def _less_one(size: ir.Value) -> ir.Value:
+    return computed("arith.subi", size, constant(1, 64))
+
+
+def _last(size: ir.Value, position: int) -> ir.Value:
+    """The last index along a mode, 32 bits of it, at a bit of a word."""
+    return _shifted(computed("arith.andi", _less_one(size), constant((1 << _WORD) - 1, 64)), position)
+
+
+def _low(strides: Sequence[ir.Value], position: int) -> list[ir.Value]:
+    """Of strides, which are multiples of 16 bytes, the lowest 32 bits behind those."""
+    sixteenths = [computed("arith.divui", stride, constant(16, 64)) for stride in strides]
+    mask = constant((1 << _WORD) - 1, 64)
+    return [_shifted(computed("arith.andi", each, mask), position) for each in sixteenths]
+
+
+def _high(stride: ir.Value, position: int) -> ir.Value:
+    """The four bits above these."""
+    above = computed("arith.shrui", stride, constant(_WORD + 4, 64))
+    return _shifted(computed("arith.andi", above, constant(15, 64)), position)
+
+
+def _shifted(value: ir.Value, position: int) -> ir.Value:
+    return computed("arith.shli", value, constant(position, 64)) if position else value
+
+
+def _or(values: Sequence[ir.Value]) -> ir.Value:
+    if not values:
+        return constant(0, 64)
+    found, *others = values
+    for other in others:
+        found = computed("arith.ori", found, other)
+    return found
+
+
+def _joined(words: Sequence[ir.Value]) -> ir.Value:
+    type = ir.Type.parse(DESCRIPTOR)
+    zeros = [constant(0, 64)] * (16 - len(words))
+    found = ir.Operation.create("ub.poison", [type], attributes={"value": ir.Attribute.parse("#ub.poison")}).result
+    for index, word in enumerate([*words, *zeros]):
+        position: dict[str, Any] = {"position": ir.DenseI64ArrayAttr.get([0, index])}
+        found = ir.Operation.create("llvm.insertvalue", [type], [found, word], attributes=position).result
+    return found
