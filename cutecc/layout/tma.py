@@ -1,4 +1,4 @@
-"""What a block gives to TMA: a tile in shared memory and the same tile in global memory, in the order of TMA's boxes."""
+"""What a block gives to TMA: a tile in shared memory and the same tile in global memory, in the order of boxes."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from cutecc.layout.algebra import coalesce, composition, right_inverse
 from cutecc.layout.basis import ArithmeticTuple
 from cutecc.layout.divide import logical_divide
-from cutecc.layout.integers import Integer
+from cutecc.layout.integers import Integer, divide
 from cutecc.layout.layout import Layout, join
 from cutecc.layout.make import tile_to_shape
-from cutecc.layout.swizzle import ComposedLayout, SomeLayout, on_outer
+from cutecc.layout.swizzle import AnyLayout, ComposedLayout, on_outer
 
 
 @dataclass(frozen=True)
 class Part:
     """Of one tensor: ((in a box, boxes), tiles…), and the offset of its first element."""
 
-    layout: SomeLayout
+    layout: AnyLayout
     offset: ArithmeticTuple
 
 
-def tma_partition(tensors: Sequence[SomeLayout], box: int, block: Integer, blocks: Layout) -> list[Part]:
+def tma_partition(tensors: Sequence[AnyLayout], box: int, block: Integer, blocks: Layout) -> list[Part]:
     """The parts of tensors that TMA copies, the first of them in shared memory.
 
     The first mode of each is the tile, of as many elements in all of them; the first tensor's says in which order the
@@ -35,11 +35,11 @@ def tma_partition(tensors: Sequence[SomeLayout], box: int, block: Integer, block
     # From a place in memory to the element there, as often as it takes to reach them all.
     elements = tile_to_shape(join(right_inverse(tile)), (tile.size,))[0]
     boxes = logical_divide(elements, box)
-    share = blocks(block) * (box // blocks.cosize)
+    share = blocks(block) * divide(box, blocks.cosize)
     return [_part(tensor, boxes, share) for tensor in tensors]
 
 
-def _part(tensor: SomeLayout, boxes: Layout, share: Integer) -> Part:
+def _part(tensor: AnyLayout, boxes: Layout, share: Integer) -> Part:
     rest = (None,) * (len(tensor) - 1)
     by_box = _in_few_modes(composition(tensor, (boxes, *rest)))
     return Part(by_box, by_box(((share, 0), *(0 for _ in rest))))

@@ -19,6 +19,7 @@ _FROM_CUTE = (
     "unfold-tensors",
     "partition-tiles",
     "lower-tma-descriptors",
+    "lower-matrix-descriptors",
     "lower-atom-fields",
     # Copies and products become loops over atoms, printed tensors loops over elements, and atoms instructions.
     "expand-copies",

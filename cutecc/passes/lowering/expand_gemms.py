@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from cutecc.errors import Error
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import to_type, view
+from cutecc.ir.types import SmemDescriptorView, to_type, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Layout, join, symbol
 from cutecc.layout.integers import Integer
@@ -16,10 +16,9 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
 from cutecc.passes.lowering.atoms.table import mma_atom, mma_row
 from cutecc.passes.lowering.values.failing import building_before
-from cutecc.passes.lowering.values.leaves import Leaves
+from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
-from cutecc.passes.lowering.values.memory import Tensor
-from cutecc.passes.lowering.values.tensors import known_count, modes_of, tensor_of, tensor_value
+from cutecc.passes.lowering.values.tensors import Operand, known_count, modes_of, operand_of, tensor_of, tensor_value
 from cutecc.passes.registry import register
 
 
@@ -47,15 +46,15 @@ def _expand(gemm: ir.Operation, leaves: Leaves) -> None:
     mma, *values = gemm.operands
     atom = mma_atom(view(mma.type))
     mma_row(atom)
-    d, a, b, c = (tensor_of(value, leaves) for value in values)
+    d, a, b, c = (_operand(value, leaves) for value in values)
     counts = {"m": _mode(a, 1).size, "n": _mode(b, 1).size, "k": _mode(a, 2).size}
     sums = [(_mode(each, 1).size, _mode(each, 2).size) for each in (c, d)]
     if _mode(b, 2).size != counts["k"] or sums != [(counts["m"], counts["n"])] * 2:
         raise Error(f"A {a.layout}, B {b.layout}, C {c.layout} and D {d.layout} are not of matching sizes")
-    atom_value = ir.Operation.create("cute.static", [to_type(atom)]).result
+    atom_value = pack(to_type(atom), leaves.of(mma))
     accumulates = values[0] == values[3]
 
-    def products(k: ir.Value | int | None, addend: Tensor) -> None:
+    def products(k: ir.Value | int | None, addend: Operand) -> None:
         with unrolled_loop(known_count(counts["m"])) as m, unrolled_loop(known_count(counts["n"])) as n:
             turns = {"m": m, "n": n, "k": k}
             parts = [
@@ -75,12 +74,16 @@ def _expand(gemm: ir.Operation, leaves: Leaves) -> None:
         products(k, d if k else c)
 
 
-def _mode(tensor: Tensor, number: int) -> Layout:
+def _operand(value: ir.Value, leaves: Leaves) -> Operand:
+    return operand_of(value, leaves) if isinstance(view(value.type), SmemDescriptorView) else tensor_of(value, leaves)
+
+
+def _mode(tensor: Operand, number: int) -> Layout:
     modes = modes_of(tensor)
     return modes[number] if number < len(modes) else Layout(1, 0)
 
 
-def _part(tensor: Tensor, modes: str, turns: dict[str, ir.Value | int | None]) -> Tensor:
+def _part(tensor: Operand, modes: str, turns: dict[str, ir.Value | int | None]) -> Operand:
     """What the atom takes of a tensor whose second and third mode count along `modes`."""
     offset: Integer = 0
     arithmetic = tensor.arithmetic

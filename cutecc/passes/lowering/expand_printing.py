@@ -73,7 +73,7 @@ class _Printed:
     @classmethod
     def of(cls, value: ir.Value, leaves: Leaves, *, is_signed: bool) -> _Printed:
         type_view, carried = view(value.type), carried_by(value.type)
-        if carried is None:
+        if carried is None or not isinstance(type_view, CoordTensor | MemRef):
             raise Error(f"the open lowering does not know how {value.type} is printed")
         # A pointer is a leaf that has no name.
         named = [(name, leaf) for name, leaf in zip(carried.names, leaves.of(value), strict=True) if name]
@@ -84,8 +84,6 @@ class _Printed:
             case MemRef(element, space, layout):
                 unrolled = space is AddressSpace.RMEM
                 return cls(value, layout, None, value_type(element), is_signed, unrolled, arithmetic)
-            case _:
-                raise AssertionError(f"no tensor: {value.type}")
 
     def at(self, name: str, index: ir.Value) -> _Printed:
         """The same inside of a loop, whose counter is the variable `name`."""

@@ -10,16 +10,15 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import view
 from cutecc.ir.walking import walk
-from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
-from cutecc.passes.lowering.atoms.table import copy_atom, copy_row, mma_atom, mma_row
+from cutecc.passes.lowering.atoms.table import Copy, Product, State, copy_atom, copy_row, mma_atom, mma_row
 from cutecc.passes.lowering.values.arithmetic import Predicate, compare, constant, resize
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import only_if
-from cutecc.passes.lowering.values.memory import Tensor, joined, load_element, stored_type
-from cutecc.passes.lowering.values.tensors import operand_of, tensor_of
+from cutecc.passes.lowering.values.memory import Tensor, load_element, stored_type
+from cutecc.passes.lowering.values.tensors import operand_of
 from cutecc.passes.registry import register
 
 
@@ -50,12 +49,16 @@ def _lower_copy(call: ir.Operation, leaves: Leaves) -> None:
     source, destination, *predicates = (operand_of(value, leaves) for value in values)
     condition = None
     if predicates:
-        condition = _holds(*predicates, own=row.has_predicate)
+        (predicate,) = predicates
+        assert isinstance(predicate, Tensor)
+        condition = _holds(predicate, own=row.has_predicate)
+    own = condition if row.has_predicate else None
     with only_if(None if row.has_predicate else condition):
-        if row.with_fields:
-            row.lower(atom, source, destination, leaves.of(atom_value))
-            return
-        row.lower(atom, source, destination, condition if row.has_predicate else None)
+        row.lower(Copy(atom, (source, destination), own, _fields(row.state, atom_value, leaves)))
+
+
+def _fields(state: State, atom: ir.Value, leaves: Leaves) -> dict[str, ir.Value]:
+    return {name: leaf for (name, _), leaf in zip(state, leaves.of(atom), strict=True)}
 
 
 def _holds(predicate: Tensor, *, own: bool) -> ir.Value:
@@ -76,8 +79,5 @@ def _lower_product(call: ir.Operation, leaves: Leaves) -> None:
     atom_value, *values = call.operands
     atom = mma_atom(view(atom_value.type))
     row = mma_row(atom)
-    assert atom.a_tv is not None and atom.b_tv is not None and atom.c_tv is not None
-    counts = [values_of(tv) for tv in (atom.a_tv, atom.b_tv, atom.c_tv)]
-    d, *given = (tensor_of(value, leaves) for value in values)
-    a, b, c = (joined(tensor.load(count)) for tensor, count in zip(given, counts, strict=True))
-    d.store([row.lower(atom, a, b, c)], counts[2])
+    d, a, b, c = (operand_of(value, leaves) for value in values)
+    row.lower(Product(atom, (d, a, b, c), _fields(row.state, atom_value, leaves)))

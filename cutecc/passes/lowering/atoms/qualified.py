@@ -6,26 +6,23 @@ from typing import Any
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, Scalar
-from cutecc.layout.tiled import values_of
-from cutecc.passes.lowering.atoms.table import copies
-from cutecc.passes.lowering.values.memory import Loading, Storing, Tensor, bitcast, joined, load
+from cutecc.passes.lowering.atoms.table import Copy, State, copies
+from cutecc.passes.lowering.values.memory import Loading, Storing, bitcast, joined, load
 
 _LOAD_CACHES = {"global": "cg", "streaming": "cs", "last_use": "lu"}
 _STORE_CACHES = {"global": "cg", "streaming": "cs", "write_through": "wt"}
 """By CuTe's name: PTX's. The others are what an access does that says nothing."""
-
-
-_CACHED = (("cache_policy", "i64"),)
+_CACHED: State = (("cache_policy", "i64"),)
 
 
 @copies("g2r", state=_CACHED)
 @copies("s2r")
-def load_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
+def load_qualified(copy: Copy) -> None:
     """`ld` with a memory order, a cache operator, a priority of eviction, a prefetch size."""
-    attributes = _qualifiers(atom)
-    if (cache := atom.parameters.get("load_cache_mode")) in _LOAD_CACHES:
+    attributes = _qualifiers(copy.atom)
+    if (cache := copy.atom.parameters.get("load_cache_mode")) in _LOAD_CACHES:
         attributes["cacheModifier"] = ir.Attribute.parse(f"#nvvm.load_cache_modifier_ext<{_LOAD_CACHES[cache]}>")
-    if (size := atom.parameters.get("l2_prefetch_size", "none")) not in ("none", "reserved"):
+    if (size := copy.atom.parameters.get("l2_prefetch_size", "none")) not in ("none", "reserved"):
         attributes["prefetch"] = ir.Attribute.parse(f"#nvvm.l2_prefetch<{size}>")
 
     def load_words(type: ir.Type, pointer: ir.Value, _: int) -> ir.Value:
@@ -38,18 +35,17 @@ def load_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Va
         return loaded
 
     loading: Loading | None = load_words if attributes else None
-    if loading is None and atom.parameters.get("invariant"):
+    if loading is None and copy.atom.parameters.get("invariant"):
         loading = load_invariant
-    count = _count(atom)
-    destination.store([joined(source.load(count, loading))], count)
+    copy.destination.store([joined(copy.source.load(copy.count, loading))], copy.count)
 
 
 @copies("r2g", state=_CACHED)
 @copies("r2s")
-def store_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
+def store_qualified(copy: Copy) -> None:
     """`st` with a memory order, a cache operator, a priority of eviction."""
-    attributes = _qualifiers(atom)
-    if (cache := atom.parameters.get("store_cache_mode")) in _STORE_CACHES:
+    attributes = _qualifiers(copy.atom)
+    if (cache := copy.atom.parameters.get("store_cache_mode")) in _STORE_CACHES:
         attributes["cacheModifier"] = ir.Attribute.parse(f"#nvvm.store_cache_modifier<{_STORE_CACHES[cache]}>")
 
     def store_words(value: ir.Value, pointer: ir.Value, _: int) -> None:
@@ -57,13 +53,7 @@ def store_qualified(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.V
         ir.Operation.create("nvvm.store.ext", [], [words, pointer], attributes=attributes)
 
     storing: Storing | None = store_words if attributes else None
-    count = _count(atom)
-    destination.store([joined(source.load(count))], count, storing)
-
-
-def _count(atom: CopyAtom) -> int:
-    assert atom.source_tv is not None
-    return values_of(atom.source_tv)
+    copy.destination.store([joined(copy.source.load(copy.count))], copy.count, storing)
 
 
 def _qualifiers(atom: CopyAtom) -> dict[str, Any]:

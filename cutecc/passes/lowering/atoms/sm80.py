@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
+from cutecc.ir.types import MmaAtom, Scalar
 from cutecc.passes.lowering.atoms.registers import packed, store_registers, unpacked
-from cutecc.passes.lowering.atoms.table import copies, multiplies
+from cutecc.passes.lowering.atoms.table import Copy, Product, copies, multiplies
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import constant
-from cutecc.passes.lowering.values.memory import Tensor, bitcast, elements_of, vector_of
+from cutecc.passes.lowering.values.memory import bitcast, elements_of, vector_of
 
 
 @copies("simt_async_copy", has_predicate=True)
-def copy_asynchronously(atom: CopyAtom, source: Tensor, destination: Tensor, predicate: ir.Value | None) -> None:
+def copy_asynchronously(copy: Copy) -> None:
     """`cp.async`: global to shared memory past the registers; where the predicate fails, zeros."""
-    size = atom.parameters["copy_bits"] // 8
-    cache = "cg" if atom.parameters["cache"] == "global" else "ca"
-    operands = [destination.address(0), source.address(0)]
-    if predicate is not None:
+    size = copy.atom.parameters["copy_bits"] // 8
+    cache = "cg" if copy.atom.parameters["cache"] == "global" else "ca"
+    operands = [copy.destination.address(0), copy.source.address(0)]
+    if copy.predicate is not None:
         integer = ir.IntegerType.get_signless(32)
-        chosen = [predicate, constant(size, 32), constant(0, 32)]
+        chosen = [copy.predicate, constant(size, 32), constant(0, 32)]
         operands.append(ir.Operation.create("arith.select", [integer], chosen).result)
     attributes: dict[str, Any] = {
         "size": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), size),
@@ -31,18 +31,18 @@ def copy_asynchronously(atom: CopyAtom, source: Tensor, destination: Tensor, pre
 
 
 @copies("ldsm", takes=lambda atom: atom.parameters["mode"] == (8, 8))
-def load_matrices(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
+def load_matrices(copy: Copy) -> None:
     """`ldmatrix`: a warp loads 8 x 8 matrices, thread i the address of row i."""
-    count = atom.parameters["num_matrices"]
+    count = copy.atom.parameters["num_matrices"]
     word = ir.IntegerType.get_signless(32)
     type = word if count == 1 else llvm_types.struct([word] * count)
     attributes: dict[str, Any] = {
         "num": ir.IntegerAttr.get(word, count),
-        "layout": matrix_layout(atom.parameters["transpose"]),
+        "layout": matrix_layout(copy.atom.parameters["transpose"]),
     }
-    loaded = ir.Operation.create("nvvm.ldmatrix", [type], [source.address(0)], attributes=attributes).result
+    loaded = ir.Operation.create("nvvm.ldmatrix", [type], [copy.source.address(0)], attributes=attributes).result
     registers = [loaded] if count == 1 else members(loaded, [word] * count)
-    store_registers(registers, destination, count * 32 // destination.element.bits)
+    store_registers(registers, copy.destination, count * 32 // copy.destination.element.bits)
 
 
 def matrix_layout(transposed: bool) -> ir.Attribute:
@@ -79,8 +79,10 @@ def _is_multiplied(atom: MmaAtom) -> bool:
 
 
 @multiplies("sm80.mma", "sm89.mma", takes=_is_multiplied)
-def multiply_by_warp(atom: MmaAtom, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
+def multiply_by_warp(product: Product) -> None:
     """`mma.sync`: a warp multiplies two small matrices, each thread with its part of all three."""
+    atom = product.atom
+    a, b, c = product.loaded()
     m, n, k = atom.shape_mnk
     types = [_MULTIPLICANDS[atom.element_a.name], _MULTIPLICANDS[atom.element_b.name]]
     operands = [_registers(a, types[0]), _registers(b, types[1]), _accumulators(c, atom.element_c)]
@@ -98,12 +100,13 @@ def multiply_by_warp(atom: MmaAtom, a: ir.Value, b: ir.Value, c: ir.Value) -> ir
         overflow = atom.parameters.get("int_overflow", "wrapped")
         attributes["intOverflowBehavior"] = ir.Attribute.parse(f"#nvvm.mma_int_overflow<{overflow}>")
     flat = [value for values in operands for value in values]
-    product = ir.Operation.create("nvvm.mma.sync", [result], flat, attributes=attributes).result
-    results = [product] if len(result_types) == 1 else members(product, result_types)
+    sums = ir.Operation.create("nvvm.mma.sync", [result], flat, attributes=attributes).result
+    results = [sums] if len(result_types) == 1 else members(sums, result_types)
     if atom.element_c == Scalar("f16"):
         words = [bitcast(value, ir.IntegerType.get_signless(32)) for value in results]
-        return unpacked(words, c.type)
-    return vector_of(results)
+        product.store(unpacked(words, c.type))
+    else:
+        product.store(vector_of(results))
 
 
 def _registers(vector: ir.Value, type: str) -> list[ir.Value]:

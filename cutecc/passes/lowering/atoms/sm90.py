@@ -1,19 +1,118 @@
-"""Atoms that came with Hopper."""
+"""Atoms that came with Hopper: wgmma and stmatrix. Those of TMA are in `tma`."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import CopyAtom
-from cutecc.passes.lowering.atoms.registers import as_registers
-from cutecc.passes.lowering.atoms.sm80 import matrix_layout
-from cutecc.passes.lowering.atoms.table import copies
-from cutecc.passes.lowering.values.memory import Tensor
+from cutecc.ir.types import MmaAtom, Scalar
+from cutecc.passes.lowering.atoms.registers import as_registers, packed, unpacked
+from cutecc.passes.lowering.atoms.sm80 import matrix_layout, members
+from cutecc.passes.lowering.atoms.table import Copy, Product, copies, in_memory, multiplies
+from cutecc.passes.lowering.values import llvm_types
+from cutecc.passes.lowering.values.memory import elements_of, vector_of
+from cutecc.passes.lowering.values.tensors import Matrices, Operand
 
 
 @copies("stsm")
-def store_matrices(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
+def store_matrices(copy: Copy) -> None:
     """`stmatrix`: a warp stores 8 x 8 matrices, thread i the address of row i."""
-    count = atom.parameters["num_matrices"]
-    values = as_registers(source, count * 32 // source.element.bits)
-    attributes = {"layout": matrix_layout(atom.parameters["transpose"])}
-    ir.Operation.create("nvvm.stmatrix", [], [destination.address(0), *values], attributes=attributes)
+    count = copy.atom.parameters["num_matrices"]
+    values = as_registers(copy.source, count * 32 // copy.source.element.bits)
+    attributes = {"layout": matrix_layout(copy.atom.parameters["transpose"])}
+    ir.Operation.create("nvvm.stmatrix", [], [copy.destination.address(0), *values], attributes=attributes)
+
+
+_TYPES = {
+    "f16": "f16",
+    "bf16": "bf16",
+    "tf32": "tf32",
+    "f32": "f32",
+    "f8E4M3FN": "e4m3",
+    "f8E5M2": "e5m2",
+    "i8": "s8",
+    "si8": "s8",
+    "ui8": "u8",
+    "i32": "s32",
+    "si32": "s32",
+}
+"""By CuTe's element: what PTX calls it."""
+_TRANSPOSED = ("f16", "bf16")
+"""Elements of which a matrix may be contiguous along M or N; the instruction says so for these alone."""
+
+
+def _is_multiplied(atom: MmaAtom) -> bool:
+    return all(element.name in _TYPES for element in (atom.element_a, atom.element_b, atom.element_c))
+
+
+@multiplies("sm90.mma", takes=_is_multiplied, state=(("accum_c", "i1"),))
+def multiply_by_warpgroup(product: Product) -> None:
+    """`wgmma.mma_async`: four warps multiply matrices in shared memory, the first perhaps in registers.
+
+    The sums are registers that the instruction reads and writes until a group that it belongs to is waited for.
+    """
+    atom = product.atom
+    sums = _sums(product)
+    first, second = product.multiplicands
+    a = _operand(first, product.counts[0])
+    (b,) = _operand(second, product.counts[1])
+    adds = ir.Operation.create("arith.extui", [_WORD()], [product.fields["accum_c"]]).result
+    operands = [*sums, *a, b, adds]
+    # Of registers that are read and written, the reading ones count as operands too, after those written.
+    names = [f"${number}" for number in range(len(sums), len(sums) + len(operands))][len(sums) :]
+    *a_names, b_name, adds_name = names
+    a_name = a_names[0] if len(a_names) == 1 else f"{{{', '.join(a_names)}}}"
+    written = ", ".join(f"${number}" for number in range(len(sums)))
+    m, n, k = atom.shape_mnk
+    types = ".".join(_TYPES[element.name] for element in (atom.element_c, atom.element_a, atom.element_b))
+    immediates = "".join(f", {value}" for value in _immediates(atom, len(a) > 1))
+    text = (
+        "{\n.reg .pred p;\n"
+        f"setp.ne.b32 p, {adds_name}, 0;\n"
+        f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.{types} {{{written}}}, {a_name}, {b_name}, p{immediates};\n"
+        "}\n"
+    )
+    kind = "f" if atom.element_c == Scalar("f32") else "r"
+    constraints = [f"={kind}"] * len(sums) + [str(number) for number in range(len(sums))]
+    constraints += ["l" if isinstance(first, Matrices) else "r"] * len(a) + ["l", "r"]
+    results = [value.type for value in sums]
+    attributes: dict[str, Any] = {
+        "asm_string": ir.StringAttr.get(text),
+        "constraints": ir.StringAttr.get(",".join(constraints)),
+        "has_side_effects": ir.UnitAttr.get(),
+        "asm_dialect": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0),
+    }
+    struct = ir.Operation.create("llvm.inline_asm", [llvm_types.struct(results)], operands, attributes=attributes)
+    _store_sums(members(struct.result, results), product)
+
+
+def _WORD() -> ir.Type:
+    return ir.IntegerType.get_signless(32)
+
+
+def _immediates(atom: MmaAtom, first_in_registers: bool) -> list[int]:
+    """What follows the operands: factors of A and B, and of elements of 16 bits which of them are transposed."""
+    if atom.element_c.name in ("i32", "si32"):
+        return []
+    if atom.element_a.name not in _TRANSPOSED:
+        return [1, 1]
+    majors = [atom.major_b] if first_in_registers else [atom.major_a, atom.major_b]
+    return [1, 1, *(int(major == "mn") for major in majors)]
+
+
+def _operand(operand: Operand, count: int) -> list[ir.Value]:
+    """A multiplicand: its descriptor, or its registers."""
+    return [operand.descriptor] if isinstance(operand, Matrices) else as_registers(in_memory(operand), count)
+
+
+def _sums(product: Product) -> list[ir.Value]:
+    """What a thread has of C, as registers: numbers of 32 bits, or pairs of 16."""
+    values = product.addend()
+    return packed(values) if product.atom.element_c == Scalar("f16") else elements_of(values)
+
+
+def _store_sums(sums: list[ir.Value], product: Product) -> None:
+    if product.atom.element_c == Scalar("f16"):
+        product.store(unpacked(sums, ir.VectorType.get([product.counts[2]], ir.F16Type.get())))
+    else:
+        product.store(vector_of(sums))

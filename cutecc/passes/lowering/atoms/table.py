@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, TypeView
 from cutecc.layout import Layout
-from cutecc.passes.lowering.values.memory import Tensor
+from cutecc.layout.tiled import values_of
+from cutecc.passes.lowering.values.memory import Tensor, joined
+from cutecc.passes.lowering.values.tensors import Coordinates, Operand
 
 _FAMILIES = ("universal", "qualified", "sm80", "sm90", "tma")
 
@@ -21,26 +22,102 @@ State = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
+class Copy:
+    """One thread's use of a copy atom."""
+
+    atom: CopyAtom
+    operands: tuple[Operand, Operand]
+    """From and to what."""
+    predicate: ir.Value | None
+    """An `i1`, of an atom whose instruction has one; all others stand under a condition."""
+    fields: Mapping[str, ir.Value]
+    """What the kernel told the atom, by the names in its row's state."""
+
+    @property
+    def source(self) -> Tensor:
+        """What is copied, in memory."""
+        return in_memory(self.operands[0])
+
+    @property
+    def destination(self) -> Tensor:
+        """Where to, in memory."""
+        return in_memory(self.operands[1])
+
+    @property
+    def place(self) -> list[ir.Value]:
+        """Where in the tensor that a descriptor says: the first coordinate, an `i32` for each mode."""
+        (coordinates,) = (each for each in self.operands if isinstance(each, Coordinates))
+        return coordinates.first
+
+    @property
+    def count(self) -> int:
+        """How many elements."""
+        assert self.atom.source_tv is not None
+        return values_of(self.atom.source_tv)
+
+
+@dataclass(frozen=True)
+class Product:
+    """One thread's use of a matrix product atom: d = a * b + c."""
+
+    atom: MmaAtom
+    operands: tuple[Operand, Operand, Operand, Operand]
+    """D, A, B and C."""
+    fields: Mapping[str, ir.Value]
+    """As a `Copy` has them."""
+
+    @property
+    def multiplicands(self) -> tuple[Operand, Operand]:
+        """A and B, each in registers or as descriptors."""
+        return self.operands[1:3]
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many elements of A, B and C a thread has."""
+        tvs = (self.atom.a_tv, self.atom.b_tv, self.atom.c_tv)
+        a, b, c = (values_of(tv) for tv in tvs if tv is not None)
+        return a, b, c
+
+    def loaded(self) -> list[ir.Value]:
+        """What the thread has of A, B and C, all in registers: a vector each."""
+        operands = map(in_memory, self.operands[1:])
+        return [joined(tensor.load(count)) for tensor, count in zip(operands, self.counts, strict=True)]
+
+    def addend(self) -> ir.Value:
+        """What it has of C, a vector."""
+        return joined(in_memory(self.operands[3]).load(self.counts[2]))
+
+    def store(self, values: ir.Value) -> None:
+        """Store what it has of D, a vector."""
+        in_memory(self.operands[0]).store([values], self.counts[2])
+
+
+def in_memory(operand: Operand) -> Tensor:
+    """An operand that an instruction loads or stores itself. Raises `Error` for any other."""
+    if not isinstance(operand, Tensor):
+        what = "a tensor of coordinates" if isinstance(operand, Coordinates) else "a tensor of descriptors"
+        raise Error(f"{what} is no tensor in memory")
+    return operand
+
+
+@dataclass(frozen=True)
 class CopyRow:
     """How a copy atom becomes instructions."""
 
-    lower: Callable[[CopyAtom, Tensor, Tensor, ir.Value | None], None]
-    """Takes the atom, what one thread copies from and to, and the predicate, an `i1`, of an atom that has its own."""
+    lower: Callable[[Copy], None]
     has_predicate: bool = False
-    """Whether the instruction takes a predicate; all others stand under a condition."""
+    """Whether the instruction takes a predicate."""
     takes: Callable[[CopyAtom], bool] | None = None
     """Which atoms of the kind it is for; all, where there is nothing to tell."""
     state: State = ()
     """What a value of the atom's type carries."""
-    with_fields: bool = False
 
 
 @dataclass(frozen=True)
 class MmaRow:
     """How a matrix product atom becomes instructions."""
 
-    lower: Callable[[MmaAtom, ir.Value, ir.Value, ir.Value], ir.Value]
-    """Takes the atom and what one thread has of A, B and C, a vector each; gives what it has of D."""
+    lower: Callable[[Product], None]
     takes: Callable[[MmaAtom], bool] | None = None
     """As a `CopyRow` has it."""
     state: State = ()
@@ -51,7 +128,8 @@ _COPIES: dict[str, CopyRow] = {}
 _PRODUCTS: dict[str, MmaRow] = {}
 _HELD: dict[str, State] = {}
 
-_Lower = TypeVar("_Lower", bound=Callable[..., object])
+_LowerCopy = Callable[[Copy], None]
+_LowerProduct = Callable[[Product], None]
 
 
 def copies(
@@ -59,13 +137,11 @@ def copies(
     has_predicate: bool = False,
     takes: Callable[[CopyAtom], bool] | None = None,
     state: State = (),
-    with_fields: bool = False,
-) -> Callable[[_Lower], _Lower]:
+) -> Callable[[_LowerCopy], _LowerCopy]:
     """Make a function the row of the copy atoms called `kinds`, those that it `takes`."""
 
-    def add(lower: _Lower) -> _Lower:
-        row = CopyRow(lower, has_predicate, takes, state, with_fields)  # pyright: ignore[reportArgumentType]
-        _COPIES.update(dict.fromkeys(kinds, row))
+    def add(lower: _LowerCopy) -> _LowerCopy:
+        _COPIES.update(dict.fromkeys(kinds, CopyRow(lower, has_predicate, takes, state)))
         return lower
 
     return add
@@ -73,11 +149,11 @@ def copies(
 
 def multiplies(
     *kinds: str, takes: Callable[[MmaAtom], bool] | None = None, state: State = ()
-) -> Callable[[_Lower], _Lower]:
+) -> Callable[[_LowerProduct], _LowerProduct]:
     """Make a function the row of the matrix product atoms called `kinds`, those that it `takes`."""
 
-    def add(lower: _Lower) -> _Lower:
-        _PRODUCTS.update(dict.fromkeys(kinds, MmaRow(lower, takes, state)))  # pyright: ignore[reportArgumentType]
+    def add(lower: _LowerProduct) -> _LowerProduct:
+        _PRODUCTS.update(dict.fromkeys(kinds, MmaRow(lower, takes, state)))
         return lower
 
     return add

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import CopyAtom, MmaAtom
-from cutecc.layout.tiled import values_of
-from cutecc.passes.lowering.atoms.table import copies, multiplies
-from cutecc.passes.lowering.values.memory import Tensor, joined
+from cutecc.passes.lowering.atoms.table import Copy, Product, copies, multiplies
+from cutecc.passes.lowering.values.memory import joined
 
 
 @copies("universal_copy")
-def load_and_store(atom: CopyAtom, source: Tensor, destination: Tensor, _: ir.Value | None) -> None:
+def load_and_store(copy: Copy) -> None:
     """Load what one thread copies, and store it, both as wide as layout and alignment allow."""
-    assert atom.source_tv is not None
-    count = values_of(atom.source_tv)
-    destination.store([joined(source.load(count))], count)
+    copy.destination.store([joined(copy.source.load(copy.count))], copy.count)
 
 
 @multiplies("atom.universal_fma")
-def multiply_and_add(atom: MmaAtom, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
+def multiply_and_add(product: Product) -> None:
     """d = a * b + c of one element each, rounded once."""
-    return ir.Operation.create("math.fma", [c.type], [a, b, c]).result
+    a, b, c = product.loaded()
+    product.store(ir.Operation.create("math.fma", [c.type], [a, b, c]).result)

@@ -12,7 +12,7 @@ from typing import Any
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, Scalar
-from cutecc.layout import ComposedLayout, Layout, Swizzle
+from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic
 from cutecc.layout.basis import Basis
 from cutecc.layout.integers import Integer
 from cutecc.layout.tuples import leaves
@@ -75,6 +75,7 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
         raise Error(f"the tensor has {len(boxes)} modes for TMA, and a descriptor has at most {_MOST_MODES}")
     for index, (step, box) in enumerate(zip(leaves(basis.stride), boxes, strict=True)):
         part = _part(layout, step)
+        assert isinstance(part.stride, int | Symbolic)
         stride = None if index == 0 else _bytes(tensor, part.stride)
         if index == 0 and part.stride != 1 and box > 1:
             raise Error(f"the innermost mode for TMA, {part}, is not contiguous in global memory")

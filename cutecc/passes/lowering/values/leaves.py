@@ -32,6 +32,8 @@ from cutecc.ir.types import (
     MemRef,
     Pointer,
     ShapeValue,
+    SmemDescriptor,
+    SmemDescriptorView,
     StrideValue,
     SwizzleValue,
     TiledCopy,
@@ -134,6 +136,10 @@ def _storage_of(type_view: TypeView) -> _Tree:
             return [pointer_type(type_view.pointer), _layout_tree(layout)]
         case CoordTensor(offset, layout):
             return [_tuple_tree(offset), _layout_tree(layout)]
+        case SmemDescriptor():
+            return ir.IntegerType.get_signless(64)
+        case SmemDescriptorView(descriptor, layout):
+            return [_storage_of(descriptor), _layout_tree(layout)]
         case ConstrainedInteger(width=width):
             return Symbolic(name="0", width=width)
         case FastDivisor(width=width):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cutecc.ir.types import CopyAtom, Pointer, TiledCopy, TiledMma
+from cutecc.ir.types import CopyAtom, Pointer, SmemDescriptor, TiledCopy, TiledMma
 from cutecc.layout import AnyLayout, ComposedLayout, Layout, Swizzle, Symbolic, tiled
 from cutecc.layout.functions import FUNCTIONS, Kind, View
 from cutecc.layout.integers import Integer, add, divide, multiply, remainder, subtract
@@ -256,7 +256,7 @@ def _iterator(value: Any, **_: Any) -> Any:
 
 
 def _add_offset(iterator: Any, offset: Any, **_: Any) -> Any:
-    return offset if isinstance(iterator, Pointer) else _sum(iterator, offset)
+    return offset if isinstance(iterator, Pointer | SmemDescriptor) else _sum(iterator, offset)
 
 
 def _identity_tensor(shape: Any, **_: Any) -> View:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import Scalar, Vector
+from cutecc.ir.types import Scalar, SmemDescriptor, Vector
 from cutecc.ir.types.values import Element
 from cutecc.layout.integers import Integer, divide, divisibility
 from cutecc.layout.swizzle import Swizzle
@@ -18,10 +18,12 @@ _MULTIPLE = "multiple_of"
 """Of a step by a number that only the running kernel knows: bytes that it is a multiple of."""
 
 
-def advance(pointer: ir.Value, element: Element, arithmetic: Arithmetic, offset: Integer) -> ir.Value:
+def advance(pointer: ir.Value, element: Element | SmemDescriptor, arithmetic: Arithmetic, offset: Integer) -> ir.Value:
     """`pointer` moved by `offset` elements."""
     if offset == 0:
         return pointer
+    if isinstance(element, SmemDescriptor):
+        return _descriptor_moved(pointer, arithmetic.value(offset, 32))
     type, per = step(element)
     if per != 1:
         # Several elements to a byte: a pointer only ever moves by whole bytes.
@@ -39,6 +41,17 @@ def advance(pointer: ir.Value, element: Element, arithmetic: Arithmetic, offset:
     known = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), divisibility(offset) * bytes_of(type))
     moved.owner.attributes[_MULTIPLE] = known
     return moved
+
+
+def _descriptor_moved(descriptor: ir.Value, offset: ir.Value) -> ir.Value:
+    """The descriptor of a matrix `offset` units of 16 bytes further: its address is in the lowest bits."""
+    pair = ir.VectorType.get([2], offset.type)
+    position: dict[str, Any] = {"static_position": ir.DenseI64ArrayAttr.get([0])}
+    halves = ir.Operation.create("llvm.bitcast", [pair], [descriptor]).result
+    low = ir.Operation.create("vector.extract", [offset.type], [halves], attributes=position).result
+    moved = computed("arith.addi", low, offset)
+    changed = ir.Operation.create("vector.insert", [pair], [moved, halves], attributes=position).result
+    return ir.Operation.create("llvm.bitcast", [descriptor.type], [changed]).result
 
 
 def width_of(offset: Integer) -> int:

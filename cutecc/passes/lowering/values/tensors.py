@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import CoordTensor, MemRef, to_type, view
+from cutecc.ir.types import CoordTensor, MemRef, SmemDescriptor, SmemDescriptorView, to_type, view
 from cutecc.layout import (
     Layout,
     add_coordinates,
@@ -22,6 +23,7 @@ from cutecc.layout.tuples import leaves as tuple_leaves
 from cutecc.passes.lowering.values.arithmetic import Arithmetic
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.memory import Tensor
+from cutecc.passes.lowering.values.pointers import advance
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Coordinates:
     """Of steps between coordinates."""
     arithmetic: Arithmetic
 
-    def moved(self, offset: ArithmeticTuple, layout: Layout) -> Coordinates:
-        """The tensor that begins `offset` further, with another layout."""
+    def moved(self, offset: Any, layout: Layout) -> Coordinates:
+        """The tensor that begins a coordinate `offset` further, with another layout."""
         return replace(self, offset=add_coordinates(self.offset, offset), layout=layout)
 
     @property
@@ -44,15 +46,41 @@ class Coordinates:
         return [self.arithmetic.value(number, 32) for number in tuple_leaves(self.offset)]
 
 
-def operand_of(value: ir.Value, leaves: Leaves) -> Tensor | Coordinates:
-    """The tensor that `value` is, in memory or of coordinates. Raises `Error` for another type."""
+@dataclass(frozen=True)
+class Matrices:
+    """A tensor of matrices in shared memory while it is lowered: what `wgmma` takes instead of registers."""
+
+    descriptor: ir.Value
+    """Of the first matrix; an `i64`."""
+    kind: SmemDescriptor
+    layout: Layout
+    """Of steps between matrices, in units of 16 bytes."""
+    arithmetic: Arithmetic
+
+    def moved(self, offset: Integer, layout: Layout) -> Matrices:
+        """The tensor that begins `offset` units further, with another layout."""
+        return replace(self, descriptor=advance(self.descriptor, self.kind, self.arithmetic, offset), layout=layout)
+
+
+Operand = Tensor | Coordinates | Matrices
+"""What an atom takes."""
+
+
+def operand_of(value: ir.Value, leaves: Leaves) -> Operand:
+    """The tensor that `value` is: in memory, of coordinates, or of matrices. Raises `Error` for another type."""
     type_view = view(value.type)
-    if not isinstance(type_view, CoordTensor):
-        return tensor_of(value, leaves)
     carried = carried_by(value.type)
-    assert carried is not None
-    arithmetic = Arithmetic(dict(zip(carried.names, leaves.of(value), strict=True)))
-    return Coordinates(type_view.offset, type_view.layout, arithmetic)
+    match type_view:
+        case CoordTensor(offset, Layout() as layout):
+            assert carried is not None
+            return Coordinates(offset, layout, Arithmetic(dict(zip(carried.names, leaves.of(value), strict=True))))
+        case SmemDescriptorView(kind, layout):
+            assert carried is not None
+            descriptor, *numbers = leaves.of(value)
+            arithmetic = Arithmetic(dict(zip(carried.names[1:], numbers, strict=True)))
+            return Matrices(descriptor, kind, layout, arithmetic)
+        case _:
+            return tensor_of(value, leaves)
 
 
 def tensor_of(value: ir.Value, leaves: Leaves) -> Tensor:
@@ -70,21 +98,26 @@ def tensor_of(value: ir.Value, leaves: Leaves) -> Tensor:
     )
 
 
-def tensor_value(tensor: Tensor | Coordinates) -> ir.Value:
-    """A tensor as a value of type `!cute.memref`, or `!cute.coord_tensor`."""
-    if isinstance(tensor, Coordinates):
-        numbers = [tensor.arithmetic.value(number, number.width) for number in dynamic((tensor.offset, tensor.layout))]
-        return pack(to_type(CoordTensor(tensor.offset, tensor.layout)), numbers)
-    type = to_type(MemRef(tensor.element, tensor.space, tensor.layout, tensor.alignment, tensor.swizzle))
-    numbers = [tensor.arithmetic.value(number, number.width) for number in dynamic(tensor.layout)]
-    return pack(type, [tensor.pointer, *numbers])
+def tensor_value(tensor: Operand) -> ir.Value:
+    """A tensor as a value of the type that `operand_of` took it from."""
+    carried = dynamic(tensor.layout)
+    first: list[ir.Value] = []
+    match tensor:
+        case Coordinates(offset, layout):
+            type_view, carried = CoordTensor(offset, layout), dynamic((offset, layout))
+        case Matrices(descriptor, kind, layout):
+            type_view, first = SmemDescriptorView(kind, layout), [descriptor]
+        case _:
+            type_view = MemRef(tensor.element, tensor.space, tensor.layout, tensor.alignment, tensor.swizzle)
+            first = [tensor.pointer]
+    return pack(to_type(type_view), [*first, *(tensor.arithmetic.value(number, number.width) for number in carried)])
 
 
 @dataclass(frozen=True)
 class Tile:
     """What an atom takes of a tensor at each turn of a loop."""
 
-    tensor: Tensor | Coordinates
+    tensor: Operand
     inside: Layout
     """Of the elements that the atom takes at once."""
     among: Layout
@@ -93,7 +126,7 @@ class Tile:
     """How many of the turns are along the tensor's first mode."""
 
     @classmethod
-    def of(cls, tensor: Tensor | Coordinates, count: int) -> Tile:
+    def of(cls, tensor: Operand, count: int) -> Tile:
         """The tiles of `count` elements, which the tensor's first mode is made of; all other modes repeat them."""
         first, *others = modes_of(tensor)
         inside, repeated = first, Layout(1, 0)
@@ -103,7 +136,7 @@ class Tile:
         return cls(tensor, join(inside), coalesce(join(repeated, *others)), known_count(repeated.size))
 
     @classmethod
-    def single(cls, tensor: Tensor, count: int) -> Tile:
+    def single(cls, tensor: Operand, count: int) -> Tile:
         """The tiles of one element, of which there are `count` along the tensor's first mode, as with predicates."""
         first, *others = modes_of(tensor)
         # Beyond the size of the mode its stride goes on, as with any coordinate.
@@ -115,7 +148,7 @@ class Tile:
         """How many tiles there are."""
         return known_count(self.among.size)
 
-    def at(self, turn: ir.Value | None) -> Tensor | Coordinates:
+    def at(self, turn: ir.Value | None) -> Operand:
         """The tile of a turn, built here; without one, the only tile."""
         if turn is None:
             return self.tensor.moved(0, self.inside)
@@ -123,7 +156,7 @@ class Tile:
         return within.moved(self.among(symbol("turn")), self.inside)
 
 
-def modes_of(tensor: Tensor | Coordinates) -> list[Layout]:
+def modes_of(tensor: Operand) -> list[Layout]:
     """The modes of a tensor's layout. Raises `Error` where it is swizzled, as copies and products take none."""
     if not isinstance(tensor.layout, Layout):
         raise Error(f"the layout {tensor.layout} is swizzled")

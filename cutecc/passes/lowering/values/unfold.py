@@ -14,7 +14,16 @@ from typing import Any, cast
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import CoordTensor, MemRef, Pointer, Scalar, TypeView, view
+from cutecc.ir.types import (
+    CoordTensor,
+    MemRef,
+    Pointer,
+    Scalar,
+    SmemDescriptor,
+    SmemDescriptorView,
+    TypeView,
+    view,
+)
 from cutecc.ir.types.values import (
     ComposedLayoutValue,
     ConstrainedInteger,
@@ -67,8 +76,8 @@ class _Kind:
     results: list[Carried | None]
     widths: list[list[int]]
     """For each result, the bits of the leaves that are numbers; a pointer comes before them."""
-    elements: list[Element | None]
-    """Of each result that is a pointer or a tensor in memory."""
+    elements: list[Element | SmemDescriptor | None]
+    """Of each result that is a pointer or a tensor in memory; a descriptor is the element of a tensor of them."""
     moved: int | None
     """The operand whose pointer such a result moves."""
     variables: list[tuple[str, ...]]
@@ -138,8 +147,8 @@ def _kind(operation: ir.Operation, operands: Sequence[ir.Value], wanted: Callabl
     known = all(is_lowered(value.type) for values in (operands, operation.results) for value in values)
     views = [view(result.type) for result in operation.results]
     results = [carried_by(result.type) for result in operation.results]
-    elements = [each.element if isinstance(each, MemRef | Pointer) else None for each in views]
-    moved = next((at for at, each in enumerate(operands) if isinstance(view(each.type), MemRef | Pointer)), None)
+    elements = [_element(each) for each in views]
+    moved = next((at for at, each in enumerate(operands) if _element(view(each.type)) is not None), None)
     widths: list[list[int]] = []
     for result, carried, element in zip(operation.results, results, elements, strict=True):
         types = carried.types if carried else (result.type,)
@@ -150,6 +159,19 @@ def _kind(operation: ir.Operation, operands: Sequence[ir.Value], wanted: Callabl
         carried = carried_by(operand.type)
         variables.append(tuple(f"{index}.{name}" for name in (carried.names if carried else ("0",))))
     return _Kind(known and wanted(operation), results, widths, elements, moved, variables)
+
+
+def _element(type_view: TypeView) -> Element | SmemDescriptor | None:
+    """What a pointer, or a tensor's, steps over; `None` for all that has none."""
+    match type_view:
+        case MemRef() | Pointer():
+            return type_view.element
+        case SmemDescriptorView(descriptor):
+            return descriptor
+        case SmemDescriptor():
+            return type_view
+        case _:
+            return None
 
 
 def evaluate(operation: ir.Operation, meaning: Meaning) -> Unfolded:
@@ -164,8 +186,10 @@ def evaluate(operation: ir.Operation, meaning: Meaning) -> Unfolded:
         if isinstance(type_view, MemRef):
             value, offset = (value.layout, value.offset) if isinstance(value, View) else (value, 0)
             value, offset = as_typed(type_view, value, offset)
-        elif isinstance(type_view, Pointer):
+        elif isinstance(type_view, Pointer | SmemDescriptor):
             value, offset = (), value
+        elif isinstance(type_view, SmemDescriptorView) and isinstance(value, View):
+            value, offset = value.layout, value.offset
         elif isinstance(value, View):
             # A layout has no place for an offset: who wants it asks `crd2idx`.
             value = (value.offset, value.layout) if isinstance(type_view, CoordTensor) else value.layout
@@ -199,7 +223,7 @@ def as_typed(type_view: MemRef, layout: Any, offset: Any) -> tuple[Any, Any]:
 
 def _behind(type_view: TypeView, value: Any) -> list[Number]:
     """Of the numbers of `value`, those that the type has `?` for."""
-    expected = [] if isinstance(type_view, Pointer) else numbers(plain(type_view))
+    expected = [] if isinstance(type_view, Pointer | SmemDescriptor) else numbers(plain(type_view))
     given = numbers(value)
     if len(expected) != len(given) or any(
         isinstance(number, int) and isinstance(other, int) and number != other
@@ -212,7 +236,12 @@ def _behind(type_view: TypeView, value: Any) -> list[Number]:
 def plain(type_view: TypeView) -> Any:
     """The value of the layout algebra that a type describes, offset first where there is one."""
     match type_view:
-        case LayoutValue(layout) | ComposedLayoutValue(layout) | MemRef(layout=layout):
+        case (
+            LayoutValue(layout)
+            | ComposedLayoutValue(layout)
+            | MemRef(layout=layout)
+            | SmemDescriptorView(layout=layout)
+        ):
             return layout
         case CoordTensor(offset, layout):
             return (offset, layout)

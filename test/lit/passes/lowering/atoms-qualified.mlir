@@ -38,11 +38,13 @@ func.func @plain(%from: !shared, %to: !registers) {
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_1:.*]] = builtin.unrealized_conversion_cast %[[ARG2]] : ![[MEMREF_RMEM_F16]] to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_2:.*]] = builtin.unrealized_conversion_cast %[[ARG1]] : ![[MEMREF_RMEM_F32]] to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_3:.*]] = builtin.unrealized_conversion_cast %[[ARG0]] : ![[MEMREF_GMEM_F32]] to !llvm.ptr<1>
-// CHECK-NEXT: %{{.*}} = cute.make_atom() : () -> !cute_nvgpu.atom.g2r<{{.*}}>
+// CHECK-NEXT: %[[ATOM:.*]] = cute.make_atom() : () -> !cute_nvgpu.atom.g2r<{{.*}}>
+// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[ATOM]] : !cute_nvgpu.atom.g2r<{{.*}}> to i64
 // CHECK-NEXT: %[[EXT:.*]] = nvvm.load.ext %[[UNREALIZED_CONVERSION_CAST_3]] {order = #nvvm.mem_order<acquire>, scope = #nvvm.mem_scope<gpu>} : !llvm.ptr<1> -> vector<4xi32>
 // CHECK-NEXT: %[[BITCAST:.*]] = arith.bitcast %[[EXT]] : vector<4xi32> to vector<4xf32>
 // CHECK-NEXT: llvm.store %[[BITCAST]], %[[UNREALIZED_CONVERSION_CAST_2]] {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
-// CHECK-NEXT: %{{.*}} = cute.make_atom() : () -> !cute_nvgpu.atom.r2g<{{.*}}>
+// CHECK-NEXT: %[[ATOM_0:.*]] = cute.make_atom() : () -> !cute_nvgpu.atom.r2g<{{.*}}>
+// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[ATOM_0]] : !cute_nvgpu.atom.r2g<{{.*}}> to i64
 // CHECK-NEXT: %[[LOAD:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST_1]] {alignment = 2 : i64} : !llvm.ptr -> vector<1xf16>
 // CHECK-NEXT: %[[BITCAST_1:.*]] = llvm.bitcast %[[LOAD]] : vector<1xf16> to i16
 // CHECK-NEXT: nvvm.store.ext %[[BITCAST_1]], %[[UNREALIZED_CONVERSION_CAST]] {order = #nvvm.mem_order<release>, scope = #nvvm.mem_scope<sys>} : i16, !llvm.ptr<1>
@@ -66,15 +68,18 @@ func.func @ordered(%from: !global, %to: !registers, %half: !half, %there: !half_
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST:.*]] = builtin.unrealized_conversion_cast %[[ARG2]] : ![[MEMREF_GMEM_F32]] to !llvm.ptr<1>
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_1:.*]] = builtin.unrealized_conversion_cast %[[ARG1]] : ![[MEMREF_RMEM_F32]] to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_2:.*]] = builtin.unrealized_conversion_cast %[[ARG0]] : ![[MEMREF_GMEM_F32]] to !llvm.ptr<1>
-// CHECK-NEXT: %{{.*}} = cute.make_atom() : () -> !cute_nvgpu.atom.g2r<{{.*}}>
+// CHECK-NEXT: %[[ATOM:.*]] = cute.make_atom() : () -> !cute_nvgpu.atom.g2r<{{.*}}>
+// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[ATOM]] : !cute_nvgpu.atom.g2r<{{.*}}> to i64
 // CHECK-NEXT: %[[EXT:.*]] = nvvm.load.ext %[[UNREALIZED_CONVERSION_CAST_2]] {evict = #nvvm.evict_kind<evict_no_allocate>, prefetch = #nvvm.l2_prefetch<size_128b>} : !llvm.ptr<1> -> vector<4xi32>
 // CHECK-NEXT: %[[BITCAST:.*]] = arith.bitcast %[[EXT]] : vector<4xi32> to vector<4xf32>
 // CHECK-NEXT: llvm.store %[[BITCAST]], %[[UNREALIZED_CONVERSION_CAST_1]] {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
-// CHECK-NEXT: %{{.*}} = cute.make_atom() : () -> !cute_nvgpu.atom.g2r<{{.*}}>
+// CHECK-NEXT: %[[ATOM_0:.*]] = cute.make_atom() : () -> !cute_nvgpu.atom.g2r<{{.*}}>
+// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[ATOM_0]] : !cute_nvgpu.atom.g2r<{{.*}}> to i64
 // CHECK-NEXT: %[[EXT_1:.*]] = nvvm.load.ext %[[UNREALIZED_CONVERSION_CAST_2]] {cacheModifier = #nvvm.load_cache_modifier_ext<lu>} : !llvm.ptr<1> -> vector<4xi32>
 // CHECK-NEXT: %[[BITCAST_1:.*]] = arith.bitcast %[[EXT_1]] : vector<4xi32> to vector<4xf32>
 // CHECK-NEXT: llvm.store %[[BITCAST_1]], %[[UNREALIZED_CONVERSION_CAST_1]] {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
-// CHECK-NEXT: %{{.*}} = cute.make_atom() : () -> !cute_nvgpu.atom.r2g<{{.*}}>
+// CHECK-NEXT: %[[ATOM_1:.*]] = cute.make_atom() : () -> !cute_nvgpu.atom.r2g<{{.*}}>
+// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[ATOM_1]] : !cute_nvgpu.atom.r2g<{{.*}}> to i64
 // CHECK-NEXT: %[[LOAD:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST_1]] {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
 // CHECK-NEXT: %[[BITCAST_2:.*]] = arith.bitcast %[[LOAD]] : vector<4xf32> to vector<4xi32>
 // CHECK-NEXT: nvvm.store.ext %[[BITCAST_2]], %[[UNREALIZED_CONVERSION_CAST]] {cacheModifier = #nvvm.store_cache_modifier<wt>} : vector<4xi32>, !llvm.ptr<1>
@@ -97,7 +102,8 @@ func.func @caches(%from: !global, %registers: !registers, %to: !global) {
 // CHECK-SAME: %[[ARG0:.*]]: ![[MEMREF_GMEM_F32]], %[[ARG1:.*]]: ![[MEMREF_RMEM_F32]])
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST:.*]] = builtin.unrealized_conversion_cast %[[ARG1]] : ![[MEMREF_RMEM_F32]] to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_1:.*]] = builtin.unrealized_conversion_cast %[[ARG0]] : ![[MEMREF_GMEM_F32]] to !llvm.ptr<1>
-// CHECK-NEXT: %{{.*}} = cute.make_atom() : () -> !cute_nvgpu.atom.g2r<f32 copy_bits = 128 invariant = true>
+// CHECK-NEXT: %[[ATOM:.*]] = cute.make_atom() : () -> !cute_nvgpu.atom.g2r<f32 copy_bits = 128 invariant = true>
+// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[ATOM]] : !cute_nvgpu.atom.g2r<f32 copy_bits = 128 invariant = true> to i64
 // CHECK-NEXT: %[[LOAD:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST_1]] invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
 // CHECK-NEXT: llvm.store %[[LOAD]], %[[UNREALIZED_CONVERSION_CAST]] {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
 // CHECK-NEXT: return

@@ -209,7 +209,7 @@ func.func @unread(%from: !from, %to: !to) {
 !to = !cute.memref<f32, rmem, align<4>, "(1):(1)">
 func.func @coordinates(%from: !from, %to: !to) {
   %atom = cute.make_atom() : () -> !atom
-  // expected-error @below {{!cute.coord_tensor<"0", "(1):(1)"> is no tensor in memory}}
+  // expected-error @below {{a tensor of coordinates is no tensor in memory}}
   cute.copy_atom_call(%atom, %from, %to) : (!atom, !from, !to) -> ()
   return
 }

@@ -1,0 +1,49 @@
+"""Matrices in shared memory become the descriptors by which `wgmma` finds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cutecc.errors import Error
+from cutecc.ir.mlir import ir
+from cutecc.ir.types import SmemDescriptorView, view
+from cutecc.ir.walking import walk
+from cutecc.passes.base import ModulePass
+from cutecc.passes.limits import limited
+from cutecc.passes.lowering.atoms.table import mma_atom
+from cutecc.passes.lowering.values.failing import building_before
+from cutecc.passes.lowering.values.leaves import Leaves, dynamic
+from cutecc.passes.lowering.values.matrix_descriptors import matrix_descriptor
+from cutecc.passes.lowering.values.tensors import tensor_of
+from cutecc.passes.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class LowerMatrixDescriptors(ModulePass):
+    """Write what a matrix product takes of shared memory as a descriptor: address, offsets, swizzle.
+
+    A tensor of descriptors is one of them and a layout, whose offsets are in units of 16 bytes.
+    """
+
+    name: ClassVar[str] = "lower-matrix-descriptors"
+    lowers: ClassVar[tuple[str, ...]] = ("cute.mma.make_fragment",)
+
+    def run(self, module: ir.Module) -> None:
+        leaves = Leaves()
+        for operation in limited(walk(module, *self.lowers)):
+            made = view(operation.results[0].type)
+            if isinstance(made, SmemDescriptorView):
+                with building_before(operation):
+                    descriptor = _descriptor(operation, made, leaves)
+                leaves.replace(operation, [[descriptor]])
+
+
+def _descriptor(operation: ir.Operation, made: SmemDescriptorView, leaves: Leaves) -> ir.Value:
+    mma, source = operation.operands
+    atom = mma_atom(view(mma.type))
+    if dynamic(made.layout):
+        raise Error(f"the sizes and strides of a matrix in shared memory have to be known, not {made.layout}")
+    first = operation.attributes["operand_id"].value == 0
+    return matrix_descriptor(tensor_of(source, leaves), (atom.major_a if first else atom.major_b) or "k")
