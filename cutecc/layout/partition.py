@@ -52,11 +52,21 @@ def flat_coordinate(layout: Layout, index: Integer) -> tuple[Integer, ...]:
         total: Integer = 0
         step: Integer = 1
         for size, stride in zip(leaves(layout[mode].shape), leaves(layout[mode].stride), strict=True):
-            if stride != 0 and size != 1:
-                total = add(total, multiply(remainder(divide(index, stride), size), step))
+            total = add(total, multiply(_leaf_coordinate(index, size, stride), step))
             step = multiply(step, size)
         coordinate.append(total)
     return tuple(coordinate)
+
+
+def hierarchical_coordinate(layout: Layout, index: Integer) -> Any:
+    """The same coordinate, nested as the shape of `layout` is."""
+    if not is_tuple(layout.shape):
+        return _leaf_coordinate(index, layout.shape, layout.stride)
+    return tuple(hierarchical_coordinate(layout[mode], index) for mode in range(len(layout)))
+
+
+def _leaf_coordinate(index: Integer, size: Any, stride: Any) -> Integer:
+    return 0 if stride == 0 or size == 1 else remainder(divide(index, stride), size)
 
 
 def _whole(shape: Any) -> Any:

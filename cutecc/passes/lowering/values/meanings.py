@@ -15,7 +15,7 @@ from cutecc.layout.functions import FUNCTIONS, Kind, View
 from cutecc.layout.integers import Integer, add, divide, multiply, remainder, subtract
 from cutecc.layout.layout import idx2crd, make_layout
 from cutecc.layout.make import make_identity_layout
-from cutecc.layout.partition import flat_coordinate
+from cutecc.layout.partition import flat_coordinate, hierarchical_coordinate
 from cutecc.layout.tma import tma_partition
 from cutecc.layout.tuples import ceil_div, is_tuple, leaves, modes, product
 from cutecc.passes.lowering.values.leaves import numbers
@@ -288,6 +288,10 @@ def _flat_coord(index: Any, layout: Any, **_: Any) -> Any:
     return flat_coordinate(layout, index)
 
 
+def _hier_coord(index: Any, layout: Any, **_: Any) -> Any:
+    return hierarchical_coordinate(layout, index)
+
+
 def _idx2crd(index: Any, shape: Any, **_: Any) -> Any:
     return idx2crd(index, shape_of(shape))
 
@@ -329,6 +333,7 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "cute.crd2idx": _crd2idx,
     "cute.idx2crd": _idx2crd,
     "cute.get_flat_coord": _flat_coord,
+    "cute.get_hier_coord": _hier_coord,
     "cute.tuple_add": _elementwise(add),
     "cute.tuple_sub": _elementwise(subtract),
     "cute.tuple_mul": _elementwise(multiply),
