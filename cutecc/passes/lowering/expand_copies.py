@@ -1,4 +1,4 @@
-"""`cute.copy` becomes a loop over copy atoms."""
+"""`cute.copy` and `cute.prefetch` become loops over copy atoms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import to_type, view
 from cutecc.ir.walking import walk
-from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
 from cutecc.passes.lowering.atoms.table import copy_atom, copy_row
@@ -20,18 +19,20 @@ from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.lowering.values.tensors import Tile, operand_of, tensor_value
 from cutecc.passes.registry import register
 
+_CALLS = {"cute.copy": "cute.copy_atom_call", "cute.prefetch": "cute.prefetch_atom_call"}
+
 
 @register
 @dataclass(frozen=True)
 class ExpandCopies(ModulePass):
-    """Write out every `cute.copy` as a loop over its atom.
+    """Write out every `cute.copy`, and `cute.prefetch`, as a loop over its atom.
 
     The first mode of the tensors is what an atom moves, once or several times; all others are the loop, which is to be
     unrolled. A predicate tensor has one element for each turn, or for several that follow each other in the first mode.
     """
 
     name: ClassVar[str] = "expand-copies"
-    lowers: ClassVar[tuple[str, ...]] = ("cute.copy",)
+    lowers: ClassVar[tuple[str, ...]] = tuple(_CALLS)
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
@@ -44,11 +45,9 @@ class ExpandCopies(ModulePass):
 def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     operands = list(copy.operands)
     atom = copy_atom(view(operands[0].type))
-    copy_row(atom)
+    row = copy_row(atom)
     tensors = [operand_of(operand, leaves) for operand in operands[1:]]
-    assert atom.source_tv is not None and atom.destination_tv is not None
-    values = [values_of(atom.source_tv), values_of(atom.destination_tv)]
-    tiles = [Tile.of(tensor, count) for tensor, count in zip(tensors, values, strict=False)]
+    tiles = [Tile.of(tensor, row.count(atom, tensor)) for tensor in tensors[:2]]
     if len(tensors) > 2:
         # There is a predicate for each atom.
         tiles.append(Tile.single(tensors[2], tiles[0].repeated))
@@ -59,6 +58,7 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     atom_value = pack(to_type(atom), leaves.of(operands[0]))
     with unrolled_loop(tiles[0].turns) as turn:
         calls = [tensor_value(tile.at(turn)) for tile in tiles]
-        predicate = [1] if len(calls) > 2 else [0]
-        attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, *predicate])}
-        ir.Operation.create("cute.copy_atom_call", [], [atom_value, *calls], attributes=attributes)
+        attributes: dict[str, Any] = {}
+        if copy.name == "cute.copy":
+            attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, 1, len(calls) - 2])
+        ir.Operation.create(_CALLS[copy.name], [], [atom_value, *calls], attributes=attributes)

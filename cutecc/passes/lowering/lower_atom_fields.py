@@ -58,7 +58,8 @@ def _field(operation: ir.Operation) -> tuple[int, ir.Type]:
 
 
 def _as(value: ir.Value, type: ir.Type) -> ir.Value:
-    """A pointer as its number, where that is what the atom carries."""
+    """A pointer as its number, or of the address space, that the atom carries."""
     if value.type == type:
         return value
-    return ir.Operation.create("llvm.ptrtoint", [type], [value]).result
+    name = "llvm.ptrtoint" if isinstance(type, ir.IntegerType) else "llvm.addrspacecast"
+    return ir.Operation.create(name, [type], [value]).result

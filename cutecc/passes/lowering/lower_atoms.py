@@ -12,7 +12,7 @@ from cutecc.ir.types import view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
-from cutecc.passes.lowering.atoms.table import Copy, Product, State, copy_atom, copy_row, mma_atom, mma_row
+from cutecc.passes.lowering.atoms.table import Copy, Product, State, copy_atom, copy_row, mma_atom, mma_row, prefetch_of
 from cutecc.passes.lowering.values.arithmetic import Predicate, compare, constant, resize
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
@@ -32,13 +32,19 @@ class LowerAtoms(ModulePass):
     """
 
     name: ClassVar[str] = "lower-atoms"
-    lowers: ClassVar[tuple[str, ...]] = ("cute.copy_atom_call", "cute.mma_atom_call")
+    lowers: ClassVar[tuple[str, ...]] = ("cute.copy_atom_call", "cute.prefetch_atom_call", "cute.mma_atom_call")
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         for call in limited(walk(module, *self.lowers)):
             with building_before(call):
-                _lower_copy(call, leaves) if call.name == "cute.copy_atom_call" else _lower_product(call, leaves)
+                match call.name:
+                    case "cute.copy_atom_call":
+                        _lower_copy(call, leaves)
+                    case "cute.prefetch_atom_call":
+                        _lower_prefetch(call, leaves)
+                    case _:
+                        _lower_product(call, leaves)
             editing.erase(call)
 
 
@@ -55,6 +61,13 @@ def _lower_copy(call: ir.Operation, leaves: Leaves) -> None:
     own = condition if row.has_predicate else None
     with only_if(None if row.has_predicate else condition):
         row.lower(Copy(atom, (source, destination), own, _fields(row.state, atom_value, leaves)))
+
+
+def _lower_prefetch(call: ir.Operation, leaves: Leaves) -> None:
+    atom_value, source = call.operands
+    atom = copy_atom(view(atom_value.type))
+    fields = _fields(copy_row(atom).state, atom_value, leaves)
+    prefetch_of(atom)(Copy(atom, (operand_of(source, leaves),), None, fields))
 
 
 def _fields(state: State, atom: ir.Value, leaves: Leaves) -> dict[str, ir.Value]:

@@ -15,16 +15,21 @@ from cutecc.passes.limits import limited
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import constant
-from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, descriptor
+from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, modes, replace_tensor
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, pack
+from cutecc.passes.lowering.values.loops import one_thread
+from cutecc.passes.lowering.values.memory import load, store
+from cutecc.passes.lowering.values.pointers import element_pointer
 from cutecc.passes.lowering.values.tensors import tensor_of
 from cutecc.passes.registry import register
 
 _MADE = tuple(f"cute_nvgpu.atom.make_non_exec_tiled_tma_{what}" for what in ("load", "store", "reduce"))
 _EXECUTABLE = "cute_nvgpu.atom.make_exec_tma"
 _PREFETCH = "cute_nvgpu.prefetch_tma_desc"
+_COPY = "cute_nvgpu.copy_tma_desc"
+_UPDATE = "cute_nvgpu.update_tma_desc"
 _ALIGNMENT = 64
 """Bytes, of a descriptor."""
 
@@ -40,7 +45,7 @@ class LowerTmaDescriptors(ModulePass):
     """
 
     name: ClassVar[str] = "lower-tma-descriptors"
-    lowers: ClassVar[tuple[str, ...]] = (*_MADE, _EXECUTABLE, _PREFETCH)
+    lowers: ClassVar[tuple[str, ...]] = (*_MADE, _EXECUTABLE, _PREFETCH, _COPY, _UPDATE)
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
@@ -52,6 +57,12 @@ class LowerTmaDescriptors(ModulePass):
                         found = [_executable(operation, addresses)]
                     case "cute_nvgpu.prefetch_tma_desc":
                         _prefetch(operation, addresses)
+                        found = []
+                    case "cute_nvgpu.copy_tma_desc":
+                        _copy(operation, addresses, leaves)
+                        found = []
+                    case "cute_nvgpu.update_tma_desc":
+                        _update(operation, leaves)
                         found = []
                     case _:
                         found = _made(operation, leaves)
@@ -146,6 +157,28 @@ def _prefetch(operation: ir.Operation, addresses: dict[ir.Value, ir.Value]) -> N
     attributes: dict[str, Any] = {"tensormap": ir.UnitAttr.get()}
     address = _address(operation.operands[0], addresses)
     ir.Operation.create("nvvm.prefetch", [], [address], attributes=attributes)
+
+
+def _copy(operation: ir.Operation, addresses: dict[ir.Value, ir.Value], leaves: Leaves) -> None:
+    """Copy the words of a descriptor into memory that the kernel may change."""
+    atom, to = operation.operands
+    source, (destination,) = _address(atom, addresses), leaves.of(to)
+    word = ir.IntegerType.get_signless(64)
+    pair = ir.VectorType.get([2], word)
+    for index in range(0, WORDS, 2):
+        words = load(pair, element_pointer(source, word, [], [index]), 16)
+        store(words, element_pointer(destination, word, [], [index]), 16)
+
+
+def _update(operation: ir.Operation, leaves: Leaves) -> None:
+    """Have a descriptor in memory describe another tensor of the same kind."""
+    atom_value, tensor_value, to = operation.operands
+    atom = view(atom_value.type)
+    assert isinstance(atom, CopyAtom)
+    tensor = tensor_of(tensor_value, leaves)
+    found = modes(atom, tensor, 1)
+    with one_thread():
+        replace_tensor(leaves.of(to)[0], tensor, found)
 
 
 def _forget(seen: ir.Value) -> None:

@@ -56,7 +56,7 @@ def multiply_by_warpgroup(product: Product) -> None:
     first, second = product.multiplicands
     a = _operand(first, product.counts[0])
     (b,) = _operand(second, product.counts[1])
-    adds = ir.Operation.create("arith.extui", [_WORD()], [product.fields["accum_c"]]).result
+    adds = ir.Operation.create("arith.extui", [ir.IntegerType.get_signless(32)], [product.fields["accum_c"]]).result
     operands = [*sums, *a, b, adds]
     # Of registers that are read and written, the reading ones count as operands too, after those written.
     names = [f"${number}" for number in range(len(sums), len(sums) + len(operands))][len(sums) :]
@@ -66,10 +66,12 @@ def multiply_by_warpgroup(product: Product) -> None:
     m, n, k = atom.shape_mnk
     types = ".".join(_TYPES[element.name] for element in (atom.element_c, atom.element_a, atom.element_b))
     immediates = "".join(f", {value}" for value in _immediates(atom, len(a) > 1))
+    saturated = ".satfinite" if atom.parameters.get("int_overflow") == "satfinite" else ""
     text = (
         "{\n.reg .pred p;\n"
         f"setp.ne.b32 p, {adds_name}, 0;\n"
-        f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.{types} {{{written}}}, {a_name}, {b_name}, p{immediates};\n"
+        f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}{saturated}.{types} "
+        f"{{{written}}}, {a_name}, {b_name}, p{immediates};\n"
         "}\n"
     )
     kind = "f" if atom.element_c == Scalar("f32") else "r"
@@ -86,18 +88,15 @@ def multiply_by_warpgroup(product: Product) -> None:
     _store_sums(members(struct.result, results), product)
 
 
-def _WORD() -> ir.Type:
-    return ir.IntegerType.get_signless(32)
-
-
 def _immediates(atom: MmaAtom, first_in_registers: bool) -> list[int]:
     """What follows the operands: factors of A and B, and of elements of 16 bits which of them are transposed."""
     if atom.element_c.name in ("i32", "si32"):
         return []
+    factors = [-1 if atom.parameters.get(flag) else 1 for flag in ("a_neg", "b_neg")]
     if atom.element_a.name not in _TRANSPOSED:
-        return [1, 1]
+        return factors
     majors = [atom.major_b] if first_in_registers else [atom.major_a, atom.major_b]
-    return [1, 1, *(int(major == "mn") for major in majors)]
+    return [*factors, *(int(major == "mn") for major in majors)]
 
 
 def _operand(operand: Operand, count: int) -> list[ir.Value]:

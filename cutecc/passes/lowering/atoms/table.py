@@ -12,9 +12,9 @@ from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, TypeView
 from cutecc.layout import Layout
 from cutecc.layout.tiled import values_of
 from cutecc.passes.lowering.values.memory import Tensor, joined
-from cutecc.passes.lowering.values.tensors import Coordinates, Operand
+from cutecc.passes.lowering.values.tensors import Coordinates, Operand, known_count, modes_of
 
-_FAMILIES = ("universal", "qualified", "sm80", "sm90", "tma")
+_FAMILIES = ("universal", "qualified", "sm80", "sm90", "tma", "bulk")
 
 
 State = tuple[tuple[str, str], ...]
@@ -26,8 +26,8 @@ class Copy:
     """One thread's use of a copy atom."""
 
     atom: CopyAtom
-    operands: tuple[Operand, Operand]
-    """From and to what."""
+    operands: tuple[Operand, ...]
+    """From and to what; of a prefetch, from where alone."""
     predicate: ir.Value | None
     """An `i1`, of an atom whose instruction has one; all others stand under a condition."""
     fields: Mapping[str, ir.Value]
@@ -111,6 +111,15 @@ class CopyRow:
     """Which atoms of the kind it is for; all, where there is nothing to tell."""
     state: State = ()
     """What a value of the atom's type carries."""
+    whole: bool = False
+    """Whether one instruction moves all of the first mode, where the atom's type does not say how many bits."""
+
+    def count(self, atom: CopyAtom, tensor: Operand) -> int:
+        """How many elements of `tensor` one instruction moves."""
+        if self.whole and "copy_bits" not in atom.parameters:
+            return known_count(modes_of(tensor)[0].size)
+        assert atom.source_tv is not None
+        return values_of(atom.source_tv)
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,7 @@ class MmaRow:
 
 
 _COPIES: dict[str, CopyRow] = {}
+_PREFETCHES: dict[str, Callable[[Copy], None]] = {}
 _PRODUCTS: dict[str, MmaRow] = {}
 _HELD: dict[str, State] = {}
 
@@ -137,11 +147,22 @@ def copies(
     has_predicate: bool = False,
     takes: Callable[[CopyAtom], bool] | None = None,
     state: State = (),
+    whole: bool = False,
 ) -> Callable[[_LowerCopy], _LowerCopy]:
     """Make a function the row of the copy atoms called `kinds`, those that it `takes`."""
 
     def add(lower: _LowerCopy) -> _LowerCopy:
-        _COPIES.update(dict.fromkeys(kinds, CopyRow(lower, has_predicate, takes, state)))
+        _COPIES.update(dict.fromkeys(kinds, CopyRow(lower, has_predicate, takes, state, whole)))
+        return lower
+
+    return add
+
+
+def prefetches(*kinds: str) -> Callable[[_LowerCopy], _LowerCopy]:
+    """Make a function how the copy atoms called `kinds` have the caches fetch what they would copy."""
+
+    def add(lower: _LowerCopy) -> _LowerCopy:
+        _PREFETCHES.update(dict.fromkeys(kinds, lower))
         return lower
 
     return add
@@ -207,6 +228,14 @@ def copy_row(atom: CopyAtom) -> CopyRow:
     if row is None or (row.takes and not row.takes(atom)):
         raise Error(f"the open lowering does not know the copy atom {spelled(atom)} yet", hints=[_HINT])
     return row
+
+
+def prefetch_of(atom: CopyAtom) -> Callable[[Copy], None]:
+    """How a copy atom prefetches; `Error` for one that has no way to."""
+    copy_row(atom)
+    if atom.kind not in _PREFETCHES:
+        raise Error(f"the copy atom {spelled(atom)} has no instruction that prefetches", hints=[_HINT])
+    return _PREFETCHES[atom.kind]
 
 
 def mma_row(atom: MmaAtom) -> MmaRow:

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from cutecc.ir.mlir import ir
-from cutecc.passes.lowering.atoms.table import Copy, State, copies, holds
-from cutecc.passes.lowering.values import llvm_types
+from cutecc.passes.lowering.atoms.table import Copy, State, copies, holds, prefetches
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR
-from cutecc.passes.lowering.values.loops import only_if
-
-_SHARED, _CLUSTER = 3, 7
-"""Address spaces, by LLVM's numbers: of a block, and of its cluster."""
+from cutecc.passes.lowering.values.loops import one_thread
+from cutecc.passes.lowering.values.pointers import in_cluster, in_shared
 
 holds(
     *(f"non_exec_tiled_tma_{what}" for what in ("load", "store", "reduce")),
-    state=(("tma_desc", DESCRIPTOR),),
+    state=(("descriptor", DESCRIPTOR),),
 )
 
 
 @copies(
     "tma_load",
-    state=(("tma_desc", "!llvm.ptr"), ("tma_bar", "i32"), ("mcast_mask", "i16"), ("cache_policy", "i64")),
+    state=(("tma_descriptor_ptr", "!llvm.ptr"), ("tma_bar", "i32"), ("mcast_mask", "i16"), ("cache_policy", "i64")),
 )
 def load_box(copy: Copy) -> None:
     """`cp.async.bulk.tensor`: a box of a tensor into shared memory; the barrier counts its bytes."""
     fields = copy.fields
     many = bool(copy.atom.parameters.get("mcast"))
     with one_thread():
-        barrier = ir.Operation.create("llvm.inttoptr", [llvm_types.pointer(_SHARED)], [fields["tma_bar"]]).result
+        barrier = in_shared(fields["tma_bar"])
         to = copy.destination.address(0)
         if many:
-            to = ir.Operation.create("llvm.addrspacecast", [llvm_types.pointer(_CLUSTER)], [to]).result
+            to = in_cluster(to)
         place = copy.place
         attributes: dict[str, Any] = {
             "isCTAOnly": ir.BoolAttr.get(not many),
@@ -41,11 +37,24 @@ def load_box(copy: Copy) -> None:
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, len(place), 1, 0, int(many), 1, 0]),
         }
         receivers = [fields["mcast_mask"]] if many else []
-        operands = [to, fields["tma_desc"], *place, barrier, *receivers, fields["cache_policy"]]
+        operands = [to, fields["tma_descriptor_ptr"], *place, barrier, *receivers, fields["cache_policy"]]
         ir.Operation.create("nvvm.cp.async.bulk.tensor.shared.cluster.global", [], operands, attributes=attributes)
 
 
-_SENDING: State = (("tma_desc", "!llvm.ptr"), ("cache_policy", "i64"))
+@prefetches("tma_load")
+def prefetch_box(copy: Copy) -> None:
+    """`cp.async.bulk.prefetch.tensor`: a box of a tensor into the L2 cache."""
+    with one_thread():
+        place = copy.place
+        attributes: dict[str, Any] = {
+            "mode": ir.Attribute.parse("#nvvm.tma_load_mode<tile>"),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(place), 0, 1]),
+        }
+        operands = [copy.fields["tma_descriptor_ptr"], *place, copy.fields["cache_policy"]]
+        ir.Operation.create("nvvm.cp.async.bulk.tensor.prefetch", [], operands, attributes=attributes)
+
+
+_SENDING: State = (("tma_descriptor_ptr", "!llvm.ptr"), ("cache_policy", "i64"))
 
 
 @copies("tma_store", state=_SENDING)
@@ -69,13 +78,5 @@ def _send(name: str, segments: Sequence[int], attributes: dict[str, Any], copy: 
             "mode": ir.Attribute.parse("#nvvm.tma_store_mode<tile>"),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, len(place), *segments]),
         }
-        operands = [copy.fields["tma_desc"], copy.source.address(0), *place, copy.fields["cache_policy"]]
+        operands = [copy.fields["tma_descriptor_ptr"], copy.source.address(0), *place, copy.fields["cache_policy"]]
         ir.Operation.create(name, [], operands, attributes=attributes)
-
-
-@contextmanager
-def one_thread() -> Generator[None]:
-    """Build what one thread of the warp does."""
-    elected = ir.Operation.create("nvvm.elect.sync", [ir.IntegerType.get_signless(1)]).result
-    with only_if(elected):
-        yield

@@ -16,11 +16,13 @@ from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic
 from cutecc.layout.basis import Basis
 from cutecc.layout.integers import Integer
 from cutecc.layout.tuples import leaves
-from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant, converted
+from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant, converted, resize
 from cutecc.passes.lowering.values.memory import Tensor
 
 DESCRIPTOR = "!llvm.struct<(array<16 x i64>)>"
 """LLVM's type of one."""
+WORDS = 8
+"""Of 64 bits, of one, that are used."""
 _MADE_BY_CUTE = 2
 _BY_128_BYTES = 2
 """How L2 fetches what is read."""
@@ -142,6 +144,28 @@ def descriptor(atom: CopyAtom, tensor: Tensor, shared: Layout | ComposedLayout, 
         constant(sum(box << 8 * at for at, box in enumerate(boxes[1:])), 64),
     ]
     return _joined(words)
+
+
+def replace_tensor(pointer: ir.Value, tensor: Tensor, found: Sequence[Mode]) -> None:
+    """`tensormap.replace`: have a descriptor in memory describe another tensor, with modes `found`.
+
+    All that is left of five modes are of one element.
+    """
+
+    def field(name: str, value: ir.Value, order: int | None = None) -> None:
+        attributes: dict[str, Any] = {"field": ir.Attribute.parse(f"#nvvm<tensormap_field {name}>")}
+        if order is not None:
+            attributes["ord"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), order)
+        ir.Operation.create("nvvm.tensormap.replace", [], [pointer, value], attributes=attributes)
+
+    field("global_address", _address(tensor))
+    for index in range(_MOST_MODES):
+        mode = found[index] if index < len(found) else None
+        size = resize(mode.size, 32) if mode is not None else constant(1, 32)
+        field("global_dim", size, index)
+        if index:
+            stride = mode.stride if mode is not None else None
+            field("global_stride", constant(0, 64) if stride is None else stride, index - 1)
 
 
 def _check_boxes(found: Sequence[Mode], element: Any, swizzle: Swizzle) -> None:

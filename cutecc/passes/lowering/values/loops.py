@@ -35,6 +35,14 @@ def unrolled_loop(count: int | ir.Value, annotation: str = UNROLLED) -> Generato
 
 
 @contextlib.contextmanager
+def one_thread() -> Generator[None]:
+    """Build inside what one thread of a warp executes, all of whose threads are here."""
+    elected = ir.Operation.create("nvvm.elect.sync", [ir.IntegerType.get_signless(1)]).result
+    with only_if(elected):
+        yield
+
+
+@contextlib.contextmanager
 def only_if(condition: ir.Value | None) -> Generator[None]:
     """Build inside what is executed when `condition`, an `i1`, holds; without one, always."""
     if condition is None:

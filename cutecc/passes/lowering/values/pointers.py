@@ -9,6 +9,7 @@ from cutecc.ir.types import Scalar, SmemDescriptor, Vector
 from cutecc.ir.types.values import Element
 from cutecc.layout.integers import Integer, divide, divisibility
 from cutecc.layout.swizzle import Swizzle
+from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, computed, constant
 from cutecc.passes.lowering.values.leaves import definition
 
@@ -52,6 +53,16 @@ def _descriptor_moved(descriptor: ir.Value, offset: ir.Value) -> ir.Value:
     moved = computed("arith.addi", low, offset)
     changed = ir.Operation.create("vector.insert", [pair], [moved, halves], attributes=position).result
     return ir.Operation.create("llvm.bitcast", [descriptor.type], [changed]).result
+
+
+def in_shared(address: ir.Value) -> ir.Value:
+    """A pointer to shared memory from its address, an `i32`."""
+    return ir.Operation.create("llvm.inttoptr", [llvm_types.pointer(3)], [address]).result
+
+
+def in_cluster(pointer: ir.Value) -> ir.Value:
+    """A pointer to the block's own shared memory as one to that of its cluster."""
+    return ir.Operation.create("llvm.addrspacecast", [llvm_types.pointer(7)], [pointer]).result
 
 
 def width_of(offset: Integer) -> int:

@@ -1,0 +1,81 @@
+"""Atoms of Hopper that copy consecutive bytes asynchronously: bulk copies, and stores to blocks of the cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecc.errors import Error
+from cutecc.ir.mlir import ir
+from cutecc.layout import Layout, coalesce
+from cutecc.passes.lowering.atoms.registers import as_registers
+from cutecc.passes.lowering.atoms.table import Copy, copies
+from cutecc.passes.lowering.values import llvm_types
+from cutecc.passes.lowering.values.arithmetic import constant
+from cutecc.passes.lowering.values.memory import vector_of
+from cutecc.passes.lowering.values.pointers import in_cluster, in_shared
+from cutecc.passes.lowering.values.tensors import known_count
+
+_UNIT = 16
+"""Bytes, that a bulk copy moves several of, from and to multiples of them."""
+
+
+@copies("bulk_copy_g2s", whole=True, state=(("tma_bar", "i32"), ("mcast_mask", "i16"), ("cache_policy", "i64")))
+def load_bytes(copy: Copy) -> None:
+    """`cp.async.bulk`: from global memory into shared memory, of several blocks perhaps; the barrier counts bytes."""
+    many = bool(copy.atom.parameters.get("mcast"))
+    attributes: dict[str, Any] = {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 1, int(many), 0]),
+        "validatePattern": ir.Attribute.parse("#nvvm.validate_pattern<none>"),
+    }
+    operands = [
+        in_cluster(copy.destination.address(0)),
+        copy.source.address(0),
+        in_shared(copy.fields["tma_bar"]),
+        _bytes(copy),
+        *([copy.fields["mcast_mask"]] if many else []),
+    ]
+    ir.Operation.create("nvvm.cp.async.bulk.shared.cluster.global", [], operands, attributes=attributes)
+
+
+@copies("bulk_copy_s2g", whole=True, takes=lambda atom: not atom.parameters.get("mask"))
+def store_bytes(copy: Copy) -> None:
+    """`cp.async.bulk`: from shared memory into global memory, in the thread's bulk group."""
+    attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0, 0])}
+    operands = [copy.destination.address(0), copy.source.address(0), _bytes(copy)]
+    ir.Operation.create("nvvm.cp.async.bulk.global.shared.cta", [], operands, attributes=attributes)
+
+
+@copies("bulk_copy_s2s", whole=True, state=(("tma_bar", "i32"), ("cta_rank", "i32")))
+def send_bytes(copy: Copy) -> None:
+    """`cp.async.bulk`: into shared memory of another block of the cluster, whose barrier counts the bytes."""
+    here = copy.destination.address(0)
+    there = ir.Operation.create("nvvm.mapa", [llvm_types.pointer(7)], [here, copy.fields["cta_rank"]]).result
+    # The barrier is where the kernel says: who wants the other block's has mapped it.
+    operands = [there, copy.source.address(0), in_shared(copy.fields["tma_bar"]), _bytes(copy)]
+    ir.Operation.create("nvvm.cp.async.bulk.shared.cluster.shared.cta", [], operands)
+
+
+def _bytes(copy: Copy) -> ir.Value:
+    """How many bytes it moves, an `i32`. Raises `Error` where they do not follow each other, or cannot be moved."""
+    for tensor in (copy.source, copy.destination):
+        first = tensor.layout if isinstance(tensor.layout, Layout) else None
+        if first is None or coalesce(first).stride not in (0, 1):
+            raise Error(f"a bulk copy moves bytes that follow each other, not a tensor of the layout {tensor.layout}")
+    size = known_count(copy.source.layout.size) * copy.source.element.bits // 8
+    if size % _UNIT:
+        raise Error(f"a bulk copy moves a multiple of {_UNIT} bytes, not {size}")
+    return constant(size, 32)
+
+
+@copies("dsmem_store", state=(("mbar_ptr", "i32"),))
+def store_in_cluster(copy: Copy) -> None:
+    """`st.async`: registers into shared memory of a block of the cluster, whose barrier counts the bytes."""
+    words = as_registers(copy.source, copy.count)
+    value = words[0] if len(words) == 1 else vector_of(words)
+    operands = [copy.destination.address(0), value, _barrier(copy)]
+    ir.Operation.create("nvvm.store.async", [], operands)
+
+
+def _barrier(copy: Copy) -> ir.Value:
+    """The barrier of a block of the cluster."""
+    return ir.Operation.create("llvm.inttoptr", [llvm_types.pointer(7)], [copy.fields["mbar_ptr"]]).result
