@@ -21,10 +21,13 @@ def local_tile(
 ) -> tuple[SomeLayout, ArithmeticTuple]:
     """The tile at `coordinate` among the tiles of `layout`, and its offset; modes with `_` stay.
 
-    A `projection` such as `(1, None, 1)` takes only the modes of `tiler` and `coordinate` where it has a number.
+    A `projection` such as `(1, None, 1)` takes only the modes of `tiler` and `coordinate` where it has a number, and
+    those of `coordinate` that it does not reach.
     """
     if projection is not None:
-        tiler, coordinate = dice_tuple(projection, tiler), dice_tuple(projection, coordinate)
+        beyond = len(modes(coordinate)) - len(modes(projection))
+        tiler = dice_tuple(projection, tiler)
+        coordinate = dice_tuple((*modes(projection), *(1,) * beyond), coordinate)
     divided = zipped_divide(layout, tiler)
     inside, among = modes(divided.shape)
     return slice_layout((_whole(inside), _filled(coordinate, among)), divided)

@@ -47,7 +47,7 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     atom = copy_atom(view(operands[0].type))
     row = copy_row(atom)
     tensors = [operand_of(operand, leaves) for operand in operands[1:]]
-    tiles = [Tile.of(tensor, row.count(atom, tensor)) for tensor in tensors[:2]]
+    tiles = row.tiles(atom, tensors[:2])
     if len(tensors) > 2:
         # There is a predicate for each atom.
         tiles.append(Tile.single(tensors[2], tiles[0].repeated))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cutecc.errors import Error
@@ -12,7 +12,7 @@ from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, TypeView
 from cutecc.layout import Layout
 from cutecc.layout.tiled import values_of
 from cutecc.passes.lowering.values.memory import Tensor, joined
-from cutecc.passes.lowering.values.tensors import Coordinates, Operand, known_count, modes_of
+from cutecc.passes.lowering.values.tensors import Coordinates, Operand, Tile, known_count, modes_of
 
 _FAMILIES = ("universal", "qualified", "sm80", "sm90", "tma", "bulk")
 
@@ -114,12 +114,13 @@ class CopyRow:
     whole: bool = False
     """Whether one instruction moves all of the first mode, where the atom's type does not say how many bits."""
 
-    def count(self, atom: CopyAtom, tensor: Operand) -> int:
-        """How many elements of `tensor` one instruction moves."""
+    def tiles(self, atom: CopyAtom, operands: Sequence[Operand]) -> list[Tile]:
+        """What one instruction takes of each operand, from and perhaps to."""
+        assert atom.source_tv is not None and atom.destination_tv is not None
+        counts = [values_of(atom.source_tv), values_of(atom.destination_tv)]
         if self.whole and "copy_bits" not in atom.parameters:
-            return known_count(modes_of(tensor)[0].size)
-        assert atom.source_tv is not None
-        return values_of(atom.source_tv)
+            counts = [known_count(modes_of(operand)[0].size) for operand in operands]
+        return [Tile.of(operand, count) for operand, count in zip(operands, counts, strict=False)]
 
 
 @dataclass(frozen=True)

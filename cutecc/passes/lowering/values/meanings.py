@@ -153,11 +153,14 @@ def _ceil_div(left: Any, right: Any, **_: Any) -> Any:
 
 
 def _crd2idx(coordinate: Any, layout: Any, **_: Any) -> Any:
-    if None in leaves(coordinate):
-        # The offset of the slice that the coordinate names.
-        found = FUNCTIONS["slice"].call(layout, coordinate)
-        return found.offset if isinstance(found, View) else 0
-    return FUNCTIONS["crd2idx"].call(coordinate, layout)
+    # Of the slice that a coordinate with `_` names, where it begins.
+    return FUNCTIONS["crd2idx"].call(_begun(coordinate), layout)
+
+
+def _begun(coordinate: Any) -> Any:
+    if is_tuple(coordinate):
+        return tuple(map(_begun, coordinate))
+    return 0 if coordinate is None else coordinate
 
 
 def _product_each(value: Any, **_: Any) -> Any:

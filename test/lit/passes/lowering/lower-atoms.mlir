@@ -168,12 +168,12 @@ func.func @tiled(%tiled: !tiled, %product: !product, %from: !from, %to: !to) {
 // -----
 
 // An atom that has no row is an error at the user's line.
-!atom = !cute_nvgpu.atom.bulk_copy_g2s<f32 copy_bits = 128>
-!from = !cute.memref<f32, gmem, align<16>, "(4):(1)">
-!to = !cute.memref<f32, smem, align<16>, "(4):(1)">
+!atom = !cute_nvgpu.atom.bulk_copy_s2g<f32 copy_bits = 128 mask = true>
+!from = !cute.memref<f32, smem, align<16>, "(4):(1)">
+!to = !cute.memref<f32, gmem, align<16>, "(4):(1)">
 func.func @unknown(%from: !from, %to: !to) {
   %atom = cute.make_atom() : () -> !atom
-  // expected-error @below {{the open lowering does not know the copy atom bulk_copy_g2s}}
+  // expected-error @below {{the open lowering does not know the copy atom bulk_copy_s2g mask}}
   cute.copy_atom_call(%atom, %from, %to) : (!atom, !from, !to) -> ()
   return
 }

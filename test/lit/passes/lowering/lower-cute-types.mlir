@@ -162,8 +162,8 @@ func.func @left(%thread: i32) {
 // Or one that no pass knows: of both, that one.
 func.func @unknown(%thread: i32, %layout: !cute.layout<"(4,8):(1,4)">) {
   %0 = cute_nvgpu.arch.make_warp_uniform(%thread) : i32
-  // expected-error @below {{the open lowering does not know cute.get_hier_coord yet}}
-  %1 = cute.get_hier_coord(%thread, %layout) : (i32, !cute.layout<"(4,8):(1,4)">) -> !cute.coord<"(?,?)">
+  // expected-error @below {{the open lowering does not know cute.get_integral_coord yet}}
+  %1 = "cute.get_integral_coord"(%thread, %layout) : (i32, !cute.layout<"(4,8):(1,4)">) -> !cute.coord<"?">
   return
 }
 
