@@ -243,7 +243,7 @@ func.func @swizzled(%from: !from, %to: !to, %if: !if) {
 !to = !cute.memref<f32, gmem, align<16>, "(4,4):(1,4)">
 func.func @unknown(%from: !from, %to: !to) {
   %atom = cute.make_atom() : () -> !atom
-  // expected-error @below {{cute.copy: the open lowering does not know the copy atom bulk_copy_s2g mask}}
+  // expected-error @below {{cute.copy: the open lowering does not know the copy atom bulk_copy_s2g copy_bits=128 mask}}
   cute.copy(%atom, %from, %to) : (!atom, !from, !to)
   return
 }

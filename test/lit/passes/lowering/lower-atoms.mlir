@@ -173,7 +173,7 @@ func.func @tiled(%tiled: !tiled, %product: !product, %from: !from, %to: !to) {
 !to = !cute.memref<f32, gmem, align<16>, "(4):(1)">
 func.func @unknown(%from: !from, %to: !to) {
   %atom = cute.make_atom() : () -> !atom
-  // expected-error @below {{the open lowering does not know the copy atom bulk_copy_s2g mask}}
+  // expected-error @below {{the open lowering does not know the copy atom bulk_copy_s2g copy_bits=128 mask}}
   cute.copy_atom_call(%atom, %from, %to) : (!atom, !from, !to) -> ()
   return
 }
