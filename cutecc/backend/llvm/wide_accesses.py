@@ -16,6 +16,9 @@ _WIDE_BITS = 512
 """What LLVM may get whole: such chains are short."""
 _PIECE_BITS = 128
 """What one instruction moves at most."""
+_WIDE_BYTES_BITS = 32
+"""Of bytes, both: they are stored by twos, as conversions make them, and loaded one by one, which LLVM makes values of
+in a whole register, but not in a vector of two bytes each."""
 _BITS = {"float": 32, "half": 16, "bfloat": 16, "double": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 # Arrays in registers are in the generic address space.
 _ACCESS = re.compile(
@@ -25,11 +28,14 @@ _ACCESS = re.compile(
 
 
 def split_wide_accesses(text: str) -> str:
-    """LLVM IR with loads and stores of more than 64 bytes as several of 16 bytes. Volatile ones stay as they are."""
+    """LLVM IR with loads and stores of more than 64 bytes as several of 16 bytes, and of more than four `i8` by fours.
+
+    Volatile ones stay as they are.
+    """
     lines: list[str] = []
     for number, line in enumerate(text.split("\n")):
         found = _ACCESS.fullmatch(line) if ", align" in line else None
-        if found and int(found["count"]) * _BITS.get(found["element"], 0) > _WIDE_BITS:
+        if found and int(found["count"]) * _BITS.get(found["element"], 0) > _most_bits(found["element"], _WIDE_BITS):
             access = _Access(
                 f"%wide.{number}", int(found["count"]), found["element"], found["pointer"], int(found["alignment"])
             )
@@ -38,6 +44,10 @@ def split_wide_accesses(text: str) -> str:
         else:
             lines.append(line)
     return "\n".join(lines)
+
+
+def _most_bits(element: str, usual: int) -> int:
+    return _WIDE_BYTES_BITS if element == "i8" else usual
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ class _Access:
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
         """The first element of each piece, and the one behind its last."""
-        length = _PIECE_BITS // _BITS[self.element]
+        length = _most_bits(self.element, _PIECE_BITS) // _BITS[self.element]
         for begin in range(0, self.count, length):
             yield begin, min(begin + length, self.count)
 

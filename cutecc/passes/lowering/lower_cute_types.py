@@ -9,15 +9,17 @@ from typing import Any, ClassVar
 from cutecc.errors import PassError
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
+from cutecc.ir.names import matcher
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.inline_static_arguments import InlineStaticArguments
-from cutecc.passes.lowering.values.leaves import CAST, Carried, Leaves, carried_by, pack, takes_leaves
+from cutecc.passes.lowering.values.leaves import CAST, Carried, Leaves, carried_by, definition, pack, takes_leaves
 from cutecc.passes.registry import register
 
 _PASSING = ("scf.*", "func.*", "cuda.*", "cf.*", "arith.select")
 """Operations that pass values on, whatever they are."""
+_passes_on = matcher(_PASSING)
 
 
 @register
@@ -59,8 +61,27 @@ def _check_parameters(module: ir.Module) -> None:
 def _convert_operands(operation: ir.Operation, leaves: Leaves) -> None:
     for index, operand in enumerate(operation.operands):
         if (carried := carried_by(operand.type)) is not None:
-            with ir.InsertionPoint(operation), operation.location:
-                operation.operands[index] = stored(carried, leaves.of(operand))
+            known = leaves.of(operand)
+            whole = _taken_from(known, carried)
+            if whole is None:
+                with ir.InsertionPoint(operation), operation.location:
+                    whole = stored(carried, known)
+            operation.operands[index] = whole
+
+
+def _taken_from(leaves: Sequence[ir.Value], carried: Carried) -> ir.Value | None:
+    """The value that all these leaves were taken out of, which another operation passes on in the same storage.
+
+    Passed on as it is, a loop is seen not to change it.
+    """
+    taking = definition(leaves[0]) if leaves else None
+    if taking is None or list(taking.results) != list(leaves) or not takes_leaves(taking, carried):
+        return None
+    (source,) = taking.operands
+    other, passing = carried_by(source.type), definition(source)
+    if other is None or other.storage != carried.storage or (passing is not None and not _passes_on(passing.name)):
+        return None
+    return source
 
 
 def stored(carried: Carried, leaves: Sequence[ir.Value]) -> ir.Value:
@@ -109,6 +130,8 @@ def _convert_value(value: ir.Value, place: ir.InsertionPoint) -> None:
                 for taken, leaf in zip(user.results, leaves, strict=True):
                     taken.replace_all_uses_with(leaf)
                 editing.erase(user)
+                continue
+            if _passes_on(user.name):
                 continue
             packed = packed or pack(old, leaves)
             for index, operand in enumerate(user.operands):
