@@ -183,6 +183,22 @@ _INTRINSICS = {
 }
 """Intrinsics without side effects that LLVM 22 does not have: the instruction, and its constraints."""
 _Spelling = Callable[[ir.Operation], None]
+def _packing_conversion(operation: ir.Operation) -> None:
+    """`cvt` of two `f32`s into halves of a register. The third operand is for those that join more."""
+    first, second, _ = operation.operands
+    kind = _named(operation, "to")
+    if kind not in ("f16x2", "bf16x2"):
+        return
+    relu = ".relu" if "true" in str(operation.attributes["relu"]) else ""
+    modifiers = f"{_modifier(operation, 'rnd')}{relu}{_modifier(operation, 'sat')}"
+    with operation.location, ir.InsertionPoint(operation):
+        text = f"cvt{modifiers}.{kind}.f32 $0, $1, $2;"
+        result = operation.results[0]
+        packed = _assembly(text, "=r,f,f", [result.type], [first, second], side_effects=False)
+        result.replace_all_uses_with(packed.results[0])
+    operation.erase()
+
+
 _SPELLINGS: dict[str, _Spelling] = {
     "nvvm.atomicrmw": _atomic,
     "nvvm.red": _reduction,
@@ -193,6 +209,7 @@ _SPELLINGS: dict[str, _Spelling] = {
     "nvvm.mbarrier.arrive.expect_tx": _arrive,
     "nvvm.mbarrier.try_wait.parity.timelimit": _try_wait,
     "nvvm.mbarrier.wait.parity": _try_wait,
+    "nvvm.cvt.packfloat.f32": _packing_conversion,
     "llvm.call_intrinsic": _called,
 }
 """Each leaves alone what it has no spelling for."""

@@ -59,7 +59,10 @@ _SENDING: State = (("tma_descriptor_ptr", "!llvm.ptr"), ("cache_policy", "i64"))
 
 @copies("tma_store", state=_SENDING)
 def store_box(copy: Copy) -> None:
-    """`cp.async.bulk.tensor`: a box from shared memory into a tensor."""
+    """`cp.async.bulk.tensor`: a box from shared memory into a tensor.
+
+    The kernel may have one thread store, or a whole warp, whose threads store the same.
+    """
     _send("nvvm.cp.async.bulk.tensor.global.shared.cta", [1, 0], {}, copy)
 
 
@@ -68,15 +71,15 @@ def reduce_box(copy: Copy) -> None:
     """`cp.reduce.async.bulk.tensor`: a box from shared memory is added to a tensor, or what else its kind says."""
     kind = copy.atom.parameters["reduction"].lower()
     attributes = {"redKind": ir.Attribute.parse(f"#nvvm.tma_redux_kind<{kind}>")}
-    _send("nvvm.cp.async.bulk.tensor.reduce", [1], attributes, copy)
+    with one_thread():
+        _send("nvvm.cp.async.bulk.tensor.reduce", [1], attributes, copy)
 
 
 def _send(name: str, segments: Sequence[int], attributes: dict[str, Any], copy: Copy) -> None:
-    with one_thread():
-        place = copy.place
-        attributes |= {
-            "mode": ir.Attribute.parse("#nvvm.tma_store_mode<tile>"),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, len(place), *segments]),
-        }
-        operands = [copy.fields["tma_descriptor_ptr"], copy.source.address(0), *place, copy.fields["cache_policy"]]
-        ir.Operation.create(name, [], operands, attributes=attributes)
+    place = copy.place
+    attributes |= {
+        "mode": ir.Attribute.parse("#nvvm.tma_store_mode<tile>"),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, len(place), *segments]),
+    }
+    operands = [copy.fields["tma_descriptor_ptr"], copy.source.address(0), *place, copy.fields["cache_policy"]]
+    ir.Operation.create(name, [], operands, attributes=attributes)

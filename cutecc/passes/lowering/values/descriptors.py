@@ -79,7 +79,7 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
         part = _part(layout, step)
         assert isinstance(part.stride, int | Symbolic)
         stride = None if index == 0 else _bytes(tensor, part.stride)
-        if index == 0 and part.stride != 1 and box > 1:
+        if index == 0 and isinstance(part.stride, int) and part.stride != 1 and box > 1:
             raise Error(f"the innermost mode for TMA, {part}, is not contiguous in global memory")
         found.append(Mode(_wide(tensor, part.size), stride, box))
     return found
