@@ -18,6 +18,7 @@ import contextlib
 import datetime
 import gc
 import math
+import re
 import statistics
 import sys
 import tomllib
@@ -81,17 +82,20 @@ class Entry:
 
     kind: str
     file: Path
+    entry: str | None
+    """What the file is to compile, where that is not what its header says."""
     sizes: list[str]
 
     @property
     def name(self) -> str:
-        return self.file.stem
+        of = "-".join(re.findall(r"\w+", self.entry)) if self.entry else ""
+        return f"{self.file.stem}-{of}" if of else self.file.stem
 
 
 def entries() -> list[Entry]:
     """The kernels of `bench_set.toml`."""
     listed = tomllib.loads(SET.read_text())["lowering"]
-    return [Entry(each["kind"], ROOT / each["file"], each["sizes"]) for each in listed]
+    return [Entry(each["kind"], ROOT / each["file"], each.get("entry"), each["sizes"]) for each in listed]
 
 
 def main() -> int:
@@ -102,7 +106,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="OUT", help="where the times are, or are to be written")
     parser.add_argument("--write", action="store_true", help="replace the table of docs/benchmarks.md")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="samples of each (%(default)s)")
-    parser.add_argument("--only", default="", help="one kernel")
+    parser.add_argument("--only", default="", metavar="NAME,…", help="these kernels")
     choice = parser.parse_args()
     if not (choice.compile or choice.run or choice.json):
         parser.error("give --compile FOLDER, --run FOLDER or --json FILE")
@@ -125,11 +129,12 @@ def compile_all(folder: Path, only: str) -> int:
     jobs: list[tuple[str, str, cutecc.Job]] = []
     for entry in entries():
         for variant in VARIANTS:
-            if only in ("", entry.name):
+            if not only or entry.name in only.split(","):
                 pipeline, backend = variant.split("-")
                 # Watched, so that the bundle says what its kernels take.
                 options = CompileOptions(pipeline=pipeline, backend=backend, observe=True)  # pyright: ignore[reportArgumentType]
-                jobs.append((entry.name, variant, cutecc.Job(str(entry.file), target=TARGET, options=options)))
+                job = cutecc.Job(str(entry.file), entry=entry.entry, target=TARGET, options=options)
+                jobs.append((entry.name, variant, job))
     failed = 0
     results = cutecc.compile_many([job for *_, job in jobs])
     for (name, variant, _), result in zip(jobs, results, strict=True):
@@ -149,7 +154,7 @@ def run_all(folder: Path, rounds: int, only: str, json: Path | None) -> Results:
     with Workspace() as gpu:
         results = Results(datetime.date.today().isoformat(), gpu.name, str(gpu.driver_version), [])
         for entry in entries():
-            for sizes in entry.sizes if only in ("", entry.name) else ():
+            for sizes in entry.sizes if not only or entry.name in only.split(",") else ():
                 results.rows.append(run_one(folder, entry, sizes, rounds, gpu))
                 print(_line(results.rows[-1]), flush=True)
                 gc.collect()
