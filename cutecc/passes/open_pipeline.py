@@ -46,6 +46,8 @@ _TO_LLVM = (
     "bound-thread-ids",
     "canonicalize",
     "cse",
+    # Now that loops carry only what they change.
+    "unroll-register-loops",
     "arith-expand",
     "loop-invariant-code-motion",
     "cuda-compute-target",

@@ -183,6 +183,8 @@ _INTRINSICS = {
 }
 """Intrinsics without side effects that LLVM 22 does not have: the instruction, and its constraints."""
 _Spelling = Callable[[ir.Operation], None]
+
+
 def _packing_conversion(operation: ir.Operation) -> None:
     """`cvt` of two `f32`s into halves of a register. The third operand is for those that join more."""
     first, second, _ = operation.operands

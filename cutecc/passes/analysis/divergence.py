@@ -6,6 +6,7 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cutecc.ir.constants import constant_of
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import AddressSpace, MemRef, Pointer, view
 
@@ -101,14 +102,6 @@ def _transferred(value: ir.Value, operands: Divergence) -> Divergence:
     ):
         return Divergence.WARPS
     return operands
-
-
-def constant_of(value: ir.Value) -> int | None:
-    """The integer that `value` is; `None` when it is no constant."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
-        return None
-    attribute = value.owner.operation.attributes["value"]
-    return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
 
 
 def _dependencies(part: _Part) -> Iterator[_Part]:

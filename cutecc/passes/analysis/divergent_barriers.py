@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cutecc.errors import SourceLocation
+from cutecc.ir.constants import constant_of
 from cutecc.ir.editing import address_of
 from cutecc.ir.locations import nearest_location
 from cutecc.ir.mlir import ir
 from cutecc.passes.analysis.base import AnalysisPass
-from cutecc.passes.analysis.divergence import Divergence, constant_of, divergence_of
+from cutecc.passes.analysis.divergence import Divergence, divergence_of
 from cutecc.passes.analysis.loops import enclosing
 from cutecc.passes.analysis.per_thread import ThreadValues, Values, block_shape
 from cutecc.passes.analysis.places import walk_device
