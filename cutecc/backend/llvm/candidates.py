@@ -39,20 +39,22 @@ class OptionSet:
 # otherwise stands between predicated loads and holds them up, which took an element-wise add 12 % longer.
 _PLAIN = ("-disable-machine-sink",)
 FIRST = OptionSet("plain", _PLAIN)
-# Of ten attention kernels and norms that spill by the first set, four spill less by this, two of them hardly any more;
-# its code is up to a tenth longer.
-_AGAINST_SPILLS = OptionSet("pressure", (*_PLAIN, "-nvptx-sched4reg"))
 # What loops only use is computed in them again: descriptors of wgmma are hoisted otherwise, and take its registers.
-_AGAINST_SERIALISATION = OptionSet("sink", ("-sink-insts-to-avoid-spills",))
+_RECOMPUTED = OptionSet("sink", ("-sink-insts-to-avoid-spills",))
+# Values go to where they are used, also into another branch.
+_MOVED = OptionSet("move", ())
+# Of ten attention kernels and norms that spill by the first set, four spill less by this, two of them hardly any more;
+# its code is up to a tenth longer. In kernels of Hopper, it may mix wgmma with what its registers are used for.
+_ORDERED = OptionSet("pressure", (*_PLAIN, "-nvptx-sched4reg"))
 
 
 @dataclass(frozen=True, order=True)
 class Quality:
     """What ptxas says of a module, worst first; of two, the lesser is the better."""
 
-    spilled_bytes: int
     serialisations: int
     """Warnings that `wgmma` instructions wait for one another."""
+    spilled_bytes: int
     registers: int
     """Of the kernel that takes the most."""
 
@@ -62,10 +64,18 @@ class Quality:
         parsed = parse_log(log)
         entries = parsed.entries.values()
         return cls(
+            sum(
+                (complaint.code or "").startswith("C75") and "serialized" in complaint.message
+                for complaint in parsed.complaints
+            ),
             sum((entry.spill_store_bytes or 0) + (entry.spill_load_bytes or 0) for entry in entries),
-            sum(complaint.code is not None and complaint.code.startswith("C75") for complaint in parsed.complaints),
             max((entry.registers or 0 for entry in entries), default=0),
         )
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether there is nothing to cure."""
+        return not self.serialisations and not self.spilled_bytes
 
     def __str__(self) -> str:
         parts = [f"{self.registers} registers", f"{self.spilled_bytes} bytes of spills"]
@@ -75,8 +85,10 @@ class Quality:
 
 
 def others(quality: Quality) -> list[OptionSet]:
-    """What may cure the code of the first set, which is of this `quality`: each is tried, without optimising again."""
-    return [
-        *([_AGAINST_SPILLS] if quality.spilled_bytes else []),
-        *([_AGAINST_SERIALISATION] if quality.serialisations else []),
-    ]
+    """What may cure the code of the first set, which is of this `quality`, the most likely first.
+
+    Each is tried without optimising again, until one is clean.
+    """
+    if quality.is_clean:
+        return []
+    return [_RECOMPUTED, _MOVED, *([] if quality.serialisations else [_ORDERED])]

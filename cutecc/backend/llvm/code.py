@@ -80,6 +80,8 @@ def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], N
     tried = {best.option_set.name: best.quality}
     again = replace(job, optimised=best.optimised)
     for option_set in candidates.others(best.quality):
+        if best.quality.is_clean:
+            break
         other = _generate(option_set, again, target, options, device)
         tried[option_set.name] = other.quality
         best = min(best, other, key=lambda each: each.quality)
