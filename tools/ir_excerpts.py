@@ -273,7 +273,7 @@ def _depths(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
 
 def _folded(text: str) -> str:
     """A line with its long lists and long names shortened."""
-    item = r"[%$]?=?\w+"
+    item = r"[%$]?=?\w+(?:#\d+)?"
     pieces = re.split(rf"({item}(?:,\s*{item}){{{SHORTEST_FOLDED_LIST - 1},}})", text)
     for index in range(1, len(pieces), 2):
         pieces[index] = _folded_list(pieces[index])

@@ -12,7 +12,7 @@ from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
-from cutecc.passes.lowering.atoms.table import spelled, state_of
+from cutecc.passes.lowering.atoms.table import HINT, spelled, state_of
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.registry import register
@@ -54,7 +54,7 @@ def _field(operation: ir.Operation) -> tuple[int, ir.Type]:
     for index, (field, type) in enumerate(state):
         if field == name:
             return index, ir.Type.parse(type)
-    raise Error(f"the open lowering does not know the field {name} of {spelled(atom)} yet")
+    raise Error(f"the open lowering does not know the field {name} of {spelled(atom)} yet", hints=[HINT])
 
 
 def _as(value: ir.Value, type: ir.Type) -> ir.Value:

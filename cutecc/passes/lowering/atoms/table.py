@@ -213,7 +213,7 @@ def copy_atom(type_view: TypeView) -> CopyAtom:
         case (CopyAtom() as atom) | TiledCopy(atom=atom):
             return atom
         case _:
-            raise Error(f"the open lowering does not know the copy atom {type_view} yet", hints=[_HINT])
+            raise Error(f"the open lowering does not know the copy atom {type_view} yet", hints=[HINT])
 
 
 def mma_atom(type_view: TypeView) -> MmaAtom:
@@ -227,7 +227,7 @@ def copy_row(atom: CopyAtom) -> CopyRow:
     """The row of a copy atom; `Error` for one that the open lowering does not know."""
     row = copy_rows().get(atom.kind)
     if row is None or (row.takes and not row.takes(atom)):
-        raise Error(f"the open lowering does not know the copy atom {spelled(atom)} yet", hints=[_HINT])
+        raise Error(f"the open lowering does not know the copy atom {spelled(atom)} yet", hints=[HINT])
     return row
 
 
@@ -235,7 +235,7 @@ def prefetch_of(atom: CopyAtom) -> Callable[[Copy], None]:
     """How a copy atom prefetches; `Error` for one that has no way to."""
     copy_row(atom)
     if atom.kind not in _PREFETCHES:
-        raise Error(f"the copy atom {spelled(atom)} has no instruction that prefetches", hints=[_HINT])
+        raise Error(f"the copy atom {spelled(atom)} has no instruction that prefetches", hints=[HINT])
     return _PREFETCHES[atom.kind]
 
 
@@ -243,7 +243,7 @@ def mma_row(atom: MmaAtom) -> MmaRow:
     """The row of a matrix product atom; errors as `copy_row`."""
     row = mma_rows().get(atom.kind)
     if row is None or (row.takes and not row.takes(atom)):
-        raise Error(f"the open lowering does not know the matrix product atom {spelled(atom)} yet", hints=[_HINT])
+        raise Error(f"the open lowering does not know the matrix product atom {spelled(atom)} yet", hints=[HINT])
     return row
 
 
@@ -262,7 +262,8 @@ def spelled(atom: CopyAtom | MmaAtom) -> str:
     return " ".join(words)
 
 
-_HINT = "--pipeline nvidia compiles it"
+HINT = "--pipeline nvidia compiles it"
+"""Of errors about what no row is for."""
 
 
 def _load() -> None:
