@@ -212,7 +212,9 @@ def _name(token: re.Match[str]) -> str | None:
 
 def _shortened(line: str, longest: int = LONGEST) -> str:
     """`line` with the inside of types, attributes, strings and names left out that are longer than `longest`."""
-    line = re.sub(r'"((?:[^"\\]|\\.)*)"', lambda string: f'"{ANYTHING}"' if len(string[1]) >= longest else string[0], line)
+    line = re.sub(
+        r'"((?:[^"\\]|\\.)*)"', lambda string: f'"{ANYTHING}"' if len(string[1]) >= longest else string[0], line
+    )
     line = re.sub(rf"(@[\w$.-]{{{LONGEST * 2 // 3}}})[\w$.-]{{{LONGEST // 3},}}", rf"\1{_NAME_REST}", line)
     start = 0
     while match := re.compile(r"[#!][a-z_]\w*(?:\.\w+)+<").search(line, start):

@@ -36,10 +36,11 @@ def test_passes_declare_operations_that_there_are() -> None:
     assert {name for name in lowered_by() if name.startswith(CUTE)} <= set(operations_of_dialects())
     assert lowered_by()["cute.copy"] == ("expand-copies",)
     assert lowered_by()["cute.memref.load"] == ("lower-element-accesses",)
-    assert "cute_nvgpu.atom.make_exec_tma" not in lowered_by()
+    assert lowered_by()["cute_nvgpu.atom.make_exec_tma"] == ("lower-tma-descriptors",)
+    assert "cute_nvgpu.atom.make_tmem_copy" not in lowered_by()
 
 
-@pytest.mark.parametrize("name", ["gemm_sm80", "device_print", "fast_division", "persistent_tiles", "warp_ops"])
+@pytest.mark.parametrize("name", ["gemm_sm80", "device_print", "fast_division", "persistent_tiles", "warp_ops", "tma_multicast", "wgmma_registers"])
 def test_a_pass_takes_away_what_it_declares_alone(name: str, traced_kernels) -> None:
     """Otherwise the table would say `no` of what is lowered."""
     kernel = traced_kernels[name]
@@ -85,15 +86,15 @@ def test_kernels_that_are_covered_go_through(tmp_path: Path, traced_kernels) -> 
 
 
 def test_gaps_have_the_users_line(traced_kernels) -> None:
-    kernel = traced_kernels["tma_copy"]
+    kernel = traced_kernels["tcgen05_gemm"]
     with fresh_context():
         uses = {use.need.name: use for use in uses_of(parse(kernel.bytecode))}
-    load = uses["tma_load mode=tiled num_cta=1"]
+    load = uses["tmem_load lanes=32 bits=32 repeat=32"]
     assert load.lowered_by == ()
     assert load.first is not None
     line = kernel.source.read_text().splitlines()[(load.first.line or 0) - 1]
-    assert "cute.copy(tma_load" in line
-    assert "cute_nvgpu.atom.make_exec_tma" in missing_in(kernel.bytecode, kernel.target)
+    assert "cute.copy(" in line
+    assert "cute_nvgpu.atom.make_tmem_copy" in missing_in(kernel.bytecode, kernel.target)
     assert missing_in(traced_kernels["softmax"].bytecode, "sm_80") == []
 
 
