@@ -16,7 +16,7 @@ from cutecc.passes.lowering.values.pointers import in_cluster, in_shared
 from cutecc.passes.lowering.values.tensors import known_count
 
 _UNIT = 16
-"""Bytes, that a bulk copy moves several of, from and to multiples of them."""
+"""Bytes, that a bulk copy moves several of, from and to multiples of them. Their order stays, swizzled or not."""
 
 
 @copies("bulk_copy_g2s", whole=True, state=(("tma_bar", "i32"), ("mcast_mask", "i16"), ("cache_policy", "i64")))
@@ -28,8 +28,8 @@ def load_bytes(copy: Copy) -> None:
         "validatePattern": ir.Attribute.parse("#nvvm.validate_pattern<none>"),
     }
     operands = [
-        in_cluster(copy.destination.address(0)),
-        copy.source.address(0),
+        in_cluster(copy.destination.pointer),
+        copy.source.pointer,
         in_shared(copy.fields["tma_bar"]),
         _bytes(copy),
         *([copy.fields["mcast_mask"]] if many else []),
@@ -41,17 +41,17 @@ def load_bytes(copy: Copy) -> None:
 def store_bytes(copy: Copy) -> None:
     """`cp.async.bulk`: from shared memory into global memory, in the thread's bulk group."""
     attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0, 0])}
-    operands = [copy.destination.address(0), copy.source.address(0), _bytes(copy)]
+    operands = [copy.destination.pointer, copy.source.pointer, _bytes(copy)]
     ir.Operation.create("nvvm.cp.async.bulk.global.shared.cta", [], operands, attributes=attributes)
 
 
 @copies("bulk_copy_s2s", whole=True, state=(("tma_bar", "i32"), ("cta_rank", "i32")))
 def send_bytes(copy: Copy) -> None:
     """`cp.async.bulk`: into shared memory of another block of the cluster, whose barrier counts the bytes."""
-    here = copy.destination.address(0)
+    here = copy.destination.pointer
     there = ir.Operation.create("nvvm.mapa", [llvm_types.pointer(7)], [here, copy.fields["cta_rank"]]).result
     # The barrier is where the kernel says: who wants the other block's has mapped it.
-    operands = [there, copy.source.address(0), in_shared(copy.fields["tma_bar"]), _bytes(copy)]
+    operands = [there, copy.source.pointer, in_shared(copy.fields["tma_bar"]), _bytes(copy)]
     ir.Operation.create("nvvm.cp.async.bulk.shared.cluster.shared.cta", [], operands)
 
 

@@ -60,6 +60,9 @@ def members(struct: ir.Value, types: list[ir.Type]) -> list[ir.Value]:
     ]
 
 
+SATURATED = "satfinite"
+"""What becomes of a sum of integers that is too large, where an atom does not say: the nearest that there is."""
+
 _MULTIPLICANDS = {
     "f16": "f16",
     "bf16": "bf16",
@@ -97,7 +100,7 @@ def multiply_by_warp(product: Product) -> None:
     for side, type in zip("AB", types, strict=True):
         attributes[f"multiplicand{side}PtxType"] = ir.Attribute.parse(f"#nvvm.mma_type<{type}>")
     if types[0] in ("s8", "u8"):
-        overflow = atom.parameters.get("int_overflow", "wrapped")
+        overflow = atom.parameters.get("int_overflow", SATURATED)
         attributes["intOverflowBehavior"] = ir.Attribute.parse(f"#nvvm.mma_int_overflow<{overflow}>")
     flat = [value for values in operands for value in values]
     sums = ir.Operation.create("nvvm.mma.sync", [result], flat, attributes=attributes).result

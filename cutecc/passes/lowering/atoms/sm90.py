@@ -7,7 +7,7 @@ from typing import Any
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import MmaAtom, Scalar
 from cutecc.passes.lowering.atoms.registers import as_registers, packed, unpacked
-from cutecc.passes.lowering.atoms.sm80 import matrix_layout, members
+from cutecc.passes.lowering.atoms.sm80 import SATURATED, matrix_layout, members
 from cutecc.passes.lowering.atoms.table import Copy, Product, copies, in_memory, multiplies
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.memory import elements_of, vector_of
@@ -37,6 +37,7 @@ _TYPES = {
     "si32": "s32",
 }
 """By CuTe's element: what PTX calls it."""
+_INTEGERS = ("i8", "si8", "ui8")
 _TRANSPOSED = ("f16", "bf16")
 """Elements of which a matrix may be contiguous along M or N; the instruction says so for these alone."""
 
@@ -66,7 +67,8 @@ def multiply_by_warpgroup(product: Product) -> None:
     m, n, k = atom.shape_mnk
     types = ".".join(_TYPES[element.name] for element in (atom.element_c, atom.element_a, atom.element_b))
     immediates = "".join(f", {value}" for value in _immediates(atom, len(a) > 1))
-    saturated = ".satfinite" if atom.parameters.get("int_overflow") == "satfinite" else ""
+    saturates = atom.element_a.name in _INTEGERS and atom.parameters.get("int_overflow", SATURATED) == SATURATED
+    saturated = ".satfinite" if saturates else ""
     text = (
         "{\n.reg .pred p;\n"
         f"setp.ne.b32 p, {adds_name}, 0;\n"

@@ -27,7 +27,8 @@ def load_box(copy: Copy) -> None:
     many = bool(copy.atom.parameters.get("mcast"))
     with one_thread():
         barrier = in_shared(fields["tma_bar"])
-        to = copy.destination.address(0)
+        # A box is swizzled as the descriptor says; the pointer is to where it begins.
+        to = copy.destination.pointer
         if many:
             to = in_cluster(to)
         place = copy.place
@@ -43,15 +44,14 @@ def load_box(copy: Copy) -> None:
 
 @prefetches("tma_load")
 def prefetch_box(copy: Copy) -> None:
-    """`cp.async.bulk.prefetch.tensor`: a box of a tensor into the L2 cache."""
-    with one_thread():
-        place = copy.place
-        attributes: dict[str, Any] = {
-            "mode": ir.Attribute.parse("#nvvm.tma_load_mode<tile>"),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(place), 0, 1]),
-        }
-        operands = [copy.fields["tma_descriptor_ptr"], *place, copy.fields["cache_policy"]]
-        ir.Operation.create("nvvm.cp.async.bulk.tensor.prefetch", [], operands, attributes=attributes)
+    """`cp.async.bulk.prefetch.tensor`: a box of a tensor into the L2 cache, by whichever threads ask for it."""
+    place = copy.place
+    attributes: dict[str, Any] = {
+        "mode": ir.Attribute.parse("#nvvm.tma_load_mode<tile>"),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(place), 0, 1]),
+    }
+    operands = [copy.fields["tma_descriptor_ptr"], *place, copy.fields["cache_policy"]]
+    ir.Operation.create("nvvm.cp.async.bulk.tensor.prefetch", [], operands, attributes=attributes)
 
 
 _SENDING: State = (("tma_descriptor_ptr", "!llvm.ptr"), ("cache_policy", "i64"))
@@ -81,5 +81,5 @@ def _send(name: str, segments: Sequence[int], attributes: dict[str, Any], copy: 
         "mode": ir.Attribute.parse("#nvvm.tma_store_mode<tile>"),
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, len(place), *segments]),
     }
-    operands = [copy.fields["tma_descriptor_ptr"], copy.source.address(0), *place, copy.fields["cache_policy"]]
+    operands = [copy.fields["tma_descriptor_ptr"], copy.source.pointer, *place, copy.fields["cache_policy"]]
     ir.Operation.create(name, [], operands, attributes=attributes)

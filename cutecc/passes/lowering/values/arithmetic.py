@@ -101,6 +101,11 @@ def constant(number: int, width: int) -> ir.Value:
     return ir.Operation.create("arith.constant", [type], attributes=attributes).result
 
 
+def word(number: int) -> ir.Value:
+    """An `i64` that has the bits of `number`, which has no sign."""
+    return constant(number - (1 << 64) if number >> 63 else number, 64)
+
+
 def resize(value: ir.Value, width: int) -> ir.Value:
     """`value` with its sign extended, or cut off, to `width` bits."""
     bits = ir.IntegerType(value.type).width

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +13,11 @@ from typing import Any
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, Scalar
-from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic
+from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, coalesce, join
 from cutecc.layout.basis import Basis
 from cutecc.layout.integers import Integer
 from cutecc.layout.tuples import leaves
-from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant, converted, resize
+from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant, converted, resize, word
 from cutecc.passes.lowering.values.memory import Tensor
 
 DESCRIPTOR = "!llvm.struct<(array<16 x i64>)>"
@@ -71,17 +72,21 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
     layout = tensor.layout
     if not isinstance(layout, Layout):
         raise Error(f"a tensor of the swizzled layout {layout} in global memory cannot be copied by TMA")
+    if len(basis) > _MOST_MODES:
+        raise Error(f"the tensor has {len(basis)} modes for TMA, and a descriptor has at most {_MOST_MODES}")
+    shares = iter(_shares([int(size) for size in leaves(basis.shape)], blocks))
     found: list[Mode] = []
-    boxes = _shares([int(size) for size in leaves(basis.shape)], blocks)
-    if len(boxes) > _MOST_MODES:
-        raise Error(f"the tensor has {len(boxes)} modes for TMA, and a descriptor has at most {_MOST_MODES}")
-    for index, (step, box) in enumerate(zip(leaves(basis.stride), boxes, strict=True)):
-        part = _part(layout, step)
-        assert isinstance(part.stride, int | Symbolic)
-        stride = None if index == 0 else _bytes(tensor, part.stride)
-        if index == 0 and isinstance(part.stride, int) and part.stride != 1 and box > 1:
-            raise Error(f"the innermost mode for TMA, {part}, is not contiguous in global memory")
-        found.append(Mode(_wide(tensor, part.size), stride, box))
+    for index in range(len(basis)):
+        # Modes of the tensor that lie one behind the other may be one to TMA.
+        parts = [_part(layout, step) for step in leaves(basis[index].stride)]
+        whole = coalesce(join(*parts)) if len(parts) > 1 else parts[0]
+        step = whole.stride
+        if not isinstance(step, int | Symbolic):
+            raise Error(f"a mode for TMA is made of modes of the tensor that do not follow each other, {join(*parts)}")
+        box = math.prod(next(shares) for _ in parts)
+        if index == 0 and isinstance(step, int) and step != 1 and box > 1:
+            raise Error(f"the innermost mode for TMA, {whole}, is not contiguous in global memory")
+        found.append(Mode(_wide(tensor, whole.size), None if index == 0 else _bytes(tensor, step), box))
     return found
 
 
@@ -140,7 +145,7 @@ def descriptor(atom: CopyAtom, tensor: Tensor, shared: Layout | ComposedLayout, 
         _or([*_low(strides[3:4], 0), *(_high(stride, _WORD + 4 * at) for at, stride in enumerate(strides))]),
         _or([_last(size, _WORD * at) for at, size in enumerate(sizes[:2])]),
         _or([_last(size, _WORD * at) for at, size in enumerate(sizes[2:4])]),
-        _or([*(_last(size, 0) for size in sizes[4:]), constant(boxes[0] << 56, 64)]),
+        _or([*(_last(size, 0) for size in sizes[4:]), word(boxes[0] << 56)]),
         constant(sum(box << 8 * at for at, box in enumerate(boxes[1:])), 64),
     ]
     return _joined(words)
@@ -232,7 +237,7 @@ def _joined(words: Sequence[ir.Value]) -> ir.Value:
     type = ir.Type.parse(DESCRIPTOR)
     zeros = [constant(0, 64)] * (16 - len(words))
     found = ir.Operation.create("ub.poison", [type], attributes={"value": ir.Attribute.parse("#ub.poison")}).result
-    for index, word in enumerate([*words, *zeros]):
+    for index, value in enumerate([*words, *zeros]):
         position: dict[str, Any] = {"position": ir.DenseI64ArrayAttr.get([0, index])}
-        found = ir.Operation.create("llvm.insertvalue", [type], [found, word], attributes=position).result
+        found = ir.Operation.create("llvm.insertvalue", [type], [found, value], attributes=position).result
     return found

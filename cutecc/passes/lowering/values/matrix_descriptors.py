@@ -12,7 +12,7 @@ from typing import Any
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.layout import Layout, coalesce, join, logical_divide, recast_layout
-from cutecc.passes.lowering.values.arithmetic import computed, constant
+from cutecc.passes.lowering.values.arithmetic import computed, constant, word
 from cutecc.passes.lowering.values.memory import Tensor
 
 _UNIT = 16
@@ -42,7 +42,7 @@ def matrix_descriptor(tensor: Tensor, major: str) -> ir.Value:
     unit = computed("arith.shrui", address, constant(_UNIT.bit_length() - 1, 32))
     low = computed("arith.andi", unit, constant(_FIELD, 32))
     wide = ir.Operation.create("arith.extui", [ir.IntegerType.get_signless(64)], [low]).result
-    return computed("arith.ori", wide, constant(_signed(fixed), 64))
+    return computed("arith.ori", wide, word(fixed))
 
 
 def _offsets(matrix: Layout, bits: int, major: str, row: int) -> tuple[int, int]:
@@ -73,8 +73,3 @@ def _step(mode: Layout) -> int:
     if not isinstance(flat.stride, int):
         raise Error(f"wgmma reads no matrix whose units of {_UNIT} bytes lie as {mode} in one direction")
     return flat.stride
-
-
-def _signed(word: int) -> int:
-    """The `i64` with the bits of an unsigned number."""
-    return word - (1 << 64) if word >> 63 else word

@@ -315,7 +315,7 @@ func.func @mma_f64(%a: !a, %b: !b, %c: !c) {
 
 // -----
 
-// Four integers of 8 bits are a word. Sums wrap around.
+// Four integers of 8 bits are a word. Sums saturate, where the atom does not say that they wrap around.
 !atom = !cute_nvgpu.sm80.mma<16x8x32, elem_type = (si8, si8, i32) >
 !a = !cute.memref<i8, rmem, align<16>, "(16):(1)">
 !b = !cute.memref<i8, rmem, align<16>, "(8):(1)">
@@ -337,7 +337,7 @@ func.func @mma_f64(%a: !a, %b: !b, %c: !c) {
 // CHECK-NEXT: %[[BITCAST_1:.*]] = vector.bitcast %[[LOAD_1]] : vector<8xi8> to vector<2xi32>
 // CHECK-NEXT: %[[ELEMENTS_1:.*]]:2 = vector.to_elements %[[BITCAST_1]] : vector<2xi32>
 // CHECK-NEXT: %[[ELEMENTS_2:.*]]:4 = vector.to_elements %[[LOAD_2]] : vector<4xi32>
-// CHECK-NEXT: %[[SYNC:.*]] = nvvm.mma.sync A[%[[ELEMENTS]]#0, %[[ELEMENTS]]#1, %[[ELEMENTS]]#2, %[[ELEMENTS]]#3]  B[%[[ELEMENTS_1]]#0, %[[ELEMENTS_1]]#1]  C[%[[ELEMENTS_2]]#0, %[[ELEMENTS_2]]#1, %[[ELEMENTS_2]]#2, %[[ELEMENTS_2]]#3]  {intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<s8>, multiplicandBPtxType = #nvvm.mma_type<s8>, shape = #nvvm.shape<m = 16, n = 8, k = 32>} : (i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
+// CHECK-NEXT: %[[SYNC:.*]] = nvvm.mma.sync A[%[[ELEMENTS]]#0, %[[ELEMENTS]]#1, %[[ELEMENTS]]#2, %[[ELEMENTS]]#3]  B[%[[ELEMENTS_1]]#0, %[[ELEMENTS_1]]#1]  C[%[[ELEMENTS_2]]#0, %[[ELEMENTS_2]]#1, %[[ELEMENTS_2]]#2, %[[ELEMENTS_2]]#3]  {intOverflowBehavior = #nvvm.mma_int_overflow<satfinite>, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<s8>, multiplicandBPtxType = #nvvm.mma_type<s8>, shape = #nvvm.shape<m = 16, n = 8, k = 32>} : (i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
 // CHECK-NEXT: %[[EXTRACTVALUE:.*]] = llvm.extractvalue %[[SYNC]][0] : !llvm.struct<(i32, i32, i32, i32)>
 // CHECK-NEXT: %[[EXTRACTVALUE_1:.*]] = llvm.extractvalue %[[SYNC]][1] : !llvm.struct<(i32, i32, i32, i32)>
 // CHECK-NEXT: %[[EXTRACTVALUE_2:.*]] = llvm.extractvalue %[[SYNC]][2] : !llvm.struct<(i32, i32, i32, i32)>

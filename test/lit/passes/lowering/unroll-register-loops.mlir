@@ -1,0 +1,74 @@
+// RUN: cutecc opt %s --pipeline=unroll-register-loops --allow-unregistered-dialect | filecheck %s
+
+// An index into an array of registers that follows from the counter of a loop has to be known in the end. Where the
+// user says nothing about the loop, it is asked to be unrolled.
+// CHECK: #[[FULL:.*]] = #llvm.loop_annotation<unroll = #[[UNROLL:.*]]>
+gpu.module @kernels {
+  // CHECK-LABEL: cuda.kernel @counted(
+  // CHECK: scf.for
+  // CHECK: } {loop_annotation = #[[FULL]]}
+  cuda.kernel @counted(%from: !llvm.ptr<1>) {
+    %size = arith.constant 16 : i32
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %array = llvm.alloca %size x f32 : (i32) -> !llvm.ptr
+    scf.for %i = %zero to %size step %one : i32 {
+      %double = arith.addi %i, %i : i32
+      %at = llvm.getelementptr %array[%double] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+      %value = llvm.load %at : !llvm.ptr -> f32
+      "test.use"(%value) : (f32) -> ()
+    }
+    cuda.return
+  }
+
+  // What memory is indexed is no matter, nor an array at an index that the loop does not decide.
+  // CHECK-LABEL: cuda.kernel @elsewhere(
+  // CHECK: scf.for
+  // CHECK: }
+  // CHECK-NOT: loop_annotation
+  // CHECK: return
+  cuda.kernel @elsewhere(%from: !llvm.ptr<1>, %fixed: i32) {
+    %size = arith.constant 16 : i32
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %array = llvm.alloca %size x f32 : (i32) -> !llvm.ptr
+    scf.for %i = %zero to %size step %one : i32 {
+      %at = llvm.getelementptr %from[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+      %value = llvm.load %at : !llvm.ptr<1> -> f32
+      %to = llvm.getelementptr %array[%fixed] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+      llvm.store %value, %to : f32, !llvm.ptr
+    }
+    cuda.return
+  }
+
+  // The user's hint stays, and so does a loop of whose turns the number is not known, or too large.
+  // CHECK-LABEL: cuda.kernel @left(
+  // CHECK: scf.for
+  // CHECK: } {loop_annotation = #[[OWN:.*]]}
+  // CHECK: scf.for
+  // CHECK-NOT: loop_annotation
+  // CHECK: return
+  cuda.kernel @left(%turns: i32) {
+    %size = arith.constant 16 : i32
+    %many = arith.constant 100000 : i32
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %array = llvm.alloca %size x f32 : (i32) -> !llvm.ptr
+    scf.for %i = %zero to %size step %one : i32 {
+      %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+      %value = llvm.load %at : !llvm.ptr -> f32
+      "test.use"(%value) : (f32) -> ()
+    } {loop_annotation = #llvm.loop_annotation<unroll = <disable = true>>}
+    scf.for %i = %zero to %turns step %one : i32 {
+      %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+      %value = llvm.load %at : !llvm.ptr -> f32
+      "test.use"(%value) : (f32) -> ()
+    }
+    scf.for %i = %zero to %many step %one : i32 {
+      %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+      %value = llvm.load %at : !llvm.ptr -> f32
+      "test.use"(%value) : (f32) -> ()
+    }
+    cuda.return
+  }
+}
