@@ -52,6 +52,16 @@ def test_each_piece_has_the_alignment_that_is_known_of_it():
     assert re.findall(r"store .* align (\d+)", text) == ["32", "16", "32", "16", "32"]
 
 
+def test_bytes_are_stored_by_fours():
+    # As an array of bytes in registers is: each piece is a register of its own.
+    text = split_wide_accesses("  store <32 x i8> %3, ptr %1, align 32")
+    pieces = re.findall(r"store <4 x i8> %[\w.]+, ptr (%[\w.]+), align (\d+)", text)
+    assert len(pieces) == text.count("store ") == 8
+    assert [alignment for _, alignment in pieces] == ["32", "4", "8", "4", "16", "4", "8", "4"]
+    assert len({pointer for pointer, _ in pieces}) == 8
+    assert split_wide_accesses("  store <4 x i8> %3, ptr %1, align 4") == "  store <4 x i8> %3, ptr %1, align 4"
+
+
 def test_a_constant_is_stored_and_places_in_the_source_stay():
     text = split_wide_accesses("  store <32 x float> zeroinitializer, ptr %1, align 64, !dbg !7")
     assert "extractelement <32 x float> zeroinitializer, i64 31, !dbg !7" in text

@@ -69,4 +69,17 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     llvm.store %2, %o : f32, !llvm.ptr<1>
     llvm.return
   }
+  // Two numbers become halves of a register; the third operand is for those that join more.
+  // CHECK-LABEL: .entry conversions(
+  // CHECK: cvt.rn.bf16x2.f32 %r{{[0-9]+}}, [[A:%r[0-9]+]], [[B:%r[0-9]+]];
+  // CHECK: cvt.rz.relu.f16x2.f32 %r{{[0-9]+}}, [[A]], [[B]];
+  llvm.func @conversions(%a: f32, %b: f32, %i: i32, %o: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = "nvvm.cvt.packfloat.f32"(%a, %b, %i) <{extractHi = false, relu = false, rnd = #nvvm.fp_rnd_mode<rn>,
+        sat = #nvvm.sat<none>, to = #nvvm.packfloat_type<bf16x2>}> : (f32, f32, i32) -> i32
+    llvm.store volatile %0, %o : i32, !llvm.ptr<1>
+    %1 = "nvvm.cvt.packfloat.f32"(%a, %b, %i) <{extractHi = false, relu = true, rnd = #nvvm.fp_rnd_mode<rz>,
+        sat = #nvvm.sat<none>, to = #nvvm.packfloat_type<f16x2>}> : (f32, f32, i32) -> i32
+    llvm.store volatile %1, %o : i32, !llvm.ptr<1>
+    llvm.return
+  }
 }
