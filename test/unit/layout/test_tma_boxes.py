@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import pytest
@@ -122,8 +123,9 @@ def test_hierarchical_coordinates(layout: str, index: int, coordinate: Any) -> N
 @given(compact(), compact(), st.data())
 def test_a_hierarchical_coordinate_inverts_a_compact_layout(inner: Layout, outer: Layout, data: st.DataObject) -> None:
     size = inner.size
+    count = math.prod(leaves((inner.shape, outer.shape)))
     layout = Layout((inner.shape, outer.shape), (inner.stride, tuple(stride * size for stride in modes(outer.stride))))
-    index = data.draw(st.integers(0, layout.size - 1))
+    index = data.draw(st.integers(0, count - 1))
     coordinate = hierarchical_coordinate(layout, index)
     assert layout(coordinate) == index
     assert [len(mode) for mode in coordinate] == [len(inner), len(outer)]
