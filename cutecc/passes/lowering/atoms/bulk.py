@@ -37,7 +37,12 @@ def load_bytes(copy: Copy) -> None:
     ir.Operation.create("nvvm.cp.async.bulk.shared.cluster.global", [], operands, attributes=attributes)
 
 
-@copies("bulk_copy_s2g", whole=True, takes=lambda atom: not atom.parameters.get("mask"))
+@copies(
+    "bulk_copy_s2g",
+    whole=True,
+    takes=lambda atom: not atom.parameters.get("mask"),
+    state=(("byte_mask", "i16"), ("cache_policy", "i64")),
+)
 def store_bytes(copy: Copy) -> None:
     """`cp.async.bulk`: from shared memory into global memory, in the thread's bulk group."""
     attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0, 0])}

@@ -34,7 +34,6 @@ _TYPES = {
     "si8": "s8",
     "ui8": "u8",
     "i32": "s32",
-    "si32": "s32",
 }
 """By CuTe's element: what PTX calls it."""
 _INTEGERS = ("i8", "si8", "ui8")
@@ -92,7 +91,7 @@ def multiply_by_warpgroup(product: Product) -> None:
 
 def _immediates(atom: MmaAtom, first_in_registers: bool) -> list[int]:
     """What follows the operands: factors of A and B, and of elements of 16 bits which of them are transposed."""
-    if atom.element_c.name in ("i32", "si32"):
+    if atom.element_c == Scalar("i32"):
         return []
     factors = [-1 if atom.parameters.get(flag) else 1 for flag in ("a_neg", "b_neg")]
     if atom.element_a.name not in _TRANSPOSED:

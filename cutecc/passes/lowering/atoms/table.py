@@ -46,8 +46,10 @@ class Copy:
     @property
     def place(self) -> list[ir.Value]:
         """Where in the tensor that a descriptor says: the first coordinate, an `i32` for each mode."""
-        (coordinates,) = (each for each in self.operands if isinstance(each, Coordinates))
-        return coordinates.first
+        for each in self.operands:
+            if isinstance(each, Coordinates):
+                return each.first
+        raise Error("TMA finds a tensor by its descriptor, and takes coordinates, not a tensor in global memory")
 
     @property
     def count(self) -> int:

@@ -210,10 +210,10 @@ func.func @mbar_ptr(%atom: !dsmem, %barrier: !barrier_there) {
 // -----
 
 // A field that instructions of the open lowering do not have yet.
-!store = !cute_nvgpu.atom.bulk_copy_s2g<f32>
-func.func @unknown(%atom: !store, %value: i64) {
-  // expected-error @below {{cute_nvgpu.atom.set_value: the open lowering does not know the field cache_policy of bulk_copy_s2g yet}}
-  %0 = cute_nvgpu.atom.set_value<cache_policy>(%atom, %value) : (!store, i64)
-  "test.use"(%0) : (!store) -> ()
+!product = !cute_nvgpu.sm100.mma<128x64x16, num_cta = 1, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss, c_scale_exp = 0>
+func.func @unknown(%atom: !product, %value: i1) {
+  // expected-error @below {{cute_nvgpu.atom.set_value: the open lowering does not know the field accum_c of sm100.mma}}
+  %0 = cute_nvgpu.atom.set_value<accum_c>(%atom, %value) : (!product, i1)
+  "test.use"(%0) : (!product) -> ()
   return
 }
