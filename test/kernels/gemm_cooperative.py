@@ -152,9 +152,7 @@ class Gemm:
         loads.producer_tail(filled)
 
     @cute.jit
-    def consume(
-        self, scheduler, loads, tiled_mma, staged_a, staged_b, steps, tma_c, c, staged_c, thread, warp_index
-    ):
+    def consume(self, scheduler, loads, tiled_mma, staged_a, staged_b, steps, tma_c, c, staged_c, thread, warp_index):
         """Compute and store every tile of this block; both warpgroups run this."""
         operands = tiled_mma.get_slice(cute.arch.make_warp_uniform(thread // WARPGROUP) * WARPGROUP)
         fragment_a = tiled_mma.make_fragment_A(operands.partition_A(staged_a))

@@ -1,6 +1,6 @@
 """GEMM on 8-bit floats (e4m3) for Hopper with a scale and a bf16 result: one warp loads, two warpgroups multiply.
 
-Exercises fp8 wgmma, the two ends of a TMA pipeline as objects with handles, and shared memory used again as another type.
+Exercises fp8 wgmma, the two ends of a TMA pipeline as objects, and shared memory used again as another type.
 """
 
 # cutecc: entry = "gemm_fp8"
