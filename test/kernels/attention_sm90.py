@@ -31,7 +31,7 @@ ROWS = 64  # queries of a consumer: the rows of a wgmma
 QUERIES = CONSUMERS * ROWS  # of a block
 KEYS = 128  # of a step; as many as queries, so that the diagonal of a causal mask crosses one step only
 STAGES = 2  # of keys, and as many of values
-TILE_BYTES = KEYS * HEAD_DIM * 2
+TILE_BYTES = KEYS * HEAD_DIM * 2  # also of a block's queries
 PRODUCER_REGISTERS, CONSUMER_REGISTERS = 24, 240
 STORE_BARRIER, TURN_BARRIER = 1, 1 + CONSUMERS  # the first of those that each consumer has
 QUAD = 4  # lanes that share the rows of a product
@@ -54,24 +54,27 @@ class Attention:
         for tensor in (q, k, v, out):
             assert tensor.element_type is dtype and tensor.shape[2] == HEAD_DIM
 
-        # Tiles in shared memory repeat an atom, swizzled against bank conflicts: 8 rows of k's 128 bytes, or of v's
-        # transpose 8 columns. Each consumer has a tile of queries, which its part of the output replaces in the end.
-        k_major = warpgroup.make_smem_layout_atom(warpgroup.SmemLayoutAtomKind.K_SW128, dtype)
-        mn_major = warpgroup.make_smem_layout_atom(warpgroup.SmemLayoutAtomKind.MN_SW128, dtype)
-        q_layout = cute.tile_to_shape(k_major, (ROWS, HEAD_DIM, CONSUMERS), order=(0, 1, 2))
-        k_layout = cute.tile_to_shape(k_major, (KEYS, HEAD_DIM, STAGES), order=(0, 1, 2))
-        v_layout = cute.tile_to_shape(mn_major, (HEAD_DIM, KEYS, STAGES), order=(1, 0, 2))
-
+        q_layout, k_layout, v_layout = self.layouts()
         load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
         self.kernel(
             *self.tma(load, q, [1, 2, 0], q_layout),
             *self.tma(load, k, [1, 2, 0], k_layout),
             *self.tma(load, v, [2, 1, 0], v_layout),
             *self.tma(store, out, [1, 2, 0], q_layout),
-            *(q_layout, k_layout, v_layout, scale * LOG2_E),  # powers of two are faster than exponentials
-        ).launch(
-            grid=[cute.ceil_div(q.shape[1], QUERIES), q.shape[0], 1],
-            block=[WARPGROUP * (CONSUMERS + 1), 1, 1],
+            scale * LOG2_E,  # for powers of two, which are faster than exponentials
+        ).launch(grid=[cute.ceil_div(q.shape[1], QUERIES), q.shape[0], 1], block=[WARPGROUP * (CONSUMERS + 1), 1, 1])
+
+    def layouts(self):
+        """Of the queries, keys and values in shared memory, where in the end a consumer's outputs replace its queries.
+
+        They repeat an atom, swizzled against bank conflicts: 8 rows of 128 bytes, for the values 8 columns.
+        """
+        rows = warpgroup.make_smem_layout_atom(warpgroup.SmemLayoutAtomKind.K_SW128, self.dtype)
+        columns = warpgroup.make_smem_layout_atom(warpgroup.SmemLayoutAtomKind.MN_SW128, self.dtype)
+        return (
+            cute.tile_to_shape(rows, (ROWS, HEAD_DIM, CONSUMERS), order=(0, 1, 2)),
+            cute.tile_to_shape(rows, (KEYS, HEAD_DIM, STAGES), order=(0, 1, 2)),
+            cute.tile_to_shape(columns, (HEAD_DIM, KEYS, STAGES), order=(1, 0, 2)),
         )
 
     def tma(self, operation, tensor, modes, layout):
@@ -91,9 +94,6 @@ class Attention:
         v: cute.Tensor,
         tma_out: cute.CopyAtom,
         out: cute.Tensor,
-        q_layout: cute.ComposedLayout,
-        k_layout: cute.ComposedLayout,
-        v_layout: cute.ComposedLayout,
         scale: cutlass.Float32,
     ):
         """`q`, `k` and `out` come as (position, column, head), `v` as (column, position, head)."""
@@ -111,15 +111,13 @@ class Attention:
 
         # A stage is full when TMA has written all its bytes, and empty when every consumer warp has arrived.
         allocator = cutlass.utils.SmemAllocator()
-        q_full = allocator.allocate_array(cutlass.Int64, CONSUMERS)
+        q_full = allocator.allocate_array(cutlass.Int64)
         k_full, k_empty, v_full, v_empty = (allocator.allocate_array(cutlass.Int64, STAGES) for _ in range(4))
         staged_q, staged_k, staged_v = (
-            allocator.allocate_tensor(self.dtype, layout.outer, 1024, swizzle=layout.inner)
-            for layout in (q_layout, k_layout, v_layout)
+            allocator.allocate_tensor(self.dtype, layout.outer, 1024, swizzle=layout.inner) for layout in self.layouts()
         )
         if thread == 0:
-            for consumer in cutlass.range_constexpr(CONSUMERS):
-                cute.arch.mbarrier_init(q_full + consumer, 1)
+            cute.arch.mbarrier_init(q_full, 1)
             for stage in cutlass.range_constexpr(STAGES):
                 for full, empty in ((k_full, k_empty), (v_full, v_empty)):
                     cute.arch.mbarrier_init(full + stage, 1)
@@ -138,26 +136,26 @@ class Attention:
                 to_q, from_q = self.partition(tma_q, staged_q, tiles_q)
                 to_k, from_k = self.partition(tma_k, staged_k, tiles_k)
                 to_v, from_v = self.partition(tma_v, staged_v, tiles_v)
+                with cute.arch.elect_one():
+                    cute.arch.mbarrier_arrive_and_expect_tx(q_full, TILE_BYTES)
                 for consumer in cutlass.range_constexpr(CONSUMERS):
                     tile = block * CONSUMERS + consumer
-                    self.fetch(tma_q, from_q[None, tile], to_q[None, consumer], q_full + consumer, TILE_BYTES // 2)
+                    cute.copy(tma_q, from_q[None, tile], to_q[None, consumer], tma_bar_ptr=q_full)
                 for step in range(steps):
                     # The last keys come first: only they are masked. A fresh barrier counts as just past phase 1, so
                     # the first round does not wait.
                     tile, stage, phase = steps - 1 - step, step % STAGES, step // STAGES % 2
                     cute.arch.mbarrier_wait(k_empty + stage, phase ^ 1)
-                    self.fetch(tma_k, from_k[None, tile], to_k[None, stage], k_full + stage, TILE_BYTES)
+                    self.fetch(tma_k, from_k[None, tile], to_k[None, stage], k_full + stage)
                     cute.arch.mbarrier_wait(v_empty + stage, phase ^ 1)
-                    self.fetch(tma_v, from_v[None, tile], to_v[None, stage], v_full + stage, TILE_BYTES)
+                    self.fetch(tma_v, from_v[None, tile], to_v[None, stage], v_full + stage)
         else:
             cute.arch.setmaxregister_increase(CONSUMER_REGISTERS)
             tile = block * CONSUMERS + group
             own_q = staged_q[None, None, group]
-            cute.arch.mbarrier_wait(q_full + group, 0)
-            outputs = self.attend(
-                *(own_q, staged_k, staged_v, k_full, k_empty, v_full, v_empty),
-                *(group, thread % WARPGROUP, tile * ROWS, steps, length, scale),
-            )
+            cute.arch.mbarrier_wait(q_full, 0)
+            keys, values = (staged_k, k_full, k_empty), (staged_v, v_full, v_empty)
+            outputs = self.attend(own_q, keys, values, group, thread % WARPGROUP, tile * ROWS, steps, length, scale)
             self.store(outputs, own_q, tma_out, tiles_out[None, None, tile], group, thread % WARPGROUP)
 
     def partition(self, tma, staged, tiles):
@@ -166,40 +164,28 @@ class Attention:
         return cpasync.tma_partition(tma, 0, alone, cute.group_modes(staged, 0, 2), cute.group_modes(tiles, 0, 2))
 
     @cute.jit
-    def fetch(self, tma, source, target, full, size):
-        """Load a tile; what lies beyond the sequence arrives as zeros and counts as transferred."""
+    def fetch(self, tma, source, target, full):
+        """Load keys or values; what lies beyond the sequence arrives as zeros and counts as transferred."""
         with cute.arch.elect_one():
-            cute.arch.mbarrier_arrive_and_expect_tx(full, size)
+            cute.arch.mbarrier_arrive_and_expect_tx(full, TILE_BYTES)
         cute.copy(tma, source, target, tma_bar_ptr=full)
 
     @cute.jit
-    def attend(
-        self,
-        staged_q,
-        staged_k,
-        staged_v,
-        k_full,
-        k_empty,
-        v_full,
-        v_empty,
-        group,
-        thread,
-        first_query,
-        steps,
-        length,
-        scale,
-    ):
+    def attend(self, staged_q, keys, values, group, thread, first_query, steps, length, scale):
         """One consumer's way through the keys; returns this thread's part of its outputs."""
-        first_scores, more_scores = self.score_mma(False), self.score_mma(True)
-        more_outputs = self.output_mma()
-        fragment_q = first_scores.make_fragment_A(first_scores.get_slice(0).partition_A(staged_q))
-        fragment_k = first_scores.make_fragment_B(first_scores.get_slice(0).partition_B(staged_k))
-        fragment_v = more_outputs.make_fragment_B(more_outputs.get_slice(0).partition_B(staged_v))
-        scores = cute.make_rmem_tensor(first_scores.partition_shape_C((ROWS, KEYS)), cutlass.Float32)
-        outputs = cute.make_rmem_tensor(more_outputs.partition_shape_C((ROWS, HEAD_DIM)), cutlass.Float32)
+        (staged_k, k_full, k_empty), (staged_v, v_full, v_empty) = keys, values
+        # Scores replace those of the step before; outputs are added to.
+        score_mmas = self.score_mma(accumulate=False), self.score_mma(accumulate=True)
+        output_mmas = (self.output_mma(),) * 2
+        score_mma, output_mma = score_mmas[0], output_mmas[0]
+        fragment_q = score_mma.make_fragment_A(score_mma.get_slice(0).partition_A(staged_q))
+        fragment_k = score_mma.make_fragment_B(score_mma.get_slice(0).partition_B(staged_k))
+        fragment_v = output_mma.make_fragment_B(output_mma.get_slice(0).partition_B(staged_v))
+        scores = cute.make_rmem_tensor(score_mma.partition_shape_C((ROWS, KEYS)), cutlass.Float32)
+        outputs = cute.make_rmem_tensor(output_mma.partition_shape_C((ROWS, HEAD_DIM)), cutlass.Float32)
         outputs.fill(0)
         # The weights of the values: as an operand they have the order that the scores have as a result.
-        weights = cute.make_rmem_tensor(more_outputs.partition_shape_A((ROWS, KEYS)), self.dtype)
+        weights = cute.make_rmem_tensor(output_mma.partition_shape_A((ROWS, KEYS)), self.dtype)
         weights_as_scores = cute.make_tensor(weights.iterator, scores.layout)
 
         # Of this thread's two queries: the largest score so far, this thread's sum of weights relative to it, and what
@@ -212,27 +198,28 @@ class Attention:
             self.pass_turn(group)
         self.await_turn(group)
         cute.arch.mbarrier_wait(k_full, 0)
-        self.multiply((first_scores, more_scores), scores, fragment_q, fragment_k[None, None, None, 0])
+        self.multiply(score_mmas, scores, fragment_q, fragment_k[None, None, None, 0])
         self.pass_turn(group)
         warpgroup.wait_group(0)
         self.release(k_empty)
-        self.mask(scores, first_scores, thread, first_query, (steps - 1) * KEYS, length)
+        self.mask(scores, score_mma, thread, first_query, (steps - 1) * KEYS, length)
         self.weigh(scores, largest, total, correction, scale)
         weights_as_scores.store(scores.load().to(self.dtype))
+        cute.arch.mbarrier_wait(v_full, 0)
 
         for step in range(1, steps):
             # The products with the values of the step before run on while this step's scores become weights.
-            stage, phase = step % STAGES, step // STAGES % 2
-            before, phase_before = (step - 1) % STAGES, (step - 1) // STAGES % 2
+            stage, before, phase = step % STAGES, (step - 1) % STAGES, step // STAGES % 2
             self.await_turn(group)
             cute.arch.mbarrier_wait(k_full + stage, phase)
-            self.multiply((first_scores, more_scores), scores, fragment_q, fragment_k[None, None, None, stage])
-            cute.arch.mbarrier_wait(v_full + before, phase_before)
-            self.multiply((more_outputs, more_outputs), outputs, weights, fragment_v[None, None, None, before])
+            self.multiply(score_mmas, scores, fragment_q, fragment_k[None, None, None, stage])
+            self.multiply(output_mmas, outputs, weights, fragment_v[None, None, None, before])
             self.pass_turn(group)
             warpgroup.wait_group(1)
             self.release(k_empty + stage)
             self.weigh(scores, largest, total, correction, scale)
+            # Waiting here for what the next products take keeps ptxas from waiting for the last ones any earlier.
+            cute.arch.mbarrier_wait(v_full + stage, phase)
             warpgroup.wait_group(0)
             self.release(v_empty + before)
             self.scale_rows(outputs, correction)
@@ -240,9 +227,8 @@ class Attention:
 
         if group == 0:
             self.await_turn(group)  # the turn that the other consumer passed last
-        last, phase = (steps - 1) % STAGES, (steps - 1) // STAGES % 2
-        cute.arch.mbarrier_wait(v_full + last, phase)
-        self.multiply((more_outputs, more_outputs), outputs, weights, fragment_v[None, None, None, last])
+        last = (steps - 1) % STAGES
+        self.multiply(output_mmas, outputs, weights, fragment_v[None, None, None, last])
         for row in cutlass.range_constexpr(2):
             correction[row] = 1.0 / cute.arch.warp_reduction(total[row], operator.add, threads_in_group=QUAD)
         warpgroup.wait_group(0)
@@ -258,11 +244,10 @@ class Attention:
         return self.mma(HEAD_DIM, warpgroup.OperandSource.RMEM, OperandMajorMode.MN, True)
 
     def mma(self, n, source_of_a, major_of_b, accumulate):
-        """wgmmas of one warpgroup, that replace their sums or add to them."""
+        """wgmmas of one warpgroup, which add to their sums or replace them."""
         shape = (ROWS, n, 16)
-        operation = warpgroup.MmaF16BF16Op(
-            self.dtype, cutlass.Float32, shape, source_of_a, OperandMajorMode.K, major_of_b
-        )
+        majors = OperandMajorMode.K, major_of_b
+        operation = warpgroup.MmaF16BF16Op(self.dtype, cutlass.Float32, shape, source_of_a, *majors)
         tiled_mma = cute.make_tiled_mma(operation)
         tiled_mma.set(warpgroup.Field.ACCUMULATE, accumulate)
         return tiled_mma
@@ -332,6 +317,8 @@ class Attention:
         """Round the outputs, gather a consumer's in shared memory, and write them with TMA, clipped at the end."""
         rounded = cute.make_fragment_like(outputs, self.dtype)
         rounded.store(outputs.load().to(self.dtype))
+        # Every warp is done with the queries that the outputs replace.
+        cute.arch.barrier(barrier_id=STORE_BARRIER + group, number_of_threads=WARPGROUP)
         matrices = cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), self.dtype)
         tiled_copy = cute.make_tiled_copy_C(matrices, self.output_mma())
         cute.copy(tiled_copy, tiled_copy.retile(rounded), tiled_copy.get_slice(thread).partition_D(staged))
@@ -354,9 +341,10 @@ def attention(q, k, v, scale, causal):
     for head in range(len(q)):
         scores = q[head].astype("float32") @ k[head].astype("float32").T * scale
         if causal:
-            scores[np.triu_indices(len(scores), 1)] = -np.inf
+            scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)
         weights = np.exp(scores - scores.max(1)[:, None])
-        out[head] = weights @ v[head].astype("float32") / weights.sum(1)[:, None]
+        rounded = weights.astype(v.dtype).astype("float32")  # as an operand has to be: where few keys count, it shows
+        out[head] = rounded @ v[head].astype("float32") / weights.sum(1)[:, None]
     return out.astype(q.dtype)
 
 
