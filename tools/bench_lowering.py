@@ -84,6 +84,8 @@ class Entry:
     file: Path
     entry: str | None
     """What the file is to compile, where that is not what its header says."""
+    reference: str
+    """The function of the file that says what is expected."""
     sizes: list[str]
 
     @property
@@ -95,7 +97,10 @@ class Entry:
 def entries() -> list[Entry]:
     """The kernels of `bench_set.toml`."""
     listed = tomllib.loads(SET.read_text())["lowering"]
-    return [Entry(each["kind"], ROOT / each["file"], each.get("entry"), each["sizes"]) for each in listed]
+    return [
+        Entry(each["kind"], ROOT / each["file"], each.get("entry"), each.get("reference", "reference"), each["sizes"])
+        for each in listed
+    ]
 
 
 def main() -> int:
@@ -221,7 +226,7 @@ def _resources(kernel: Kernel) -> tuple[int, int]:
 
 def _wrong(entry: Entry, arguments: Any, outputs: dict[str, list[Any]], workload: Any) -> list[str]:
     """Which variants differ from the reference by more than the kernel's tolerance."""
-    result = bind_by_name(_reference(entry.file), arguments.values(), "reference")()
+    result = bind_by_name(_reference(entry), arguments.values(), entry.reference)()
     expected = expected_outputs(result, workload.outputs)
     problems: list[str] = []
     for variant, codes in outputs.items():
@@ -232,15 +237,15 @@ def _wrong(entry: Entry, arguments: Any, outputs: dict[str, list[Any]], workload
     return problems
 
 
-def _reference(file: Path) -> Any:
-    """The file's function `reference`, and what it uses of the file, without the DSL, which need not be installed."""
+def _reference(entry: Entry) -> Any:
+    """The reference, and what it uses of its file, without the DSL, which need not be installed."""
     names: dict[str, Any] = {"math": math}
-    for node in ast.parse(file.read_text()).body:
+    for node in ast.parse(entry.file.read_text()).body:
         if isinstance(node, ast.Assign | ast.FunctionDef) and not getattr(node, "decorator_list", ()):
             # What uses the DSL is a kernel's, and no reference's.
             with contextlib.suppress(NameError):
-                exec(compile(ast.Module([node], []), str(file), "exec"), names)
-    return names["reference"]
+                exec(compile(ast.Module([node], []), str(entry.file), "exec"), names)
+    return names[entry.reference]
 
 
 def _line(row: Row) -> str:

@@ -6,7 +6,7 @@ of stages; warpgroups that take turns by named barriers; a warp-specialised prod
 
 # cutecc: entry = "Attention()"
 # cutecc: target = "sm_90a"
-# cutecc: args.q = "f16[?H=2, ?S=200, 128] align=16"
+# cutecc: args.q = "f16[?H=1, ?S=200, 128] align=16"
 # cutecc: args.k = "f16[?H, ?S, 128] align=16"
 # cutecc: args.v = "f16[?H, ?S, 128] align=16"
 # cutecc: args.out = "f16[?H, ?S, 128] align=16"
