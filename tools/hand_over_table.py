@@ -1,7 +1,7 @@
 """Where the nvidia pipeline can go on from a module that the open one has begun, as a table of docs/diff-test.md.
 
     python tools/hand_over_table.py examples test/kernels --target sm_80            # prints the table
-    python tools/hand_over_table.py examples test/kernels --target sm_80 --write    # also replaces it
+    python tools/hand_over_table.py examples test/kernels --target sm_80 --write    # also replaces the target's
 
 Each kernel is compiled once for every pass of `open` that changes it, with `nvidia` from there on, and run on the CPU
 emulator at a small, ragged size beside the kernel through `nvidia` alone.
@@ -74,13 +74,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", help="kernels, and folders of these")
     parser.add_argument("--target", default="sm_80", help="of the kernels (%(default)s)")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/diff-test.md")
+    parser.add_argument("--write", action="store_true", help="replace the target's table in docs/diff-test.md")
     choice = parser.parse_args()
     found, count = measure(choice.paths, choice.target)
     table = [f"{count} kernels for {choice.target}:", "", *rows(found)]
     print("\n".join(table))
     if choice.write:
-        write("hand-over", table, "the CPU emulator", ROOT / "docs" / "diff-test.md")
+        write(f"hand-over-{choice.target}", table, "the CPU emulator", ROOT / "docs" / "diff-test.md")
 
 
 if __name__ == "__main__":

@@ -148,7 +148,11 @@ def _storage_of(type_view: TypeView) -> _Tree:
             from cutecc.passes.lowering.atoms.table import state_of
 
             state = state_of(atom)
-            return state if state is None else [ir.Type.parse(type) for _, type in state]
+            if state is None:
+                return None
+            # The strides of a TMA atom are in its type; the wheel stores them too, as a struct without members.
+            strides: list[_Tree] = [[]] if "g_stride" in atom.parameters else []
+            return [*(ir.Type.parse(type) for _, type in state), *strides]
         case SwizzleValue():
             return []
         case _:
