@@ -11,7 +11,7 @@ Exercises fp8 wgmma, the two ends of a TMA pipeline as objects, and shared memor
 # cutecc: args.scale = "f32=0.25"
 # cutecc: reference = "reference"
 # cutecc: outputs = ["c"]
-# cutecc: tolerance = 8e-3
+# cutecc: tolerance = 2e-2
 # cutecc: bytes = "M * K + N * K + 2 * M * N"
 # cutecc: flops = "2 * M * N * K"
 
@@ -179,7 +179,8 @@ def gemm_fp8(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, scale: cutlass.Floa
 
 
 def reference(a, b, c, scale):
-    """The expected `c`, which numpy has no type for."""
+    """The expected `c`, which numpy has no type for. Of sums of 8-bit products, tensor cores keep fewer bits than f32 has:
+    over 8,192 of them, single elements differ by more than bf16 rounds."""
     import numpy as np
 
     return np.float32(scale) * (a.astype("float32") @ b.astype("float32").T)
