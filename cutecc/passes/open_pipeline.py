@@ -47,6 +47,7 @@ _TO_LLVM = (
     "canonicalize",
     "cse",
     # Now that loops carry only what they change.
+    "pipeline-tma-loops",
     "unroll-register-loops",
     "arith-expand",
     "loop-invariant-code-motion",
