@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cutecc.ir import editing
 from cutecc.ir.constants import constant_of
@@ -20,13 +20,11 @@ from cutecc.passes.registry import register
 
 _MARK = "cutlass.pipelining"
 _LOAD = "nvvm.cp.async.bulk.tensor.shared.cluster.global"
-_ACQUIRES = (
-    "nvvm.mbarrier.arrive.expect_tx",
-    "nvvm.mbarrier.test.wait",
-    "nvvm.mbarrier.try_wait",
-    "nvvm.mbarrier.try_wait.parity",
-    "nvvm.mbarrier.wait.parity",
+_WAITS = (
+    *("nvvm.mbarrier.test.wait", "nvvm.mbarrier.wait.parity"),
+    *("nvvm.mbarrier.try_wait", "nvvm.mbarrier.try_wait.parity"),
 )
+_ACQUIRES = (*_WAITS, "nvvm.mbarrier.arrive.expect_tx")
 """By which a stage is waited for until it is free, and its barrier told how many bytes are to come."""
 _COMPUTES = (
     *("arith.*", "math.*", "vector.*", "ub.*", "scf.if", "scf.for", "scf.yield"),
@@ -90,8 +88,11 @@ def _obstacle(body: _Body, producer: _Part, consumer: _Part) -> str | None:
         return "nothing in the loop is loaded by TMA"
     if not all(body.taken(load.operands[0]) for load in loads):
         return "every turn loads to the same place"
-    if not all(_all(operation, _produces) for operation in producer.operations):
-        return "the loads stand under one condition with other work, or follow from it"
+    if not any(True for operation in producer.operations for _ in walk(operation, *_WAITS)):
+        return "nothing before the loads waits until their stage is free"
+    for operation in producer.operations:
+        if others := [each.name for each in walk(operation) if not _produces(each.name)]:
+            return f"what the loads take or stand in has {others[0]} in it, which stays in its turn"
     if any(operation in producer.operations for operation in consumer.operations if not _all(operation, _computes)):
         return "what else is done follows from how a stage was acquired"
     if all(_all(operation, _computes) for operation in consumer.operations):
@@ -107,7 +108,7 @@ class _Body:
         block = loop.regions[0].blocks[0]
         self.counter, *self.arguments = list(block.arguments)
         *self.operations, self.end = [view.operation for view in block.operations]
-        self._numbers = {argument: number for number, argument in enumerate(self.arguments)}
+        self._numbers: dict[ir.Value, int] = {argument: number for number, argument in enumerate(self.arguments)}
         self._positions = {
             editing.address_of(each): position
             for position, operation in enumerate(self.operations)
@@ -117,7 +118,7 @@ class _Body:
     def producer(self) -> _Part:
         """The loads, the acquiring of their stages, and what both are computed from."""
         loads = [position for position, operation in enumerate(self.operations) if any(walk(operation, _LOAD))]
-        counters = {self.counter, *(self.arguments[number] for number in self._part(loads).carried)}
+        counters: set[ir.Value] = {self.counter, *(self.arguments[number] for number in self._part(loads).carried)}
         before = range(max(loads, default=0))
         return self._part([*loads, *(each for each in before if self._is_acquiring(self.operations[each], counters))])
 
@@ -188,7 +189,7 @@ def _split(body: _Body, producer: _Part, consumer: _Part, turns: int) -> Sequenc
         return [*state, *_write(body, consumer, counter, own)]
 
     own = [initial[number] for number in consumer.carried]
-    hints = {attribute.name: attribute.attr for attribute in body.loop.attributes}
+    hints = {name: body.loop.attributes[name] for name in body.loop.attributes}
     rest = _loop([begin, end, step], [*first, *own], use_and_load, hints)
     # What both have carried is the same in the end.
     by_number = dict(zip([*producer.carried, *consumer.carried], rest, strict=True))
@@ -197,7 +198,8 @@ def _split(body: _Body, producer: _Part, consumer: _Part, turns: int) -> Sequenc
 
 def _write(body: _Body, part: _Part, counter: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
     """Write one turn of a part; get what it has carried on."""
-    new = {body.counter: counter, **{body.arguments[n]: each for n, each in zip(part.carried, carried, strict=True)}}
+    new: dict[ir.Value, ir.Value] = {body.counter: counter}
+    new |= {body.arguments[number]: each for number, each in zip(part.carried, carried, strict=True)}
     for operation in part.operations:
         copy = operation.clone().operation
         for each in walk(copy):
@@ -243,7 +245,7 @@ def _times(step: ir.Value, turns: int) -> ir.Value:
     known = constant_of(step)
 
     def number(value: int) -> ir.Value:
-        attributes = {"value": ir.IntegerAttr.get(step.type, value)}
+        attributes: dict[str, Any] = {"value": ir.IntegerAttr.get(step.type, value)}
         return ir.Operation.create("arith.constant", [step.type], attributes=attributes).result
 
     return computed("arith.muli", step, number(turns)) if known is None else number(known * turns)
