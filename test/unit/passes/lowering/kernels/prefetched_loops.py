@@ -1,6 +1,6 @@
 """Sums of tiles that a loop fetches by TMA ahead of their use, by loops of several kinds.
 
-`Sum(kind)` is what is launched. Tile `t` of a column of tiles is multiplied by `t + 1`, so that none stands for another.
+`Sum(kind)` is what is launched. Tile `t` of a column of tiles counts `t + 1` times, so that none stands for another.
 """
 
 # cutecc: entry = "Sum('own counts')"
