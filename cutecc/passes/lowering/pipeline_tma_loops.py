@@ -88,8 +88,13 @@ def _obstacle(body: _Body, producer: _Part, consumer: _Part) -> str | None:
         return "nothing in the loop is loaded by TMA"
     if not all(body.taken(load.operands[0]) for load in loads):
         return "every turn loads to the same place"
-    if not any(True for operation in producer.operations for _ in walk(operation, *_WAITS)):
+    waits = [wait for operation in producer.operations for wait in walk(operation, *_WAITS)]
+    if not waits:
         return "nothing before the loads waits until their stage is free"
+    arrays = {base for load in loads for operand in load.operands for base in body.bases(operand)}
+    if any(body.bases(wait.operands[0]) & arrays for wait in waits):
+        # As in a loop that loads ahead by itself.
+        return "before the loads it waits on the barriers that these complete"
     for operation in producer.operations:
         if others := [each.name for each in walk(operation) if not _produces(each.name)]:
             return f"what the loads take or stand in has {others[0]} in it, which stays in its turn"
@@ -133,13 +138,21 @@ class _Body:
 
     def taken(self, value: ir.Value) -> set[ir.Value]:
         """What a value of one turn is computed from of what differs between turns: the counter, values carried."""
+        return {each for each in self._leaves(value) if each == self.counter or each in self._numbers}
+
+    def bases(self, value: ir.Value) -> set[ir.Value]:
+        """The pointers from before the loop that a value is computed from: one stands for all of an array."""
+        return {each for each in self._leaves(value) - self.taken(value) if str(each.type).startswith("!llvm.ptr")}
+
+    def _leaves(self, value: ir.Value) -> set[ir.Value]:
+        """All that no operation of the body makes of what a value of one turn is computed from."""
         found: set[ir.Value] = set()
         pending, seen = [value], set[int]()
         while pending:
             value = pending.pop()
-            if value == self.counter or value in self._numbers:
+            if self._position(value) is None:
                 found.add(value)
-            elif self._position(value) is not None and (address := editing.address_of(_maker(value))) not in seen:
+            elif (address := editing.address_of(_maker(value))) not in seen:
                 seen.add(address)
                 pending += _read(_maker(value))
         return found
