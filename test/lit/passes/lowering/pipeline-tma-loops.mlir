@@ -121,6 +121,7 @@ gpu.module @kernels {
   // SAID: warning: prefetch_stages is ignored: nothing in the loop is loaded by TMA
   // SAID: warning: prefetch_stages is ignored: every turn loads to the same place
   // SAID: warning: prefetch_stages is ignored: nothing before the loads waits until their stage is free
+  // SAID: warning: prefetch_stages is ignored: before the loads it waits on the barriers that these complete
   // SAID: warning: prefetch_stages is ignored: what the loads take or stand in has llvm.load in it
   // SAID: warning: prefetch_stages is ignored: what else is done follows from how a stage was acquired
   // SAID: warning: prefetch_stages is ignored: nothing in the loop uses what is loaded
@@ -161,6 +162,20 @@ gpu.module @kernels {
       nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %full, box[%c0, %i] l2_cache_hint = %hint {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
       nvvm.mbarrier.try_wait.parity %full, %c1, %time : !llvm.ptr<3>, i32, i32
       "test.use"(%i) : (i32) -> ()
+    } {cutlass.pipelining = 2 : i32}
+    // One that comes before, on their own barriers, is for what was loaded in an earlier turn.
+    // CHECK: scf.for
+    // CHECK-NEXT: llvm.getelementptr
+    // CHECK-NEXT: nvvm.mbarrier.try_wait.parity
+    // CHECK-NEXT: "test.use"
+    // CHECK-NEXT: llvm.getelementptr
+    // CHECK-NEXT: nvvm.cp.async.bulk.tensor
+    scf.for %i = %c0 to %tiles step %c1 : i32 {
+      %ready = llvm.getelementptr %full[%i] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+      nvvm.mbarrier.try_wait.parity %ready, %c1, %time : !llvm.ptr<3>, i32, i32
+      "test.use"(%i) : (i32) -> ()
+      %to = llvm.getelementptr %staged[%i] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %full, box[%c0, %i] l2_cache_hint = %hint {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
     } {cutlass.pipelining = 2 : i32}
     // Where to load from next is in what was loaded.
     // CHECK: scf.for
