@@ -179,8 +179,11 @@ def gemm_fp8(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, scale: cutlass.Floa
 
 
 def reference(a, b, c, scale):
-    """The expected `c`, which numpy has no type for. Of sums of 8-bit products, tensor cores keep fewer bits than f32 has:
-    over 8,192 of them, single elements differ by more than bf16 rounds."""
+    """The expected `c`, which numpy has no type for.
+
+    Of sums of 8-bit products, tensor cores keep fewer bits than f32 has: over 8,192 of them, single elements
+    differ by more than bf16 rounds.
+    """
     import numpy as np
 
     return np.float32(scale) * (a.astype("float32") @ b.astype("float32").T)
