@@ -15,10 +15,10 @@ from cutecc.passes.limits import limited
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import constant
-from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, modes, replace_tensor
+from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, modes, replace_tensor, steps
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.host import device_functions
-from cutecc.passes.lowering.values.leaves import Leaves, carried_by, pack
+from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.loops import one_thread
 from cutecc.passes.lowering.values.memory import load, store
 from cutecc.passes.lowering.values.pointers import element_pointer
@@ -74,7 +74,7 @@ class LowerTmaDescriptors(ModulePass):
 
 
 def _made(operation: ir.Operation, leaves: Leaves) -> list[list[ir.Value]]:
-    """The descriptor, and the numbers of the tensor of coordinates that goes with it: the sizes of its modes."""
+    """The descriptor, and the numbers of the tensor of coordinates that goes with it: sizes, and steps."""
     tensor_value, shared, _ = operation.operands
     atom = view(operation.results[0].type)
     assert isinstance(atom, CopyAtom)
@@ -82,10 +82,9 @@ def _made(operation: ir.Operation, leaves: Leaves) -> list[list[ir.Value]]:
     layout: Any = view(shared.type)
     tensor = tensor_of(tensor_value, leaves)
     words = descriptor(atom, tensor, layout.layout, blocks)
-    carried = carried_by(operation.results[1].type)
-    assert carried is not None
-    sizes = leaves.of(tensor_value)[1 : 1 + len(carried.types)]
-    return [[words], sizes]
+    coordinates: Any = view(operation.results[1].type)
+    sizes = [tensor.arithmetic.value(size, size.width) for size in dynamic(tensor.layout.shape)]
+    return [[words], [*sizes, *steps(atom, tensor, coordinates.layout)]]
 
 
 def _by_address(module: ir.Module) -> dict[ir.Value, ir.Value]:

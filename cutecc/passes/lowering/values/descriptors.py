@@ -69,24 +69,53 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
     Raises `Error` for what TMA cannot copy.
     """
     basis = atom.parameters["tma_gbasis"]
+    shares = iter(_shares([int(size) for size in leaves(basis.shape)], blocks))
+    found: list[Mode] = []
+    for index, (size, step) in enumerate(_wholes(atom, tensor)):
+        box = math.prod(next(shares) for _ in leaves(basis[index].stride))
+        if index == 0 and isinstance(step, int) and step != 1 and box > 1:
+            raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
+        found.append(Mode(_wide(tensor, size), None if index == 0 else _bytes(tensor, step), box))
+    return found
+
+
+def steps(atom: CopyAtom, tensor: Tensor, coordinates: Layout) -> list[ir.Value]:
+    """How far a step along a mode of `tensor` leads in the coordinates of TMA, where the type does not say it.
+
+    So it is where a mode for TMA is made of several of the tensor, or where the innermost is of an unknown stride.
+    """
+    wholes = _wholes(atom, tensor)
+    assert isinstance(tensor.layout, Layout)
+    found: list[ir.Value] = []
+    for step, stride in zip(leaves(coordinates.stride), leaves(tensor.layout.stride), strict=True):
+        if not isinstance(step, Basis) or not isinstance(step.value, Symbolic):
+            continue
+        unit = wholes[step.path[0]][1] if step.path != (0,) else 1
+        if isinstance(stride, int) and isinstance(unit, int):
+            found.append(constant(stride // unit, step.value.width))
+        elif isinstance(stride, Symbolic) and unit == 1:
+            found.append(tensor.arithmetic.value(stride, step.value.width))
+        else:
+            raise Error(f"the open lowering does not know the step {step} of coordinates for TMA yet")
+    return found
+
+
+def _wholes(atom: CopyAtom, tensor: Tensor) -> list[tuple[Integer, Integer]]:
+    """Size and stride, in elements, of the modes that TMA sees, the innermost first."""
+    basis = atom.parameters["tma_gbasis"]
     layout = tensor.layout
     if not isinstance(layout, Layout):
         raise Error(f"a tensor of the swizzled layout {layout} in global memory cannot be copied by TMA")
     if len(basis) > _MOST_MODES:
         raise Error(f"the tensor has {len(basis)} modes for TMA, and a descriptor has at most {_MOST_MODES}")
-    shares = iter(_shares([int(size) for size in leaves(basis.shape)], blocks))
-    found: list[Mode] = []
+    found: list[tuple[Integer, Integer]] = []
     for index in range(len(basis)):
         # Modes of the tensor that lie one behind the other may be one to TMA.
         parts = [_part(layout, step) for step in leaves(basis[index].stride)]
         whole = coalesce(join(*parts)) if len(parts) > 1 else parts[0]
-        step = whole.stride
-        if not isinstance(step, int | Symbolic):
+        if not isinstance(whole.stride, int | Symbolic):
             raise Error(f"a mode for TMA is made of modes of the tensor that do not follow each other, {join(*parts)}")
-        box = math.prod(next(shares) for _ in parts)
-        if index == 0 and isinstance(step, int) and step != 1 and box > 1:
-            raise Error(f"the innermost mode for TMA, {whole}, is not contiguous in global memory")
-        found.append(Mode(_wide(tensor, whole.size), None if index == 0 else _bytes(tensor, step), box))
+        found.append((whole.size, whole.stride))
     return found
 
 
