@@ -15,7 +15,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, Scalar
 from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, coalesce, join
 from cutecc.layout.basis import Basis
-from cutecc.layout.integers import Integer
+from cutecc.layout.integers import Integer, add, multiply
 from cutecc.layout.tuples import leaves
 from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant, converted, resize, word
 from cutecc.passes.lowering.values.memory import Tensor
@@ -71,11 +71,13 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
     basis = atom.parameters["tma_gbasis"]
     shares = iter(_shares([int(size) for size in leaves(basis.shape)], blocks))
     found: list[Mode] = []
-    for index, (size, step) in enumerate(_wholes(atom, tensor)):
-        box = math.prod(next(shares) for _ in leaves(basis[index].stride))
-        if index == 0 and isinstance(step, int) and step != 1 and box > 1:
+    for index, parts in enumerate(_parts(atom, tensor)):
+        size, step = _whole(parts)
+        box = [next(shares) for _ in parts]
+        _check_follow(parts, box, step)
+        if index == 0 and isinstance(step, int) and step != 1 and math.prod(box) > 1:
             raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
-        found.append(Mode(_wide(tensor, size), None if index == 0 else _bytes(tensor, step), box))
+        found.append(Mode(_wide(tensor, size), None if index == 0 else _bytes(tensor, step), math.prod(box)))
     return found
 
 
@@ -84,7 +86,7 @@ def steps(atom: CopyAtom, tensor: Tensor, coordinates: Layout) -> list[ir.Value]
 
     So it is where a mode for TMA is made of several of the tensor, or where the innermost is of an unknown stride.
     """
-    wholes = _wholes(atom, tensor)
+    wholes = [_whole(parts) for parts in _parts(atom, tensor)]
     assert isinstance(tensor.layout, Layout)
     found: list[ir.Value] = []
     for step, stride in zip(leaves(coordinates.stride), leaves(tensor.layout.stride), strict=True):
@@ -100,23 +102,45 @@ def steps(atom: CopyAtom, tensor: Tensor, coordinates: Layout) -> list[ir.Value]
     return found
 
 
-def _wholes(atom: CopyAtom, tensor: Tensor) -> list[tuple[Integer, Integer]]:
-    """Size and stride, in elements, of the modes that TMA sees, the innermost first."""
+def _parts(atom: CopyAtom, tensor: Tensor) -> list[list[Layout]]:
+    """Of each mode that TMA sees, the innermost first, the modes of the tensor that it is made of."""
     basis = atom.parameters["tma_gbasis"]
     layout = tensor.layout
     if not isinstance(layout, Layout):
         raise Error(f"a tensor of the swizzled layout {layout} in global memory cannot be copied by TMA")
     if len(basis) > _MOST_MODES:
         raise Error(f"the tensor has {len(basis)} modes for TMA, and a descriptor has at most {_MOST_MODES}")
-    found: list[tuple[Integer, Integer]] = []
-    for index in range(len(basis)):
-        # Modes of the tensor that lie one behind the other may be one to TMA.
-        parts = [_part(layout, step) for step in leaves(basis[index].stride)]
-        whole = coalesce(join(*parts)) if len(parts) > 1 else parts[0]
-        if not isinstance(whole.stride, int | Symbolic):
-            raise Error(f"a mode for TMA is made of modes of the tensor that do not follow each other, {join(*parts)}")
-        found.append((whole.size, whole.stride))
-    return found
+    return [[_part(layout, step) for step in leaves(basis[index].stride)] for index in range(len(basis))]
+
+
+def _whole(parts: Sequence[Layout]) -> tuple[Integer, Integer]:
+    """Size and stride, in elements, of the mode for TMA that reaches all that modes of the tensor reach."""
+    whole = coalesce(join(*parts)) if len(parts) > 1 else parts[0]
+    if isinstance(whole.stride, int | Symbolic):
+        return whole.size, whole.stride
+    found: list[tuple[Integer, int]] = []
+    for part in parts:
+        if not isinstance(part.stride, int):
+            raise Error(f"the open lowering does not know one mode for TMA of several, {join(*parts)}, yet")
+        found.append((part.size, part.stride))
+    unit = math.gcd(*(stride for _, stride in found))
+    # Every coordinate up to that of the last element, of those between which no element lies too.
+    last: Integer = 0
+    for size, stride in found:
+        last = add(last, multiply(add(size, -1), stride // unit))
+    return add(last, 1), unit
+
+
+def _check_follow(parts: Sequence[Layout], box: Sequence[int], unit: Integer) -> None:
+    """Raise `Error` where the elements of a box along one mode for TMA do not follow each other."""
+    reached = 1
+    for part, size in zip(parts, box, strict=True):
+        if size > 1 and len(parts) > 1 and (not isinstance(unit, int) or part.stride != unit * reached):
+            raise Error(
+                f"a box of {'×'.join(map(str, box))} elements of the modes {join(*parts)}, which are one mode to TMA: "
+                "its elements do not follow each other"
+            )
+        reached *= size
 
 
 def _shares(box: list[int], blocks: int) -> list[int]:
