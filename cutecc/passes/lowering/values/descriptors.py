@@ -30,6 +30,8 @@ _BY_128_BYTES = 2
 _LARGE = 1 << 17
 """Bytes of a tensor from which on bit 21 of the second word is set."""
 _WORD = 32
+_UNIT = 16
+"""Bytes, that strides and rows of boxes are multiples of."""
 _MOST_MODES = 5
 _MOST_SWIZZLED = 3
 """Bits that a swizzle flips at most, in rows of 128 bytes; with fewer bits, of half as many."""
@@ -77,6 +79,9 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
         _check_follow(parts, box, step)
         if index == 0 and isinstance(step, int) and step != 1 and math.prod(box) > 1:
             raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
+        if index and size != 1 and isinstance(step, int) and step * tensor.element.bits % (8 * _UNIT):
+            apart = step * tensor.element.bits // 8
+            raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {_UNIT}")
         found.append(Mode(_wide(tensor, size), None if index == 0 else _bytes(tensor, step), math.prod(box)))
     return found
 
@@ -231,8 +236,8 @@ def _check_boxes(found: Sequence[Mode], element: Any, swizzle: Swizzle) -> None:
     if any(not 1 <= mode.box <= 256 for mode in found):
         raise Error(f"a TMA box has at most 256 elements along a mode, not {boxes}")
     row = found[0].box * element.bits // 8
-    if row % 16:
-        raise Error(f"the rows of the TMA box {boxes} have {row} bytes, no multiple of 16")
+    if row % _UNIT:
+        raise Error(f"the rows of the TMA box {boxes} have {row} bytes, no multiple of {_UNIT}")
     if swizzle.bits and row > 16 << swizzle.bits:
         raise Error(f"the rows of the TMA box {boxes} have {row} bytes, more than its swizzle of {16 << swizzle.bits}")
 
@@ -262,7 +267,7 @@ def _last(size: ir.Value, position: int) -> ir.Value:
 
 def _low(strides: Sequence[ir.Value], position: int) -> list[ir.Value]:
     """Of strides, which are multiples of 16 bytes, the lowest 32 bits behind those."""
-    sixteenths = [computed("arith.divui", stride, constant(16, 64)) for stride in strides]
+    sixteenths = [computed("arith.divui", stride, constant(_UNIT, 64)) for stride in strides]
     mask = constant((1 << _WORD) - 1, 64)
     return [_shifted(computed("arith.andi", each, mask), position) for each in sixteenths]
 

@@ -877,3 +877,18 @@ func.func @apart(%tensor: !tensor, %shared: !shared, %tile: !tile) {
   "test.use"(%atom, %coordinates) : (!load, !coordinates) -> ()
   return
 }
+
+// -----
+
+// A descriptor counts strides in 16 bytes. Rows of 33 elements of 16 bits would be taken to be of 32.
+!tensor = !cute.memref<f16, gmem, align<16>, "(70,33):(33,1)">
+!shared = !cute.layout<"(32,32):(32,1)">
+!tile = !cute.layout<"(32,32):(1@0,1@1)">
+!load = !cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f16, copy_bits = 16384, tma_gbasis = <"(32,32):(1@1,1@0)">, tma_format = F16_RN>
+!coordinates = !cute.coord_tensor<"(0,0)", "(70,33):(1@1,1@0)">
+func.func @odd_rows(%tensor: !tensor, %shared: !shared, %tile: !tile) {
+  // expected-error @below {{cute_nvgpu.atom.make_non_exec_tiled_tma_load: steps along a mode for TMA, 70:33, are 66 bytes, no multiple of 16}}
+  %atom, %coordinates = cute_nvgpu.atom.make_non_exec_tiled_tma_load(%tensor, %shared, %tile) <{kind = <sm_90> num_multicast = 1}> : (!tensor, !shared, !tile) -> (!load, !coordinates)
+  "test.use"(%atom, %coordinates) : (!load, !coordinates) -> ()
+  return
+}
