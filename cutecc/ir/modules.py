@@ -97,9 +97,14 @@ def to_bytecode(module: ir.Module) -> bytes:
     return buffer.getvalue()
 
 
-def to_text(module: ir.Module, *, locations: bool = False, generic: bool = False) -> str:
-    """The module as MLIR prints it, ending in a newline; `parse` reads it back."""
-    text = module.operation.get_asm(enable_debug_info=locations, print_generic_op_form=generic)
+def to_text(module: ir.Module, *, locations: bool = False, generic: bool = False, verified: bool = False) -> str:
+    """The module as MLIR prints it, ending in a newline; `parse` reads it back.
+
+    MLIR verifies it first, and prints what is not valid in its generic form. With `verified`, somebody else has.
+    """
+    text = module.operation.get_asm(
+        enable_debug_info=locations, print_generic_op_form=generic, assume_verified=verified
+    )
     if locations:
         text = parsable(text)
     return text if text.endswith("\n") else text + "\n"

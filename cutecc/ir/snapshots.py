@@ -6,6 +6,7 @@ meanwhile. It outlives an abort of the first, so that what was handed over still
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -146,13 +147,17 @@ class Snapshots:
         self._previous: str | None = None
         """The hash of the last module's text."""
         self._writers: dict[str, StageWriter] = {}
+        self._context: ir.Context | None = None
+        """One for all: a context takes as long to make as a small module to read, and modules share their types."""
 
     def read(self, request: Request) -> Reading:
-        from cutecc.ir.modules import content_hash, count_operations, fresh_context, parse
+        from cutecc.ir.mlir import ir
+        from cutecc.ir.modules import content_hash, count_operations, parse
 
         bytecode = Path(request.bytecode)
-        # A fresh context each time: types and attributes are never freed within one.
-        with fresh_context():
+        if self._context is None:
+            self._context = ir.Context()
+        with self._context, ir.Location.unknown():
             module = parse(bytecode.read_bytes())
             bytecode.unlink()
             operations = count_operations(module)
@@ -187,9 +192,11 @@ def _print(module: ir.Module, request: Request) -> _Printed:
     from cutecc.ir.modules import parsable, to_text
     from cutecc.ir.placed_text import separate_locations
 
+    # The parser has verified the module, which printing would do again: a third of its time.
+    plain = functools.partial(to_text, module, verified=True)
     if not request.stages and not (request.text and request.locations):
-        text = to_text(module)
+        text = plain()
         return _Printed(text, [], text)
-    located = module.operation.get_asm(enable_debug_info=True)
-    text, places = separate_locations(located, lambda: to_text(module), request.own_file)
+    located = module.operation.get_asm(enable_debug_info=True, assume_verified=True)
+    text, places = separate_locations(located, plain, request.own_file)
     return _Printed(text, places, parsable(located) if request.locations else text)

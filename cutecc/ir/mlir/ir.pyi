@@ -328,6 +328,7 @@ class Operation:
         pretty_debug_info: bool = False,
         print_generic_op_form: bool = False,
         use_local_scope: bool = False,
+        assume_verified: bool = False,
     ) -> str: ...
     def write_bytecode(self, file: Any, desired_version: int | None = None) -> None: ...
 
