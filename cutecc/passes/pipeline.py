@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -73,11 +74,13 @@ class Pipeline:
 
     def selectors(self) -> list[str]:
         """For each pass, the selector that means it alone."""
-        names = [pass_.name for pass_ in self.passes]
-        return [
-            name if names.count(name) == 1 else f"{name}#{names[: index + 1].count(name)}"
-            for index, name in enumerate(names)
-        ]
+        total = Counter(pass_.name for pass_ in self.passes)
+        seen: Counter[str] = Counter()
+        selectors: list[str] = []
+        for pass_ in self.passes:
+            seen[pass_.name] += 1
+            selectors.append(pass_.name if total[pass_.name] == 1 else f"{pass_.name}#{seen[pass_.name]}")
+        return selectors
 
     def insert_after(self, selector: str, *new: ModulePass) -> Pipeline:
         """With `new` after each pass that `selector` means."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import importlib.util
 import pkgutil
 import sys
 from collections.abc import Callable, Generator, Iterable
@@ -246,9 +245,9 @@ def _load_chosen(name: str) -> None:
     for package, prefix in _BUILTIN_PACKAGES.items():
         if not name.startswith(prefix):
             continue
-        module = f"{package}.{name.removeprefix(prefix).replace('-', '_')}"
-        if name not in _registry and name.replace("-", "").isalnum() and importlib.util.find_spec(module):
-            importlib.import_module(module)
+        module = name.removeprefix(prefix).replace("-", "_")
+        if name not in _registry and name.replace("-", "").isalnum() and module in _modules_in(package):
+            importlib.import_module(f"{package}.{module}")
     if ":" in name:
         # A composite is named after the passes that it stands for.
         _load_builtin_passes()
@@ -257,10 +256,15 @@ def _load_chosen(name: str) -> None:
 
 @functools.cache
 def _load_builtin_passes() -> None:
-    for package_name in _BUILTIN_PACKAGES:
-        package = importlib.import_module(package_name)
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{package_name}.{module.name}")
+    for package in _BUILTIN_PACKAGES:
+        for module in _modules_in(package):
+            importlib.import_module(f"{package}.{module}")
+
+
+@functools.cache
+def _modules_in(package: str) -> tuple[str, ...]:
+    """Looked up once: most of a pipeline's names are the wheel's, which no package here has."""
+    return tuple(module.name for module in pkgutil.iter_modules(importlib.import_module(package).__path__))
 
 
 _RENAME = "give one of them another name"
