@@ -104,7 +104,7 @@ def command(commands_folder: Path | None) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _warm_workers(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Processes that the library starts for one call begin with their imports done; not with `COLD_START=1`."""
+    """Processes that the library starts begin with their imports done; not with `COLD_START=1`."""
     # Threads start processes too.
     lock = threading.Lock()
 
@@ -113,9 +113,6 @@ def _warm_workers(request: pytest.FixtureRequest) -> Iterator[None]:
         return request.getfixturevalue("templates").starter(START_PYTHON)
 
     def start(entry: str, *descriptors: int, **settings: Any) -> Any:
-        # What serves any calls may be asked to trace.
-        if entry == "cutecc.isolation:serve_calls":
-            return START_PYTHON(entry, *descriptors, **settings)
         with lock:
             warm = starter()
         return warm(entry, *descriptors, **settings)
@@ -124,13 +121,6 @@ def _warm_workers(request: pytest.FixtureRequest) -> Iterator[None]:
         if "COLD_START" not in os.environ:
             patch.setattr(isolation, "start_python", start)
         yield
-
-
-@pytest.fixture
-def warm_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a test whose workers trace nothing, those too begin with their imports done; not with `COLD_START=1`."""
-    if "COLD_START" not in os.environ:
-        monkeypatch.setattr(isolation, "start_python", request.getfixturevalue("templates").starter(START_PYTHON))
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ Hundreds of tests run `cutecc`, and each run starts two to four interpreters, wh
 do. A *template* is a fresh interpreter that imports what one of them imports, waits, and forks for every process that
 is asked for. There is one for each kind, so that a process has no module of the wheel that it would not load itself:
 the command line (never the MLIR bindings), the same with the emulator, with the analyses (which load the bindings),
-with the operators of nvidia-cutlass-operators (which load the DSL), lowering (never the DSL), tracing.
+with the operators of nvidia-cutlass-operators (which load the DSL), lowering (never the DSL), tracing and whatever else
+a process may be asked for that serves any calls.
 
 What needs an interpreter's own start is run without: `conftest.cutecc` says what, and `COLD_START=1` does it for all.
 """
@@ -69,8 +70,9 @@ class Starter:
         environment: dict[str, str] = settings.get("env") or dict(os.environ)
         if not same_start({**environment, "CUTE_DSL_ARCH": ""}, self._environment):
             return self._cold(entry, *descriptors, **settings)
-        # The driver names the target to the process that traces, and to no other.
-        kind = "tracing" if "CUTE_DSL_ARCH" in environment else "lowering"
+        # The driver names the target to the process that traces, and to no other; one that serves any calls may trace.
+        traces = "CUTE_DSL_ARCH" in environment or entry == "cutecc.isolation:serve_calls"
+        kind = "tracing" if traces else "lowering"
         with open(os.devnull, "r+b") as nothing:
 
             def stream(chosen: Any, standard: int) -> int:
@@ -329,6 +331,27 @@ def _import(*modules: str) -> None:
             _import(*(each.name for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")))
 
 
+def _import_lowering(listings: str) -> None:
+    """Import what lowering needs; what nvdisasm says of cubins is kept in `listings`."""
+    from cutecc.backend import nvdisasm
+
+    _import("cutecc.driver", "cutecc.ir.*", "cutecc.passes.*", "cutecc.passes.nvidia.*", "cutecc.backend.*")
+    _import("cutecc.backend.llvm.*", "cutecc.record.*")
+    _import_passes()
+    # What LLVM's processes import when they are first used.
+    _import("llvmlite.binding")
+    nvdisasm.disassemble = keeping(Path(listings))
+
+
+def _import_passes() -> None:
+    """Import all passes, and what they and the bindings import when they are first used."""
+    _import("cutecc.passes.nvidia.standins.*", "cutecc.passes.analysis.*", "cutecc.passes.transforms.*")
+    _import("cutecc.passes.lowering.*", "cutecc.passes.lowering.values.*", "cutecc.passes.lowering.atoms.*")
+    _import("cutecc.passes.generation.*", "cutlass._mlir.passmanager", "cutlass._mlir.rewrite")
+    dialects = ("arith", "builtin", "cuda", "cute", "cute_nvgpu", "func", "gpu", "nvvm", "scf", "ub", "vector")
+    _import(*(f"cutlass._mlir.dialects.{name}" for name in dialects))
+
+
 def _main(kind: str, folder: str, listings: str) -> None:
     # Where a program that is installed has its own folder.
     sys.path[0] = str(Path(sys.executable).parent)
@@ -345,29 +368,23 @@ def _main(kind: str, folder: str, listings: str) -> None:
             assert "cutlass" not in sys.modules
         case "workbench":
             _import("cutecc.cli.*", "cutecc.emulator.device", "cutecc.emulator.parallel", "cutecc.trial.on_device")
-            _import("cutecc.emulator.instructions.*", "cutecc.emulator.numbers.*", "cutecc.passes.analysis.*")
-            _import("cutecc.runtime.launcher", "cutecc.ptx.parse", "cutecc.frontend.trace", "cutecc.workbench.*")
+            _import("cutecc.emulator.instructions.*", "cutecc.emulator.numbers.*", "cutecc.runtime.launcher")
+            _import("cutecc.ptx.parse", "cutecc.frontend.trace", "cutecc.workbench.*")
+            _import_passes()
             assert "cutlass.cute" not in sys.modules
         case "operators":
             _import("cutecc.cli.*", "cutecc.operations.operators.*")
         case "lowering":
-            from cutecc.backend import nvdisasm
-
-            _import("cutecc.driver", "cutecc.ir.*", "cutecc.passes.*", "cutecc.passes.nvidia.*", "cutecc.backend.*")
-            _import("cutecc.passes.nvidia.standins.*", "cutecc.passes.analysis.*", "cutecc.passes.transforms.*")
-            _import("cutecc.passes.lowering.*", "cutecc.passes.lowering.values.*", "cutecc.passes.lowering.atoms.*")
-            _import("cutecc.passes.generation.*", "cutecc.backend.llvm.*", "cutecc.record.*")
-            # What the bindings, those passes and LLVM's processes import when they are first used.
-            dialects = ("arith", "builtin", "cuda", "cute", "cute_nvgpu", "func", "gpu", "nvvm", "scf", "ub", "vector")
-            _import(*(f"cutlass._mlir.dialects.{name}" for name in dialects))
-            _import("cutlass._mlir.passmanager", "cutlass._mlir.rewrite", "llvmlite.binding")
-            nvdisasm.disassemble = keeping(Path(listings))
+            _import_lowering(listings)
             assert "cutlass.cute" not in sys.modules
         case "tracing":
             from cutecc.frontend import dsl
 
             _import("cutecc.frontend.*")
             dsl.cutlass()
+            # Who serves any calls lowers too.
+            _import_lowering(listings)
+            _import("cutecc.sweep")
     isolation.start_python = Starter(folder, os.environ, isolation.start_python)
     if kind in ("lowering", "tracing"):
         # A copy dies with its connection, which goes with the process that asked for it: it is no child of that one.

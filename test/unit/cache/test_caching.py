@@ -30,8 +30,6 @@ from cutecc.record import Compilation
 from cutecc.record.folder import read_folder
 from cutecc.request import ALL_ARTIFACTS, CompileOptions
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 PTX = CompileOptions(artifacts=("ptx",))
 
 

@@ -17,8 +17,6 @@ from cutecc.frontend.watch import Watch
 from cutecc.record import Signature
 from cutecc.request import CompileOptions, CompileRequest
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 OLD = time.time_ns() - 3600 * 10**9
 PTX = CompileOptions(artifacts=("ptx",))
 QUICK = CompileOptions(pipeline="canonicalize", artifacts=())

@@ -19,8 +19,6 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.pipeline import Pipeline
 from cutecc.request import CompileOptions
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 QUIET = CompileOptions(reproduce=False)
 ADDITION = "func.func @f(%a: i32) -> i32 { %0 = arith.addi %a, %a : i32  return %0 : i32 }"
 

@@ -17,8 +17,6 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.record.folder import read_folder
 from cutecc.request import CompileOptions
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 ADDITION = "func.func @f(%a: i32) -> i32 { %0 = arith.addi %a, %a : i32  return %0 : i32 }"
 LOCATED = 'func.func @f() { return } loc("user.mlir":7:3)'
 

@@ -15,8 +15,6 @@ import pytest
 import cutecc
 from cutecc.events import PassStarted
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 THREADS = 4
 ADDITION = "func.func @f(%a: i32) -> i32 { %0 = arith.addi %a, %a : i32  return %0 : i32 }"
 

@@ -23,8 +23,6 @@ from cutecc.record.folder import read_folder
 from cutecc.request import CompileOptions
 from cutecc.target import Target
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 SM80 = Target.parse("sm_80")
 
 

@@ -19,8 +19,6 @@ from cutecc.planning import current_versions
 from cutecc.record import Compilation
 from cutecc.record.folder import RecordFolder
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 
 def record() -> Compilation:
     return Compilation("twice", "sm_80", "cse", current_versions())

@@ -44,7 +44,6 @@ def real(shared_folder: Path, cutecc_in) -> RealInputs:
     return make_inputs(shared_folder, cutecc_in)
 
 
-@pytest.mark.usefixtures("warm_workers")
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_mutant_is_rewritten_or_refused(
     stage: str, real: RealInputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

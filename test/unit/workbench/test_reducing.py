@@ -21,8 +21,6 @@ from cutecc.workbench.reduction import search
 from cutecc.workbench.reduction.reducing import reduce
 from cutecc.workbench.reduction.working import normalised
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 PASSES = '''
 import os
 from dataclasses import dataclass

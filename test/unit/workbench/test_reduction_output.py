@@ -19,8 +19,6 @@ from cutecc.errors import Error, RecordError, UsageError
 from cutecc.workbench.reduction.reducing import reduce
 from cutecc.workbench.reduction.working import normalised
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 VARIES = '''
 import os
 from dataclasses import dataclass

@@ -25,8 +25,6 @@ CSE = "14-cse.mlir"
 BEHIND_HOST_FORM = "34-convert-scf-to-cf.mlir"
 KERNEL = Path("test/kernels/scalar_args.py")
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 
 @pytest.fixture(scope="module")
 def made(cutecc_in, tmp_path_factory: pytest.TempPathFactory) -> Path:

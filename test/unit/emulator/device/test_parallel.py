@@ -19,8 +19,6 @@ from cutecc.kernel import Kernel
 from cutecc.record.host_program import KernelEntry
 from cutecc.runtime.launch import Launch
 
-pytestmark = pytest.mark.usefixtures("warm_workers")
-
 BLOCKS = 600
 """Of 32 threads: three parts."""
 
