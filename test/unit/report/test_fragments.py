@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cutecc.errors import LayoutError
@@ -53,14 +54,14 @@ def context() -> Iterator[ir.Context]:
 
 
 def indices(modes: Modes) -> list[int]:
-    found = [0]
+    found = np.zeros(1, np.int64)
     for size, stride in modes:
-        found = [offset + at * stride for at in range(size) for offset in found]
-    return found
+        found = np.add.outer(np.arange(size) * stride, found).ravel()
+    return found.tolist()
 
 
 def reached(fragment: Fragment) -> list[int]:
-    return [thread + value for value in indices(fragment.values) for thread in indices(fragment.threads)]
+    return np.add.outer(indices(fragment.values), indices(fragment.threads)).ravel().tolist()
 
 
 @pytest.mark.parametrize("atom", ATOMS)
