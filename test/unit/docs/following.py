@@ -48,12 +48,12 @@ def prepare(folder: Path) -> Path:
     return folder / "work"
 
 
-def follow(document: Path, folder: Path, commands_in: Path = Path(sys.executable).parent) -> None:
-    """Do what `document` says, as a reader in `folder` would; what comes out has to be what it shows.
+def follow(page: str, folder: Path, commands_in: Path = Path(sys.executable).parent) -> None:
+    """Do what a page's text says, as a reader in `folder` would; what comes out has to be what it shows.
 
     `commands_in` is where `cutecc` is found.
     """
-    for language, block in BLOCK.findall(document.read_text()):
+    for language, block in BLOCK.findall(page):
         if language == "console":
             for command in commands(block):
                 needs_gpu = NEEDS_GPU.match(command.line) and "--device" not in command.line
@@ -68,7 +68,7 @@ def follow(document: Path, folder: Path, commands_in: Path = Path(sys.executable
             before = path.read_text() + "\n\n" if name[2] else ""
             path.write_text(before + block.removeprefix(name[0] if name[2] else ""))
         elif language == "python":
-            compile(block, str(document), "exec")
+            compile(block, "page", "exec")
 
 
 def run(command: str, folder: Path, commands_in: Path = Path(sys.executable).parent) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 from following import ROOT, follow, prepare
 
 
-def test_the_page_does_what_it_shows(tmp_path: Path, cache_dir: Path) -> None:
-    follow(ROOT / "docs" / "caching.md", prepare(tmp_path))
+def test_the_page_does_what_it_shows(tmp_path: Path, cache_dir: Path, command: Path) -> None:
+    follow((ROOT / "docs" / "caching.md").read_text(), prepare(tmp_path), command.parent)
     assert list(cache_dir.iterdir()) == [], "the direct entry goes with what it leads to"
 
 

@@ -15,14 +15,14 @@ PAGES = [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not 
 
 @pytest.mark.parametrize("document", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
 def test_commands_do_what_the_document_shows(
-    document: Path, tmp_path: Path, commands_folder: Path | None, request: pytest.FixtureRequest
+    document: Path, tmp_path: Path, command: Path, commands_folder: Path | None, request: pytest.FixtureRequest
 ) -> None:
     """`cutecc` is started with its imports done; as a reader starts it, in `test_writing_passes`."""
-    warm = [commands_folder] if commands_folder else []
-    for line in document.read_text().splitlines() if commands_folder else ():
+    page = document.read_text()
+    for line in page.splitlines() if commands_folder else ():
         if line.startswith("$ cutecc "):
             request.getfixturevalue("templates").address(kind_of(line.split()[2:]))
-    follow(document, prepare(tmp_path), *warm)
+    follow(page, prepare(tmp_path), command.parent)
 
 
 def test_an_excerpt_that_is_not_there_is_found_out() -> None:

@@ -12,10 +12,16 @@ FILES = ["copy_widths.py", "pyproject.toml", "tests/lit.cfg.py", "tests/check-co
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a reader at the end, the package installed."""
+def work(tmp_path_factory: pytest.TempPathFactory, command: Path) -> Path:
+    """The folder of a reader at the end, the package installed.
+
+    From there on, `cutecc` is started as a reader starts it: with its imports done, it would not find the package.
+    """
     folder = prepare(tmp_path_factory.mktemp("reader"))
-    follow(ROOT / "docs" / "writing-passes.md", folder)
+    before, install, after = (ROOT / "docs" / "writing-passes.md").read_text().partition("```console\n$ pip install")
+    assert install
+    follow(before, folder, command.parent)
+    follow(install + after, folder)
     return folder
 
 
