@@ -290,11 +290,11 @@ class Clocks:
         result = own & (self.known[views, row, columns] >= events)
         if not own.all():
             others = np.flatnonzero(~own)
-            pairs = np.stack([views[others], serials[others]])
-            for number, serial in np.unique(pairs, axis=1).T.tolist():
-                foreign = self.view(number).foreign.get(serial)
+            pairs = _paired(views[others], serials[others])
+            for pair in np.unique(pairs).tolist():
+                foreign = self.view(pair >> 32).foreign.get(pair & _LOW)
                 if foreign is not None:
-                    here = others[(pairs[0] == number) & (pairs[1] == serial)]
+                    here = others[pairs == pair]
                     result[here] = foreign[row, columns[here]] >= events[here]
         return result
 
@@ -352,13 +352,22 @@ class Clocks:
             distinct, which = np.unique(views, return_inverse=True)
             return np.minimum.reduceat(self.known[distinct, ORDER, : self.threads], starts, axis=1)[which]
         result = np.zeros((len(views), len(starts)), np.int32)
-        for number, serial in np.unique(np.stack([views, serials]), axis=1).T.tolist():
+        pairs = _paired(views, serials)
+        for pair in np.unique(pairs).tolist():
+            number, serial = pair >> 32, pair & _LOW
             view = self.view(number)
             events = self.known[number] if view.serial == serial else view.foreign.get(serial)
             if events is not None:
-                floors = np.minimum.reduceat(events[ORDER, : self.threads], starts)
-                result[(views == number) & (serials == serial)] = floors
+                result[pairs == pair] = np.minimum.reduceat(events[ORDER, : self.threads], starts)
         return result
+
+
+_LOW = (1 << 32) - 1
+
+
+def _paired(views: Numbers, serials: Numbers) -> Numbers:
+    """A number for each pair: NumPy finds the distinct ones of numbers in a tenth of the time that columns take."""
+    return views.astype(np.int64) << 32 | serials
 
 
 def _distinct(numbers: Numbers) -> list[int]:

@@ -312,7 +312,8 @@ class Memory:
         operation, gang, _, addresses, size, kind, tell = request
         active = addresses.reshape(-1) if threads is None else addresses.reshape(-1)[threads]
         numbers, offsets = self._global.find(active, size)
-        found = [int(number) for number in np.unique(numbers)]
+        # Mostly the same for all, which is found out sooner than what the distinct ones are.
+        found = [int(numbers[0])] if bool((numbers == numbers[0]).all()) else np.unique(numbers).tolist()
         regions = self._global.regions
         wrong, text = None, ""
         if found[0] < 0:
