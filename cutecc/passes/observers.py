@@ -42,8 +42,9 @@ class StepRecorder(Observer):
         self._remarks: list[Remark] = []
 
     def remarked(self, position: Position, remark: Remark) -> None:
-        if remark.location and remark.location.startswith("-:") and self._compilation.source:
-            remark = msgspec.structs.replace(remark, location=self._compilation.source + remark.location[1:])
+        own_file = self._compilation.own_file
+        if own_file and remark.location and remark.location.startswith("-:"):
+            remark = msgspec.structs.replace(remark, location=own_file + remark.location[1:])
         self._remarks.append(remark)
         if self._emit:
             self._emit(Said(position.index, position.pass_.name, remark))
@@ -214,8 +215,7 @@ class SnapshotRecorder(Observer):
         header = stage_line(replace(self._stage, after=after)) if self._stage else ""
         request = Request(key, str(path), text, only_if_changed, header, self._dumps.locations)
         if self._stages and key >= 0:
-            source = self._compilation.source
-            own_file = None if source == "-" else source
+            own_file = self._compilation.own_file
             request = replace(request, stages=str(self._stages), stage=key or self._offset, own_file=own_file)
         self._reader.submit(request)
 

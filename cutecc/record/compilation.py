@@ -281,6 +281,11 @@ class Compilation:
             raise RecordError(f"the record of {self.name} for {self.target} lacks its file {file}") from None
 
     @property
+    def own_file(self) -> str | None:
+        """What `-`, a module's own text, stands for in places; `None` where there is none: Python was traced."""
+        return None if self.source is None or self.source == "-" or self.source.endswith(".py") else self.source
+
+    @property
     def host_program(self) -> "HostProgram | None":
         """What launches the kernel; `None` when the run stopped before there was one, or it could not be translated."""
         from cutecc.record import host_program  # late: a kernel is loaded before it is launched

@@ -11,11 +11,11 @@ Line = tuple[str, int]
 """A file, as places name it, and a line from 1."""
 
 
-def in_own_file(place: Place, source: str | None) -> Place:
-    """`place` of code with the name of the module's own text, `source`, where MLIR has `-` for it."""
-    if source is None or all(frame.file != "-" for frame in place):
+def in_own_file(place: Place, own_file: str | None) -> Place:
+    """`place` of code with the name of the module's own text, where it has one and MLIR has `-` for it."""
+    if own_file is None or all(frame.file != "-" for frame in place):
         return place
-    return tuple(frame._replace(file=source) if frame.file == "-" else frame for frame in place)
+    return tuple(frame._replace(file=own_file) if frame.file == "-" else frame for frame in place)
 
 
 class Frames:

@@ -56,7 +56,7 @@ def listings_of(compilation: Compilation) -> Iterator[Listing]:
         make, data = makers.get(artifact.kind), compilation.files.get(artifact.file)
         if make is not None and data is not None:
             listing = make(data.decode(errors="replace"), artifact.file)
-            listing.table = [in_own_file(place, compilation.source) for place in listing.table]
+            listing.table = [in_own_file(place, compilation.own_file) for place in listing.table]
             yield listing
 
 

@@ -56,12 +56,12 @@ def mix_of_record(compilation: Compilation, user_lines: UserLines) -> Mix | None
     statements = Statements(user_lines)
     resources = {each.kernel: each for each in compilation.resources}
     read = [function for text in texts for function in sass_functions(text, ptx)]
-    kernels = [_kernel_mix(each, statements, resources.get(each.name), compilation.source) for each in read]
+    kernels = [_kernel_mix(each, statements, resources.get(each.name), compilation.own_file) for each in read]
     return Mix(any(kernel.lines for kernel in kernels), kernels)
 
 
 def _kernel_mix(
-    function: SassFunction, statements: Statements, resources: KernelResources | None, source: str | None
+    function: SassFunction, statements: Statements, resources: KernelResources | None, own_file: str | None
 ) -> KernelMix:
     spills = resources is not None and bool(resources.spill_load_bytes or resources.spill_store_bytes)
     classes: Counter[str] = Counter()
@@ -71,7 +71,7 @@ def _kernel_mix(
         kind = classify(each.text, spills=spills)
         classes[kind] += 1
         if each.place is not None:
-            user = in_own_file(each.place, source)[-1]
+            user = in_own_file(each.place, own_file)[-1]
             lines.setdefault((user.file, user.line), Counter())[kind] += 1
             mapped += statements.holds(user)
     return KernelMix(
