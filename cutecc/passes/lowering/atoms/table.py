@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cutecc.errors import Error
+from cutecc.errors import Error, UsageError
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, TypeView
 from cutecc.layout import Layout
@@ -155,6 +155,7 @@ def copies(
     """Make a function the row of the copy atoms called `kinds`, those that it `takes`."""
 
     def add(lower: _LowerCopy) -> _LowerCopy:
+        _check_own(lower)
         _COPIES.update(dict.fromkeys(kinds, CopyRow(lower, has_predicate, takes, state, whole)))
         return lower
 
@@ -165,6 +166,7 @@ def prefetches(*kinds: str) -> Callable[[_LowerCopy], _LowerCopy]:
     """Make a function how the copy atoms called `kinds` have the caches fetch what they would copy."""
 
     def add(lower: _LowerCopy) -> _LowerCopy:
+        _check_own(lower)
         _PREFETCHES.update(dict.fromkeys(kinds, lower))
         return lower
 
@@ -177,10 +179,20 @@ def multiplies(
     """Make a function the row of the matrix product atoms called `kinds`, those that it `takes`."""
 
     def add(lower: _LowerProduct) -> _LowerProduct:
+        _check_own(lower)
         _PRODUCTS.update(dict.fromkeys(kinds, MmaRow(lower, takes, state)))
         return lower
 
     return add
+
+
+def _check_own(lower: Callable[..., None]) -> None:
+    """Raise `UsageError` for a row from outside: which files passes come from the cache knows, and no others."""
+    if not lower.__module__.startswith("cutecc."):
+        raise UsageError(
+            f"{lower.__name__}: rows of atoms are cutecc's own",
+            hints=["write a pass that lowers the calls of these atoms, and insert it before lower-atoms"],
+        )
 
 
 def copy_rows() -> dict[str, CopyRow]:
