@@ -27,7 +27,7 @@ def show(diagnostic: Diagnostic) -> None:
 
 
 def show_warnings(warnings: Iterable[Remark], source: str | None) -> None:
-    """Print what the DSL warned of while it traced the file `source`, a line for each."""
+    """Print what a compilation of the file `source` warned of, a line for each."""
     from cutecc.frontend.files import as_given
 
     for remark in warnings:

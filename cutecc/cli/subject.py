@@ -228,7 +228,8 @@ def _compiled(
         )
 
     compilation = lower_file(replace(chosen.request, target=target.name), options, request, cache=cache)
-    show_warnings(compilation.warnings, chosen.source)
+    of_passes = (remark for step in compilation.steps for remark in step.remarks if remark.severity == "warning")
+    show_warnings([*compilation.warnings, *dict.fromkeys(of_passes)], chosen.source)
     if compilation.host_program is None:
         raise Error(f"kernel {compilation.name} cannot be launched: the run made no host program")
     return Kernel(compilation)

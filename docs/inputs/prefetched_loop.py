@@ -1,6 +1,7 @@
 """Sum the tiles of each column of tiles, fetched by TMA in a loop that asks the compiler to fetch ahead.
 
-Exercises `prefetch_stages`: the body is written without a pipeline, and `software-pipeline` makes one of it.
+Exercises `prefetch_stages`: the body is written without a pipeline, and a pass makes one of it: `software-pipeline` of
+the wheel, `pipeline-tma-loops` of cutecc.
 """
 
 # cutecc: entry = "prefetched_loop"

@@ -17,9 +17,10 @@ AHEAD = ("own counts", "one count", "downwards", "every other", "peeks", "under 
 def test_it_agrees_with_the_reference(cutecc, kind: str) -> None:
     name = "every_other" if kind == "every other" else "every"
     chosen = ("--entry", f"Sum('{kind}')", "--reference", f"{KERNELS}:{name}", "--size", "M=1,32,200")
-    printed = cutecc("run", KERNELS, "--device", "cpu", "--pipeline", "open", *chosen).stdout
-    results = [line.split() for line in printed.splitlines() if line.startswith("y ")]
+    ran = cutecc("run", KERNELS, "--device", "cpu", "--pipeline", "open", *chosen)
+    results = [line.split() for line in ran.stdout.splitlines() if line.startswith("y ")]
     assert [result[-1] for result in results] == ["ok"] * 3
+    assert (IGNORED in ran.stderr) == (kind not in AHEAD)
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 3])
