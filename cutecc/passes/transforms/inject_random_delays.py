@@ -154,7 +154,6 @@ def _sites(kernel: ir.Operation) -> Iterator[ir.Operation]:
                 # Several in a row need one delay.
                 if initialising is not None and operation.block == initialising:
                     continue
-                initialising = operation.block
             case (
                 "nvvm.mbarrier.try_wait"
                 | "nvvm.mbarrier.try_wait.parity"
@@ -172,6 +171,7 @@ def _sites(kernel: ir.Operation) -> Iterator[ir.Operation]:
                     continue
             case _:
                 pass
+        initialising = operation.block if operation.name == "nvvm.mbarrier.init" else None
         yield operation
 
 

@@ -108,6 +108,28 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Not those with a barrier between.
+  // CHECK-LABEL: gpu.func @one_by_one(
+  // CHECK: nvvm.nanosleep
+  // CHECK: nvvm.nanosleep
+  // CHECK-NEXT: nvvm.mbarrier.init
+  // CHECK: nvvm.nanosleep
+  // CHECK-NEXT: nvvm.barrier
+  // CHECK: nvvm.nanosleep
+  // CHECK: nvvm.nanosleep
+  // CHECK-NEXT: nvvm.mbarrier.init
+  // CHECK-NEXT: gpu.return
+  // expected-remark @below {{at the start}}
+  gpu.func @one_by_one(%first: !llvm.ptr<3>, %second: !llvm.ptr<3>, %count: i32) kernel {
+    // expected-remark @below {{before nvvm.mbarrier.init}}
+    nvvm.mbarrier.init %first, %count : !llvm.ptr<3>, i32
+    // expected-remark @below {{before and after nvvm.barrier}}
+    nvvm.barrier
+    // expected-remark @below {{before nvvm.mbarrier.init}}
+    nvvm.mbarrier.init %second, %count : !llvm.ptr<3>, i32
+    gpu.return
+  }
+
   // Blocks of a cluster, and launches.
   // CHECK-LABEL: gpu.func @others(
   // CHECK: nvvm.nanosleep
