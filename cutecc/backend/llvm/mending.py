@@ -16,6 +16,10 @@ _MULTICAST_MASK = re.compile(
     r"(@llvm\.nvvm\.cp\.async\.bulk\.(?:tensor\.g2s\.[\w.]+?|global\.to\.shared\.cluster))\.i16\("
 )
 _DEFINITION = re.compile(r"^(define .*?)((?: ![\w.]+ !\d+)*) \{$", re.MULTILINE)
+_CALLED = re.compile(r"^(!\d+) = !DILocation\(line: (\d+), scope: (!\d+), inlinedAt: (!\d+)\)$", re.MULTILINE)
+"""A place without a column, called from another."""
+_CALLER = re.compile(r"^(!\d+) = !DILocation\(line: (\d+), column: (\d+), scope: (!\d+)\)$", re.MULTILINE)
+_SCOPE = re.compile(r"^(!\d+) = distinct !DI(?:Subprogram|LexicalBlockFile)\(.*?\bfile: (!\d+)", re.MULTILINE)
 _EMISSION = re.compile(r"(!DICompileUnit\(.*\bemissionKind: )\w+")
 
 
@@ -25,6 +29,7 @@ def mended(text: str, *, flush: bool = False) -> str:
     text = mend_multicast_names(text)
     text = split_wide_accesses(text)
     text = mark_assembly(text)
+    text = give_columns(text)
     if flush:
         text = flush_denormals(text)
     return emit_lines_alone(text)
@@ -47,6 +52,28 @@ def mark_assembly(text: str) -> str:
         _END_OF_CALL.sub(r") convergent nounwind\1", line) if _ASSEMBLY.match(line) else line
         for line in text.split("\n")
     )
+
+
+def give_columns(text: str) -> str:
+    """The places of inline assembly with a column.
+
+    They have none but their caller's (`cutecc.places.place_of`). libNVVM names that in `.loc`, LLVM 22 does not; and a
+    `.loc` of column 0 is code of no line. What stands in another file than its caller is at its line's first column.
+    """
+    called = list(_CALLED.finditer(text))
+    if not called:
+        return text
+    callers = {match[1]: match for match in _CALLER.finditer(text)}
+    files = {match[1]: match[2] for match in _SCOPE.finditer(text)}
+
+    def place(match: re.Match[str]) -> str:
+        number, line, scope, at = match.groups()
+        caller = callers.get(at)
+        same = caller is not None and caller[2] == line and files.get(caller[4]) == files.get(scope)
+        column = caller[3] if caller is not None and same else "1"
+        return f"{number} = !DILocation(line: {line}, column: {column}, scope: {scope}, inlinedAt: {at})"
+
+    return _CALLED.sub(place, text)
 
 
 def emit_lines_alone(text: str) -> str:

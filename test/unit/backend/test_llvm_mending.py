@@ -1,6 +1,15 @@
 """The text of LLVM IR, mended for LLVM 22."""
 
-from cutecc.backend.llvm.mending import emit_lines_alone, flush_denormals, mark_assembly, mend_multicast_names, mended
+import pytest
+
+from cutecc.backend.llvm.mending import (
+    emit_lines_alone,
+    flush_denormals,
+    give_columns,
+    mark_assembly,
+    mend_multicast_names,
+    mended,
+)
 
 
 def test_assembly_is_convergent():
@@ -28,6 +37,23 @@ def test_the_mask_of_a_multicast_is_not_named():
 def test_lines_without_other_debug_information():
     text = "!1 = distinct !DICompileUnit(language: DW_LANG_C, file: !2, emissionKind: LineTablesOnly, enums: !3)"
     assert "emissionKind: DebugDirectivesOnly, enums" in emit_lines_alone(text)
+
+
+_PLACES = """\
+!3 = distinct !DISubprogram(name: "f", scope: !1, file: !1, line: 17, type: !4, scopeLine: 17, unit: !0)
+!15 = distinct !DILexicalBlockFile(scope: !3, file: !1, discriminator: 0)
+!25 = distinct !DILexicalBlockFile(scope: !3, file: !2, discriminator: 0)
+!40 = !DILocation(line: 53, scope: {scope}, inlinedAt: !41)
+!41 = !DILocation(line: 53, column: 12, scope: !3)
+!42 = !DILocation(line: 17, scope: !3)
+"""
+
+
+@pytest.mark.parametrize(("scope", "column"), [("!15", 12), ("!25", 1)])
+def test_the_place_of_assembly_has_a_column(scope: str, column: int):
+    text = _PLACES.format(scope=scope)
+    expected = text.replace("line: 53, scope", f"line: 53, column: {column}, scope")
+    assert give_columns(text) == expected
 
 
 def test_a_module_that_needs_nothing_stays():

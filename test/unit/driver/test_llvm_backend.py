@@ -6,6 +6,7 @@ import pickle
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -14,6 +15,7 @@ from cutecc.backend.tools import find_tool
 from cutecc.errors import PassError, UsageError
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
+from cutecc.ptx.parse import parse_module
 from cutecc.request import CompileOptions
 
 ROOT = Path(__file__).parents[3]
@@ -103,6 +105,27 @@ def test_lines_reach_ptx_and_sass(small_kernel) -> None:
     sass = made.compilation.artifact("sass")
     assert sass and re.search(rb"//## File .*vector_copy.py", sass)
     assert ".loc" not in cutecc.compile_module(small_kernel.bytecode, target="sm_90a", options=LLVM).ptx
+
+
+@pytest.mark.parametrize("pipeline", ["nvidia", "open"])
+def test_inline_assembly_is_of_its_python_line(traced_kernels, pipeline: str) -> None:
+    traced = traced_kernels["wgmma_registers"]
+
+    def places(backend: Literal["llvm", "nvvm"]) -> set[str]:
+        options = CompileOptions(backend=backend, line_info=True, artifacts=("ptx",))
+        made = cutecc.compile_module(traced.bytecode, target="sm_90a", pipeline=pipeline, options=options)
+        functions = parse_module(made.ptx).functions.values()
+        return {
+            str(instruction.location)
+            for function in functions
+            for instruction in function.instructions
+            if instruction.opcode == "wgmma" and "mma_async" in instruction.modifiers
+        }
+
+    found = places("llvm")
+    assert len(found) == traced.source.read_text().count("cute.gemm(") > 0
+    assert all(re.fullmatch(r"[^\s]+wgmma_registers.py:\d+:\d+", place) for place in found)
+    assert found == places("nvvm")
 
 
 def test_an_assembler_of_the_users(small_kernel, tmp_path: Path) -> None:
