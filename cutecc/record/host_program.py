@@ -254,6 +254,8 @@ class Instruction:
     blocks: list[Block] = field(default_factory=list[Block])
     launch: LaunchSite | None = None
     tensor_map: TensorMapSite | None = None
+    location: str | None = None
+    """Of `fail`: the line of Python whose condition it is, `file:line:column`."""
 
 
 @dataclass(frozen=True)
@@ -315,7 +317,7 @@ def _block(block: Block, indent: str) -> str:
 def _instruction(instruction: Instruction, indent: str) -> str:
     """The fields that are not what decoding takes a missing one for."""
     fields = [f'"op": "{instruction.op}"']
-    for name in ("operands", "results", "immediate", "launch", "tensor_map"):
+    for name in ("operands", "results", "immediate", "launch", "tensor_map", "location"):
         value = getattr(instruction, name)
         if value is not None and value != []:
             fields.append(f'"{name}": {_json(value)}')

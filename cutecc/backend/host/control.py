@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from cutecc.backend.host.state import Handler, Translation
+from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 from cutecc.record.host_program import Block, Instruction, Op, ValueType
 
@@ -100,4 +101,5 @@ def _assert(state: Translation, operation: ir.Operation) -> None:
     (holds,) = state.operands(operation)
     fails = state.build.pure("xor", "i1", holds, state.build.constant("i1", 1))
     message = state.string(operation.attributes["msg"].value)
-    state.build.append(Instruction("fail", [fails], immediate=message))
+    location = user_location(operation.location)
+    state.build.append(Instruction("fail", [fails], immediate=message, location=str(location) if location else None))

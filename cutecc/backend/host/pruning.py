@@ -86,7 +86,9 @@ def _renumbered(block: Block, numbering: dict[int, int]) -> Block:
         tensor_map = instruction.tensor_map and _tensor_map(instruction.tensor_map, numbering)
         blocks = [_renumbered(inner, numbering) for inner in instruction.blocks]
         results = define(instruction.results)
-        return Instruction(instruction.op, operands, results, instruction.immediate, blocks, launch, tensor_map)
+        return replace(
+            instruction, operands=operands, results=results, blocks=blocks, launch=launch, tensor_map=tensor_map
+        )
 
     parameters = define(block.parameters)
     instructions = [step(instruction) for instruction in block.instructions]

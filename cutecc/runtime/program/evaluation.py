@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, cast
 
-from cutecc.errors import LaunchError
+from cutecc.errors import LaunchError, SourceLocation
 from cutecc.record.host_program import Block, HostProgram, Instruction, LaunchSite, TensorMapSite, ValueType
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, Host, Launch, TensorMap
 from cutecc.runtime.program.arithmetic import ARITHMETIC, FORMATS, NAMESPACE, SIZES, Number, expression, is_integer
@@ -57,9 +57,9 @@ class Evaluator:
         self._evaluate(leaves, host)
 
 
-def fail(message: str) -> NoReturn:
-    """End the program with the message of a `fail`."""
-    raise LaunchError(message)
+def fail(message: str, location: str | None) -> NoReturn:
+    """End the program with the message of a `fail`, and its line of Python."""
+    raise LaunchError(message, location=SourceLocation.parse(location) if location else None)
 
 
 def fail_status(status: int, kernel: str) -> NoReturn:
@@ -198,7 +198,8 @@ class _Writer:
                 self.return_if_error(instruction.operands[0], depth)
             case "fail":
                 message = self.constant(self.program.strings[instruction.immediate or 0])
-                self.emit(depth, f"if {self.text(instruction.operands[0])}: fail({message})")
+                location = self.constant(instruction.location)
+                self.emit(depth, f"if {self.text(instruction.operands[0])}: fail({message}, {location})")
             case "print":
                 self.print(instruction.operands, self.program.strings[instruction.immediate or 0], depth)
                 self.emit(depth, f"v{results[0]} = 0")

@@ -78,8 +78,8 @@ class PartialEvaluation:
             raise Unplannable
         return int(value)
 
-    def _end(self, message: str) -> None:
-        self.code.effect(f"fail({self.code.name(message)})")
+    def _end(self, message: str, location: str | None = None) -> None:
+        self.code.effect(f"fail({self.code.name(message)}, {self.code.name(location)})")
         raise _Ended
 
     # Execution
@@ -115,7 +115,7 @@ class PartialEvaluation:
             case "return_if_error":
                 self._return_if_error(operands[0])
             case "fail":
-                self._fail(self.values[operands[0]], self.program.strings[instruction.immediate or 0])
+                self._fail(self.values[operands[0]], self.program.strings[instruction.immediate or 0], instruction.location)
             case "print":
                 self._print(operands, self.program.strings[instruction.immediate or 0])
                 self.values[results[0]] = 0
@@ -245,11 +245,12 @@ class PartialEvaluation:
             raise _Ended
         self.code.effect(f"if {status.name}: {text}", status)
 
-    def _fail(self, condition: Value, message: str) -> None:
+    def _fail(self, condition: Value, message: str, location: str | None) -> None:
         if isinstance(condition, Symbol):
-            self.code.effect(f"if {condition.name}: fail({self.code.name(message)})", condition)
+            failure = f"fail({self.code.name(message)}, {self.code.name(location)})"
+            self.code.effect(f"if {condition.name}: {failure}", condition)
         elif condition:
-            self._end(message)
+            self._end(message, location)
 
     def _print(self, operands: Sequence[int], text: str) -> None:
         from cutecc.runtime.program.printing import formatter

@@ -145,6 +145,8 @@ class _Verifier:
             self.wrong("an immediate is missing" if instruction.immediate is None else "an immediate is not expected")
         if (instruction.launch is not None) != (op == "launch"):
             self.wrong("'launch' is given exactly for launches")
+        if instruction.location is not None and op != "fail":
+            self.wrong("'location' is given for failures alone")
         if (instruction.tensor_map is not None) != (op == "encode_tensor_map"):
             self.wrong("'tensor_map' is given exactly for descriptors")
         results: Sequence[ValueType] | None = None

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import Generator, Recorder, interpret
 
-from cutecc.errors import LaunchError
+from cutecc.errors import LaunchError, SourceLocation
 from cutecc.record.host_program import (
     Allocation,
     Block,
@@ -180,6 +180,13 @@ def test_fail_gives_its_message() -> None:
     evaluate = build(I("fail", [0], [], 0), types="i1", strings=(message,))
     evaluate([0], Recorder())
     assert failure(evaluate, 1).message == message
+    assert failure(evaluate, 1).location is None
+
+
+def test_fail_is_at_its_line() -> None:
+    file = "/it's {0} \\ \"); import os.py"
+    evaluate = build(I("fail", [0], [], 0, location=f"{file}:12:5"), types="i1", strings=("it failed",))
+    assert failure(evaluate, 1).location == SourceLocation(file, 12, 5)
 
 
 def test_endless_loops_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from random_programs import Generator, Recorder
 from test_evaluation import outcome, random_leaves
 
 from cutecc.backend.host import translate
-from cutecc.errors import LaunchError
+from cutecc.errors import LaunchError, SourceLocation
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
@@ -226,6 +226,19 @@ def test_a_branch_whose_arm_fails() -> None:
     same(program, plan, 6, 5, 3, 0)
     with pytest.raises(LaunchError, match="the first is below"):
         Launcher(plan).run(5, 6)
+
+
+def test_a_failure_is_at_its_line() -> None:
+    program = build(
+        I("ult", [0, 1], [5]), I("fail", [5], [], 0, location="kernel.py:12:5"), *launch(0, [(0, 1)], 8),
+        types={5: "i1", 8: "i32"}, strings=("the first is below",),
+    )  # fmt: skip
+    for varying in ([0, 1], []):
+        plan = make_plan(program, [5, 6, 3, 0], varying)
+        assert plan is not None
+        with pytest.raises(LaunchError, match="the first is below") as raised:
+            Launcher(plan).run(*[5, 6][: len(varying)])
+        assert raised.value.location == SourceLocation("kernel.py", 12, 5)
 
 
 def test_divisions_that_may_fail_stay_though_unused() -> None:

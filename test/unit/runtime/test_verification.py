@@ -143,6 +143,7 @@ BAD: dict[str, tuple[HostProgram, str]] = {
     "store without a value": (program(I("store", [7])), "an address and a value"),
     "store of three": (program(I("store", [7, 1, 1])), "an address and a value"),
     "status of 64 bits": (program(I("return_if_error", [0])), "the status"),
+    "a line of what cannot fail": (program(I("eq", [1, 1], [5], location="kernel.py:1")), "for failures alone"),
     "fail on a number": (program(I("fail", [1], [], 1)), "the condition"),
     "program's status": (program(body=Block([*PROLOGUE], [], [4])), "the status"),
     "program without a status": (program(body=Block([*PROLOGUE], [], [])), "the status"),
