@@ -15,6 +15,7 @@ from cutecc.passes.limits import limited
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import constant
+from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, modes, replace_tensor, steps
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.host import device_functions
@@ -81,7 +82,9 @@ def _made(operation: ir.Operation, leaves: Leaves) -> list[list[ir.Value]]:
     blocks = operation.attributes["num_multicast"].value if "num_multicast" in operation.attributes else 1
     layout: Any = view(shared.type)
     tensor = tensor_of(tensor_value, leaves)
-    words = descriptor(atom, tensor, layout.layout, blocks)
+    described = modes(atom, tensor, blocks)
+    words = descriptor(atom, tensor, described, layout.layout)
+    assert_copyable(tensor, described)
     coordinates: Any = view(operation.results[1].type)
     sizes = [tensor.arithmetic.value(size, size.width) for size in dynamic(tensor.layout.shape)]
     return [[words], [*sizes, *steps(atom, tensor, coordinates.layout)]]
@@ -178,6 +181,7 @@ def _update(operation: ir.Operation, leaves: Leaves) -> None:
     found = modes(atom, tensor, 1)
     with one_thread():
         replace_tensor(leaves.of(to)[0], tensor, found)
+        assert_copyable(tensor, found)
 
 
 def _forget(seen: ir.Value) -> None:

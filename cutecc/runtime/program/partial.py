@@ -115,7 +115,9 @@ class PartialEvaluation:
             case "return_if_error":
                 self._return_if_error(operands[0])
             case "fail":
-                self._fail(self.values[operands[0]], self.program.strings[instruction.immediate or 0], instruction.location)
+                self._fail(
+                    self.values[operands[0]], self.program.strings[instruction.immediate or 0], instruction.location
+                )
             case "print":
                 self._print(operands, self.program.strings[instruction.immediate or 0])
                 self.values[results[0]] = 0

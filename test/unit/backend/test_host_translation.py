@@ -112,7 +112,7 @@ class Nowhere:
 def test_an_assertion_that_does_not_hold_ends_the_program():
     program = translated('cf.assert %b, "rows must be even" loc("kernel.py":12:4)', launch("takes_nothing"))
     leaves = [0 for _ in program.leaves]
-    with pytest.raises(LaunchError, match="^kernel.py:12:5: rows must be even"):
+    with pytest.raises(LaunchError, match=r"^kernel\.py:12:5: rows must be even"):
         Evaluator(program)(leaves, Nowhere())  # pyright: ignore
 
 

@@ -30,7 +30,7 @@ _BY_128_BYTES = 2
 _LARGE = 1 << 17
 """Bytes of a tensor from which on bit 21 of the second word is set."""
 _WORD = 32
-_UNIT = 16
+UNIT = 16
 """Bytes, that strides and rows of boxes are multiples of."""
 _MOST_MODES = 5
 _MOST_SWIZZLED = 3
@@ -63,6 +63,10 @@ class Mode:
     """Bytes, an `i64`; `None` for the innermost, whose elements lie side by side."""
     box: int
     """Elements that one copy moves."""
+    step: Integer
+    """What the type says of the stride, in elements."""
+    name: str
+    """Which modes of the tensor it is, for messages."""
 
 
 def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
@@ -79,10 +83,12 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
         _check_follow(parts, box, step)
         if index == 0 and isinstance(step, int) and step != 1 and math.prod(box) > 1:
             raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
-        if index and size != 1 and isinstance(step, int) and step * tensor.element.bits % (8 * _UNIT):
+        if index and size != 1 and isinstance(step, int) and step * tensor.element.bits % (8 * UNIT):
             apart = step * tensor.element.bits // 8
-            raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {_UNIT}")
-        found.append(Mode(_wide(tensor, size), None if index == 0 else _bytes(tensor, step), math.prod(box)))
+            raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {UNIT}")
+        stride = None if index == 0 else _bytes(tensor, step)
+        name = _name(list(leaves(atom.parameters["tma_gbasis"][index].stride)))
+        found.append(Mode(_wide(tensor, size), stride, math.prod(box), step, name))
     return found
 
 
@@ -116,6 +122,12 @@ def _parts(atom: CopyAtom, tensor: Tensor) -> list[list[Layout]]:
     if len(basis) > _MOST_MODES:
         raise Error(f"the tensor has {len(basis)} modes for TMA, and a descriptor has at most {_MOST_MODES}")
     return [[_part(layout, step) for step in leaves(basis[index].stride)] for index in range(len(basis))]
+
+
+def _name(steps: Sequence[Basis]) -> str:
+    """The modes of a tensor that steps along one mode for TMA are along, such as `mode 0` or `modes 0 and 1`."""
+    paths = [".".join(map(str, step.path)) for step in steps]
+    return f"mode {paths[0]}" if len(paths) == 1 else f"modes {', '.join(paths[:-1])} and {paths[-1]}"
 
 
 def _whole(parts: Sequence[Layout]) -> tuple[Integer, Integer]:
@@ -178,12 +190,13 @@ def _bytes(tensor: Tensor, stride: Integer) -> ir.Value:
     return computed("arith.divui", bits, constant(8, 64))
 
 
-def descriptor(atom: CopyAtom, tensor: Tensor, shared: Layout | ComposedLayout, blocks: int) -> ir.Value:
-    """The descriptor of `tensor` for boxes that lie in shared memory as `shared` says, of type `DESCRIPTOR`.
+def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: Layout | ComposedLayout) -> ir.Value:
+    """The descriptor of `tensor`, of modes `found`, for boxes that lie in shared memory as `shared` says.
+
+    It is of type `DESCRIPTOR`.
 
     Raises `Error` for what TMA cannot copy.
     """
-    found = modes(atom, tensor, blocks)
     name = atom.parameters["tma_format"]
     if name not in _FORMATS:
         raise Error(f"TMA on sm_90 has no elements of format {name}")
@@ -236,8 +249,8 @@ def _check_boxes(found: Sequence[Mode], element: Any, swizzle: Swizzle) -> None:
     if any(not 1 <= mode.box <= 256 for mode in found):
         raise Error(f"a TMA box has at most 256 elements along a mode, not {boxes}")
     row = found[0].box * element.bits // 8
-    if row % _UNIT:
-        raise Error(f"the rows of the TMA box {boxes} have {row} bytes, no multiple of {_UNIT}")
+    if row % UNIT:
+        raise Error(f"the rows of the TMA box {boxes} have {row} bytes, no multiple of {UNIT}")
     if swizzle.bits and row > 16 << swizzle.bits:
         raise Error(f"the rows of the TMA box {boxes} have {row} bytes, more than its swizzle of {16 << swizzle.bits}")
 
@@ -267,7 +280,7 @@ def _last(size: ir.Value, position: int) -> ir.Value:
 
 def _low(strides: Sequence[ir.Value], position: int) -> list[ir.Value]:
     """Of strides, which are multiples of 16 bytes, the lowest 32 bits behind those."""
-    sixteenths = [computed("arith.divui", stride, constant(_UNIT, 64)) for stride in strides]
+    sixteenths = [computed("arith.divui", stride, constant(UNIT, 64)) for stride in strides]
     mask = constant((1 << _WORD) - 1, 64)
     return [_shifted(computed("arith.andi", each, mask), position) for each in sixteenths]
 

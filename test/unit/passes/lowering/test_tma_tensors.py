@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,4 +30,27 @@ def test_it_agrees_with_the_reference(cutecc, tile: tuple[int, ...], spec: str) 
     kinds = [argument for name in "xy" for argument in ("--arg", f"{name}=f16{spec} align=16")]
     chosen = ["--entry", f"Copy({tile})", "--reference", f"{KERNELS}:reference", *kinds]
     printed = cutecc("run", KERNELS, *chosen, "--device", "cpu", "--pipeline", "open").stdout
+    assert printed.splitlines()[-1].split()[-1] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("[?M=16, ?N=64]:(?S{i64}=68, 1) align=16", "steps along mode 0 of .*, are no multiple of 16 bytes"),
+        ("[?M=16, ?N=64]:(?S{i64}=128, ?T=2) align=16", "elements along mode 1 of .*, do not lie side by side"),
+        ("[?M=16, ?N=64]:(?S{i64}=128, 1)", "the address of a tensor for TMA is no multiple of 16 bytes"),
+    ],
+)
+def test_what_tma_would_take_for_another_tensor_is_refused(cutecc, spec: str, message: str) -> None:
+    kinds = [argument for name in "xy" for argument in ("--arg", f"{name}=f16{spec}")]
+    options = ["--entry", "Copy((4, 32))", *kinds, "--device", "cpu", "--pipeline", "open"]
+    shown = cutecc("run", KERNELS, *options, status=1).stderr
+    assert re.match(rf"\S+tma_tensors\.py:\d+:\d+: error: {message}\n +load, x_tma = cpasync\.make_tiled", shown)
+
+
+def test_steps_that_nothing_takes_are_no_error(cutecc) -> None:
+    spec = "f16[?A=1, ?M=16, ?N=64]:(?R{i64}=3, ?S{i64}=128, ?T=1) align=16"
+    options = ["--entry", "Copy((1, 4, 32))", "--reference", f"{KERNELS}:reference"]
+    options += ["--arg", f"x={spec}", "--arg", f"y={spec}"]
+    printed = cutecc("run", KERNELS, *options, "--device", "cpu", "--pipeline", "open").stdout
     assert printed.splitlines()[-1].split()[-1] == "ok"

@@ -1,0 +1,58 @@
+"""What TMA asks of a tensor, asserted where its type leaves it open: whoever calls the kernel may get it wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cutecc.ir.mlir import ir
+from cutecc.layout.integers import Symbolic, divisibility
+from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant
+from cutecc.passes.lowering.values.descriptors import UNIT, Mode
+from cutecc.passes.lowering.values.memory import Tensor
+
+
+def assert_copyable(tensor: Tensor, found: Sequence[Mode]) -> None:
+    """Assert that the address and the steps along modes are multiples of 16 bytes, and the innermost elements adjacent.
+
+    TMA would take other numbers without a word, and copy other elements. Of an empty tensor it copies none, and along a
+    mode of one element it makes no step.
+    """
+    if tensor.alignment % UNIT:
+        address = ir.Operation.create("llvm.ptrtoint", [ir.IntegerType.get_signless(64)], [tensor.pointer]).result
+        _assert(_is_multiple(address), f"the address of a tensor for TMA is no multiple of {UNIT} bytes")
+    for index, mode in enumerate(found):
+        if not isinstance(mode.step, Symbolic):
+            continue
+        if index == 0:
+            if mode.box == 1:
+                continue
+            holds = compare(Predicate.EQUAL, tensor.arithmetic.value(mode.step, 64), constant(1, 64))
+            message = f"elements along {mode.name} of a tensor for TMA, {tensor.layout}, do not lie side by side"
+        else:
+            if divisibility(mode.step) * tensor.element.bits % (8 * UNIT) == 0:
+                continue
+            assert mode.stride is not None
+            holds = _is_multiple(mode.stride)
+            message = f"steps along {mode.name} of a tensor for TMA, {tensor.layout}, are no multiple of {UNIT} bytes"
+        _assert(_either(holds, _makes_no_step(mode, found)), message)
+
+
+def _assert(holds: ir.Value, message: str) -> None:
+    ir.Operation.create("cf.assert", [], [holds], attributes={"msg": ir.StringAttr.get(message)})
+
+
+def _is_multiple(number: ir.Value) -> ir.Value:
+    return compare(Predicate.EQUAL, computed("arith.andi", number, constant(UNIT - 1, 64)), constant(0, 64))
+
+
+def _makes_no_step(mode: Mode, found: Sequence[Mode]) -> ir.Value:
+    """Whether nothing is copied from beyond the first element of a mode."""
+    count = found[0].size
+    for other in found[1:]:
+        count = computed("arith.muli", count, other.size)
+    alone = compare(Predicate.EQUAL, mode.size, constant(1, 64))
+    return _either(alone, compare(Predicate.EQUAL, count, constant(0, 64)))
+
+
+def _either(left: ir.Value, right: ir.Value) -> ir.Value:
+    return computed("arith.ori", left, right)
