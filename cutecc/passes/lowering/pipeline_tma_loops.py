@@ -77,6 +77,11 @@ def _pipeline(loop: ir.Operation, turns: int) -> None:
     if reason := _obstacle(body, producer, consumer):
         warning(loop, f"prefetch_stages is ignored: {reason}")
         return
+    stages = body.stages(producer)
+    if stages is not None and turns >= stages:
+        # The turn that frees a stage would come after the one that waits for it.
+        warning(loop, f"prefetch_stages={turns} is taken for {stages - 1}: of {stages} stages, one is in use")
+        turns = stages - 1
     with ir.InsertionPoint(loop), loop.location:
         editing.replace(loop, _split(body, producer, consumer, turns))
 
@@ -102,6 +107,8 @@ def _obstacle(body: _Body, producer: _Part, consumer: _Part) -> str | None:
         return "what else is done follows from how a stage was acquired"
     if all(_all(operation, _computes) for operation in consumer.operations):
         return "nothing in the loop uses what is loaded"
+    if body.stages(producer) == 1:
+        return "there is only one stage"
     return None
 
 
@@ -136,6 +143,30 @@ class _Body:
         ]
         return self._part(acting, set(self._numbers.values()).difference(producer.carried))
 
+    def stages(self, producer: _Part) -> int | None:
+        """How many places the turns load to, the fewest of any load; `None` where the body does not show it."""
+        found: list[int] = []
+        for load in (load for operation in producer.operations for load in walk(operation, _LOAD)):
+            place = load.operands[0]
+            counted = [self._numbers[each] for each in self.taken(place) if each in self._numbers]
+            found += [stages for number in counted for stages in self._begins_again(number)]
+            found += [stages for each in self._makers(place) if (stages := _modulus(each))]
+        return min(found, default=None)
+
+    def _begins_again(self, number: int) -> list[int]:
+        """What the number of a value carried is compared with when it has been counted up by one."""
+        next_turn = self._part([], [number]).operations
+        return [
+            end
+            for compared in (each for operation in next_turn for each in walk(operation, "arith.cmpi"))
+            if compared.attributes["predicate"].value == Predicate.EQUAL
+            and (end := constant_of(compared.operands[1]))
+            and self._position(counted := compared.operands[0]) is not None
+            and _maker(counted).name == "arith.addi"
+            and _maker(counted).operands[0] == self.arguments[number]
+            and constant_of(_maker(counted).operands[1]) == 1
+        ]
+
     def taken(self, value: ir.Value) -> set[ir.Value]:
         """What a value of one turn is computed from of what differs between turns: the counter, values carried."""
         return {each for each in self._leaves(value) if each == self.counter or each in self._numbers}
@@ -144,18 +175,21 @@ class _Body:
         """The pointers from before the loop that a value is computed from: one stands for all of an array."""
         return {each for each in self._leaves(value) - self.taken(value) if str(each.type).startswith("!llvm.ptr")}
 
-    def _leaves(self, value: ir.Value) -> set[ir.Value]:
-        """All that no operation of the body makes of what a value of one turn is computed from."""
-        found: set[ir.Value] = set()
-        pending, seen = [value], set[int]()
+    def _makers(self, value: ir.Value) -> list[ir.Operation]:
+        """The operations of the body that a value of one turn is computed by."""
+        found: dict[int, ir.Operation] = {}
+        pending = [value]
         while pending:
             value = pending.pop()
-            if self._position(value) is None:
-                found.add(value)
-            elif (address := editing.address_of(_maker(value))) not in seen:
-                seen.add(address)
+            if self._position(value) is not None and (address := editing.address_of(_maker(value))) not in found:
+                found[address] = _maker(value)
                 pending += _read(_maker(value))
-        return found
+        return list(found.values())
+
+    def _leaves(self, value: ir.Value) -> set[ir.Value]:
+        """All that no operation of the body makes of what a value of one turn is computed from."""
+        read = {each for operation in self._makers(value) for each in _read(operation)} | {value}
+        return {each for each in read if self._position(each) is None}
 
     def _is_acquiring(self, operation: ir.Operation, counters: set[ir.Value]) -> bool:
         """Whether all that an operation does is to wait for, or announce, stages that the loads' `counters` count."""
@@ -251,6 +285,15 @@ def _if(
     with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[1])):
         ir.Operation.create("scf.yield", operands=otherwise)
     return list(branch.results)
+
+
+def _modulus(operation: ir.Operation) -> int | None:
+    """By what known number the remainder is taken here, if it is."""
+    if operation.name in ("arith.remsi", "arith.remui"):
+        return constant_of(operation.operands[1])
+    if operation.name == "arith.andi" and (mask := constant_of(operation.operands[1])):
+        return mask + 1
+    return None
 
 
 def _times(step: ir.Value, turns: int) -> ir.Value:

@@ -116,6 +116,79 @@ gpu.module @kernels {
     cuda.return
   }
 
+  // Where a loop shows how many stages it has, no more turns ahead than leave one in use: with as many as there are, it
+  // would wait for ever.
+  // CHECK-LABEL: cuda.kernel @stages(
+  // SAID: warning: prefetch_stages=4 is taken for 3: of 4 stages, one is in use
+  // SAID: warning: prefetch_stages=9 is taken for 7: of 8 stages, one is in use
+  // SAID: warning: prefetch_stages=5 is taken for 3: of 4 stages, one is in use
+  // SAID: warning: prefetch_stages is ignored: there is only one stage
+  // SAID-NOT: prefetch_stages={{[0-9]}}
+  cuda.kernel @stages(%tiles: i32, %map: !llvm.ptr, %staged: !llvm.ptr<3>, %full: !llvm.ptr<3>, %empty: !llvm.ptr<3>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c3 = arith.constant 3 : i32
+    %c4 = arith.constant 4 : i32
+    %c8 = arith.constant 8 : i32
+    %hint = arith.constant 0 : i64
+    %time = arith.constant 10000000 : i32
+    // What counts the stages begins again at 4.
+    // CHECK: %[[AHEAD:.*]] = arith.constant 3 : i32
+    // CHECK: scf.for
+    // CHECK: scf.for
+    // CHECK: arith.cmpi ugt, %{{.*}}, %[[AHEAD]]
+    %out = scf.for %i = %c0 to %tiles step %c1 iter_args(%stage = %c0) -> (i32) : i32 {
+      %free = llvm.getelementptr %empty[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+      nvvm.mbarrier.try_wait.parity %free, %c1, %time : !llvm.ptr<3>, i32, i32
+      %to = llvm.getelementptr %staged[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %full, box[%c0, %i] l2_cache_hint = %hint {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+      "test.use"(%i) : (i32) -> ()
+      %more = arith.addi %stage, %c1 : i32
+      %last = arith.cmpi eq, %more, %c4 : i32
+      %next = arith.select %last, %c0, %more : i32
+      scf.yield %next : i32
+    } {cutlass.pipelining = 4 : i32}
+    // A remainder by 8.
+    // CHECK: %[[AHEAD:.*]] = arith.constant 7 : i32
+    // CHECK: scf.for
+    // CHECK: scf.for
+    // CHECK: arith.cmpi ugt, %{{.*}}, %[[AHEAD]]
+    scf.for %i = %c0 to %tiles step %c1 : i32 {
+      %stage = arith.remui %i, %c8 : i32
+      %free = llvm.getelementptr %empty[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+      nvvm.mbarrier.try_wait.parity %free, %c1, %time : !llvm.ptr<3>, i32, i32
+      %to = llvm.getelementptr %staged[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %full, box[%c0, %i] l2_cache_hint = %hint {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+      "test.use"(%i) : (i32) -> ()
+    } {cutlass.pipelining = 9 : i32}
+    // The lowest two bits.
+    // CHECK: %[[AHEAD:.*]] = arith.constant 3 : i32
+    // CHECK: scf.for
+    // CHECK: scf.for
+    // CHECK: arith.cmpi ugt, %{{.*}}, %[[AHEAD]]
+    scf.for %i = %c0 to %tiles step %c1 : i32 {
+      %stage = arith.andi %i, %c3 : i32
+      %free = llvm.getelementptr %empty[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+      nvvm.mbarrier.try_wait.parity %free, %c1, %time : !llvm.ptr<3>, i32, i32
+      %to = llvm.getelementptr %staged[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %full, box[%c0, %i] l2_cache_hint = %hint {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+      "test.use"(%i) : (i32) -> ()
+    } {cutlass.pipelining = 5 : i32}
+    // One stage is loaded when it is free.
+    // CHECK: scf.for
+    // CHECK-NEXT: arith.remui
+    // CHECK-NOT: scf.for
+    scf.for %i = %c0 to %tiles step %c1 : i32 {
+      %stage = arith.remui %i, %c1 : i32
+      %free = llvm.getelementptr %empty[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+      nvvm.mbarrier.try_wait.parity %free, %c1, %time : !llvm.ptr<3>, i32, i32
+      %to = llvm.getelementptr %staged[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %full, box[%c0, %i] l2_cache_hint = %hint {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+      "test.use"(%i) : (i32) -> ()
+    } {cutlass.pipelining = 1 : i32}
+    cuda.return
+  }
+
   // What is left as it was loses its mark, and a warning says why; where nothing is asked for, there is nothing to say.
   // CHECK-LABEL: cuda.kernel @left(
   // SAID: warning: prefetch_stages is ignored: nothing in the loop is loaded by TMA

@@ -30,6 +30,14 @@ def test_any_number_of_stages_below_those_that_there_are(cutecc, ahead: int) -> 
     assert printed.splitlines()[-1].split()[-1] == "ok"
 
 
+@pytest.mark.parametrize("ahead", [4, 9])
+def test_as_many_stages_as_there_are_would_wait_for_ever(cutecc, ahead: int) -> None:
+    chosen = ("--entry", f"Sum('own counts', {ahead})", "--reference", f"{KERNELS}:every", "--size", "M=200")
+    ran = cutecc("run", KERNELS, "--device", "cpu", "--pipeline", "open", *chosen)
+    assert ran.stdout.splitlines()[-1].split()[-1] == "ok"
+    assert f"warning: prefetch_stages={ahead} is taken for 3: of 4 stages, one is in use" in ran.stderr
+
+
 @pytest.mark.parametrize("kind", AHEAD)
 def test_the_loop_becomes_two(cutecc, kind: str, tmp_path: Path) -> None:
     dumped = ("--dump-after=pipeline-tma-loops", "-o", tmp_path)
