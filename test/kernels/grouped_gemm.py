@@ -151,10 +151,6 @@ def grouped_kernel(
             cute.arch.mbarrier_init(full + stage, 1)
             cute.arch.mbarrier_init(empty + stage, CONSUMERS * 4)
         cute.arch.mbarrier_init_fence()
-    # Only half of a descriptor's words mean something, and are initialised below; all are copied to the workspace.
-    if thread < DESCRIPTOR_WORDS:
-        (description_a + thread).store(cutlass.Int64(0))
-        (description_c + thread).store(cutlass.Int64(0))
     find_bounds(ends, a.shape[0], unsorted, bounds, thread)
     # The warps that copy are those that change descriptors.
     DESCRIPTIONS.init_tensormap_from_atom(tma_a, description_a, PRODUCER_WARP)

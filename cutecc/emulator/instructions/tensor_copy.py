@@ -292,7 +292,10 @@ def read_descriptors(operation: Operation, gang: Gang, lanes: Lanes, space: str,
     """The descriptors at these addresses, as 16 words of 8 bytes, `(16, warps, 32)`."""
     memory = gang.machine.memory
     first = memory.load(operation, gang, lanes, space, addresses, 8, _WORDS)
-    return np.stack([*first, *memory.load(operation, gang, lanes, space, addresses + np.uint64(64), 8, _WORDS)])
+    # The second half says nothing: kernels that copy descriptors leave it as it is.
+    half = 8 * _WORDS
+    parts = memory.locate(operation, gang, lanes, space, addresses + np.uint64(half), half, "read", tell=False)
+    return np.stack([*first, *memory.fetch(parts, gang.shape, 8, _WORDS)])
 
 
 @lru_cache(maxsize=256)

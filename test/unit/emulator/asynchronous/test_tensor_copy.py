@@ -244,6 +244,18 @@ def test_a_kernel_changes_a_descriptor() -> None:
         assert found.other is not None and found.other.text.startswith("tensormap.cp_fenceproxy")
 
 
+def test_the_second_half_of_a_descriptor_may_be_anything() -> None:
+    """Kernels copy 64 of its 128 bytes, and change and publish all of it; the first half has to be there."""
+    maps = [map_of(numbered((16, 16), np.int32), (16, 16))] * 2
+    for words, complete in ((16, True), (15, False)):
+        some = CHANGE_DESCRIPTOR.replace(
+            "st.shared.b32 [%r3+128], %r2;", f"setp.lt.u32 %p3, %r0, {words};\n  @%p3 st.shared.b32 [%r3+128], %r2;"
+        )
+        arrays = numbered((16, 16), np.int32), aligned((16, 16), np.int32), aligned((128,), np.uint8)
+        found = run(some, *arrays, maps=maps, check=frozenset({"initialisation", "races"})).findings
+        assert {each.kind for each in found} == (set() if complete else {"uninitialised-shared"})
+
+
 def two(change: dict[str, Any] | None = None) -> list[TensorMap | bytes]:
     a = numbered((16, 16), np.int32)
     made = map_of(a, (16, 16))
