@@ -8,38 +8,60 @@ from typing import Any, ClassVar
 from cutecc.errors import Error
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import to_type, view
+from cutecc.ir.types import CoordTensor, CopyAtom, MemRef, to_type, view
 from cutecc.ir.walking import walk
+from cutecc.layout import Layout
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
-from cutecc.passes.lowering.atoms.table import copy_atom, copy_row
+from cutecc.passes.lowering.atoms.table import copy_atom, copy_row, copy_rows
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
-from cutecc.passes.lowering.values.tensors import Tile, operand_of, tensor_value
+from cutecc.passes.lowering.values.tensors import Tile, modes_of, operand_of, tensor_value
 from cutecc.passes.registry import register
 
-_CALLS = {"cute.copy": "cute.copy_atom_call", "cute.prefetch": "cute.prefetch_atom_call"}
+_COPY, _PREFETCH = "cute.copy_atom_call", "cute.prefetch_atom_call"
+_CALLS = {"cute.copy": _COPY, "cute.prefetch": _PREFETCH, _COPY: _COPY, _PREFETCH: _PREFETCH}
+"""What becomes a loop, and of what: a call that is not of one atom too."""
 
 
 @register
 @dataclass(frozen=True)
 class ExpandCopies(ModulePass):
-    """Write out every `cute.copy`, and `cute.prefetch`, as a loop over its atom.
+    """Write out every `cute.copy`, and `cute.prefetch`, as a loop over its atom; calls of atoms that move several, too.
 
     The first mode of the tensors is what an atom moves, once or several times; all others are the loop, which is to be
     unrolled. A predicate tensor has one element for each turn, or for several that follow each other in the first mode.
+    A universal copy whose type says no width moves all of the first mode at once, unless there is a predicate.
     """
 
     name: ClassVar[str] = "expand-copies"
-    lowers: ClassVar[tuple[str, ...]] = tuple(_CALLS)
+    lowers: ClassVar[tuple[str, ...]] = ("cute.copy", "cute.prefetch")
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for copy in limited(walk(module, *self.lowers)):
-            with building_before(copy):
-                _expand(copy, leaves)
-            editing.erase(copy)
+        for copy in limited(walk(module, *_CALLS)):
+            if copy.name in self.lowers or not _is_one_atom(copy):
+                with building_before(copy):
+                    _expand(copy, leaves)
+                editing.erase(copy)
+
+
+def _is_one_atom(call: ir.Operation) -> bool:
+    """Whether the call of an atom, as a kernel may have one itself, moves no more than an atom does.
+
+    Calls of atoms without a row are left to `lower-atoms`, which says so.
+    """
+    atom_type, *types = [view(operand.type) for operand in call.operands]
+    row = copy_rows().get(atom_type.kind) if isinstance(atom_type, CopyAtom) else None
+    if row is None or not isinstance(atom_type, CopyAtom):
+        return True
+    tensors = [each for each in types if isinstance(each, MemRef | CoordTensor)]
+    layouts = [each.layout for each in tensors if isinstance(each.layout, Layout)]
+    if len(layouts) < len(types):
+        return True
+    counts = row.counts(atom_type, layouts[:2], predicated=len(layouts) > 2)
+    return [layout.size for layout in layouts[:2]] == counts
 
 
 def _expand(copy: ir.Operation, leaves: Leaves) -> None:
@@ -47,7 +69,8 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     atom = copy_atom(view(operands[0].type))
     row = copy_row(atom)
     tensors = [operand_of(operand, leaves) for operand in operands[1:]]
-    tiles = row.tiles(atom, tensors[:2])
+    counts = row.counts(atom, [modes_of(each)[0] for each in tensors[:2]], predicated=len(tensors) > 2)
+    tiles = [Tile.of(tensor, count) for tensor, count in zip(tensors, counts, strict=False)]
     if len(tensors) > 2:
         # There is a predicate for each atom.
         tiles.append(Tile.single(tensors[2], tiles[0].repeated))
@@ -59,6 +82,6 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     with unrolled_loop(tiles[0].turns) as turn:
         calls = [tensor_value(tile.at(turn)) for tile in tiles]
         attributes: dict[str, Any] = {}
-        if copy.name == "cute.copy":
+        if _CALLS[copy.name] == _COPY:
             attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, 1, len(calls) - 2])
         ir.Operation.create(_CALLS[copy.name], [], [atom_value, *calls], attributes=attributes)

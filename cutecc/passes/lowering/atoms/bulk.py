@@ -19,7 +19,7 @@ _UNIT = 16
 """Bytes, that a bulk copy moves several of, from and to multiples of them. Their order stays, swizzled or not."""
 
 
-@copies("bulk_copy_g2s", whole=True, state=(("tma_bar", "i32"), ("mcast_mask", "i16"), ("cache_policy", "i64")))
+@copies("bulk_copy_g2s", whole="always", state=(("tma_bar", "i32"), ("mcast_mask", "i16"), ("cache_policy", "i64")))
 def load_bytes(copy: Copy) -> None:
     """`cp.async.bulk`: from global memory into shared memory, of several blocks perhaps; the barrier counts bytes."""
     many = bool(copy.atom.parameters.get("mcast"))
@@ -39,7 +39,7 @@ def load_bytes(copy: Copy) -> None:
 
 @copies(
     "bulk_copy_s2g",
-    whole=True,
+    whole="always",
     takes=lambda atom: not atom.parameters.get("mask"),
     state=(("byte_mask", "i16"), ("cache_policy", "i64")),
 )
@@ -50,7 +50,7 @@ def store_bytes(copy: Copy) -> None:
     ir.Operation.create("nvvm.cp.async.bulk.global.shared.cta", [], operands, attributes=attributes)
 
 
-@copies("bulk_copy_s2s", whole=True, state=(("tma_bar", "i32"), ("cta_rank", "i32")))
+@copies("bulk_copy_s2s", whole="always", state=(("tma_bar", "i32"), ("cta_rank", "i32")))
 def send_bytes(copy: Copy) -> None:
     """`cp.async.bulk`: into shared memory of another block of the cluster, whose barrier counts the bytes."""
     here = copy.destination.pointer

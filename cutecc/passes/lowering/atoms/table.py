@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from cutecc.errors import Error, UsageError
 from cutecc.ir.mlir import ir
@@ -12,10 +13,12 @@ from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, TypeView
 from cutecc.layout import Layout
 from cutecc.layout.tiled import values_of
 from cutecc.passes.lowering.values.memory import Tensor, joined
-from cutecc.passes.lowering.values.tensors import Coordinates, Operand, Tile, known_count, modes_of
+from cutecc.passes.lowering.values.tensors import Coordinates, Operand, known_count
 
 _FAMILIES = ("universal", "qualified", "sm80", "sm90", "tma", "bulk")
 
+
+Whole = Literal["never", "unless predicated", "always"]
 
 State = tuple[tuple[str, str], ...]
 """What a value of an atom's type carries beside its type: the fields that `set_value` sets, each with LLVM's type."""
@@ -53,9 +56,8 @@ class Copy:
 
     @property
     def count(self) -> int:
-        """How many elements."""
-        assert self.atom.source_tv is not None
-        return values_of(self.atom.source_tv)
+        """How many elements of memory: what the call takes is one atom, or all where that does not say how many."""
+        return known_count(self.source.layout.size)
 
 
 @dataclass(frozen=True)
@@ -113,16 +115,16 @@ class CopyRow:
     """Which atoms of the kind it is for; all, where there is nothing to tell."""
     state: State = ()
     """What a value of the atom's type carries."""
-    whole: bool = False
-    """Whether one instruction moves all of the first mode, where the atom's type does not say how many bits."""
+    whole: Whole = "never"
+    """Whether one call moves all of the first mode, where the atom's type does not say how many bits."""
 
-    def tiles(self, atom: CopyAtom, operands: Sequence[Operand]) -> list[Tile]:
-        """What one instruction takes of each operand, from and perhaps to."""
+    def counts(self, atom: CopyAtom, first: Sequence[Layout], *, predicated: bool) -> list[int]:
+        """How many elements one call takes of each tensor, from and perhaps to; `first` are their first modes."""
         assert atom.source_tv is not None and atom.destination_tv is not None
-        counts = [values_of(atom.source_tv), values_of(atom.destination_tv)]
-        if self.whole and "copy_bits" not in atom.parameters:
-            counts = [known_count(modes_of(operand)[0].size) for operand in operands]
-        return [Tile.of(operand, count) for operand, count in zip(operands, counts, strict=False)]
+        whole = self.whole == "always" or (self.whole == "unless predicated" and not predicated)
+        if whole and "copy_bits" not in atom.parameters:
+            return [known_count(mode.size) for mode in first]
+        return [values_of(tv) for tv in (atom.source_tv, atom.destination_tv)][: len(first)]
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ def copies(
     has_predicate: bool = False,
     takes: Callable[[CopyAtom], bool] | None = None,
     state: State = (),
-    whole: bool = False,
+    whole: Whole = "never",
 ) -> Callable[[_LowerCopy], _LowerCopy]:
     """Make a function the row of the copy atoms called `kinds`, those that it `takes`."""
 

@@ -7,7 +7,7 @@ from cutecc.passes.lowering.atoms.table import Copy, Product, copies, multiplies
 from cutecc.passes.lowering.values.memory import joined
 
 
-@copies("universal_copy")
+@copies("universal_copy", whole="unless predicated")
 def load_and_store(copy: Copy) -> None:
     """Load what one thread copies, and store it, both as wide as layout and alignment allow."""
     copy.destination.store([joined(copy.source.load(copy.count))], copy.count)
