@@ -1,25 +1,38 @@
-"""`cute.gemm` becomes loops over matrix product atoms."""
+"""`cute.gemm` becomes loops over matrix product atoms, and so do calls of several of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from cutecc.errors import Error
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import SmemDescriptorView, to_type, view
+from cutecc.ir.types import MemRef, MmaAtom, SmemDescriptorView, to_type, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Layout, join, symbol
 from cutecc.layout.integers import Integer
+from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
-from cutecc.passes.lowering.atoms.table import mma_atom, mma_row
+from cutecc.passes.lowering.atoms.table import mma_atom, mma_row, mma_rows
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
-from cutecc.passes.lowering.values.tensors import Operand, known_count, modes_of, operand_of, tensor_of, tensor_value
+from cutecc.passes.lowering.values.tensors import (
+    Matrices,
+    Operand,
+    Tile,
+    known_count,
+    modes_of,
+    operand_of,
+    tensor_of,
+    tensor_value,
+)
 from cutecc.passes.registry import register
+
+_CALL = "cute.mma_atom_call"
 
 
 @register
@@ -28,7 +41,7 @@ class ExpandGemms(ModulePass):
     """Write out every `cute.gemm` as loops over its atom, along K, M and N.
 
     The operands are A (values, M, K), B (values, N, K), C and D (values, M, N), where a K of 1 may be missing. Products
-    are added in the order of K.
+    are added in the order of K. Values of several atoms are so many products, each of its own values: a loop inside.
     """
 
     name: ClassVar[str] = "expand-gemms"
@@ -36,10 +49,54 @@ class ExpandGemms(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for gemm in limited(walk(module, *self.lowers)):
-            with building_before(gemm):
-                _expand(gemm, leaves)
-            editing.erase(gemm)
+        for product in limited(walk(module, *self.lowers, _CALL)):
+            if product.name == _CALL and _is_one_atom(product):
+                continue
+            with building_before(product):
+                if product.name == _CALL:
+                    _expand_call(product, leaves)
+                else:
+                    _expand(product, leaves)
+            editing.erase(product)
+
+
+def _is_one_atom(call: ir.Operation) -> bool:
+    """Whether a call, as a kernel may have one itself, has the values of one atom. Others tell of atoms with no row."""
+    atom = mma_atom(view(call.operands[0].type))
+    if atom.kind not in mma_rows():
+        return True
+    tensors = [view(operand.type) for operand in call.operands[1:]]
+    layouts = [each.layout for each in tensors if isinstance(each, MemRef) and isinstance(each.layout, Layout)]
+    if len(layouts) < len(tensors):
+        # Matrices in shared memory, of which one is all that an atom takes.
+        return True
+    return [layout.size for layout in layouts] == _counts(atom)
+
+
+def _counts(atom: MmaAtom) -> list[int]:
+    """How many values of D, A, B and C an atom takes of a thread."""
+    return [values_of(tv) for tv in (atom.c_tv, atom.a_tv, atom.b_tv, atom.c_tv) if tv is not None]
+
+
+def _expand_call(call: ir.Operation, leaves: Leaves) -> None:
+    mma, *values = call.operands
+    atom = mma_atom(view(mma.type))
+    _call(atom, pack(to_type(atom), leaves.of(mma)), [_operand(value, leaves) for value in values])
+
+
+def _call(atom: MmaAtom, atom_value: ir.Value, operands: Sequence[Operand]) -> None:
+    """Write the products of D, A, B and C, which have the values of one atom, or of several."""
+    first = [modes_of(each)[0] for each in operands]
+    counts = [1 if isinstance(each, Matrices) else count for each, count in zip(operands, _counts(atom), strict=True)]
+    tiles = [Tile.of(each, count) for each, count in zip(operands, counts, strict=True)]
+    turns = {tile.turns for tile in tiles}
+    if len(turns) != 1:
+        d, a, b, c = (str(mode.size) for mode in first)
+        raise Error(f"{d} values of D, {a} of A, {b} of B and {c} of C are not the same number of atoms")
+    attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 1, 1])}
+    with unrolled_loop(tiles[0].turns) as turn:
+        parts = operands if turn is None else [tile.at(turn) for tile in tiles]
+        ir.Operation.create(_CALL, [], [atom_value, *map(tensor_value, parts)], attributes=attributes)
 
 
 def _expand(gemm: ir.Operation, leaves: Leaves) -> None:
@@ -57,12 +114,8 @@ def _expand(gemm: ir.Operation, leaves: Leaves) -> None:
     def products(k: ir.Value | int | None, addend: Operand) -> None:
         with unrolled_loop(known_count(counts["m"])) as m, unrolled_loop(known_count(counts["n"])) as n:
             turns = {"m": m, "n": n, "k": k}
-            parts = [
-                tensor_value(_part(tensor, modes, turns))
-                for tensor, modes in ((d, "mn"), (a, "mk"), (b, "nk"), (addend, "mn"))
-            ]
-            attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 1, 1])}
-            ir.Operation.create("cute.mma_atom_call", [], [atom_value, *parts], attributes=attributes)
+            parts = ((d, "mn"), (a, "mk"), (b, "nk"), (addend, "mn"))
+            _call(atom, atom_value, [_part(tensor, modes, turns) for tensor, modes in parts])
 
     depth = known_count(counts["k"])
     if accumulates:

@@ -410,7 +410,6 @@ func.func @wgmma_f16_sums(%atom: !f16_f16, %sums: !sums_f16, %a: !matrix, %b: !m
 // CHECK-NEXT: %[[C0_I32:.*]] = arith.constant 0 : i32
 // CHECK-NEXT: %[[C1_I32:.*]] = arith.constant 1 : i32
 // CHECK-NEXT: scf.for %[[ARG4:.*]] = %[[C0_I32]] to %[[C2_I32]] step %[[C1_I32]]  : i32 {
-// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[UNREALIZED_CONVERSION_CAST_3]] : !llvm.ptr to ![[MEMREF_RMEM_F32]]
 // CHECK-NEXT: %[[C2_I32_0:.*]] = arith.constant 2 : i32
 // CHECK-NEXT: %[[MULI:.*]] = arith.muli %[[ARG4]], %[[C2_I32_0]] overflow<nsw> : i32
 // CHECK-NEXT: %[[BITCAST:.*]] = llvm.bitcast %[[UNREALIZED_CONVERSION_CAST_2]] : i64 to vector<2xi32>
@@ -418,7 +417,6 @@ func.func @wgmma_f16_sums(%atom: !f16_f16, %sums: !sums_f16, %a: !matrix, %b: !m
 // CHECK-NEXT: %[[ADDI:.*]] = arith.addi %[[EXTRACT]], %[[MULI]] : i32
 // CHECK-NEXT: %[[INSERT:.*]] = vector.insert %[[ADDI]], %[[BITCAST]] [0] : i32 into vector<2xi32>
 // CHECK-NEXT: %[[BITCAST_1:.*]] = llvm.bitcast %[[INSERT]] : vector<2xi32> to i64
-// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[BITCAST_1]] : i64 to !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1):(0)">
 // CHECK-NEXT: %[[C2_I32_1:.*]] = arith.constant 2 : i32
 // CHECK-NEXT: %[[MULI_1:.*]] = arith.muli %[[ARG4]], %[[C2_I32_1]] overflow<nsw> : i32
 // CHECK-NEXT: %[[BITCAST_2:.*]] = llvm.bitcast %[[UNREALIZED_CONVERSION_CAST_1]] : i64 to vector<2xi32>
@@ -426,6 +424,8 @@ func.func @wgmma_f16_sums(%atom: !f16_f16, %sums: !sums_f16, %a: !matrix, %b: !m
 // CHECK-NEXT: %[[ADDI_1:.*]] = arith.addi %[[EXTRACT_1]], %[[MULI_1]] : i32
 // CHECK-NEXT: %[[INSERT_1:.*]] = vector.insert %[[ADDI_1]], %[[BITCAST_2]] [0] : i32 into vector<2xi32>
 // CHECK-NEXT: %[[BITCAST_3:.*]] = llvm.bitcast %[[INSERT_1]] : vector<2xi32> to i64
+// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[UNREALIZED_CONVERSION_CAST_3]] : !llvm.ptr to ![[MEMREF_RMEM_F32]]
+// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[BITCAST_1]] : i64 to !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1):(0)">
 // CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[BITCAST_3]] : i64 to !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1):(0)">
 // CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[UNREALIZED_CONVERSION_CAST_3]] : !llvm.ptr to ![[MEMREF_RMEM_F32]]
 // CHECK-NEXT: %[[LOAD:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST_3]] {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
