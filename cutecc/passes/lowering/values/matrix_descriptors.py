@@ -32,9 +32,9 @@ def matrix_descriptor(tensor: Tensor, major: str) -> ir.Value:
     swizzle = tensor.swizzle
     bits = 0 if swizzle is None else swizzle.bits
     if swizzle is not None and bits and (bits not in _SWIZZLES or (swizzle.base, swizzle.shift) != (4, 3)):
-        raise Error(f"wgmma reads no matrix with the swizzle {swizzle}")
+        raise Error(f"wgmma reads no matrix with the swizzle {swizzle}", hints=[_HINT])
     if not isinstance(tensor.layout, Layout) or len(tensor.layout[0]) != 2:
-        raise Error(f"wgmma reads no matrix of the layout {tensor.layout}")
+        raise Error(f"wgmma reads no matrix of the layout {tensor.layout}", hints=[_HINT])
     matrix = join(tensor.layout[0][0], tensor.layout[0][1])
     leading, stride = _offsets(matrix, tensor.element.bits, major, 1 << bits)
     fixed = leading << 16 | stride << 32 | _SWIZZLES[bits] << 62
@@ -56,9 +56,10 @@ def _offsets(matrix: Layout, bits: int, major: str, row: int) -> tuple[int, int]
     else:
         lies_right = across == row and (row == 1 or inner == 1)
     if not lies_right or max(groups, across, further) > _FIELD:
+        swizzled = "without a swizzle" if row == 1 else f"swizzled in rows of {_UNIT * row} bytes"
         raise Error(
-            f"wgmma reads no {major}-major matrix whose units of {_UNIT} bytes lie as {units}, "
-            f"in rows of {_UNIT * row} bytes"
+            f"wgmma reads no {major}-major matrix, {swizzled}, whose units of {_UNIT} bytes lie as {units}",
+            hints=[_HINT],
         )
     if major == "k":
         return across, groups
@@ -71,5 +72,6 @@ def _step(mode: Layout) -> int:
     if flat.size == 1:
         return 0
     if not isinstance(flat.stride, int):
-        raise Error(f"wgmma reads no matrix whose units of {_UNIT} bytes lie as {mode} in one direction")
+        raise Error(f"wgmma reads no matrix whose units of {_UNIT} bytes lie as {mode} in one direction", hints=[_HINT])
     return flat.stride
+_HINT = "warpgroup.make_smem_layout_atom gives layouts that wgmma reads, for cute.tile_to_shape, by the operand's major"

@@ -352,7 +352,7 @@ func.func @swizzle(%mma: !mma, %a: !matrices) {
 !matrices = !cute.memref<f16, smem, align<128>, "((64,16),1,1):((16,1),0,0)">
 !one = !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1,1,1):(0,0,0)">
 func.func @rows(%mma: !mma, %a: !matrices) {
-  // expected-error @below {{wgmma reads no k-major matrix whose units of 16 bytes lie as (64,2):(2,1), in rows of 16 bytes}}
+  // expected-error @below {{wgmma reads no k-major matrix, without a swizzle, whose units of 16 bytes lie as (64,2):(2,1)}}
   %0 = cute.mma.make_fragment A (%mma, %a) : (!mma, !matrices) -> !one
   "test.use"(%0) : (!one) -> ()
   return
@@ -365,7 +365,7 @@ func.func @rows(%mma: !mma, %a: !matrices) {
 !matrices = !cute.memref<f16, smem, align<1024>, S<3,4,3>, "((64,16),1,4):((128,1),0,16)">
 !descriptors = !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1,1,4):(0,0,2)">
 func.func @longer_rows(%mma: !mma, %a: !matrices) {
-  // expected-error @below {{wgmma reads no k-major matrix whose units of 16 bytes lie as (64,2):(16,1), in rows of 128 bytes}}
+  // expected-error @below {{wgmma reads no k-major matrix, swizzled in rows of 128 bytes, whose units of 16 bytes lie as (64,2):(16,1)}}
   %0 = cute.mma.make_fragment A (%mma, %a) : (!mma, !matrices) -> !descriptors
   "test.use"(%0) : (!descriptors) -> ()
   return
@@ -378,7 +378,7 @@ func.func @longer_rows(%mma: !mma, %a: !matrices) {
 !matrices = !cute.memref<f16, smem, align<1024>, S<3,4,3>, "((64,16),1,1):((1,128),0,0)">
 !one = !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1,1,1):(0,0,0)">
 func.func @columns(%mma: !mma, %a: !matrices) {
-  // expected-error @below {{wgmma reads no mn-major matrix whose units of 16 bytes lie as (8,16):(1,16), in rows of 128 bytes}}
+  // expected-error @below {{wgmma reads no mn-major matrix, swizzled in rows of 128 bytes, whose units of 16 bytes lie as (8,16):(1,16)}}
   %0 = cute.mma.make_fragment A (%mma, %a) : (!mma, !matrices) -> !one
   "test.use"(%0) : (!one) -> ()
   return
@@ -391,7 +391,7 @@ func.func @columns(%mma: !mma, %a: !matrices) {
 !matrices = !cute.memref<f16, smem, align<128>, "((64,(8,2)),1,1):((8,(1,131072)),0,0)">
 !one = !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1,1,1):(0,0,0)">
 func.func @far(%mma: !mma, %a: !matrices) {
-  // expected-error @below {{wgmma reads no k-major matrix whose units of 16 bytes lie as (64,(1,2)):(1,(1,16384)), in rows of 16 bytes}}
+  // expected-error @below {{wgmma reads no k-major matrix, without a swizzle, whose units of 16 bytes lie as (64,(1,2)):(1,(1,16384))}}
   %0 = cute.mma.make_fragment A (%mma, %a) : (!mma, !matrices) -> !one
   "test.use"(%0) : (!one) -> ()
   return
