@@ -23,26 +23,26 @@ def store_matrices(copy: Copy) -> None:
     ir.Operation.create("nvvm.stmatrix", [], [copy.destination.address(0), *values], attributes=attributes)
 
 
-_TYPES = {
+_FACTORS = {
     "f16": "f16",
     "bf16": "bf16",
     "tf32": "tf32",
-    "f32": "f32",
     "f8E4M3FN": "e4m3",
     "f8E5M2": "e5m2",
     "i8": "s8",
     "si8": "s8",
     "ui8": "u8",
-    "i32": "s32",
 }
-"""By CuTe's element: what PTX calls it."""
+"""By CuTe's element of A and B: what PTX calls it."""
+_SUMS = {"f16": "f16", "f32": "f32", "i32": "s32"}
+"""The same of C and D."""
 _INTEGERS = ("i8", "si8", "ui8")
 _TRANSPOSED = ("f16", "bf16")
 """Elements of which a matrix may be contiguous along M or N; the instruction says so for these alone."""
 
 
 def _is_multiplied(atom: MmaAtom) -> bool:
-    return all(element.name in _TYPES for element in (atom.element_a, atom.element_b, atom.element_c))
+    return {atom.element_a.name, atom.element_b.name} <= _FACTORS.keys() and atom.element_c.name in _SUMS
 
 
 @multiplies("sm90.mma", takes=_is_multiplied, state=(("accum_c", "i1"),))
@@ -64,7 +64,7 @@ def multiply_by_warpgroup(product: Product) -> None:
     a_name = a_names[0] if len(a_names) == 1 else f"{{{', '.join(a_names)}}}"
     written = ", ".join(f"${number}" for number in range(len(sums)))
     m, n, k = atom.shape_mnk
-    types = ".".join(_TYPES[element.name] for element in (atom.element_c, atom.element_a, atom.element_b))
+    types = ".".join((_SUMS[atom.element_c.name], _FACTORS[atom.element_a.name], _FACTORS[atom.element_b.name]))
     immediates = "".join(f", {value}" for value in _immediates(atom, len(a) > 1))
     saturates = atom.element_a.name in _INTEGERS and atom.parameters.get("int_overflow", SATURATED) == SATURATED
     saturated = ".satfinite" if saturates else ""
