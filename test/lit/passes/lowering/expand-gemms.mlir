@@ -325,9 +325,10 @@ func.func @unknown(%mma: !mma, %a: !a, %c: !c) {
 
 // wgmma multiplies no f32: that is an element of the sums.
 !mma = !cute_nvgpu.sm90.mma<64x8x8, ab_major = (k, k), elem_type = (f32, f32, f32), frag_kind = ss>
-!a = !cute.memref<f32, rmem, align<16>, "(4,1,1):(1,0,0)">
-func.func @not_multiplied(%mma: !mma, %a: !a) {
+!a = !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1,1,1):(0,0,0)">
+!c = !cute.memref<f32, rmem, align<16>, "((2,2,1),1,1):((1,2,0),0,0)">
+func.func @not_multiplied(%mma: !mma, %a: !a, %c: !c) {
   // expected-error @below {{cute.gemm: the open lowering does not know the matrix product atom sm90.mma 64×8×8 f32 f32 f32}}
-  cute.gemm(%mma, %a, %a, %a, %a) : (!mma, !a, !a, !a, !a)
+  cute.gemm(%mma, %c, %a, %a, %c) : (!mma, !c, !a, !a, !c)
   return
 }
