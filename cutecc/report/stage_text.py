@@ -74,7 +74,7 @@ def choose(compilation: Compilation, stages: Stages, selector: str) -> Position:
         raise UsageError(
             f"no pass with number {selector} ran", hints=[f"numbers go from {known[0].index} to {known[-1].index}"]
         )
-    found = [each for each in known if selector in (each.name, each.name.partition("#")[0])]
+    found = [each for each in known if selector in (each.name, each.name.partition("#")[0], f"{each.name}#1")]
     if not found and selector == _input_selector(compilation, known[0].index):
         return known[0]
     if len(found) == 1:

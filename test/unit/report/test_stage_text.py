@@ -34,6 +34,7 @@ def record(tmp_path: Path) -> tuple[Compilation, Stages]:
         ("traced", 0, 0),
         ("0", 0, 0),
         ("cute-desugar", 1, 0),
+        ("cute-desugar#1", 1, 0),
         ("cse#1", 2, 1),
         ("cse#2", 4, 3),
         ("3", 3, 2),
