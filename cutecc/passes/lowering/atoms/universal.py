@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
+
 from cutecc.ir.mlir import ir
+from cutecc.ir.types import AddressSpace
 from cutecc.passes.lowering.atoms.table import Copy, Product, copies, multiplies
 from cutecc.passes.lowering.values.memory import joined
+
+_WIDEST = 128
+"""Bits of an access."""
 
 
 @copies("universal_copy", whole="unless predicated")
 def load_and_store(copy: Copy) -> None:
-    """Load what one thread copies, and store it, both as wide as layout and alignment allow."""
-    copy.destination.store([joined(copy.source.load(copy.count))], copy.count)
+    """Load what one thread copies, and store it, both as wide as layout and alignment allow.
+
+    From memory to memory it goes by what an access can have: LLVM would make a loop over bytes of a large vector.
+    """
+    count = copy.count
+    if AddressSpace.RMEM not in (copy.source.space, copy.destination.space):
+        count = math.gcd(count, max(1, _WIDEST // copy.source.element.bits))
+    for begin in range(0, copy.count, count):
+        copy.destination.store([joined(copy.source.load(count, begin=begin))], count, begin=begin)
 
 
 @multiplies("atom.universal_fma")

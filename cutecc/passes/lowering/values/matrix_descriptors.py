@@ -74,4 +74,6 @@ def _step(mode: Layout) -> int:
     if not isinstance(flat.stride, int):
         raise Error(f"wgmma reads no matrix whose units of {_UNIT} bytes lie as {mode} in one direction", hints=[_HINT])
     return flat.stride
+
+
 _HINT = "warpgroup.make_smem_layout_atom gives layouts that wgmma reads, for cute.tile_to_shape, by the operand's major"

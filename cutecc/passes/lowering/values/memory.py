@@ -73,28 +73,31 @@ class Tensor:
             size = math.gcd(size, max(1, (8 << self.swizzle.base) // self.element.bits))
         return size
 
-    def offsets(self, count: int, step: int) -> list[Integer]:
-        """Where elements 0, `step`, 2 `step`, … below `count` are."""
-        return [self.layout(index) for index in range(0, count, step)]
+    def offsets(self, count: int, step: int, begin: int = 0) -> list[Integer]:
+        """Where elements `begin`, `begin + step`, … below `begin + count` are."""
+        return [self.layout(index) for index in range(begin, begin + count, step)]
 
-    def load(self, count: int, loading: Loading | None = None) -> list[ir.Value]:
-        """The first `count` elements as vectors, in order, whose lengths are equal; `loading` loads one."""
-        run = self._vector_length(count)
-        return [self._load_one(offset, run, loading or load) for offset in self.offsets(count, run)]
+    def load(self, count: int, loading: Loading | None = None, *, begin: int = 0) -> list[ir.Value]:
+        """`count` elements as vectors, in order, whose lengths are equal; `loading` loads one.
 
-    def store(self, vectors: Sequence[ir.Value], count: int, storing: Storing | None = None) -> None:
-        """Store the first `count` elements, given as vectors of equal lengths; `storing` stores one."""
-        run = self._vector_length(count)
+        They are those from `begin` on, a multiple of `count`.
+        """
+        run = self._vector_length(count, begin)
+        return [self._load_one(offset, run, loading or load) for offset in self.offsets(count, run, begin)]
+
+    def store(self, vectors: Sequence[ir.Value], count: int, storing: Storing | None = None, *, begin: int = 0) -> None:
+        """Store `count` elements from `begin` on, given as vectors of equal lengths; `storing` stores one."""
+        run = self._vector_length(count, begin)
         pieces = regrouped(vectors, run)
-        for offset, piece in zip(self.offsets(count, run), pieces, strict=True):
+        for offset, piece in zip(self.offsets(count, run, begin), pieces, strict=True):
             self._store_one(offset, piece, storing or store)
 
-    def _vector_length(self, count: int) -> int:
-        """How many of the first `count` elements one vector has."""
+    def _vector_length(self, count: int, begin: int) -> int:
+        """How many of `count` elements from `begin` on one vector has."""
         length = math.gcd(self.run, count)
         if self.swizzle is not None:
             # One that may begin in the middle of what the swizzle moves together would cross its end.
-            known = min(self.alignment_at(offset) for offset in self.offsets(count, length))
+            known = min(self.alignment_at(offset) for offset in self.offsets(count, length, begin))
             length = math.gcd(length, max(1, known * 8 // self.element.bits))
         return length
 

@@ -14,6 +14,7 @@ COPIES = {
     "call of pairs": "v2.b32",
     "predicated call": "b32",
     "shared memory": "v4.b32",
+    "whole rows in shared memory": "v4.b32",
 }
 
 

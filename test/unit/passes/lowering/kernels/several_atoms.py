@@ -13,7 +13,7 @@
 import cutlass
 from cutlass import cute
 
-THREADS, VALUES = 256, 8
+THREADS, ROW, VALUES = 256, 32, 8
 
 
 class Several:
@@ -34,7 +34,13 @@ class Several:
         every = cute.make_rmem_tensor((VALUES,), cutlass.Boolean)
         for i in cutlass.range_constexpr(VALUES):
             every[i] = thread >= 0
-        for piece in cutlass.range_constexpr(cute.size(source, mode=[1])):
+        if cutlass.const_expr(kind == "whole rows in shared memory"):
+            staged = cutlass.utils.SmemAllocator().allocate_tensor(
+                cutlass.Float32, cute.make_layout((THREADS, ROW), stride=(ROW, 1)), 16
+            )
+            cute.copy(some, x[thread, None], staged[thread, None])
+            cute.copy(some, staged[thread, None], y[thread, None])
+        for piece in cutlass.range_constexpr(0 if kind.startswith("whole rows") else cute.size(source, mode=[1])):
             part, kept, to = source[None, piece], held[None, piece], target[None, piece]
             if cutlass.const_expr(kind == "copy"):
                 cute.copy(some, part, kept)
