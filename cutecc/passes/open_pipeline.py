@@ -12,6 +12,7 @@ from cutecc.passes.pipeline import Pipeline, parse_pass
 
 _FROM_CUTE = (
     # What nobody uses, and what is computed twice: much of a trace is both.
+    "number-fragments",
     "cse",
     "inline-static-arguments",
     # The algebra: layouts, tensors and tilings become pointers, and numbers that `arith` computes.

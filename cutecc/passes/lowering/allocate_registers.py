@@ -11,6 +11,7 @@ from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
 from cutecc.passes.limits import limited
+from cutecc.passes.lowering.number_fragments import MAKES_FRAGMENT
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.arithmetic import constant
 from cutecc.passes.lowering.values.leaves import Leaves
@@ -28,7 +29,7 @@ class AllocateRegisters(ModulePass):
     """
 
     name: ClassVar[str] = "allocate-registers"
-    lowers: ClassVar[tuple[str, ...]] = ("cute.memref.alloca", "cute.mma.make_fragment", "cute.copy.make_fragment")
+    lowers: ClassVar[tuple[str, ...]] = ("cute.memref.alloca", *MAKES_FRAGMENT)
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()

@@ -14,6 +14,7 @@ from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.inline_static_arguments import InlineStaticArguments
+from cutecc.passes.lowering.values.arithmetic import poison
 from cutecc.passes.lowering.values.leaves import CAST, Carried, Leaves, carried_by, definition, pack, takes_leaves
 from cutecc.passes.registry import register
 
@@ -88,8 +89,7 @@ def stored(carried: Carried, leaves: Sequence[ir.Value]) -> ir.Value:
     """All leaves of a value in one."""
     if carried.paths == ((),):
         return leaves[0]
-    value = ir.Operation.create("ub.poison", [carried.storage], attributes={"value": ir.Attribute.parse("#ub.poison")})
-    struct = value.result
+    struct = poison(carried.storage)
     for path, leaf in zip(carried.paths, leaves, strict=True):
         position: dict[str, Any] = {"position": ir.DenseI64ArrayAttr.get(path)}
         struct = ir.Operation.create("llvm.insertvalue", [carried.storage], [struct, leaf], attributes=position).result

@@ -11,15 +11,20 @@ from cutecc.ir.types import Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
+from cutecc.passes.lowering.values.arithmetic import poison
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by
+from cutecc.passes.lowering.values.loops import given_if, only_if
 from cutecc.passes.lowering.values.memory import (
     Tensor,
+    elements_of,
     joined,
     load_element,
     store_element,
+    vector_of,
 )
 from cutecc.passes.lowering.values.tensors import tensor_of
+from cutecc.passes.lowering.values.tf32 import is_of_tf32, take_tf32_as_f32
 from cutecc.passes.lowering.values.unfold import algebraic
 from cutecc.passes.registry import register
 
@@ -30,14 +35,18 @@ class LowerElementAccesses(ModulePass):
     """Write loads and stores of single elements and of whole register tensors as `llvm.load` and `llvm.store`.
 
     The address is the pointer plus the offset of the coordinate, through the pointer's swizzle. Elements that lie side
-    by side are one vector.
+    by side are one vector. With a mask, each is accessed by itself, under its condition. Numbers that
+    the trace has as `tf32` are `f32` from here on, as they are in memory.
     """
 
     name: ClassVar[str] = "lower-element-accesses"
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        for operation in limited(walk(module, *self.lowers)):
+        accesses = list(walk(module, *self.lowers))
+        if any(map(is_of_tf32, accesses)):
+            take_tf32_as_f32(module)
+        for operation in limited(accesses):
             with building_before(operation):
                 results = _LOWERINGS[operation.name](operation, leaves)
             leaves.replace(operation, [[result] for result in results])
@@ -71,13 +80,36 @@ def _element(tensor_value: ir.Value, coordinate: ir.Value, leaves: Leaves) -> tu
 
 def _load_all(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
     tensor = tensor_of(operation.operands[0], leaves)
-    return [joined(tensor.load(_count(operation.results[0])))]
+    result = operation.results[0]
+    _, masks, _ = operation.attributes["operandSegmentSizes"]
+    if not masks:
+        return [joined(tensor.load(_count(result)))]
+    mask, *instead = operation.operands[1:]
+    # Without others in their place, elements that are left out are nothing.
+    others = instead[0] if instead else poison(result.type)
+    element = ir.VectorType(result.type).element_type
+    loaded: list[ir.Value] = []
+    for index, (holds, other) in enumerate(zip(elements_of(mask), elements_of(others), strict=True)):
+        loaded += given_if(holds, lambda index=index: [_load_at(tensor, index, element)], [other])
+    return [vector_of(loaded)]
 
 
 def _store_all(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
-    value, tensor = operation.operands
-    tensor_of(tensor, leaves).store([value], _count(value))
+    value, tensor_value, *masks = operation.operands
+    tensor = tensor_of(tensor_value, leaves)
+    if not masks:
+        tensor.store([value], _count(value))
+        return []
+    for index, (holds, each) in enumerate(zip(elements_of(masks[0]), elements_of(value), strict=True)):
+        with only_if(holds):
+            offset = tensor.layout(index)
+            store_element(tensor.element, each, tensor.address(offset), tensor.alignment_at(offset))
     return []
+
+
+def _load_at(tensor: Tensor, index: int, type: ir.Type) -> ir.Value:
+    offset = tensor.layout(index)
+    return load_element(tensor.element, type, tensor.address(offset), tensor.alignment_at(offset))
 
 
 def _count(vector: ir.Value) -> int:

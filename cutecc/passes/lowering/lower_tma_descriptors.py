@@ -14,7 +14,7 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values import llvm_types
-from cutecc.passes.lowering.values.arithmetic import constant
+from cutecc.passes.lowering.values.arithmetic import constant, poison
 from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, modes, replace_tensor, steps
 from cutecc.passes.lowering.values.failing import building_before
@@ -111,7 +111,7 @@ def _parameters_by_address(kernel: ir.Operation) -> dict[ir.Value, ir.Value]:
         argument.set_type(llvm_types.pointer())
         with ir.InsertionPoint.at_block_begin(block), argument.location:
             # What its users see until all of them know the address.
-            seen = pack(old, [ir.Operation.create("ub.poison", list(carried.types)).result])
+            seen = pack(old, [poison(type) for type in carried.types])
         argument.replace_all_uses_except(seen, seen.owner.operation)
         found[seen] = argument
         attributes = attributes or [{} for _ in block.arguments]

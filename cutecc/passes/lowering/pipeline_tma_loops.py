@@ -16,6 +16,7 @@ from cutecc.passes.diagnostics import warning
 from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed
 from cutecc.passes.lowering.values.host import device_functions
+from cutecc.passes.lowering.values.loops import given_if
 from cutecc.passes.registry import register
 
 _MARK = "cutlass.pipelining"
@@ -232,7 +233,7 @@ def _split(body: _Body, producer: _Part, consumer: _Part, turns: int) -> Sequenc
         state, own = carried[: len(producer.carried)], carried[len(producer.carried) :]
         # The counter is below the end: their distance has no sign, and no sum overflows.
         more = compare(Predicate.ABOVE, computed("arith.subi", end, counter), ahead)
-        state = _if(more, lambda: load(computed("arith.addi", counter, ahead), state), state)
+        state = given_if(more, lambda: load(computed("arith.addi", counter, ahead), state), state)
         return [*state, *_write(body, consumer, counter, own)]
 
     own = [initial[number] for number in consumer.carried]
@@ -273,18 +274,6 @@ def _loop(
         counter, *carried = list(block.arguments)
         ir.Operation.create("scf.yield", operands=turn(counter, carried))
     return list(loop.results)
-
-
-def _if(
-    condition: ir.Value, then: Callable[[], Sequence[ir.Value]], otherwise: Sequence[ir.Value]
-) -> Sequence[ir.Value]:
-    """What `then` writes and gives if `condition` holds, or else `otherwise`."""
-    branch = ir.Operation.create("scf.if", [each.type for each in otherwise], [condition], regions=2)
-    with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[0])):
-        ir.Operation.create("scf.yield", operands=then())
-    with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[1])):
-        ir.Operation.create("scf.yield", operands=otherwise)
-    return list(branch.results)
 
 
 def _modulus(operation: ir.Operation) -> int | None:

@@ -101,6 +101,11 @@ def constant(number: int, width: int) -> ir.Value:
     return ir.Operation.create("arith.constant", [type], attributes=attributes).result
 
 
+def poison(type: ir.Type) -> ir.Value:
+    """No value in particular."""
+    return ir.Operation.create("ub.poison", [type], attributes={"value": ir.Attribute.parse("#ub.poison")}).result
+
+
 def word(number: int) -> ir.Value:
     """An `i64` that has the bits of `number`, which has no sign."""
     return constant(number - (1 << 64) if number >> 63 else number, 64)

@@ -17,7 +17,16 @@ from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, coalesce, j
 from cutecc.layout.basis import Basis
 from cutecc.layout.integers import Integer, add, multiply
 from cutecc.layout.tuples import leaves
-from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant, converted, resize, word
+from cutecc.passes.lowering.values.arithmetic import (
+    Predicate,
+    compare,
+    computed,
+    constant,
+    converted,
+    poison,
+    resize,
+    word,
+)
 from cutecc.passes.lowering.values.memory import Tensor
 
 DESCRIPTOR = "!llvm.struct<(array<16 x i64>)>"
@@ -307,7 +316,7 @@ def _or(values: Sequence[ir.Value]) -> ir.Value:
 def _joined(words: Sequence[ir.Value]) -> ir.Value:
     type = ir.Type.parse(DESCRIPTOR)
     zeros = [constant(0, 64)] * (16 - len(words))
-    found = ir.Operation.create("ub.poison", [type], attributes={"value": ir.Attribute.parse("#ub.poison")}).result
+    found = poison(type)
     for index, value in enumerate([*words, *zeros]):
         position: dict[str, Any] = {"position": ir.DenseI64ArrayAttr.get([0, index])}
         found = ir.Operation.create("llvm.insertvalue", [type], [found, value], attributes=position).result

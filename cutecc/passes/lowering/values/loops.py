@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 
 from cutecc.ir.mlir import ir
 from cutecc.passes.lowering.values.arithmetic import constant
@@ -52,3 +52,15 @@ def only_if(condition: ir.Value | None) -> Generator[None]:
     with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[0])):
         yield
         ir.Operation.create("scf.yield")
+
+
+def given_if(
+    condition: ir.Value, then: Callable[[], Sequence[ir.Value]], otherwise: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """What `then` builds and gives when `condition` holds, or else `otherwise`."""
+    branch = ir.Operation.create("scf.if", [each.type for each in otherwise], [condition], regions=2)
+    with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[0])):
+        ir.Operation.create("scf.yield", operands=then())
+    with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[1])):
+        ir.Operation.create("scf.yield", operands=otherwise)
+    return list(branch.results)
