@@ -242,7 +242,8 @@ def test_a_kernel_that_does_not_compile_says_why_at_every_block(
 def test_a_table_has_the_passes_of_a_pipeline_in_order() -> None:
     page = refresh_docs.refreshed("<!-- passes: open -->\n| old |\n|---|\n\nText.\n")
     rows = page.text.splitlines()[3:-2]
-    assert rows[0].startswith("| 1 | `cse` |") and rows[0].endswith("| wheel |")
+    assert rows[0].startswith("| 1 | [`number-fragments`]") and rows[0].endswith("| cutecc |")
+    assert rows[1].startswith("| 2 | `cse` |") and rows[1].endswith("| wheel |")
     assert (
         "| [`lower-atoms`](../cutecc/passes/lowering/lower_atoms.py) | "
         "Write every copy and matrix product atom as its instructions. | cutecc |"
