@@ -13,6 +13,7 @@ from typing import Any
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, Scalar
+from cutecc.ir.types.values import Element
 from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, coalesce, join
 from cutecc.layout.basis import Basis
 from cutecc.layout.integers import Integer, add, multiply
@@ -61,17 +62,20 @@ _FORMATS = {
 }
 """The bits from the seventh on: the type of an element, and nine above it whether it is rounded to tf32."""
 
+_REDUCED = {"f16": "F16_RN", "bf16": "BF16_RN", "f32": "F32_RN", "f64": "F64_RN"}
+"""By the element that a reduction adds: the format."""
+
 
 @dataclass(frozen=True)
 class Mode:
     """One mode of the tensor as TMA sees it, the innermost first."""
 
     size: ir.Value
-    """Elements, an `i64`."""
+    """Numbers of the atom's format, which a tensor's element may have several of; an `i64`."""
     stride: ir.Value | None
     """Bytes, an `i64`; `None` for the innermost, whose elements lie side by side."""
     box: int
-    """Elements that one copy moves."""
+    """Such numbers that one copy moves."""
     step: Integer
     """What the type says of the stride, in elements."""
     name: str
@@ -84,6 +88,7 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
     Raises `Error` for what TMA cannot copy.
     """
     basis = atom.parameters["tma_gbasis"]
+    bits = _bits(atom.parameters["tma_format"])
     shares = iter(_shares([int(size) for size in leaves(basis.shape)], blocks))
     found: list[Mode] = []
     for index, parts in enumerate(_parts(atom, tensor)):
@@ -97,7 +102,11 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
             raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {UNIT}")
         stride = None if index == 0 else _bytes(tensor, step)
         name = _name(list(leaves(atom.parameters["tma_gbasis"][index].stride)))
-        found.append(Mode(_wide(tensor, size), stride, math.prod(box), step, name))
+        wide = _wide(tensor, size)
+        if index == 0 and bits < tensor.element.bits:
+            # It counts numbers of the format, as boxes and coordinates do.
+            wide = computed("arith.muli", wide, constant(tensor.element.bits // bits, 64))
+        found.append(Mode(wide, stride, math.prod(box), step, name))
     return found
 
 
@@ -137,6 +146,27 @@ def _name(steps: Sequence[Basis]) -> str:
     """The modes of a tensor that steps along one mode for TMA are along, such as `mode 0` or `modes 0 and 1`."""
     paths = [".".join(map(str, step.path)) for step in steps]
     return f"mode {paths[0]}" if len(paths) == 1 else f"modes {', '.join(paths[:-1])} and {paths[-1]}"
+
+
+def _bits(name: str) -> int:
+    """Of a number of a format, which has them in its name."""
+    return int("".join(filter(str.isdigit, name)))
+
+
+def _format(atom: CopyAtom, element: Element) -> str:
+    """What TMA takes a tensor's numbers for: the atom says it, and of a reduction, which adds them, the element.
+
+    So the wheel has it, where the kernel asks for another type in the place of the element's. Raises `Error`.
+    """
+    name = atom.parameters["tma_format"]
+    if name not in _FORMATS:
+        raise Error(f"TMA on sm_90 has no elements of format {name}")
+    if not isinstance(element, Scalar) or "reduce" not in atom.kind:
+        return name
+    own = _REDUCED.get(element.name)
+    if _bits(name) != element.bits or (own is None and name[0] not in "US"):
+        raise Error(f"TMA reduces no {element} as {name}")
+    return name if own is None or name.startswith(own.removesuffix("RN")) else own
 
 
 def _whole(parts: Sequence[Layout]) -> tuple[Integer, Integer]:
@@ -206,13 +236,12 @@ def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: La
 
     Raises `Error` for what TMA cannot copy.
     """
-    name = atom.parameters["tma_format"]
-    if name not in _FORMATS:
-        raise Error(f"TMA on sm_90 has no elements of format {name}")
+    name = _format(atom, tensor.element)
     swizzle = shared.inner if isinstance(shared, ComposedLayout) else Swizzle(0, 4, 3)
     if not isinstance(swizzle, Swizzle) or (swizzle.base, swizzle.shift) != (4, 3) or swizzle.bits > _MOST_SWIZZLED:
         raise Error(f"TMA cannot write the swizzle of {shared}")
-    _check_boxes(found, tensor.element, swizzle)
+    bits = _bits(name)
+    _check_boxes(found, bits, swizzle)
     sizes = [mode.size for mode in found]
     strides = [mode.stride for mode in found[1:] if mode.stride is not None]
     kind = _MADE_BY_CUTE | (len(found) - 1) << 4 | _FORMATS[name] << 7 | swizzle.bits << 13 | _BY_128_BYTES << 17
@@ -220,7 +249,7 @@ def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: La
     words = [
         # What a pointer has below 16 bytes, TMA does not see.
         computed("arith.andi", _address(tensor), constant(-16, 64)),
-        _or([constant(kind, 64), _shifted(_is_large(tensor.element, sizes, strides), 21), *_low(strides[:1], 32)]),
+        _or([constant(kind, 64), _shifted(_is_large(bits, sizes, strides), 21), *_low(strides[:1], 32)]),
         _or([*_low(strides[1:2], 0), *_low(strides[2:3], 32)]),
         _or([*_low(strides[3:4], 0), *(_high(stride, _WORD + 4 * at) for at, stride in enumerate(strides))]),
         _or([_last(size, _WORD * at) for at, size in enumerate(sizes[:2])]),
@@ -253,11 +282,11 @@ def replace_tensor(pointer: ir.Value, tensor: Tensor, found: Sequence[Mode]) -> 
             field("global_stride", constant(0, 64) if stride is None else stride, index - 1)
 
 
-def _check_boxes(found: Sequence[Mode], element: Any, swizzle: Swizzle) -> None:
+def _check_boxes(found: Sequence[Mode], bits: int, swizzle: Swizzle) -> None:
     boxes = "×".join(str(mode.box) for mode in found)
     if any(not 1 <= mode.box <= 256 for mode in found):
         raise Error(f"a TMA box has at most 256 elements along a mode, not {boxes}")
-    row = found[0].box * element.bits // 8
+    row = found[0].box * bits // 8
     if row % UNIT:
         raise Error(f"the rows of the TMA box {boxes} have {row} bytes, no multiple of {UNIT}")
     if swizzle.bits and row > 16 << swizzle.bits:
@@ -268,10 +297,8 @@ def _address(tensor: Tensor) -> ir.Value:
     return ir.Operation.create("llvm.ptrtoint", [ir.IntegerType.get_signless(64)], [tensor.pointer]).result
 
 
-def _is_large(element: Any, sizes: Sequence[ir.Value], strides: Sequence[ir.Value]) -> ir.Value:
-    assert isinstance(element, Scalar)
-    bits = computed("arith.muli", sizes[0], constant(element.bits, 64))
-    end = computed("arith.divui", bits, constant(8, 64))
+def _is_large(bits: int, sizes: Sequence[ir.Value], strides: Sequence[ir.Value]) -> ir.Value:
+    end = computed("arith.divui", computed("arith.muli", sizes[0], constant(bits, 64)), constant(8, 64))
     for size, stride in zip(sizes[1:], strides, strict=True):
         end = computed("arith.addi", end, computed("arith.muli", _less_one(size), stride))
     large = compare(Predicate.ABOVE, end, constant(_LARGE - 1, 64))

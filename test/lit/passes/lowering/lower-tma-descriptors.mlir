@@ -433,6 +433,38 @@ func.func @asserted(%tensor: !tensor, %shared: !shared, %tile: !tile) {
 
 // -----
 
+// A kernel may have TMA take elements for numbers of another type: of half their bits, twice as many make a row, 128 here.
+// Word 1 is of 16 bits, 1 << 7, and word 4 has 127, the last of a row, and 63 << 32.
+!tensor = !cute.memref<f32, gmem, align<16>, "(64,64):(64,1)">
+!shared = !cute.layout<"(32,32):(32,1)">
+!tile = !cute.layout<"(32,32):(1@0,1@1)">
+!load = !cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f32, copy_bits = 32768, tma_gbasis = <"(64,32):(1@1,1@0)">, tma_format = U16>
+!coordinates = !cute.coord_tensor<"(0,0)", "(64,64):(1@1,2@0)">
+// CHECK-LABEL: func.func @halves(
+// CHECK-DAG: %[[KIND:.*]] = arith.constant 68719739026 : i64
+// CHECK-DAG: %[[SIZES:.*]] = arith.constant 270582939775 : i64
+// CHECK: llvm.insertvalue %[[KIND]], %{{.*}}[0, 1]
+// CHECK: llvm.insertvalue %[[SIZES]], %{{.*}}[0, 4]
+func.func @halves(%tensor: !tensor, %shared: !shared, %tile: !tile) {
+  %atom, %coordinates = cute_nvgpu.atom.make_non_exec_tiled_tma_load(%tensor, %shared, %tile) <{kind = <sm_90> num_multicast = 1 tma_format = #cute_nvgpu.tma_data_format<U16>}> : (!tensor, !shared, !tile) -> (!load, !coordinates)
+  "test.use"(%atom, %coordinates) : (!load, !coordinates) -> ()
+  return
+}
+
+// A reduction adds elements of the tensor's own type, f32: 7 << 7. Where the other type has fewer bits, it cannot.
+!sum = !cute_nvgpu.atom.non_exec_tiled_tma_reduce<ADD, f32, copy_bits = 32768, tma_gbasis = <"(32,32):(1@1,1@0)">, tma_format = U32>
+!sum_coordinates = !cute.coord_tensor<"(0,0)", "(64,64):(1@1,1@0)">
+// CHECK-LABEL: func.func @sum(
+// CHECK: %[[KIND:.*]] = arith.constant 68719739794 : i64
+// CHECK: llvm.insertvalue %[[KIND]], %{{.*}}[0, 1]
+func.func @sum(%tensor: !tensor, %shared: !shared, %tile: !tile) {
+  %atom, %coordinates = cute_nvgpu.atom.make_non_exec_tiled_tma_reduce(%tensor, %shared, %tile) <{kind = <ADD> tma_format = #cute_nvgpu.tma_data_format<U32>}> : (!tensor, !shared, !tile) -> (!sum, !sum_coordinates)
+  "test.use"(%atom, %coordinates) : (!sum, !sum_coordinates) -> ()
+  return
+}
+
+// -----
+
 // What only the running host knows: sizes and strides, and so whether the tensor is large. The coordinates carry the
 // sizes on.
 !tensor = !cute.memref<f16, gmem, align<16>, "(?,?{div=8}):(?{i64 div=8},1)">

@@ -54,3 +54,11 @@ def test_steps_that_nothing_takes_are_no_error(cutecc) -> None:
     options += ["--arg", f"x={spec}", "--arg", f"y={spec}"]
     printed = cutecc("run", KERNELS, *options, "--device", "cpu", "--pipeline", "open").stdout
     assert printed.splitlines()[-1].split()[-1] == "ok"
+
+
+@pytest.mark.parametrize("internal", ["Int8", "Int16", "BFloat16"])
+def test_elements_of_another_type_for_tma_arrive_whole(cutecc, internal: str) -> None:
+    """Also of one that is narrower: then sizes count more numbers than elements."""
+    options = ["--entry", f"Copy((4, 32), cutlass.{internal})", "--reference", f"{KERNELS}:reference"]
+    printed = cutecc("run", KERNELS, *options, "--device", "cpu", "--pipeline", "open").stdout
+    assert printed.splitlines()[-1].split()[-1] == "ok"

@@ -1,6 +1,7 @@
 """Tensors of many kinds, copied by TMA box by box.
 
 `Copy(tile)` is what is launched: a block of one warp for every box of the tile's sizes, the last mode the innermost.
+`Copy(tile, internal)` has TMA take the elements for numbers of another type.
 """
 
 # cutecc: entry = "Copy((4, 32))"
@@ -19,8 +20,8 @@ from cutlass.cute.nvgpu import cpasync
 class Copy:
     """y = x, whose sizes are multiples of the tile's."""
 
-    def __init__(self, tile: tuple[int, ...]):
-        self.tile = tile
+    def __init__(self, tile: tuple[int, ...], internal: type | None = None):
+        self.tile, self.internal = tile, internal
 
     @cute.kernel
     def kernel(self, load: cute.CopyAtom, x: cute.Tensor, store: cute.CopyAtom, y: cute.Tensor, layout: cute.Layout):
@@ -47,8 +48,9 @@ class Copy:
     @cute.jit
     def __call__(self, x: cute.Tensor, y: cute.Tensor):
         layout = cute.make_ordered_layout(self.tile, order=tuple(reversed(range(len(self.tile)))))
-        load, x_tma = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), x, layout, self.tile)
-        store, y_tma = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), y, layout, self.tile)
+        kind, into, out_of = self.internal, cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
+        load, x_tma = cpasync.make_tiled_tma_atom(into, x, layout, self.tile, internal_type=kind)
+        store, y_tma = cpasync.make_tiled_tma_atom(out_of, y, layout, self.tile, internal_type=kind)
         self.kernel(load, x_tma, store, y_tma, layout).launch(
             grid=[cute.size(x) // cute.size(layout), 1, 1], block=[32, 1, 1]
         )
