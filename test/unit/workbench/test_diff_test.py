@@ -57,7 +57,7 @@ def test_passes_of_which_it_cannot_be_told_are_named_too() -> None:
         return "unknown" if count in (3, 4, 5) else "bad" if count > 5 else "good"
 
     found = search(OPEN, counts, state)
-    names = [pass_.name for pass_ in OPEN]
+    names = OPEN.selectors()
     assert (found.last_good, found.unknown, found.first_bad) == (names[1], tuple(names[2:5]), names[5])
     assert found.passes == tuple(names[2:6])
     assert search(OPEN, [], state).first_bad == "code generation"
