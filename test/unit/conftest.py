@@ -18,11 +18,16 @@ from typing import Any
 import pytest
 from bench_report import longer_kernel
 from filelock import FileLock
+from hypothesis import settings
 from kept_listings import keeping
 from warm_processes import Starter, Templates, same_start
 
 from cutecc import isolation
 from cutecc.backend import nvdisasm
+
+# How long a case takes depends on what else the machine does.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "test" / "kernels"
