@@ -11,7 +11,7 @@ from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline, parse_pass
 
 _FROM_CUTE = (
-    # What nobody uses, and what is computed twice: much of a trace is both.
+    # What nobody uses, and what is computed twice: much of a trace is both. Fragments only look as if they were.
     "number-fragments",
     "cse",
     "inline-static-arguments",

@@ -21,6 +21,7 @@ _ROWS = 8
 _FIELD = (1 << 14) - 1
 _SWIZZLES = {0: 0, 1: 3, 2: 2, 3: 1}
 """By the bits that a swizzle flips: the descriptor's number for it. Rows are 16, 32, 64 and 128 bytes."""
+_HINT = "warpgroup.make_smem_layout_atom gives layouts that wgmma reads, for cute.tile_to_shape, by the operand's major"
 
 
 def matrix_descriptor(tensor: Tensor, major: str) -> ir.Value:
@@ -74,6 +75,3 @@ def _step(mode: Layout) -> int:
     if not isinstance(flat.stride, int):
         raise Error(f"wgmma reads no matrix whose units of {_UNIT} bytes lie as {mode} in one direction", hints=[_HINT])
     return flat.stride
-
-
-_HINT = "warpgroup.make_smem_layout_atom gives layouts that wgmma reads, for cute.tile_to_shape, by the operand's major"
