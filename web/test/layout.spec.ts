@@ -1,13 +1,13 @@
 /** Where things are: what is on the screen first, and how the page divides its room. */
 
 import { expect, test } from "@playwright/test";
-import { open, page } from "./pages";
+import { box, open, page } from "./pages";
 
 test("a module opens at its kernel, another stage at the same place of it, and a listing at its beginning", async ({ page: tab }) => {
   await open(tab, page("gemm"));
   const top = async () => {
-    const box = await tab.locator(".editors .cm-scroller").first().boundingBox();
-    return await tab.evaluate(([x, y]) => document.elementFromPoint(x!, y!)?.closest(".cm-line")?.textContent ?? "", [box!.x + 150, box!.y + 32]);
+    const { x, y } = await box(tab.locator(".editors .cm-scroller").first());
+    return await tab.evaluate(([x, y]) => document.elementFromPoint(x!, y!)?.closest(".cm-line")?.textContent ?? "", [x + 150, y + 32]);
   };
   await expect.poll(top).toContain("cuda.kernel @");
   await tab.keyboard.press("j");
@@ -16,18 +16,18 @@ test("a module opens at its kernel, another stage at the same place of it, and a
 });
 
 test("source and details are below the text where the page is narrow, and where they are wanted", async ({ page: tab }) => {
-  const below = async () => (await tab.locator("#side").boundingBox())!.y > (await tab.locator(".editors").boundingBox())!.y + 100;
+  const below = async () => (await box(tab.locator("#side"))).y > (await box(tab.locator(".editors"))).y + 100;
   await tab.setViewportSize({ width: 1000, height: 700 });
   await open(tab, page("gemm"), "#stage=11&view=split");
   await expect(tab.locator(".differences")).toContainText("lines differ");
-  expect(await below()).toBe(true);
-  expect((await tab.locator(".toolbar").boundingBox())!.height).toBeLessThan(70);
-  expect((await tab.locator(".source-editor .cm-content").boundingBox())!.width).toBeGreaterThan(400);
+  await expect.poll(below).toBe(true);
+  await expect.poll(async () => (await box(tab.locator(".toolbar"))).height).toBeLessThan(70);
+  await expect.poll(async () => (await box(tab.locator(".source-editor .cm-content"))).width).toBeGreaterThan(400);
   await tab.keyboard.press("b");
-  expect(await below()).toBe(false);
+  await expect.poll(below).toBe(false);
   await tab.setViewportSize({ width: 1600, height: 900 });
   await open(tab, page("gemm"));
-  expect(await below()).toBe(false);
+  await expect.poll(below).toBe(false);
 });
 
 test("nothing scrolls but what is meant to, and places stand beside their text", async ({ page: tab }) => {
@@ -37,34 +37,34 @@ test("nothing scrolls but what is meant to, and places stand beside their text",
     await open(tab, page("gemm"), place);
     for (const panel of ["Instructions", "Resources", "Remarks", "History"]) {
       await tab.getByRole("tab", { name: panel }).click();
-      expect(await isLonger()).toBe(false);
+      await expect.poll(isLonger).toBe(false);
     }
   }
   for (const link of await tab.locator(".line-link").all()) {
-    const [number, code] = [await link.locator(".muted").boundingBox(), await link.locator("code").boundingBox()];
+    const [number, code] = [await box(link.locator(".muted")), await box(link.locator("code"))];
     const end = await link.locator(".muted").evaluate((each) => {
       const range = document.createRange();
       range.selectNodeContents(each);
       return range.getBoundingClientRect().right;
     });
-    expect(Math.max(end, number!.x + number!.width)).toBeLessThan(code!.x);
+    expect(Math.max(end, number.x + number.width)).toBeLessThan(code.x);
   }
 });
 
 test("columns are as wide as their bars are moved, by keys too", async ({ page: tab }) => {
   await open(tab, page("elementwise_add"));
-  const width = async () => (await tab.locator(".column.left").boundingBox())?.width ?? 0;
+  const width = async () => (await box(tab.locator(".column.left"))).width;
   const before = await width();
   const bar = tab.getByRole("separator", { name: "Width of the list" });
   await bar.focus();
   await tab.keyboard.press("ArrowRight");
-  expect(await width()).toBe(before + 24);
-  const box = await bar.boundingBox();
-  await tab.mouse.move(box!.x + 2, 300);
+  await expect.poll(width).toBe(before + 24);
+  const { x } = await box(bar);
+  await tab.mouse.move(x + 2, 300);
   await tab.mouse.down();
-  await tab.mouse.move(box!.x - 48, 300);
+  await tab.mouse.move(x - 48, 300);
   await tab.mouse.up();
-  expect(await width()).toBeCloseTo(before + 24 - 50, 0);
+  await expect.poll(width).toBeCloseTo(before + 24 - 50, 0);
 });
 
 test("dark where the system is dark, and where it is asked for", async ({ page: tab }) => {
@@ -72,10 +72,10 @@ test("dark where the system is dark, and where it is asked for", async ({ page: 
   await tab.emulateMedia({ colorScheme: "dark" });
   await open(tab, page("elementwise_add"));
   await expect(tab.locator("html")).toHaveAttribute("data-theme", "dark");
-  expect(await ground()).toBe("rgb(21, 24, 29)");
+  await expect.poll(ground).toBe("rgb(21, 24, 29)");
   await tab.emulateMedia({ colorScheme: "light" });
   await expect(tab.locator("html")).toHaveAttribute("data-theme", "light");
-  expect(await ground()).toBe("rgb(255, 255, 255)");
+  await expect.poll(ground).toBe("rgb(255, 255, 255)");
   await tab.keyboard.press("d");
   await expect(tab.locator("html")).toHaveAttribute("data-theme", "dark");
   await expect(tab).toHaveURL(/theme=dark/);
@@ -93,6 +93,6 @@ test("a page of its own data, too, is read at 200 % and 1000 pixels", async ({ p
     expect(sideways).toBeLessThanOrEqual(0);
     for (const name of ["Text", "Unified"]) await expect(tab.getByRole("radio", { name })).toBeInViewport();
     for (const editor of await tab.locator(".editors .cm-editor").all())
-      expect((await editor.boundingBox())!.height).toBeGreaterThan(100);
+      await expect.poll(async () => (await box(editor)).height).toBeGreaterThan(100);
   }
 });

@@ -50,7 +50,7 @@ test("passes are filtered by name, and those that changed nothing hidden", async
   await expect(rows).toHaveCount(all);
   await tab.getByLabel("Hide unchanged").check();
   await expect(tab.locator(".stop.unchanged")).toHaveCount(0);
-  expect(await rows.count()).toBeLessThan(all);
+  await expect.poll(() => rows.count()).toBeLessThan(all);
 });
 
 test("j and k move through what the list shows, and the text follows", async ({ page: tab }) => {
@@ -112,8 +112,8 @@ test("side by side: what changed stands beside what it was, renumbering is no ch
   // Of the operands only the second one is another value; its name alone would not count.
   await expect(left.locator(".cm-word")).toHaveText(["%4"]);
   await expect(right.locator(".cm-word")).toHaveText(["%12"]);
-  expect(await gutterShown(tab, 0)).toContain("23 ~");
-  expect(await gutterShown(tab, 1)).toContain(" 3 +");
+  await expect.poll(() => gutterShown(tab, 0)).toContain("23 ~");
+  await expect.poll(() => gutterShown(tab, 1)).toContain(" 3 +");
   const bar = left.getByRole("button", { name: /unchanged lines/ }).first();
   await expect(bar).toHaveText("⋯ 14 unchanged lines");
   await bar.click();
@@ -148,7 +148,7 @@ test("of several functions one is shown, and compared", async ({ page: tab }) =>
   await open(tab, renumbered(), "#stage=1");
   await tab.getByLabel("Function").selectOption("second");
   await expect(tab.locator(".editors .cm-line")).toHaveCount(3);
-  expect(await gutterShown(tab)).toEqual(["27", "28", "29"]);
+  await expect.poll(() => gutterShown(tab)).toEqual(["27", "28", "29"]);
   await tab.keyboard.press("Escape");
   await tab.keyboard.press("2");
   await expect(tab.locator(".differences")).toHaveText("no differences");

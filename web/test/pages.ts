@@ -1,6 +1,6 @@
 /** Pages to look at: those of `make-pages.ts`, and made-up ones with data of a test's own. */
 
-import { type Page, expect } from "@playwright/test";
+import { type Locator, type Page, expect } from "@playwright/test";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -100,6 +100,14 @@ export async function open(tab: Page, file: string, fragment = ""): Promise<void
   await tab.goto("about:blank");
   await tab.goto(pathToFileURL(file).href + fragment);
   await expect(tab.locator("#pass-list")).toBeVisible();
+}
+
+/**
+ * Where an element is. An editor that is drawn anew in between is of no size, not an error: what depends on the drawing
+ * asks again (`expect.poll`).
+ */
+export async function box(element: Locator): Promise<DOMRect> {
+  return await element.evaluate((each) => each.getBoundingClientRect().toJSON());
 }
 
 /** The lines of the last editor that are drawn, without what is off the screen. */

@@ -2,7 +2,7 @@
 
 import { type Page, expect, test } from "@playwright/test";
 import { readFileSync } from "node:fs";
-import { linesShown, madeUp, open, page, stage, watch } from "./pages";
+import { box, linesShown, madeUp, open, page, stage, watch } from "./pages";
 
 let wrong: string[];
 test.beforeEach(({ page: tab }) => {
@@ -169,5 +169,6 @@ test("nothing of the two is put into the page but as text, and a narrow page has
   await open(tab, page("pair"), "#stage=14-14");
   await expect(tab.locator(".editors .cm-line").first()).toBeVisible();
   expect(await tab.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
-  for (const editor of await tab.locator(".editors .cm-editor").all()) expect((await editor.boundingBox())!.width).toBeGreaterThan(200);
+  for (const editor of await tab.locator(".editors .cm-editor").all())
+    await expect.poll(async () => (await box(editor)).width).toBeGreaterThan(200);
 });

@@ -24,7 +24,7 @@ const shownFile = async (tab: Page) => await tab.locator('.source-pane [role="ta
 
 test("a line of the source lights up its operations, its PTX and its SASS, and each leads back", async ({ page: tab }) => {
   await open(tab, file);
-  expect(await shownFile(tab)).toBe("made_up.py");
+  await expect.poll(() => shownFile(tab)).toBe("made_up.py");
   await sourceLine(tab, 7).click();
   await expect(lit(tab)).toHaveCount(2);
   await expect(lit(tab).first()).toContainText("test.copy");
@@ -48,8 +48,8 @@ test("counts beside the source, and marks where nothing is left", async ({ page:
     await Promise.all(["here", "ptx", "sass"].map(async (what) => await tab.locator(`.source-editor .cm-count-${what} .cm-gutterElement`).nth(number - 1).innerText()));
   await expect.poll(() => row(7)).toEqual(["2", "1", "1"]);
   // Through the call in line 6 the load is there.
-  expect(await row(6)).toEqual(["1", "1", "1"]);
-  expect(await row(5)).toEqual(["1", "", ""]);
+  await expect.poll(() => row(6)).toEqual(["1", "1", "1"]);
+  await expect.poll(() => row(5)).toEqual(["1", "", ""]);
   await stop(tab, "cute-fold-static").click();
   await expect.poll(() => row(5)).toEqual(["–", "", ""]);
 });
