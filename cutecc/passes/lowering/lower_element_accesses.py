@@ -24,7 +24,7 @@ from cutecc.passes.lowering.values.memory import (
     vector_of,
 )
 from cutecc.passes.lowering.values.tensors import tensor_of
-from cutecc.passes.lowering.values.tf32 import is_of_tf32, take_tf32_as_f32
+from cutecc.passes.lowering.values.tf32 import SOURCES, is_of_tf32, take_tf32_as_f32
 from cutecc.passes.lowering.values.unfold import algebraic
 from cutecc.passes.registry import register
 
@@ -35,8 +35,8 @@ class LowerElementAccesses(ModulePass):
     """Write loads and stores of single elements and of whole register tensors as `llvm.load` and `llvm.store`.
 
     The address is the pointer plus the offset of the coordinate, through the pointer's swizzle. Elements that lie side
-    by side are one vector. With a mask, each is accessed by itself, under its condition. Numbers that
-    the trace has as `tf32` are `f32` from here on, as they are in memory.
+    by side are one vector. With a mask, each is accessed by itself, under its condition. Numbers that the trace has as
+    `tf32` are `f32` from here on, as they are in memory.
     """
 
     name: ClassVar[str] = "lower-element-accesses"
@@ -44,7 +44,7 @@ class LowerElementAccesses(ModulePass):
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         accesses = list(walk(module, *self.lowers))
-        if any(map(is_of_tf32, accesses)):
+        if any(map(is_of_tf32, (*accesses, *walk(module, *SOURCES)))):
             take_tf32_as_f32(module)
         for operation in limited(accesses):
             with building_before(operation):

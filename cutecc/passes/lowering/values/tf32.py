@@ -1,29 +1,50 @@
-"""Numbers of `tf32`, which have the 32 bits of an `f32`, the lowest of them 0. LLVM has no such type."""
+"""Numbers of `tf32`, which have the 32 bits of an `f32`; products use the highest 19. LLVM has no such type."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 
+_CAST = "builtin.unrealized_conversion_cast"
+"""What the trace makes numbers of tf32 of bits by, and bits of them."""
+SOURCES = (_CAST, "arith.constant", "func.func", "cuda.kernel")
+"""What numbers of tf32 come from, beside loads."""
+
 
 def is_of_tf32(operation: ir.Operation) -> bool:
-    """Whether an operation takes or gives such numbers."""
-    values = [*operation.results, *operation.operands]
-    return any(_is_tf32(value.type) for value in values)
+    """Whether an operation, or a function, takes or gives such numbers."""
+    return any(_is_tf32(value.type) for value in (*_made(operation), *operation.operands))
 
 
 def take_tf32_as_f32(module: ir.Module) -> None:
     """Make `f32` the type of all of them, and of vectors of them, in `module`."""
+    casts = [cast for cast in walk(module, _CAST) if is_of_tf32(cast)]
     for operation in walk(module):
-        values = [*operation.results]
-        for region in operation.regions:
-            values += [argument for block in region.blocks for argument in block.arguments]
-        for value in values:
+        for value in _made(operation):
             if _is_tf32(value.type):
                 value.set_type(_as_f32(value.type))
                 if operation.name == "arith.constant":
                     text = str(operation.attributes["value"])
                     operation.attributes["value"] = ir.Attribute.parse(text.replace("tf32", "f32"))
+        if "function_type" in operation.attributes:
+            type = ir.FunctionType(operation.attributes["function_type"].value)
+            inputs, results = ([_as_f32(each) for each in part] for part in (type.inputs, type.results))
+            operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+    for cast in casts:
+        with ir.InsertionPoint(cast), cast.location:
+            bits = ir.Operation.create("arith.bitcast", [cast.results[0].type], list(cast.operands))
+        editing.replace(cast, list(bits.results))
+
+
+def _made(operation: ir.Operation) -> Iterator[ir.Value]:
+    """What an operation results in, and what its blocks are given."""
+    yield from operation.results
+    for region in operation.regions:
+        for block in region.blocks:
+            yield from block.arguments
 
 
 def _is_tf32(type: ir.Type) -> bool:
@@ -32,5 +53,7 @@ def _is_tf32(type: ir.Type) -> bool:
 
 
 def _as_f32(type: ir.Type) -> ir.Type:
+    if not _is_tf32(type):
+        return type
     f32 = ir.F32Type.get()
     return ir.VectorType.get(ir.VectorType(type).shape, f32) if isinstance(type, ir.VectorType) else f32
