@@ -42,7 +42,7 @@ class Job:
     """One module to generate PTX for."""
 
     text: str
-    """LLVM IR, mended for LLVM 22."""
+    """LLVM IR, mended for LLVM 22, with the data layout that it generates code by."""
     chip: str
     ptx_version: int
     """Times 10: 88 is PTX 8.8."""
@@ -102,9 +102,7 @@ def generate(options: tuple[str, ...], job: Job) -> Made:
     if job.optimised:
         return Made(machine.emit_assembly(llvm.parse_bitcode(job.optimised)), optimised=job.optimised)
     try:
-        module = llvm.parse_assembly(
-            f'target datalayout = "{machine.target_data}"\ntarget triple = "{TRIPLE}"\n{job.text}'
-        )
+        module = llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{job.text}')
         if unknown := _without_instruction(job.text):
             return Made(unknown=unknown)
         module.verify()

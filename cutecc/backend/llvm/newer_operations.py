@@ -143,6 +143,15 @@ def _arrive(operation: ir.Operation) -> None:
     operation.erase()
 
 
+def _expect(operation: ir.Operation) -> None:
+    """`mbarrier.expect_tx`: of another block's barrier, LLVM 22 has it with another type of address."""
+    barrier, count = operation.operands
+    text = f"mbarrier.expect_tx.relaxed{_modifier(operation, 'scope') or '.cta'}{_space(barrier)}.b64 [$0], $1;"
+    with operation.location, ir.InsertionPoint(operation):
+        _assembly(text, f"{_pointer_constraint(barrier)},r,~{{memory}}", [], [barrier, count])
+    operation.erase()
+
+
 def _try_wait(operation: ir.Operation) -> None:
     barrier, phase, *limit = operation.operands
     kind = _named(operation, "kind") or "try"
@@ -209,6 +218,7 @@ _SPELLINGS: dict[str, _Spelling] = {
     "nvvm.store.async": _asynchronous_store,
     "nvvm.mbarrier.arrive": _arrive,
     "nvvm.mbarrier.arrive.expect_tx": _arrive,
+    "nvvm.mbarrier.expect_tx": _expect,
     "nvvm.mbarrier.try_wait.parity.timelimit": _try_wait,
     "nvvm.mbarrier.wait.parity": _try_wait,
     "nvvm.cvt.packfloat.f32": _packing_conversion,

@@ -8,14 +8,23 @@ from cutecc.ir.casters import plain_values
 from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 
+DATA_LAYOUT = "e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+"""Of NVPTX in LLVM 22, with pointers of 32 bits to shared, constant and local memory.
+
+Accesses that name no alignment get their type's by it; LLVM's own default aligns an i64 to four bytes.
+"""
+
 
 def to_llvm_ir(device: ir.Operation) -> str:
     """The LLVM IR of the `gpu.module` operation `device`, in the form of the wheel's LLVM.
 
-    Rewrites `device` on the way, it makes the successors of a branch distinct: give it a copy. Raises `ToolError` when
+    Rewrites `device` on the way, gives it the data layout and makes the successors of a branch distinct: give it a copy.
+    Raises `ToolError` when
     an operation of another dialect than LLVM's is left.
     """
     check_lowered(device)
+    with device.context:
+        device.attributes["llvm.data_layout"] = ir.StringAttr.get(DATA_LAYOUT)
     return load()._mlirDialectsLLVM.translate_module_to_llvmir(device)
 
 

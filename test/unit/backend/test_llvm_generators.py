@@ -1,6 +1,8 @@
 """The processes that LLVM runs in: shared by threads, and replaced when they die."""
 
 import re
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,6 +14,7 @@ import pytest
 from cutecc.backend.llvm import generators
 from cutecc.backend.llvm.generation import Job
 from cutecc.backend.llvm.libdevice import libdevice
+from cutecc.backend.llvm.translation import DATA_LAYOUT
 from cutecc.errors import ToolError
 from cutecc.isolation import Worker
 
@@ -26,6 +29,17 @@ def job(name: str, body: str = "") -> Job:
 def workers() -> list[Worker]:
     pool = generators._pools[OPTIONS]
     return [worker for worker in pool._workers.values() if worker]
+
+
+def test_the_data_layout_is_llvms():
+    # In a process of its own, for its options are the whole process's.
+    program = (
+        "from cutecc.backend.llvm import generation\n"
+        f"generation.start({OPTIONS!r})\n"
+        "print(generation._machine(generation.Job('', 'sm_90a', 88, 3)).target_data)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert told.strip() == DATA_LAYOUT
 
 
 def test_threads_share_a_process():

@@ -46,6 +46,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK: mbarrier.arrive.shared::cluster.b64 _, [%r{{[0-9]+}}], %r{{[0-9]+}};
   // CHECK: mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r{{[0-9]+}}], %r{{[0-9]+}};
   // CHECK: mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%r{{[0-9]+}}], %r{{[0-9]+}};
+  // CHECK: mbarrier.expect_tx.relaxed.cta.shared.b64 [%r{{[0-9]+}}], %r{{[0-9]+}};
+  // CHECK: mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%r{{[0-9]+}}], %r{{[0-9]+}};
   // CHECK: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r{{[0-9]+}}], [%rd{{[0-9]+}}], %r{{[0-9]+}}, [%r{{[0-9]+}}];
   // CHECK: st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r{{[0-9]+}}], %r{{[0-9]+}}, [%r{{[0-9]+}}];
   // CHECK: tanh.approx.f32
@@ -61,6 +63,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     nvvm.mbarrier.arrive %c, %i : !llvm.ptr<7>
     nvvm.mbarrier.arrive %c, %i {relaxed = true, scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
     nvvm.mbarrier.arrive.expect_tx %c, %i : !llvm.ptr<7>, i32
+    nvvm.mbarrier.expect_tx %s, %i : !llvm.ptr<3>, i32
+    nvvm.mbarrier.expect_tx %c, %i {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>, i32
     nvvm.cp.async.bulk.shared.cluster.global %c, %o, %s, %i : !llvm.ptr<7>, <1>
     nvvm.store.async %c, %i, mbarrier = %c : <7>, i32, <7>
     %1 = llvm.call_intrinsic "llvm.nvvm.tanh.approx.f32"(%f) : (f32) -> f32
