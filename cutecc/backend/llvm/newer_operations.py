@@ -1,4 +1,4 @@
-"""Operations of the wheel's NVVM dialect that LLVM 22 has no intrinsic for, as the PTX instruction that they are.
+"""Operations of the wheel's NVVM dialect that LLVM 22 has no intrinsic for, or a wrong one, as the PTX that they are.
 
 What remains unknown is found when the intrinsics are checked (`cutecc.backend.llvm.generation`).
 """
@@ -43,7 +43,7 @@ _REGISTERS = {
 
 
 def replace_newer_operations(device: ir.Operation) -> None:
-    """Rewrite the operations in `device` that LLVM 22 has no intrinsic for as inline assembly, as far as known here."""
+    """Rewrite the operations in `device` that LLVM 22 has no right intrinsic for as inline assembly, as known here."""
     found: list[tuple[ir.Operation, _Spelling]] = []
 
     def collect(operation: ir.Operation) -> ir.WalkResult:
@@ -170,6 +170,13 @@ def _try_wait(operation: ir.Operation) -> None:
     operation.erase()
 
 
+def _prefetch(operation: ir.Operation) -> None:
+    """`prefetch.tensormap`: LLVM 22 has two of one that is a parameter of the kernel, in either address space."""
+    pointer, *policy = operation.operands
+    if "tensormap" in operation.attributes and not policy and not _address_space(pointer):
+        _assemble(operation, "prefetch.tensormap", [pointer], [])
+
+
 def _called(operation: ir.Operation) -> None:
     """A call of an intrinsic by its name, with or without the type that it is for at the end."""
     name = operation.attributes["intrin"].value
@@ -221,6 +228,7 @@ _SPELLINGS: dict[str, _Spelling] = {
     "nvvm.mbarrier.expect_tx": _expect,
     "nvvm.mbarrier.try_wait.parity.timelimit": _try_wait,
     "nvvm.mbarrier.wait.parity": _try_wait,
+    "nvvm.prefetch": _prefetch,
     "nvvm.cvt.packfloat.f32": _packing_conversion,
     "llvm.call_intrinsic": _called,
 }
