@@ -52,6 +52,7 @@ _TO_LLVM = (
     "unroll-register-loops",
     "arith-expand",
     "loop-invariant-code-motion",
+    "unroll-convergent-loops",
     "cuda-compute-target",
     "convert-fastmath-ops",
     "strip-iket-ops",

@@ -18,9 +18,8 @@ Accesses that name no alignment get their type's by it; LLVM's own default align
 def to_llvm_ir(device: ir.Operation) -> str:
     """The LLVM IR of the `gpu.module` operation `device`, in the form of the wheel's LLVM.
 
-    Rewrites `device` on the way, gives it the data layout and makes the successors of a branch distinct: give it a copy.
-    Raises `ToolError` when
-    an operation of another dialect than LLVM's is left.
+    Rewrites `device` on the way, gives it the data layout and makes the successors of a branch distinct: give it a
+    copy. Raises `ToolError` when an operation of another dialect than LLVM's is left.
     """
     check_lowered(device)
     with device.context:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cutecc.ir import editing
 from cutecc.ir.constants import constant_of
@@ -14,9 +14,9 @@ from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import warning
 from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed
+from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant_of_type
 from cutecc.passes.lowering.values.host import device_functions
-from cutecc.passes.lowering.values.loops import given_if
+from cutecc.passes.lowering.values.loops import carrying_loop, given_if, write_copies
 from cutecc.passes.registry import register
 
 _MARK = "cutlass.pipelining"
@@ -227,7 +227,7 @@ def _split(body: _Body, producer: _Part, consumer: _Part, turns: int) -> Sequenc
     def load(counter: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
         return _write(body, producer, counter, carried)
 
-    first = _loop([begin, first_end, step], [initial[number] for number in producer.carried], load)
+    first = carrying_loop([begin, first_end, step], [initial[number] for number in producer.carried], load)
 
     def use_and_load(counter: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
         state, own = carried[: len(producer.carried)], carried[len(producer.carried) :]
@@ -238,7 +238,7 @@ def _split(body: _Body, producer: _Part, consumer: _Part, turns: int) -> Sequenc
 
     own = [initial[number] for number in consumer.carried]
     hints = {name: body.loop.attributes[name] for name in body.loop.attributes}
-    rest = _loop([begin, end, step], [*first, *own], use_and_load, hints)
+    rest = carrying_loop([begin, end, step], [*first, *own], use_and_load, hints)
     # What both have carried is the same in the end.
     by_number = dict(zip([*producer.carried, *consumer.carried], rest, strict=True))
     return [by_number[number] for number in range(len(initial))]
@@ -248,32 +248,9 @@ def _write(body: _Body, part: _Part, counter: ir.Value, carried: Sequence[ir.Val
     """Write one turn of a part; get what it has carried on."""
     new: dict[ir.Value, ir.Value] = {body.counter: counter}
     new |= {body.arguments[number]: each for number, each in zip(part.carried, carried, strict=True)}
-    for operation in part.operations:
-        copy = operation.clone().operation
-        for each in walk(copy):
-            for index, operand in enumerate(each.operands):
-                if operand in new:
-                    each.operands[index] = new[operand]
-        new.update(zip(operation.results, copy.results, strict=True))
+    write_copies(part.operations, new)
     ends = [body.end.operands[number] for number in part.carried]
     return [new.get(each, each) for each in ends]
-
-
-def _loop(
-    bounds: Sequence[ir.Value],
-    initial: Sequence[ir.Value],
-    turn: Callable[[ir.Value, Sequence[ir.Value]], Sequence[ir.Value]],
-    attributes: Mapping[str, ir.Attribute] | None = None,
-) -> list[ir.Value]:
-    """A loop of which `turn` writes the body: from the counter and what is carried to what is carried on."""
-    types = [each.type for each in initial]
-    loop = ir.Operation.create("scf.for", types, [*bounds, *initial], dict(attributes or {}), regions=1)
-    types = [bounds[0].type, *types]
-    block = ir.Block.create_at_start(loop.regions[0], types, [loop.location] * len(types))
-    with ir.InsertionPoint(block):
-        counter, *carried = list(block.arguments)
-        ir.Operation.create("scf.yield", operands=turn(counter, carried))
-    return list(loop.results)
 
 
 def _modulus(operation: ir.Operation) -> int | None:
@@ -287,13 +264,9 @@ def _modulus(operation: ir.Operation) -> int | None:
 
 def _times(step: ir.Value, turns: int) -> ir.Value:
     """How far the counter goes in so many turns."""
-    known = constant_of(step)
-
-    def number(value: int) -> ir.Value:
-        attributes: dict[str, Any] = {"value": ir.IntegerAttr.get(step.type, value)}
-        return ir.Operation.create("arith.constant", [step.type], attributes=attributes).result
-
-    return computed("arith.muli", step, number(turns)) if known is None else number(known * turns)
+    if (known := constant_of(step)) is not None:
+        return constant_of_type(known * turns, step.type)
+    return computed("arith.muli", step, constant_of_type(turns, step.type))
 
 
 def _read(operation: ir.Operation) -> list[ir.Value]:

@@ -13,11 +13,9 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.lowering.values.leaves import definition
-from cutecc.passes.lowering.values.loops import UNROLLED
+from cutecc.passes.lowering.values.loops import MOST_UNROLLED, UNROLLED
 from cutecc.passes.registry import register
 
-_MOST_OPERATIONS = 16_384
-"""That an unrolled loop may have: LLVM's own limit for loops that are asked to be unrolled."""
 _HINT = "loop_annotation"
 
 
@@ -45,7 +43,7 @@ def _is_short(loop: ir.Operation) -> bool:
     if begin is None or end is None or not step:
         return False
     turns = max(0, -((begin - end) // step))
-    return turns > 1 and turns * sum(1 for _ in walk(loop)) <= _MOST_OPERATIONS
+    return turns > 1 and turns * sum(1 for _ in walk(loop)) <= MOST_UNROLLED
 
 
 def _indexes_registers(loop: ir.Operation) -> bool:

@@ -77,11 +77,7 @@ class Arithmetic:
         type = operands[0].type
         assert operation is not None
         if operation in _SIGNED:
-            attributes = (
-                {"overflowFlags": ir.Attribute.parse("#arith.overflow<nsw>")}
-                if operation in _WITHOUT_OVERFLOW
-                else None
-            )
+            attributes = without_overflow() if operation in _WITHOUT_OVERFLOW else None
             return computed(_SIGNED[operation], *operands, attributes=attributes)
         if operation == "shape_div":
             # Sizes are at least 1: a quotient of 0 counts as 1.
@@ -96,7 +92,11 @@ class Arithmetic:
 
 def constant(number: int, width: int) -> ir.Value:
     """An integer of `width` bits."""
-    type = ir.IntegerType.get_signless(width)
+    return constant_of_type(number, ir.IntegerType.get_signless(width))
+
+
+def constant_of_type(number: int, type: ir.Type) -> ir.Value:
+    """An integer, or an index."""
     attributes: dict[str, Any] = {"value": ir.IntegerAttr.get(type, number)}
     return ir.Operation.create("arith.constant", [type], attributes=attributes).result
 
@@ -118,6 +118,11 @@ def resize(value: ir.Value, width: int) -> ir.Value:
         return value
     name = "arith.extsi" if bits < width else "arith.trunci"
     return converted(name, value, ir.IntegerType.get_signless(width))
+
+
+def without_overflow() -> dict[str, Any]:
+    """The attributes of a sum, difference or product that does not overflow, its sign included."""
+    return {"overflowFlags": ir.Attribute.parse("#arith.overflow<nsw>")}
 
 
 def computed(name: str, *operands: ir.Value, attributes: dict[str, Any] | None = None) -> ir.Value:

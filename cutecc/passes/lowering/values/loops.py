@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
 from cutecc.ir.mlir import ir
+from cutecc.ir.walking import walk
 from cutecc.passes.lowering.values.arithmetic import constant
 
 UNROLLED = "#llvm.loop_annotation<unroll = <disable = false, full = true>>"
 """Asks the code generator to unroll a loop fully; register tensors that it indexes are in registers only then."""
 ROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
 """Asks it to leave a loop as it is."""
+MOST_UNROLLED = 16_384
+"""Operations that an unrolled loop may have: LLVM's own limit for loops that are asked to be unrolled."""
 
 
 @contextlib.contextmanager
@@ -64,3 +67,31 @@ def given_if(
     with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[1])):
         ir.Operation.create("scf.yield", operands=otherwise)
     return list(branch.results)
+
+
+def carrying_loop(
+    bounds: Sequence[ir.Value],
+    initial: Sequence[ir.Value],
+    turn: Callable[[ir.Value, Sequence[ir.Value]], Sequence[ir.Value]],
+    attributes: Mapping[str, ir.Attribute] | None = None,
+) -> list[ir.Value]:
+    """A loop of which `turn` writes the body: from the counter and what is carried to what is carried on."""
+    types = [each.type for each in initial]
+    loop = ir.Operation.create("scf.for", types, [*bounds, *initial], dict(attributes or {}), regions=1)
+    types = [bounds[0].type, *types]
+    block = ir.Block.create_at_start(loop.regions[0], types, [loop.location] * len(types))
+    with ir.InsertionPoint(block):
+        counter, *carried = list(block.arguments)
+        ir.Operation.create("scf.yield", operands=turn(counter, carried))
+    return list(loop.results)
+
+
+def write_copies(operations: Iterable[ir.Operation], values: dict[ir.Value, ir.Value]) -> None:
+    """Copy operations that follow each other, of `values` in the place of others; and add their results to these."""
+    for operation in operations:
+        copy = operation.clone().operation
+        for each in walk(copy):
+            for index, operand in enumerate(each.operands):
+                if operand in values:
+                    each.operands[index] = values[operand]
+        values.update(zip(operation.results, copy.results, strict=True))
