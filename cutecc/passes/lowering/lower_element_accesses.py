@@ -43,8 +43,9 @@ class LowerElementAccesses(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
-        accesses = list(walk(module, *self.lowers))
-        if any(map(is_of_tf32, (*accesses, *walk(module, *SOURCES)))):
+        found = list(walk(module, *self.lowers, *SOURCES))
+        accesses = [each for each in found if each.name in self.lowers]
+        if any(map(is_of_tf32, found)):
             take_tf32_as_f32(module)
         for operation in limited(accesses):
             with building_before(operation):
