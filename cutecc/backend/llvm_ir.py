@@ -39,7 +39,7 @@ def _translate(device: ir.Operation, target: Target, given: Callable[[ir.Operati
     header = [f"The device code of gpu.module @{shown} for {target}, translated by cutecc {__version__}."]
     if given:
         text = given(device)
-        header.append("The code was generated from this, by LLVM 22.")
+        header.append("The code was generated from this, by LLVM 22 with -nvptx-short-ptr.")
     else:
         text, mended = mend_tensor_core_calls(to_llvm_ir(device.clone(ip=False).operation))
         header += [

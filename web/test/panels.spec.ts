@@ -18,6 +18,12 @@ test.beforeAll(({}, info) => {
 /** Line `number` of the source that is open. */
 const sourceLine = (tab: Page, number: number) =>
   tab.locator(".source-editor .cm-line").nth(number - 1);
+/** Click on line `number` until it is chosen: a page that has only just been opened may still scroll it away. */
+const chooseLine = async (tab: Page, number: number) =>
+  await expect(async () => {
+    await sourceLine(tab, number).click();
+    await expect(tab.locator(".selected-line strong")).toContainText(`:${number}`, { timeout: 1000 });
+  }).toPass();
 const lit = (tab: Page) => tab.locator(".editors .cm-line.cm-lit");
 const stop = (tab: Page, name: string) => tab.locator("#pass-list .stop", { hasText: name });
 const shownFile = async (tab: Page) => await tab.locator('.source-pane [role="tab"][aria-selected="true"]').textContent();
@@ -25,7 +31,7 @@ const shownFile = async (tab: Page) => await tab.locator('.source-pane [role="ta
 test("a line of the source lights up its operations, its PTX and its SASS, and each leads back", async ({ page: tab }) => {
   await open(tab, file);
   await expect.poll(() => shownFile(tab)).toBe("made_up.py");
-  await sourceLine(tab, 7).click();
+  await chooseLine(tab, 7);
   await expect(lit(tab)).toHaveCount(2);
   await expect(lit(tab).first()).toContainText("test.copy");
   await expect(tab.locator(".overview-ruler")).toBeVisible();
@@ -56,7 +62,7 @@ test("counts beside the source, and marks where nothing is left", async ({ page:
 
 test("a line that is folded away says by which pass", async ({ page: tab }) => {
   await open(tab, file, "#stage=2");
-  await sourceLine(tab, 5).click();
+  await chooseLine(tab, 5);
   await expect(tab.locator(".cm-behind.fate")).toHaveText("folded away by cute-fold-static");
   await expect(tab.locator(".selected-line")).toContainText("nothing here: folded away by cute-fold-static");
   await expect(lit(tab)).toHaveCount(0);
@@ -65,7 +71,7 @@ test("a line that is folded away says by which pass", async ({ page: tab }) => {
 
 test("the history of a line opens a pass's diff where the line was", async ({ page: tab }) => {
   await open(tab, file);
-  await sourceLine(tab, 5).click();
+  await chooseLine(tab, 5);
   const events = tab.locator(".events li");
   await expect(events.first()).toContainText("traced: 1 operation");
   await expect(events.nth(1)).toContainText("removed its operation");
@@ -135,7 +141,7 @@ test("remarks stand below their lines and in a list with a filter, as plain text
 
 test("resources, and instructions by class for the kernel and for the selected line", async ({ page: tab }) => {
   await open(tab, file);
-  await sourceLine(tab, 7).click();
+  await chooseLine(tab, 7);
   await tab.locator("#tab-resources").click();
   const panel = tab.locator(".panel.resources");
   await expect(panel).toContainText("Compiled without line information");

@@ -13,7 +13,7 @@ from cutecc.backend.llvm.generation import Job
 from cutecc.backend.llvm.libdevice import libdevice
 from cutecc.backend.llvm.mending import mended
 from cutecc.backend.llvm.newer_operations import replace_newer_operations
-from cutecc.backend.llvm.translation import to_llvm_ir
+from cutecc.backend.llvm.translation import SHORT_POINTERS, to_llvm_ir
 from cutecc.backend.llvm.unsupported import CALLED, unsupported
 from cutecc.backend.ptxas import Assembled, assemble
 from cutecc.errors import ToolError
@@ -57,7 +57,7 @@ def llvm_ir(device: ir.Operation, *, fast_math: bool = False) -> str:
     """What LLVM is given of the `gpu.module` operation `device`, which is left as it is; errors as `generate`."""
     copy = device.clone(ip=False).operation
     replace_newer_operations(copy)
-    return mended(to_llvm_ir(copy), flush=fast_math)
+    return mended(to_llvm_ir(copy, SHORT_POINTERS), flush=fast_math)
 
 
 def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], None] | None = None) -> DeviceCode:

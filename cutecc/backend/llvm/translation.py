@@ -8,14 +8,17 @@ from cutecc.ir.casters import plain_values
 from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 
-DATA_LAYOUT = "e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
-"""Of NVPTX in LLVM 22, with pointers of 32 bits to shared, constant and local memory.
+_NUMBERS = "i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+DATA_LAYOUT = f"e-p6:32:32-{_NUMBERS}"
+"""Of NVPTX in LLVM 22.
 
 Accesses that name no alignment get their type's by it; LLVM's own default aligns an i64 to four bytes.
 """
+SHORT_POINTERS = f"e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-{_NUMBERS}"
+"""The same with `-nvptx-short-ptr`: pointers to shared, constant and local memory take 32 bits."""
 
 
-def to_llvm_ir(device: ir.Operation) -> str:
+def to_llvm_ir(device: ir.Operation, data_layout: str = DATA_LAYOUT) -> str:
     """The LLVM IR of the `gpu.module` operation `device`, in the form of the wheel's LLVM.
 
     Rewrites `device` on the way, gives it the data layout and makes the successors of a branch distinct: give it a
@@ -23,7 +26,7 @@ def to_llvm_ir(device: ir.Operation) -> str:
     """
     check_lowered(device)
     with device.context:
-        device.attributes["llvm.data_layout"] = ir.StringAttr.get(DATA_LAYOUT)
+        device.attributes["llvm.data_layout"] = ir.StringAttr.get(data_layout)
     return load()._mlirDialectsLLVM.translate_module_to_llvmir(device)
 
 

@@ -14,7 +14,7 @@ import pytest
 from cutecc.backend.llvm import generators
 from cutecc.backend.llvm.generation import Job
 from cutecc.backend.llvm.libdevice import libdevice
-from cutecc.backend.llvm.translation import DATA_LAYOUT
+from cutecc.backend.llvm.translation import DATA_LAYOUT, SHORT_POINTERS
 from cutecc.errors import ToolError
 from cutecc.isolation import Worker
 
@@ -31,15 +31,16 @@ def workers() -> list[Worker]:
     return [worker for worker in pool._workers.values() if worker]
 
 
-def test_the_data_layout_is_llvms():
+@pytest.mark.parametrize(("options", "layout"), [((), DATA_LAYOUT), (OPTIONS, SHORT_POINTERS)])
+def test_the_data_layout_is_llvms(options: tuple[str, ...], layout: str) -> None:
     # In a process of its own, for its options are the whole process's.
     program = (
         "from cutecc.backend.llvm import generation\n"
-        f"generation.start({OPTIONS!r})\n"
+        f"generation.start({options!r})\n"
         "print(generation._machine(generation.Job('', 'sm_90a', 88, 3)).target_data)"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == DATA_LAYOUT
+    assert told.strip() == layout
 
 
 def test_threads_share_a_process():
