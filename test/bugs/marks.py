@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutecc.emulator.checks.finding import FINDING_KINDS, Finding
+from cutecc.emulator.report import finding_lines
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("*/[!_]*.py"))
 """One file a bug, in a folder for its family; `_*.py` is what those of a folder share."""
 
-_MARK = r"(?:(?:bug|also):\s*[\w-]+|other)"
+_MARK = r"(?:(?:bug|also):\s*[\w-]+|mend:\s*\"[^\"]+\"|other)"
 _MARKS = re.compile(rf"#\s*({_MARK}(?:,\s*{_MARK})*)\s*$")
 
 
@@ -26,6 +27,8 @@ class Marks:
     """Kinds and lines of consequences, which may be reported too."""
     other: int | None
     """The line that a finding names beside its own: the other access."""
+    mend: tuple[str, int] | None = None
+    """What the first finding says mends it, and the line of the file that it names to the reader for that."""
 
     @classmethod
     def read(cls, path: Path) -> Marks:
@@ -33,26 +36,43 @@ class Marks:
         bugs: set[tuple[str, int]] = set()
         also: set[tuple[str, int]] = set()
         others: list[int] = []
+        mends: list[tuple[str, int]] = []
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             match = _MARKS.search(line)
             for mark in re.split(r",\s*", match[1]) if match else []:
                 role, _, kind = mark.partition(":")
                 if role == "other":
                     others.append(number)
+                elif role == "mend":
+                    mends.append((kind.strip().strip('"'), number))
                 elif kind.strip() not in FINDING_KINDS:
                     raise ValueError(f"{path}:{number}: there is no finding '{kind.strip()}'")
                 else:
                     (bugs if role == "bug" else also).add((kind.strip(), number))
-        if not bugs or len(others) > 1:
-            raise ValueError(f"{path}: {len(bugs)} lines are marked as the bug, {len(others)} as the other one")
-        return cls(frozenset(bugs), frozenset(also), others[0] if others else None)
+        if not bugs or len(others) > 1 or len(mends) > 1:
+            counts = f"{len(bugs)} lines are marked as the bug, {len(others)} as the other one, {len(mends)} as mended"
+            raise ValueError(f"{path}: {counts}")
+        return cls(frozenset(bugs), frozenset(also), others[0] if others else None, mends[0] if mends else None)
 
     def problems(self, path: Path, findings: list[Finding]) -> list[str]:
         """What is missing from the findings, and what is reported and should not be."""
         told = [self._match(path, finding) for finding in findings]
         missing = self.bugs.difference(filter(None, told))
         found = [f"no {kind} at line {line}" for kind, line in sorted(missing)]
-        return found + [describe(finding) for finding, match in zip(findings, told, strict=True) if match is None]
+        found += [describe(finding) for finding, match in zip(findings, told, strict=True) if match is None]
+        if self.mend is not None and findings:
+            found += self._wrong_advice(path, findings[0])
+        return found
+
+    def _wrong_advice(self, path: Path, first: Finding) -> list[str]:
+        """What the first finding, which is what people read, does not say of the mend."""
+        assert self.mend is not None
+        words, line = self.mend
+        text = "\n".join(finding_lines(first, width=10_000))
+        named = {line_of(path, first), line_of(path, first, other=True)}
+        named |= {int(each) for each in re.findall(rf"{re.escape(path.name)}:(\d+)", text)}
+        problems = [] if words in text else [f"the first finding does not say '{words}':\n{text}"]
+        return problems + ([] if line in named else [f"the first finding does not name line {line}:\n{text}"])
 
     def _match(self, path: Path, finding: Finding) -> tuple[str, int] | None:
         """The mark that a finding is for."""

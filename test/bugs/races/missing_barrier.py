@@ -22,7 +22,7 @@ def reverse_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     tile[thread] = x[thread]  # other
     if cutlass.const_expr(not bug):
         cute.arch.sync_threads()
-    y[thread] = tile[THREADS - 1 - thread]  # bug: race
+    y[thread] = tile[THREADS - 1 - thread]  # bug: race, mend: "sync_threads()"
 
 
 @cute.jit
