@@ -39,7 +39,7 @@ class Marks:
         mends: list[tuple[str, int]] = []
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             match = _MARKS.search(line)
-            for mark in re.split(r",\s*", match[1]) if match else []:
+            for mark in re.findall(_MARK, match[1]) if match else []:
                 role, _, kind = mark.partition(":")
                 if role == "other":
                     others.append(number)
