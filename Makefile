@@ -5,15 +5,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
-# For the tests of torch tensors, which are left out without it: make test TORCH=torch
-TORCH ?=
+# What `make test-torch` installs: make test-torch TORCH=torch==2.13.0
+TORCH ?= torch
 
-.PHONY: help demo test unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
+.PHONY: help demo test test-torch unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
   bench-lowering clean
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
 	@echo "make test    lint, types, import directions, unit and lit tests"
+	@echo "make test-torch  the tests of torch tensors and of nvidia-cutlass-operators, with torch in .venv"
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
 	@echo "make gpu-sanitize  the kernels under compute-sanitizer, on such a machine"
 	@echo "make gpu-emulator  the kernels on such a machine and on the emulator, bit for bit"
@@ -32,7 +33,11 @@ $(BIN)/.base: pyproject.toml
 	touch $@
 
 $(BIN)/.dev: $(BIN)/.base
-	$(BIN)/python -m pip install --quiet --editable '.[dev]' $(TORCH)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+$(BIN)/.torch: $(BIN)/.dev
+	$(BIN)/python -m pip install --quiet $(TORCH)
 	touch $@
 
 demo: $(BIN)/.base
@@ -59,6 +64,10 @@ unit: $(BIN)/.dev bytecode
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --assert=plain || \
 	  { $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal test/bugs
+
+# What `make test` leaves out, and says so, where there is no torch.
+test-torch: $(BIN)/.torch bytecode
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m torch
 
 lit: $(BIN)/.dev bytecode
 	$(BIN)/lit -j $(JOBS) test/lit

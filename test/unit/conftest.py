@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib
+import importlib.util
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,18 @@ KERNELS = ROOT / "test" / "kernels"
 EXAMPLES = ROOT / "examples"
 CUTECC = Path(sys.executable).with_name("cutecc")
 
+NEEDS_TORCH = {"bring_your_own_kernel"}
+"""Kernels whose files import it: nvidia-cutlass-operators does."""
+
+
+def names_in(*folders: Path) -> list[Any]:
+    """Names of `traced_kernels`, for `pytest.mark.parametrize`."""
+    names = sorted(path.stem for folder in folders for path in folder.glob("*.py"))
+    return [pytest.param(name, marks=pytest.mark.torch) if name in NEEDS_TORCH else name for name in names]
+
+
+KERNEL_NAMES = names_in(KERNELS, EXAMPLES)
+
 # Also for what fixtures of whole modules and sessions compile.
 os.environ["CUTECC_CACHE"] = "0"
 # Before any test changes them.
@@ -43,6 +57,31 @@ START_PYTHON = isolation.start_python
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@functools.cache
+def has_torch() -> bool:
+    """Whether it is installed; it is not imported for that."""
+    return importlib.util.find_spec("torch") is not None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes the fixture `torch` has the marker, by which `make test-torch` chooses."""
+    for item in items:
+        if "torch" in getattr(item, "fixturenames", ()):
+            item.add_marker("torch")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("torch") and not has_torch():
+        pytest.skip("torch is not installed: make test-torch")
+
+
+@pytest.fixture(scope="session")
+def torch() -> Any:
+    """The module; tests that take it are left out where it is not installed."""
+    return importlib.import_module("torch")
 
 
 def pytest_collection_finish() -> None:
@@ -214,16 +253,40 @@ class TracedKernel:
         return self.module.read_bytes()
 
 
-@pytest.fixture(scope="session")
-def traced_kernels(shared_folder: Path) -> dict[str, TracedKernel]:
-    """Every kernel of `test/kernels` and `examples` by name, traced by one process for all of pytest's workers.
+class TracedKernels(Mapping[str, TracedKernel]):
+    """Kernels by name. One that could not be traced fails the tests that ask for it, and no others."""
 
-    The one that is large to measure with goes over fewer keys: four of its steps are what sixteen are.
+    def __init__(self, folder: Path, sources: dict[str, Path]) -> None:
+        self._folder = folder
+        self._sources = sources
+
+    def __getitem__(self, name: str) -> TracedKernel:
+        source = self._sources[name]
+        error = self._folder / f"{name}.error"
+        if error.exists():
+            pytest.fail(f"{source} was not traced: {error.read_text()}", pytrace=False)
+        (module,) = self._folder.glob(f"{name}-sm_*.mlirbc")
+        return TracedKernel(source, module, module.stem.rpartition("-")[2])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+
+@pytest.fixture(scope="session")
+def traced_kernels(shared_folder: Path) -> TracedKernels:
+    """Every kernel of `test/kernels` and `examples` by name, traced once for all of pytest's workers.
+
+    Those that need torch are left out where it is not installed. The one that is large to measure with goes over fewer
+    keys: four of its steps are what sixteen are.
     """
     folder = shared_folder / "traced"
     shorter = shared_folder / "large_unrolled.py"
-    sources = [*sorted(KERNELS.glob("*.py")), *sorted(EXAMPLES.glob("*.py"))]
-    sources = [shorter if source.name == shorter.name else source for source in sources]
+    sources = {path.stem: path for path in [*sorted(KERNELS.glob("*.py")), *sorted(EXAMPLES.glob("*.py"))]}
+    sources = {name: path for name, path in sources.items() if has_torch() or name not in NEEDS_TORCH}
+    sources[shorter.stem] = shorter
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
             partial = folder.with_suffix(".partial")
@@ -231,24 +294,20 @@ def traced_kernels(shared_folder: Path) -> dict[str, TracedKernel]:
             shorter.write_text(longer_kernel(256))
             script = Path(__file__).with_name("trace_kernels.py")
             done = subprocess.run(
-                [sys.executable, script, partial, *sources], capture_output=True, text=True, timeout=600
+                [sys.executable, script, partial, *sources.values()], capture_output=True, text=True, timeout=600
             )
             assert done.returncode == 0, done.stderr
             partial.rename(folder)
-    kernels: dict[str, TracedKernel] = {}
-    for source in sources:
-        (module,) = folder.glob(f"{source.stem}-sm_*.mlirbc")
-        kernels[source.stem] = TracedKernel(source, module, module.stem.rpartition("-")[2])
-    return kernels
+    return TracedKernels(folder, sources)
 
 
 @pytest.fixture(scope="session")
-def small_kernel(traced_kernels: dict[str, TracedKernel]) -> TracedKernel:
+def small_kernel(traced_kernels: TracedKernels) -> TracedKernel:
     """A kernel that compiles quickly."""
     return traced_kernels["vector_copy"]
 
 
 @pytest.fixture(scope="session")
-def other_kernel(traced_kernels: dict[str, TracedKernel]) -> TracedKernel:
+def other_kernel(traced_kernels: TracedKernels) -> TracedKernel:
     """Another one, which loops and calls math functions."""
     return traced_kernels["math_functions"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import EXAMPLES, KERNELS, TracedKernel
+from conftest import KERNEL_NAMES, TracedKernels
 from stock_host import PREPARED, descriptor
 
 from cutecc.backend.host import translate
@@ -27,7 +27,6 @@ from cutecc.runtime.launch import Launch, TensorMap
 from cutecc.runtime.program.evaluation import Evaluator, StatusError
 from cutecc.runtime.program.verification import verify
 
-SOURCES = sorted(path.stem for folder in (KERNELS, EXAMPLES) for path in folder.glob("*.py"))
 RUNS = 6
 """Random inputs for each host function."""
 
@@ -161,7 +160,7 @@ class Case:
 
 
 @pytest.fixture(scope="module")
-def cases(traced_kernels: dict[str, TracedKernel], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
+def cases(traced_kernels: TracedKernels, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
     """Every kernel's host program, and what the stock function did with the same inputs, all in one process."""
     programs = {name: prepared(kernel.bytecode, kernel.target) for name, kernel in traced_kernels.items()}
     jobs = [
@@ -180,7 +179,7 @@ def cases(traced_kernels: dict[str, TracedKernel], tmp_path_factory: pytest.Temp
     }
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_the_program_asks_for_what_the_stock_function_asks(cases: dict[str, Case], name: str):
     case = cases[name]
     for run, stock in zip(case.runs, case.results, strict=True):

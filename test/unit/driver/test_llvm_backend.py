@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from conftest import KERNEL_NAMES
 
 import cutecc
 from cutecc.backend.tools import find_tool
@@ -18,8 +19,6 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.ptx.parse import parse_module
 from cutecc.request import CompileOptions
 
-ROOT = Path(__file__).parents[3]
-NAMES = sorted(path.stem for folder in ("test/kernels", "examples") for path in (ROOT / folder).glob("*.py"))
 LLVM = CompileOptions(backend="llvm", observe=True)
 RUNAWAY = """
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
@@ -41,7 +40,7 @@ def spilling() -> str:
     return "\n".join([*lines, "llvm.return } }"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_every_kernel_compiles(traced_kernels, name: str) -> None:
     kernel = traced_kernels[name]
     made = cutecc.compile_module(kernel.bytecode, target=kernel.target, options=LLVM)

@@ -1,5 +1,7 @@
 """Real arguments as specs."""
 
+from typing import Any
+
 import cutlass
 import cutlass.cute as cute
 import numpy as np
@@ -103,8 +105,7 @@ def test_layouts_are_those_of_the_dsl(shape: tuple[int, ...]) -> None:
     assert aligned(describe(array)) == aligned(describe(from_dlpack(array).mark_layout_dynamic()))
 
 
-def test_real_torch_tensors() -> None:
-    torch = pytest.importorskip("torch")
+def test_real_torch_tensors(torch: Any) -> None:
     tensor = torch.zeros(4, 8, dtype=torch.bfloat16)
     assert aligned(describe(tensor)) == "bf16[?=4,?=8]:(?{i64}=8,1)"
 

@@ -147,8 +147,7 @@ def test_arrays_on_the_cpu_become_global_memory() -> None:
         assert all("gmem" in text for text in parameters(module))
 
 
-def test_torch_tensors_on_the_cpu_become_global_memory() -> None:
-    torch = pytest.importorskip("torch")
+def test_torch_tensors_on_the_cpu_become_global_memory(torch: Any) -> None:
     [text] = parameters(traced(host_samples.scale, torch.zeros(64)))
     assert "gmem" in text
 

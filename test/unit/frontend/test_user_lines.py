@@ -17,7 +17,7 @@ from typing import Any
 import line_library
 import line_samples
 import pytest
-from conftest import EXAMPLES, TracedKernel
+from conftest import EXAMPLES, TracedKernels, names_in
 from cutlass import cute
 from cutlass._mlir import ir, passmanager
 
@@ -37,7 +37,6 @@ from cutecc.target import Target
 
 SM80 = Target.parse("sm_80")
 SAMPLES, LIBRARY = line_samples.__file__, line_library.__file__
-EXAMPLE_NAMES = [path.stem for path in sorted(EXAMPLES.glob("*.py"))]
 
 
 def number(text: str, file: str = SAMPLES) -> int:
@@ -232,8 +231,8 @@ def distinct_operations(bytecode: bytes) -> list[str]:
     return sorted(abstraction.of(line).key for line in lines if not line.startswith(("!", "#")))
 
 
-@pytest.mark.parametrize("name", [*EXAMPLE_NAMES, "control_flow", "experimental_copy", "tma_copy"])
-def test_lines_change_no_operation(name: str, traced_kernels: dict[str, TracedKernel]) -> None:
+@pytest.mark.parametrize("name", [*names_in(EXAMPLES), "control_flow", "experimental_copy", "tma_copy"])
+def test_lines_change_no_operation(name: str, traced_kernels: TracedKernels) -> None:
     """The DSL keeps what it reads of a tensor by place, so that with lines it reads some things once more."""
     kernel = traced_kernels[name]
     header = read_header(kernel.source)

@@ -192,10 +192,6 @@ def test_properties_that_raise_do_not_apply() -> None:
 
 
 class TestTorch:
-    @pytest.fixture
-    def torch(self) -> Any:
-        return pytest.importorskip("torch")
-
     @pytest.mark.parametrize(
         "dtype", ["float32", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "bool", "uint16", "int64"]
     )

@@ -452,11 +452,6 @@ def test_dlpack_arrays_are_told_the_stream_of_the_call(monkeypatch: pytest.Monke
 # The reader, with torch's arrays on the CPU.
 
 
-@pytest.fixture
-def torch() -> Any:
-    return pytest.importorskip("torch")
-
-
 Case = tuple[Binder, Callable[[], list[Any]]]
 
 
@@ -564,8 +559,7 @@ SPECS = (
 
 
 @given(st.lists(st.sampled_from(SPECS), min_size=1, max_size=3), st.data())
-def test_equal_keys_of_a_reader_mean_the_same_to_bind(specs: list[str], data: st.DataObject) -> None:
-    torch = pytest.importorskip("torch")
+def test_equal_keys_of_a_reader_mean_the_same_to_bind(torch: Any, specs: list[str], data: st.DataObject) -> None:
     bound = binder(**dict(zip("abc", specs, strict=False)))
     memories = [*[torch.zeros(256)] * 5, torch.zeros(128, dtype=torch.complex64).conj().imag]
 
@@ -598,8 +592,7 @@ def test_equal_keys_of_a_reader_mean_the_same_to_bind(specs: list[str], data: st
             assert (values, stream) == (expected.values(bound.varying), None)
 
 
-def test_negations_that_torch_has_left_for_later_are_refused() -> None:
-    torch = pytest.importorskip("torch")
+def test_negations_that_torch_has_left_for_later_are_refused(torch: Any) -> None:
     x = torch.ones(4, 8, dtype=torch.complex64).conj().imag
     for spec in ("f32[?,?]:(?,?)", "ptr<f32>"):
         for checked in (True, False):
@@ -609,8 +602,7 @@ def test_negations_that_torch_has_left_for_later_are_refused() -> None:
         binder(a=spec).check([x.resolve_neg()])
 
 
-def test_readers_leave_it_to_bind_when_memory_is_gone_or_to_be_negated() -> None:
-    torch = pytest.importorskip("torch")
+def test_readers_leave_it_to_bind_when_memory_is_gone_or_to_be_negated(torch: Any) -> None:
     for spec in ("f32[?,?]", "ptr<f32>"):
         x = torch.ones(4, 8)
         read = binder(a=spec).reader([x])
@@ -633,6 +625,8 @@ def test_objects_that_fail_to_give_a_number_are_refused() -> None:
 
     with pytest.raises(ArgumentError, match=r"a decimal\.Decimal, but the kernel takes f32: a number is needed"):
         binder(a="f32").bind([Decimal("sNaN")])
-    torch = pytest.importorskip("torch")
+
+
+def test_a_tensor_without_memory_is_no_number(torch: Any) -> None:
     with pytest.raises(ArgumentError, match="one number is needed"):
         binder(a="f32").bind([torch.empty((), device="meta")])

@@ -88,8 +88,7 @@ def test_launch_settings_that_do_not_fit_are_refused_not_cut(setting: str) -> No
     assert not driver.launches
 
 
-def test_repeated_calls_prepare_nothing_anew() -> None:
-    torch = pytest.importorskip("torch")
+def test_repeated_calls_prepare_nothing_anew(torch: Any) -> None:
     launcher, driver = make()
     tensor = torch.zeros(64).as_subclass(type("OnGpu", (torch.Tensor,), {"get_device": lambda _: 0, "device": CUDA}))
     for _ in range(3):

@@ -39,6 +39,7 @@ from cutecc.runtime.parameters import CallGroup, call_parameters, flat_parameter
 from cutecc.runtime.program.arithmetic import BITS, NAMESPACE, SIZES, function
 from cutecc.runtime.program.verification import verify
 
+pytestmark = pytest.mark.torch
 pytest.importorskip("llvmlite")
 torch = pytest.importorskip("torch")
 if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -27,15 +29,13 @@ def test_types_that_numpy_cannot_hold_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TORCH)
-def test_every_code_has_the_value_that_torch_gives_it(name: str) -> None:
-    torch = pytest.importorskip("torch")
+def test_every_code_has_the_value_that_torch_gives_it(torch: Any, name: str) -> None:
     codes = np.arange(256, dtype="u1")
     expected = torch.from_numpy(codes).view(getattr(torch, TORCH[name])).float().numpy()
     np.testing.assert_array_equal(elements(name).decode(codes), expected)
 
 
-def test_bf16_rounds_as_torch_does() -> None:
-    torch = pytest.importorskip("torch")
+def test_bf16_rounds_as_torch_does(torch: Any) -> None:
     values = np.random.default_rng(0).standard_normal(10_000, dtype="f4")
     expected = torch.from_numpy(values).bfloat16()
     codes = elements("bf16").encode(values)

@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.torch
+pytest.importorskip("torch", reason="torch is not installed: make test-torch")
+
 from cutecc.errors import UsageError
 from cutecc.operations.gemm_problem import GemmProblem
 from cutecc.operations.metadata_filter import MetadataFilter

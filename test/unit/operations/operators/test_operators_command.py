@@ -12,6 +12,7 @@ import cutecc as cutecc_library
 from cutecc.cli.operators import operators
 
 
+@pytest.mark.torch
 def test_operators_of_a_file(cutecc: Run) -> None:
     """In a process of its own, since a file that is loaded stays."""
     where = "class=F64GemmOperator,cta_tile_shape_mn.n>=32"
@@ -31,6 +32,7 @@ def listed(*arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.torch
 def test_a_pipe_has_names_as_they_are() -> None:
     lines = listed("--dtype", "f16", "--where", "provider=cutedsl,out.dtype=f16,tile=128x128x32", "--layout", "ttt")
     name = "cutedsl.Sm80TensorOpGemmOperator_ttt_AFloat16_BFloat16_outFloat16_accFloat32_tile128x128x32"
@@ -40,6 +42,7 @@ def test_a_pipe_has_names_as_they_are() -> None:
     assert all(len(line) <= 80 for line in lines[2:])
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("types", ["tf32", "tf32,tf32,f32"])
 def test_operands_of_tf32(types: str) -> None:
     assert listed("--gemm", f"64x64x64:{types}")[-1] == (
@@ -49,6 +52,7 @@ def test_operands_of_tf32(types: str) -> None:
     assert "hint" not in lines[-1] and "f32,f32,f32,f32" in lines[1]
 
 
+@pytest.mark.torch
 def test_compile(cutecc: Run, tmp_path: Path) -> None:
     name = "Sm80TensorOpGemmOperator_ttt_AFloat16_BFloat16_outFloat16_accFloat32_tile64x64x32"
     cutecc(
@@ -96,3 +100,18 @@ def test_wrong_listings(cutecc: Run) -> None:
     ):
         done = cutecc("operators", *arguments, *([] if "--target" in arguments else ["--target", "sm_80"]), status=2)
         assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["operators", "--target", "sm_80"],
+        ["compile", "--operator", "x", "--gemm", "8x8x8:f16", "--target", "sm_80"],
+    ],
+)
+def test_what_the_package_needs_is_named(cutecc: Run, tmp_path: Path, command: list[str]) -> None:
+    """nvidia-cutlass-operators imports torch without requiring it."""
+    (tmp_path / "torch.py").write_text('raise ModuleNotFoundError("No module named torch", name="torch")\n')
+    done = cutecc(*command, status=2, env={"PYTHONPATH": str(tmp_path)})
+    assert re.search(r"^error: nvidia-cutlass-operators \S+ needs torch, which is not installed$", done.stderr, re.M)
+    assert "hint: pip install 'cutecc[operators]'" in done.stderr

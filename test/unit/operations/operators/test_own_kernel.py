@@ -21,6 +21,7 @@ def printed() -> list[str]:
     ).splitlines()
 
 
+@pytest.mark.torch
 def test_the_notebook_is_what_the_file_does(tmp_path: Path) -> None:
     """Runs every cell."""
     command = [sys.executable, str(ROOT / "tools" / "make_notebook.py"), str(EXAMPLE), "--check"]

@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.torch
+pytest.importorskip("torch", reason="torch is not installed: make test-torch")
+
 import cutecc
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import UsageError

@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.torch
+pytest.importorskip("torch", reason="torch is not installed: make test-torch")
+
 from cutecc.operations import compile
 from cutecc.operations.operators import CuteccProvider, gemm_arguments, through_cutecc
 from cutecc.operations.operators.package import ops

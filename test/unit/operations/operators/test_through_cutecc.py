@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from fake_cuda import FakeCuda
 
+pytestmark = pytest.mark.torch
+pytest.importorskip("torch", reason="torch is not installed: make test-torch")
+
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import ArgumentError, LaunchError, NoGpuError, SpecError, UsageError
 from cutecc.kernel import Kernel
@@ -307,8 +310,7 @@ def test_shapes_of_no_product() -> None:
         gemm_arguments("f16[8,8]", "f16[8,8]", "f16[8,8]", "f17")
 
 
-def test_torch_tensors() -> None:
-    torch: Any = pytest.importorskip("torch")
+def test_torch_tensors(torch: Any) -> None:
     a, b = torch.randn(40, 32, dtype=torch.float16), torch.randn(32, 48, dtype=torch.float16)
     out = torch.zeros(40, 48, dtype=torch.float16)
     args = ops.GemmArguments(a, b, out, torch.float32)

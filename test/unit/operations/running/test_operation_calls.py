@@ -395,12 +395,16 @@ def test_arrays_of_the_wrong_device_are_refused(compiled: dict[str, Path], gpu: 
     a, b, d = gpu.put(random(M, K)), gpu.put(random(K, N)), gpu.put(np.zeros((M, N), np.float32))
     with pytest.raises(ArgumentError, match="argument 'B' lives on cuda:1, and 'A' on cuda:0"):
         op.run(a, replace(b, ordinal=1), None, d)
-    torch = pytest.importorskip("torch")
+    with pytest.raises(ArgumentError, match="no device is called 'gpu'"):
+        op.run(a, b, None, d, device="gpu")
+    assert not gpu.driver.launches
+
+
+def test_torch_tensors_on_the_cpu_are_for_the_emulator(torch: Any, compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["plain"]))
     with pytest.raises(ArgumentError, match="argument 'A' lives on the CPU") as caught:
         op.run(torch.zeros(M, K), torch.zeros(K, N), None, torch.zeros(M, N))
     assert 'device="cpu" runs the operation on the CPU emulator' in str(caught.value)
-    with pytest.raises(ArgumentError, match="no device is called 'gpu'"):
-        op.run(a, b, None, d, device="gpu")
     assert not gpu.driver.launches
 
 

@@ -12,6 +12,7 @@ from cutecc.operations.epilogue.declarations import Column, Row
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.torch_library import schema, torch_operator
 
+pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch")
 
 
