@@ -16,6 +16,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import importlib.util
 import io
 import json
 import os
@@ -373,7 +374,9 @@ def _main(kind: str, folder: str, listings: str) -> None:
             _import_passes()
             assert "cutlass.cute" not in sys.modules
         case "operators":
-            _import("cutecc.cli.*", "cutecc.operations.operators.*")
+            _import("cutecc.cli.*")
+            if importlib.util.find_spec("torch"):
+                _import("cutecc.operations.operators.*")
         case "lowering":
             _import_lowering(listings)
             assert "cutlass.cute" not in sys.modules
