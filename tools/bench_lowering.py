@@ -232,7 +232,7 @@ def _wrong(entry: Entry, arguments: Any, outputs: dict[str, list[Any]], workload
     for variant, codes in outputs.items():
         for tensor, each in zip(arguments.outputs, codes, strict=True):
             tensor.codes[...] = each
-        for comparison in compare_outputs(arguments, expected, workload.tolerance, {}):
+        for comparison in compare_outputs(arguments, expected, workload, {}):
             problems += [f"{variant}: {problem}" for problem in comparison.problems()]
     return problems
 

@@ -371,7 +371,7 @@ def _result_table(results: Results, outputs: Sequence[str], left_out: Sequence[s
                 "shape": "×".join(map(str, each.shape)),
                 "abs error": f"{each.max_absolute_error:.3g}",
                 "rel error": f"{each.max_relative_error:.3g}",
-                "tolerance": f"{each.tolerance:g}",
+                "tolerance": each.allowed,
                 "": Text(each.verdict, style="red" if each.verdict == "differs" else "green"),
             }
             table.add_row(*(cells[heading] for heading in headings))

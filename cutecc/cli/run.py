@@ -192,8 +192,8 @@ class _Trier:
         announce("reading what the kernel wrote", arguments.bytes)
         stray = on_device.download()
         sampled = emulation is not None and emulation.blocks < emulation.total_blocks
-        tolerance = self.subject.workload.tolerance
-        compared = [] if expected is None else compare_outputs(arguments, expected, tolerance, stray, sampled=sampled)
+        workload = self.subject.workload
+        compared = [] if expected is None else compare_outputs(arguments, expected, workload, stray, sampled=sampled)
         return Trial(arguments.sizes, seed, compared, emulation)
 
     def _launch(self, on_device: DeviceArguments, seed: int) -> Emulation | None:

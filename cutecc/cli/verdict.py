@@ -29,7 +29,7 @@ _COLUMNS: dict[str, Callable[[Sequence[Comparison]], str]] = {
     "shape": lambda outputs: "×".join(map(str, outputs[0].shape)) or "1",
     "abs error": lambda outputs: f"{max(output.max_absolute_error for output in outputs):.3g}",
     "rel error": lambda outputs: f"{max(output.max_relative_error for output in outputs):.3g}",
-    "tolerance": lambda outputs: f"{outputs[0].tolerance:g}",
+    "tolerance": lambda outputs: outputs[0].allowed,
     "differ": lambda outputs: str(max(output.wrong for output in outputs)),
 }
 """What the launches at the same sizes say of one output."""

@@ -30,6 +30,7 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "reference": ((str,), "a string"),
     "outputs": ((list,), "a list of strings"),
     "tolerance": ((int, float), "a number"),
+    "ulp": ((int,), "a whole number"),
     "bytes": ((str, int, float), "a number or arithmetic over named sizes"),
     "flops": ((str, int, float), "a number or arithmetic over named sizes"),
     "peers": ((list,), "a list of strings"),
@@ -52,6 +53,8 @@ class Header:
     """The parameters that the kernel writes."""
     tolerance: float | None = None
     """The largest relative error that counts as equal."""
+    ulp: int | None = None
+    """Steps of the output's type that count as equal: 0 where the kernel computes exactly what its reference does."""
     bytes: str | None = None
     """Bytes that a run moves, as arithmetic over named sizes."""
     flops: str | None = None
@@ -81,7 +84,7 @@ class Header:
     @property
     def workload(self) -> Workload | None:
         """How to run the kernel and rate it, as the record keeps it; `None` for a file that says nothing of it."""
-        workload = Workload(list(self.outputs), self.tolerance, self.bytes, self.flops)
+        workload = Workload(list(self.outputs), self.tolerance, self.ulp, self.bytes, self.flops)
         return None if workload == Workload() else workload
 
     def bytes_moved(self, sizes: Mapping[str, int] | None = None) -> float | None:
@@ -147,6 +150,7 @@ class _Reader:
             reference=values.get("reference"),
             outputs=values.get("outputs", []),
             tolerance=values.get("tolerance"),
+            ulp=values.get("ulp"),
             bytes=None if "bytes" not in values else str(values["bytes"]),
             flops=None if "flops" not in values else str(values["flops"]),
             peers=values.get("peers", []),

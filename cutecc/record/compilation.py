@@ -59,6 +59,8 @@ class Workload(msgspec.Struct, frozen=True):
     """The parameters that the kernel writes."""
     tolerance: float | None = None
     """The largest relative error that counts as equal."""
+    ulp: int | None = None
+    """Steps of the output's type that count as equal."""
     bytes: str | None = None
     """Bytes that a run moves, as arithmetic over named sizes."""
     flops: str | None = None

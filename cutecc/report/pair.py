@@ -131,13 +131,17 @@ class OutputPair(msgspec.Struct, frozen=True):
     """The largest |x − y| / (|y| + s) for values y of the first, their root mean square s, and x of the second."""
     tolerance: float
     """The largest relative error that counts as equal."""
+    allowed: str
+    """That, or the steps of its type that an element may be off instead: `1 ulp or 0.0001`."""
+    in_bounds: bool
+    """Whether all elements are."""
 
     @property
     def verdict(self) -> Literal["same bits", "in bounds", "differs"]:
         """How the two compare."""
         if self.same_bits:
             return "same bits"
-        return "in bounds" if self.max_relative_error <= self.tolerance else "differs"
+        return "in bounds" if self.in_bounds else "differs"
 
 
 class RunPair(msgspec.Struct, frozen=True):

@@ -117,7 +117,7 @@ def _results(results: Results) -> Iterator[str]:
                         each.name,
                         f"{each.max_absolute_error:.3g}",
                         f"{each.max_relative_error:.3g}",
-                        f"{each.tolerance:g}",
+                        each.allowed,
                         each.verdict,
                     )
                     for each in run.outputs

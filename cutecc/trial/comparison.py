@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from cutecc.errors import UsageError
-from cutecc.trial.elements import Array
+from cutecc.record import Workload
+from cutecc.trial.elements import Array, Elements
 from cutecc.trial.tensors import Tensor
 
 _CHUNK = 1 << 22
 """Elements compared at a time, so that large outputs need little memory beside themselves."""
-_DEFAULT_TOLERANCE = {"f64": 1e-9, "f32": 1e-4, "tf32": 1e-3, "f16": 2e-3, "bf16": 2e-2}
-_NARROW_TOLERANCE = 0.25
+_DEFAULT_TOLERANCE = {"f64": 1e-9, "f32": 1e-4, "tf32": 1e-3, "f16": 2e-3}
+_NARROW_TOLERANCE = 1e-4
+"""Of narrower types, which may be a step off besides: they are computed in f32, and rounded once."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Difference:
     coordinate: tuple[int, ...]
     value: int | float | bool
     expected: int | float | bool
+    ulps: int | None = None
+    """Steps of the type between the two, where these count."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class Comparison:
     dtype: str
     shape: tuple[int, ...]
     tolerance: float
+    ulp: int | None
+    """Steps of the type that an element may be off, whatever its relative error; `None` where that alone counts."""
     max_absolute_error: float
     max_relative_error: float
     """The largest |x − y| / (|y| + s) for expected values y, their root mean square s, and what the kernel wrote, x."""
@@ -48,6 +54,14 @@ class Comparison:
     """The reference expects NaN everywhere, so nothing was compared: it may read an output, which is poisoned."""
     first: Difference | None
     """The first wrong element in row-major order."""
+
+    @property
+    def allowed(self) -> str:
+        """How far elements may be off, in short: `0.0001`, `1 ulp`, `1 ulp or 0.0001`."""
+        relative = f"{self.tolerance:g}"
+        if self.ulp is None:
+            return relative
+        return f"{self.ulp} ulp or {relative}" if self.tolerance else f"{self.ulp} ulp"
 
     @property
     def ok(self) -> bool:
@@ -64,7 +78,10 @@ class Comparison:
             found.append(f"{rest:,} of {_count(total)} of {self.name} {'differs' if rest == 1 else 'differ'}")
         if self.first:
             where = ", ".join(map(str, self.first.coordinate))
-            found.append(f"the first at {self.name}[{where}]: {self.first.value}, expected {self.first.expected}")
+            apart = "" if self.first.ulps is None else f" ({self.first.ulps:,} ulp)"
+            found.append(
+                f"the first at {self.name}[{where}]: {self.first.value}, expected {self.first.expected}{apart}"
+            )
         if self.stray_bytes:
             found.append(f"{self.stray_bytes:,} bytes around the elements of {self.name} were overwritten")
         if self.undefined:
@@ -72,21 +89,33 @@ class Comparison:
         return found
 
 
-def default_tolerance(dtype: str, is_float: bool) -> float:
-    """The tolerance for a kernel whose file gives none."""
-    return _DEFAULT_TOLERANCE.get(dtype, _NARROW_TOLERANCE) if is_float else 0.0
+def bounds_of(elements: Elements, workload: Workload) -> tuple[float, int | None]:
+    """The relative error and the steps of its type that an element may be off, by default where no file says."""
+    if not elements.is_float:
+        return workload.tolerance or 0.0, None
+    if workload.tolerance is not None or workload.ulp is not None:
+        return workload.tolerance or 0.0, workload.ulp
+    name = elements.dtype.name
+    known = _DEFAULT_TOLERANCE.get(name)
+    return (_NARROW_TOLERANCE, 1) if known is None else (known, None)
 
 
 def compare(
-    tensor: Tensor, expected: Any, tolerance: float | None, stray_bytes: int = 0, *, sampled: bool = False
+    tensor: Tensor,
+    expected: Any,
+    workload: Workload,
+    stray_bytes: int = 0,
+    *,
+    sampled: bool = False,
 ) -> Comparison:
     """`tensor`, as it is after a run, against the array that the reference returned for it.
 
     `sampled`: only some of the blocks have run, so elements that still hold the poison are left out.
 
     An element x is right when it has the bits of the expected y, when both are NaN and x is not the poison, or when
-    |x − y| ≤ tolerance · (|y| + s), s being the root mean square of all finite y. Raises `UsageError` when the
-    reference returned an array of another shape.
+    |x − y| ≤ tolerance · (|y| + s), s being the root mean square of all finite y; or when it is at most `ulp` steps of
+    its type from y, rounded to that. Tolerance and ulp are the workload's, or those of the type. Raises `UsageError`
+    when the reference returned an array of another shape.
     """
     elements = tensor.elements
     wanted = np.asarray(expected)
@@ -95,8 +124,7 @@ def compare(
             f"the reference returns {wanted.shape} for '{tensor.name}', which has shape {tensor.shape}",
             hints=["it returns one array for each of `outputs`, in that order"],
         )
-    if tolerance is None:
-        tolerance = default_tolerance(elements.dtype.name, elements.is_float)
+    tolerance, ulp = bounds_of(elements, workload)
     codes, wanted = np.ascontiguousarray(tensor.codes).reshape(-1), np.ascontiguousarray(wanted).reshape(-1)
     scale = _root_mean_square(wanted)
     wrong = unwritten = 0
@@ -117,13 +145,19 @@ def compare(
         untouched = poison if sampled else poison & _same_bits(x, y)
         # The difference of 64-bit integers may be lost in f64.
         close = ratio <= tolerance if tolerance else equal
+        steps: Array | None = None
+        if ulp is not None:
+            with np.errstate(invalid="ignore", over="ignore"):
+                steps = elements.ulps(code, elements.encode(y))
+            close |= (steps <= ulp) & ~(x_is_nan | y_is_nan)
         right = close | (x_is_nan & y_is_nan & ~poison) | untouched
         bad = np.flatnonzero(~right)
         wrong += bad.size
         unwritten += int(np.count_nonzero(poison & ~right))
         if bad.size and first is None:
             place = np.unravel_index(start + int(bad[0]), tensor.shape)
-            first = Difference(tuple(int(c) for c in place), x[bad[0]].item(), y[bad[0]].item())
+            apart = None if steps is None or x_is_nan[bad[0]] or y_is_nan[bad[0]] else int(steps[bad[0]])
+            first = Difference(tuple(int(c) for c in place), x[bad[0]].item(), y[bad[0]].item(), apart)
         absolute = max(absolute, _largest(error, untouched | (x_is_nan & y_is_nan)))
         relative = max(relative, _largest(ratio, untouched | (x_is_nan & y_is_nan)))
     return Comparison(
@@ -131,6 +165,7 @@ def compare(
         elements.dtype.name,
         tensor.shape,
         tolerance,
+        ulp,
         absolute,
         relative,
         wrong,

@@ -13,6 +13,7 @@ import numpy as np
 from cutecc.arguments.arrays import Array, read_array
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError, SpecError
+from cutecc.record import Workload
 from cutecc.runtime.workspace import Workspace
 from cutecc.trial.comparison import compare
 from cutecc.trial.elements import Elements, elements_of
@@ -145,7 +146,7 @@ class CallCopies:
                     found.append(f"{ours.name} differs")
                 continue
             wanted = theirs.elements.decode(theirs.codes)
-            compared = compare(cast("Any", ours), wanted, tolerance)
+            compared = compare(cast("Any", ours), wanted, Workload(tolerance=tolerance))
             if compared.wrong:
                 found += compared.problems()
         return found

@@ -16,6 +16,8 @@ Array = NDArray[Any]
 
 _PLAIN = {"f64": "<f8", "f32": "<f4", "tf32": "<f4", "f16": "<f2"}
 _INTEGER_POISON = 0xCD
+_TF32_BITS_IN_F32 = 13
+"""The low bits of an f32 that tf32 does not have."""
 _CHUNK = 1 << 22
 """Random elements made at a time: an interrupt waits for one chunk, and wider ones on the way need little memory. The
 values are those of a single call, since whole words of the generator go into a chunk."""
@@ -63,6 +65,14 @@ class Elements:
         return self.dtype.kind == "float"
 
     @property
+    def largest_step(self) -> float:
+        """The most that two neighbouring numbers of a floating-point type are apart, relative to the smaller one."""
+        if self.dtype.name == "f8E8M0FNU":
+            return 1.0
+        mantissa = {"f64": 52, "f32": 23, "tf32": 10, "f16": 10, "bf16": 7}.get(self.dtype.name)
+        return 2.0 ** -(_FORMATS[self.dtype.name].mantissa if mantissa is None else mantissa)
+
+    @property
     def poison(self) -> int:
         """The byte that fills memory which the kernel has to write: all ones is NaN in nearly every format."""
         byte = 0xFF if self.is_float else _INTEGER_POISON
@@ -90,6 +100,26 @@ class Elements:
         if self.dtype.name == "i4":
             return (values & 0xF).astype("u1")
         return values.astype(self.code)
+
+    def ulps(self, codes: Array, others: Array) -> Array:
+        """How many steps of the type lie between two arrays of codes of floating-point numbers, as `uint64`.
+
+        Neighbours are one step apart, the two zeros none, and infinity follows the largest number. What NaN is
+        apart from a number means nothing.
+        """
+        low, high = np.sort([self._order(codes), self._order(others)], axis=0)
+        steps = high.view("u8") - low.view("u8")
+        return steps >> _TF32_BITS_IN_F32 if self.dtype.name == "tf32" else steps
+
+    def _order(self, codes: Array) -> Array:
+        """Numbers that compare as the values of the codes do, each one more than the one before."""
+        if self.dtype.name == "f8E8M0FNU":  # without a sign
+            return codes.astype("i8")
+        bits = 4 if self.per_byte == 2 else 8 * self.code.itemsize
+        raw = np.ascontiguousarray(codes).view(f"<u{self.code.itemsize}")
+        sign = 1 << (bits - 1)
+        magnitude = (raw & (sign - 1)).astype("i8")
+        return np.where(raw & sign != 0, -magnitude, magnitude)
 
     def random(self, count: int, generator: np.random.Generator) -> Array:
         """Codes of `count` random elements: normal, -128 to 127 for signed integers, 0 to 255 for unsigned ones."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from cutecc.record import Workload
 from cutecc.trial.arguments import Arguments
 from cutecc.trial.capacity import check_fits
 from cutecc.trial.comparison import Comparison, compare
@@ -212,13 +213,13 @@ class DeviceArguments:
 def compare_outputs(
     arguments: Arguments,
     expected: Sequence[Any],
-    tolerance: float | None,
+    workload: Workload,
     stray: Mapping[str, int],
     *,
     sampled: bool = False,
 ) -> list[Comparison]:
     """Every output, as it was read back, against what the reference returned for it. Raises as `compare` does."""
     return [
-        compare(tensor, wanted, tolerance, stray.get(tensor.name, 0), sampled=sampled)
+        compare(tensor, wanted, workload, stray.get(tensor.name, 0), sampled=sampled)
         for tensor, wanted in zip(arguments.outputs, expected, strict=True)
     ]

@@ -122,6 +122,8 @@ def _run_pair(a: Run, b: Run) -> RunPair:
             each.absolute_error,
             each.relative_error,
             each.tolerance,
+            each.allowed,
+            each.in_bounds,
         )
         for each in b.outputs
     ]

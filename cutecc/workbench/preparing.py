@@ -22,7 +22,7 @@ from cutecc.isolation import ProcessDied, Worker
 from cutecc.pool import WorkerPool
 from cutecc.record import Workload
 from cutecc.trial.arguments import Arguments, make_arguments, specs_of
-from cutecc.trial.comparison import default_tolerance
+from cutecc.trial.comparison import bounds_of
 from cutecc.trial.points import ragged_points
 from cutecc.workbench.coverage import missing_in
 from cutecc.workbench.inputs import Input
@@ -209,11 +209,11 @@ class _Reference:
                 self._worker = None
                 raise Error(f"the reference {subject.reference} aborted: {death.message}") from None
 
-        return expected_of(arguments, subject.source.workload.tolerance, ask)
+        return expected_of(arguments, subject.source.workload, ask)
 
 
 def expected_of(
-    arguments: Arguments, tolerance: float | None, ask: Callable[[Mapping[str, Any]], list[Any]]
+    arguments: Arguments, workload: Workload, ask: Callable[[Mapping[str, Any]], list[Any]]
 ) -> tuple[list[Any], list[bool]]:
     """What a reference says of each output, and whether it computed that in float64.
 
@@ -230,9 +230,9 @@ def expected_of(
     chosen: list[Any] = []
     agreed: list[bool] = []
     for tensor, first, second in zip(arguments.outputs, native, wide, strict=True):
-        bound = tolerance
-        if bound is None:
-            bound = default_tolerance(tensor.elements.dtype.name, tensor.elements.is_float)
+        bound, ulp = bounds_of(tensor.elements, workload)
+        # As far apart as the largest step of a type lets two numbers be.
+        bound += (ulp or 0) * tensor.elements.largest_step
         agreed.append(second.dtype == np.float64 and tensor.elements.is_float and _agree(first, second, bound))
         chosen.append(second if agreed[-1] else first)
     return chosen, agreed

@@ -47,6 +47,9 @@ class Output:
     """The largest."""
     relative_error: float
     tolerance: float
+    allowed: str
+    """That, or the steps of its type that an element may be off instead: `1 ulp or 0.0001`."""
+    in_bounds: bool
 
 
 @dataclass(frozen=True)
@@ -218,7 +221,7 @@ class _Judge:
 
     def __init__(self, point: Point, workload: Workload, expected: Sequence[Any] | None) -> None:
         self._point = point
-        self._tolerance = workload.tolerance
+        self._workload = workload
         self._expected = expected
         self._wrote: dict[str, tuple[list[Any], list[str]]] = {}
         """By variant: the codes of what is compared, and the lines that it printed."""
@@ -244,7 +247,7 @@ class _Judge:
         compared: list[Comparison] = []
         if wanted is not None:
             compared = [
-                compare(tensor, each, self._tolerance, stray.get(tensor.name, 0))
+                compare(tensor, each, self._workload, stray.get(tensor.name, 0))
                 for tensor, each in zip(tensors, wanted, strict=True)
             ]
         problems += [problem for each in compared for problem in each.problems()]
@@ -258,6 +261,8 @@ class _Judge:
                 each.max_absolute_error,
                 each.max_relative_error,
                 each.tolerance,
+                each.allowed,
+                not each.wrong,
             )
             for each, bits in zip(compared, same, strict=False)
         ]

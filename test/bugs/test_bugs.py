@@ -78,7 +78,7 @@ def test_clean_twin(name: str, schedule: str, twins: Twins) -> None:
     assert not told, "\n".join(told)
     workload = kernel.compilation.workload
     assert workload is not None
-    for comparison in compare_outputs(tried.arguments, tried.expected, workload.tolerance, {}):
+    for comparison in compare_outputs(tried.arguments, tried.expected, workload, {}):
         assert comparison.ok, comparison.problems()
 
 

@@ -68,7 +68,7 @@ def test_it_agrees_with_its_reference(file: Path, device: Workspace, references:
                 stray = on_device.download()
                 if expected is None:
                     continue
-                for output in compare_outputs(arguments, expected, kernel.workload.tolerance, stray):
+                for output in compare_outputs(arguments, expected, kernel.workload, stray):
                     _record(file, arguments.sizes, seed, output.name, output.max_relative_error, output.tolerance)
                     assert output.ok, f"{arguments.sizes}, seed {seed}: {'; '.join(output.problems())}"
 

@@ -11,7 +11,8 @@ Exercises fp8 wgmma, the two ends of a TMA pipeline as objects, and shared memor
 # cutecc: args.scale = "f32=0.25"
 # cutecc: reference = "reference"
 # cutecc: outputs = ["c"]
-# cutecc: tolerance = 2e-2
+# cutecc: ulp = 1
+# cutecc: tolerance = 1e-3
 # cutecc: bytes = "M * K + N * K + 2 * M * N"
 # cutecc: flops = "2 * M * N * K"
 

@@ -10,7 +10,6 @@ Exercises an order pipeline, states that skip ahead by a run-time count, and bar
 # cutecc: args.c = "bf16[?M, ?N{div=8}] align=16"
 # cutecc: reference = "reference"
 # cutecc: outputs = ["c"]
-# cutecc: tolerance = 8e-3
 # cutecc: bytes = "2 * (M * K + N * K + M * N)"
 # cutecc: flops = "2 * M * N * K"
 

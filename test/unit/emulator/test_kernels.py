@@ -22,6 +22,7 @@ from cutecc.frontend.header import Header, read_header
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.isolation import Worker
 from cutecc.kernel import Kernel
+from cutecc.record import Workload
 from cutecc.request import CompileOptions
 from cutecc.target import Target
 from cutecc.trial.arguments import Arguments, make_arguments
@@ -149,5 +150,5 @@ def run(
         on_cpu.upload()
         kernel.emulate(**on_cpu.by_name, emulator=options)
         stray = on_cpu.download()
-    for output in compare_outputs(arguments, expected, header.tolerance, stray) if expected else ():
+    for output in compare_outputs(arguments, expected, header.workload or Workload(), stray) if expected else ():
         assert output.ok, f"{arguments.sizes}, {options.schedule}: {'; '.join(output.problems())}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from conftest import NEEDS_TORCH
 
 import cutecc
 from cutecc.frontend.header import read_header
@@ -22,7 +23,8 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 COMPILED = [
     ("elementwise_add", "sm_80"),
     *((name, "sm_90a") for name in ("elementwise_add", "naive_gemm_f64", "softmax")),
-    *((name, "sm_90a") for name in ("bring_your_own_kernel", "gemm", "hopper_gemm")),
+    *((name, "sm_90a") for name in ("gemm", "hopper_gemm")),
+    ("bring_your_own_kernel", "sm_90a"),
 ]
 LEAST_SHARE = 0.95
 
@@ -43,7 +45,11 @@ def example(name: str, target: str) -> tuple[TracedModule, Kernel]:
     return module, lowered(module, target, CompileOptions(report=True))
 
 
-@pytest.fixture(scope="module", params=COMPILED, ids="-".join)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(each, marks=pytest.mark.torch) if each[0] in NEEDS_TORCH else each for each in COMPILED],
+    ids="-".join,
+)
 def compiled(request: pytest.FixtureRequest) -> tuple[str, TracedModule, Kernel]:
     """Each example, with its target."""
     name, target = request.param

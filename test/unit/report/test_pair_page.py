@@ -92,7 +92,7 @@ def test_without_javascript_there_is_a_summary(two: tuple[Compilation, Compilati
     taken = KernelResources("k", 40, 8, 0, 0, 16, None, 0, 1, None)
     for each, registers in zip(two, (40, 32), strict=True):
         each.resources = [msgspec.structs.replace(taken, registers=registers)]
-    output = OutputPair("c", "f32", [4], False, float("inf"), float("inf"), 1e-6)
+    output = OutputPair("c", "f32", [4], False, float("inf"), float("inf"), 1e-6, "1e-06", False)
     results = Results("the CPU emulator", [RunPair({"N": 4}, 0, [output], [], ["c differs"])], Times(2.0, 4.0))
     pair = msgspec.structs.replace(pair_of(*two, ("<a>", "b")), results=results)
     write_pair_report(*two, tmp_path / "pair.html", pair=pair)

@@ -90,3 +90,32 @@ def test_random_elements_do_not_depend_on_chunks(name: str, monkeypatch: pytest.
     whole = elements(name).random(1000, np.random.default_rng(1))
     monkeypatch.setattr("cutecc.trial.elements._CHUNK", 64)
     np.testing.assert_array_equal(elements(name).random(1000, np.random.default_rng(1)), whole)
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3B11FNUZ", "f8E8M0FNU", "f4E2M1FN"])
+def test_steps_count_the_numbers_between(name: str) -> None:
+    kind = elements(name)
+    codes = np.arange(1 << kind.dtype.width, dtype=f"<u{kind.code.itemsize}").view(kind.code)
+    codes = codes[~np.isnan(kind.decode(codes))]
+    values = kind.decode(codes).astype("f8")
+    rank = np.unique(values, return_inverse=True)[1]
+    generator = np.random.default_rng(0)
+    one, two = generator.integers(0, len(codes), (2, 10_000))
+    expected = np.abs(rank[one].astype("i8") - rank[two])
+    np.testing.assert_array_equal(kind.ulps(codes[one], codes[two]), expected)
+    neighbours = np.unique(np.abs(values))
+    neighbours = neighbours[np.isfinite(neighbours) & (neighbours > 0)]
+    normal = neighbours[len(neighbours) // 4 :]
+    assert (np.diff(normal) / normal[:-1]).max() <= kind.largest_step
+
+
+@pytest.mark.parametrize("name", ["f64", "f32"])
+def test_steps_of_wide_types(name: str) -> None:
+    kind = elements(name)
+    x = np.array([1.0, -1.0, 0.0, 5e-324 if name == "f64" else 1e-45, np.finfo(kind.value).max], kind.value)
+    with np.errstate(over="ignore"):
+        next_up = np.nextafter(x, np.array(np.inf, kind.value))
+    np.testing.assert_array_equal(kind.ulps(x, next_up), np.ones(5))
+    np.testing.assert_array_equal(kind.ulps(x, x), np.zeros(5))
+    assert int(kind.ulps(-x[-1:], x[-1:])[0]) == 2 * int(kind.ulps(x[-1:], np.zeros(1, kind.value))[0])
+    assert elements("tf32").ulps(np.float32([1.0]), np.float32([1 + 2**-10]))[0] == 1

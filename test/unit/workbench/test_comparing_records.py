@@ -261,7 +261,17 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def run_point(kernels: Any, point: Any, folder: Path, device: Any, settings: Any) -> list[Run]:
         calls.append((kernels, point, device))
-        output = Output("y", "f32", (4,), same_bits=False, absolute_error=0.5, relative_error=0.1, tolerance=1e-4)
+        output = Output(
+            "y",
+            "f32",
+            (4,),
+            same_bits=False,
+            absolute_error=0.5,
+            relative_error=0.1,
+            tolerance=1e-4,
+            allowed="0.0001",
+            in_bounds=False,
+        )
         problems = ("4 of 4 elements of y differ",)
         return [
             Run("A", point.sizes, point.seed, "reference"),
@@ -280,7 +290,7 @@ def test_both_run_on_the_same_inputs(launched: list[Any]) -> None:
     pair = compare(runnable(), runnable(), names=NAMES, trial=Trial(Device(), seed=7, values=VALUES))
     assert pair.results is not None
     (run,) = pair.results.runs
-    assert run.outputs == [OutputPair("y", "f32", [4], False, 0.5, 0.1, 1e-4)]
+    assert run.outputs == [OutputPair("y", "f32", [4], False, 0.5, 0.1, 1e-4, "0.0001", False)]
     assert (run.seed, run.a_problems, run.b_problems) == (7, [], ["4 of 4 elements of y differ"])
     assert (pair.results.device, pair.results.microseconds, pair.differs) == ("here", None, True)
     kernels, point, _ = launched[0]
@@ -325,7 +335,7 @@ def test_on_a_gpu_both_are_timed_also_where_they_differ(launched: list[Any], mon
 
 
 def test_numbers_that_json_has_none_of_are_null() -> None:
-    output = OutputPair("y", "f32", [4], False, float("inf"), float("inf"), 1e-4)
+    output = OutputPair("y", "f32", [4], False, float("inf"), float("inf"), 1e-4, "0.0001", False)
     assert json.loads(msgspec.json.encode(output))["max_absolute_error"] is None
 
 

@@ -67,6 +67,8 @@ export interface OutputPair {
   max_absolute_error: number | null;
   max_relative_error: number | null;
   tolerance: number;
+  allowed: string;
+  in_bounds: boolean;
 }
 
 export interface RunPair {

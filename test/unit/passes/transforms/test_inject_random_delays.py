@@ -38,7 +38,7 @@ def run(kernel: cutecc.Kernel, path: Path, schedule: str) -> tuple[list[Finding]
     expected = call_reference(str(path), "reference", arguments.values(), [tensor.name for tensor in arguments.outputs])
     on_cpu = arguments.mapped(lambda tensor: tensor.codes)
     findings = kernel.emulate(**on_cpu, check="all", schedule=schedule, seed=1).findings
-    compared = compare_outputs(arguments, expected, workload.tolerance, {})
+    compared = compare_outputs(arguments, expected, workload, {})
     return findings, [problem for each in compared for problem in each.problems()]
 
 

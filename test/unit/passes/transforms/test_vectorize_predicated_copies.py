@@ -22,6 +22,7 @@ from cutecc.isolation import Worker
 from cutecc.passes import run_pipeline, walk
 from cutecc.passes.pipeline import parse_pass
 from cutecc.passes.pipelines import named_pipeline
+from cutecc.record import Workload
 from cutecc.request import CompileOptions
 from cutecc.target import Target
 from cutecc.trial.arguments import make_arguments
@@ -151,5 +152,5 @@ def test_the_example_adds_at_every_edge(name: str, backend: Any, traced: TracedM
             on_cpu.upload()
             kernel.emulate(**on_cpu.by_name, emulator=EmulatorOptions(seed=1))
             stray = on_cpu.download()
-        (output,) = compare_outputs(arguments, [values["a"] + values["b"]], 0.0, stray)
+        (output,) = compare_outputs(arguments, [values["a"] + values["b"]], Workload(tolerance=0.0), stray)
         assert output.ok, f"{sizes}: {'; '.join(output.problems())}"
