@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -201,7 +200,7 @@ def _add_pass(table: Table, each: PassPair, wide: bool) -> None:
     table.add_row(
         str(each.a.index) if each.a else "",
         str(each.b.index) if each.b else "",
-        name if wide else "\n".join(textwrap.wrap(name, _NARROW)),
+        name if wide else folded(name, _NARROW),
         _mark(each.a),
         _mark(each.b),
         _lines(each),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import click
 from rich import box
 from rich.padding import Padding
@@ -13,6 +11,7 @@ from rich.text import Text
 from cutecc import isolation
 from cutecc.cli.console import Console
 from cutecc.cli.options import load_option, warn_of_plugins
+from cutecc.cli.tables import folded
 from cutecc.errors import UsageError
 from cutecc.passes.catalog import PassEntry
 
@@ -50,7 +49,7 @@ def _show_list(entries: list[PassEntry]) -> None:
         what = Text(entry.summary)
         if entry.options:
             what.append("\n{" + " ".join(option.name for option in entry.options) + "}", style="dim")
-        table.add_row("\n".join(textwrap.wrap(entry.name, 27)), f"{entry.provider}\n{entry.origin}".rstrip(), what)
+        table.add_row(folded(entry.name, 27), f"{entry.provider}\n{entry.origin}".rstrip(), what)
     Console().print(table)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +18,14 @@ from rich.text import Text
 from cutecc.cli.console import Console
 from cutecc.cli.diagnostics import show as show_diagnostic
 from cutecc.cli.diagnostics import show_warnings
+from cutecc.cli.pass_table import pass_table
 from cutecc.cli.tables import print_table
 from cutecc.errors import SourceLocation
 from cutecc.events import ArtifactsStarted, Event, Parsed, PassFinished, PassStarted, Planned
 from cutecc.ir.diagnostics import Diagnostic
-from cutecc.record import Compilation, KernelResources, Remark, Step, manifest
+from cutecc.record import Compilation, KernelResources, Remark, manifest
 from cutecc.record.naming import short_kernel_name
 from cutecc.report.writing import Report
-
-_NAME_WIDTH = {False: 27, True: 48}
-"""Columns for the name of a pass, on a narrow and a wide terminal; longer ones take two lines."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +177,7 @@ class Reporter:
             highlight=False,
         )
         if self._verbose or not self._brief:
-            print_table(pass_table(compilation, verbose=self._verbose, wide=self._console.width >= 110), self._console)
+            print_table(pass_table(compilation, verbose=self._verbose, width=self._console.width), self._console)
         if compilation.resources:
             print_table(resource_table(compilation.resources), self._console)
         files = [artifact.file for artifact in compilation.artifacts]
@@ -199,71 +196,6 @@ def _manifest(outcome: Outcome) -> dict[str, Any]:
 def report_line(report: Report) -> Text:
     """`wrote out.html: …`"""
     return Text.assemble("wrote ", (str(report.path), "bold"), str(report).removeprefix(str(report.path)))
-
-
-def pass_table(compilation: Compilation, *, verbose: bool, wide: bool) -> Table:
-    """What each pass did; runs of passes that changed nothing are one row, unless `verbose`."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("#", justify="right", style="dim", no_wrap=True)
-    table.add_column("pass", no_wrap=True, min_width=27)
-    table.add_column("ms", justify="right", no_wrap=True)
-    table.add_column("changed", no_wrap=True)
-    table.add_column("operations by dialect", overflow="fold", ratio=1)
-    if compilation.traced_operations is not None:
-        table.add_row("0", "traced", "", "", dialects(compilation.traced_operations), style="dim")
-    idle: list[Step] = []
-    for step in [*compilation.steps, None]:
-        if step and not step.changed and step.status == "ok" and not verbose:
-            idle.append(step)
-            continue
-        if idle:
-            _add_idle(table, idle, wide)
-            idle = []
-        if step:
-            _add_step(table, step, wide)
-    return table
-
-
-def _add_step(table: Table, step: Step, wide: bool) -> None:
-    if step.status == "failed":
-        mark = Text("failed", style="bold red")
-    elif step.changed is None:
-        mark = Text("?")
-    else:
-        mark = Text("● yes", style="green") if step.changed else Text("· no", style="dim")
-    name = step.name if step.provider == "wheel" else f"{step.name} ({step.provider})"
-    table.add_row(
-        str(step.index),
-        # Long names break at hyphens, where rich would break them anywhere.
-        "\n".join(textwrap.wrap(name, _NAME_WIDTH[wide])),
-        f"{step.seconds * 1e3:.1f}",
-        mark,
-        changes(step.operations_before or {}, step.operations_after or {}),
-        style=None if step.changed else "dim",
-    )
-
-
-def _add_idle(table: Table, steps: list[Step], wide: bool) -> None:
-    if len(steps) == 1:
-        _add_step(table, steps[0], wide)
-        return
-    numbers = f"{steps[0].index}-{steps[-1].index}"
-    seconds = sum(step.seconds for step in steps)
-    table.add_row(numbers, f"{len(steps)} passes", f"{seconds * 1e3:.1f}", "· no", "", style="dim")
-
-
-def dialects(operations: dict[str, int]) -> str:
-    """`cute 44  arith 11 …`, most first."""
-    return "  ".join(f"{name} {count}" for name, count in sorted(operations.items(), key=lambda item: -item[1]))
-
-
-def changes(before: dict[str, int], after: dict[str, int]) -> str:
-    """`cute 44→12  arith 11→20`: the dialects whose number of operations differs; `same numbers` when none does."""
-    if not after:
-        return ""
-    names = [name for name in dict.fromkeys([*before, *after]) if before.get(name, 0) != after.get(name, 0)]
-    names.sort(key=lambda name: -abs(after.get(name, 0) - before.get(name, 0)))
-    return "  ".join(f"{name} {before.get(name, 0)}→{after.get(name, 0)}" for name in names)
 
 
 def resource_table(resources: list[KernelResources]) -> Table:

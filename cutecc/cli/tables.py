@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -101,6 +101,17 @@ class NameTable:
 
 _PARTS = re.compile(r"[^._/\-]*[._/\-]+|[^._/\-]+")
 """Of a name, its parts with what ends them."""
+
+
+def folded_items(items: Iterable[str], width: int) -> str:
+    """Items side by side, two blanks between them, in lines of at most `width` characters; each stays whole."""
+    lines: list[str] = []
+    for item in items:
+        if lines and len(lines[-1]) + 2 + len(item) <= width:
+            lines[-1] += f"  {item}"
+        else:
+            lines.append(item)
+    return "\n".join(lines)
 
 
 def folded(text: str, width: int) -> str:

@@ -177,7 +177,7 @@ _COLUMNS = (
     _Column("active", lambda counts: _ratio(counts.thread_efficiency), _always, 6),
     _Column("sectors\n/req.", _sectors_per_request, lambda total: total.global_requests, 4),
     _Column(
-        "coa-\nlesced", lambda counts: _ratio(counts.coalescing_efficiency), lambda total: total.global_requests, 1
+        "coalesced", lambda counts: _ratio(counts.coalescing_efficiency), lambda total: total.global_requests, 1
     ),
     _Column("wave-\nfronts", lambda counts: _count(counts.shared_wavefronts), lambda total: total.shared_requests, 5),
     _Column("bank\nconfl.", lambda counts: _count(counts.bank_conflicts), lambda total: total.shared_requests, 2),

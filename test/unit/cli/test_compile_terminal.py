@@ -102,6 +102,21 @@ def test_timing_is_longest_first_and_adds_up(cutecc, arguments) -> None:
     assert abs(sum(times) - float(rows[-1][1])) < 0.06 * len(rows), "rounding aside"
 
 
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_table_of_passes_breaks_no_words(cutecc, arguments, width: int) -> None:
+    """Names of passes at hyphens alone, what stands in brackets nowhere, and a dialect stays beside its numbers."""
+    lines = cutecc(*arguments, "--verbose", env={"COLUMNS": str(width)}).stdout.splitlines()
+    start = next(index for index, line in enumerate(lines) if "ms   changed" in line)
+    end = next(index for index, line in enumerate(lines) if line.startswith("kernel "))
+    table = lines[start + 2 : end]
+    assert max(map(len, table)) <= width
+    assert sum("(stand-in)" in line for line in table) >= 7
+    assert not [line for line in table if re.search(r"\([\w-]*$|^ *[\w-]*\)$", line)]
+    for line in table:
+        changes = re.sub(r"^.*(● yes|· no|traced)", "", line)
+        assert re.fullmatch(r"( *\(?[\w-]+\)?)*( +\w+ \d+(→\d+)?)*", changes), line
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="pseudo terminals as Linux has them")
 def test_a_terminal_gets_progress_tables_and_colour(command: Path, arguments, tmp_path: Path) -> None:
     status, shown = on_a_terminal(command, arguments, tmp_path)

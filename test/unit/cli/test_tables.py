@@ -9,7 +9,7 @@ import pytest
 from rich.text import Text
 
 from cutecc.cli.console import UNBOUNDED, Console, console_of_whole_lines
-from cutecc.cli.tables import NameTable, folded, print_table
+from cutecc.cli.tables import NameTable, folded, folded_items, print_table
 
 NAMES = ("cute_nvgpu.atom.make_non_exec_tiled_tma_load", "ldsm mode=8×8 sz_pattern=u16 num_matrices=4")
 PASSES = "unfold-layouts, unfold-tensors, lower-cute-types"
@@ -38,6 +38,12 @@ def printed(width: int, *dispensable: str) -> str:
 )
 def test_names_are_folded_between_words_and_parts(text: str, width: int, lines: list[str]) -> None:
     assert folded(text, width).split("\n") == lines
+
+
+def test_items_stay_whole() -> None:
+    assert folded_items(["cute 1→2", "arith 272→278", "cf 0→15"], 23) == "cute 1→2  arith 272→278\ncf 0→15"
+    assert folded_items(["arith 272→278"], 5) == "arith 272→278"
+    assert folded_items([], 5) == ""
 
 
 def test_a_wide_table_has_everything_in_a_line() -> None:

@@ -338,7 +338,7 @@ def test_a_reference_is_asked_in_float64_where_that_makes_sense() -> None:
     arguments.randomize(3)
 
     def ask(reference: Any) -> tuple[list[Any], list[bool]]:
-        return expected_of(arguments, 1e-5, lambda values: list(reference(**values)))
+        return expected_of(arguments, Workload(tolerance=1e-5), lambda values: list(reference(**values)))
 
     def sums(x: Any, y: Any, z: Any) -> Any:
         return np.cumsum(x), np.arange(64)
