@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from cutecc.ir.constants import constant_of
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import AddressSpace, MemRef, Pointer, view
+from cutecc.passes.analysis.equality import Equality, yielded
+from cutecc.passes.analysis.loops import deciding, enclosing, end_of
 
 
 class Divergence(enum.IntEnum):
@@ -54,12 +56,13 @@ def divergence_of(value: ir.Value) -> Divergence:
     of such, are not.
     """
     whole = _Part(value)
+    equality = Equality()
     depends: dict[_Part, list[_Part]] = {}
     waiting = [whole]
     while waiting:
         each = waiting.pop()
         if each not in depends:
-            depends[each] = list(_dependencies(each))
+            depends[each] = list(_dependencies(each, equality))
             waiting += depends[each]
     found = dict.fromkeys(depends, Divergence.NONE)
     order = list(reversed(found))
@@ -104,7 +107,7 @@ def _transferred(value: ir.Value, operands: Divergence) -> Divergence:
     return operands
 
 
-def _dependencies(part: _Part) -> Iterator[_Part]:
+def _dependencies(part: _Part, equality: Equality) -> Iterator[_Part]:
     """What decides what `part` is."""
     value = part.value
     owner = value.owner
@@ -114,23 +117,17 @@ def _dependencies(part: _Part) -> Iterator[_Part]:
     operation = owner.operation
     number = ir.OpResult(value).result_number
     operands = list(operation.operands)
-    if operation.name == "scf.if":
-        yield from (_Part(each, part.layout) for each in _yielded(operation, number))
-        yield _Part(operands[0])
-    elif operation.name == "scf.for":
-        yield from (_Part(each, part.layout) for each in (operands[3 + number], *_yielded(operation, number)))
-        yield from map(_Part, operands[:3])
-    elif operation.name == "scf.while":
-        condition = _end(operation.regions[0])
-        yield _Part(condition.operands[1 + number], part.layout)
-        yield _Part(condition.operands[0])
+    if operation.name in ("scf.if", "scf.for", "scf.while"):
+        yield from (_Part(each, part.layout) for each in _results_of(operation, number))
+        if not equality.is_passed_on(value):
+            yield from map(_Part, deciding(operation))
     elif part.layout:
         # A tensor's place is its pointer's and coordinates' alone.
         for operand in operands:
             text = str(operand.type)
             if text.startswith("!cute.") and not text.startswith(("!cute.ptr", "!cute.coord<")):
                 yield _Part(operand, _is_tensor(text))
-    elif "load" in operation.name and operands and (stored := _stored_in_registers(operands[0])) is not None:
+    elif "load" in operation.name and operands and (stored := _stored_in_registers(operation, equality)) is not None:
         yield from map(_Part, (*operands[1:], *stored))
     else:
         of_layout = str(value.type).startswith(_OF_LAYOUTS)
@@ -141,43 +138,52 @@ def _is_tensor(type_text: str) -> bool:
     return type_text.startswith(("!cute.memref", "!cute.coord_tensor"))
 
 
+def _results_of(operation: ir.Operation, number: int) -> list[ir.Value]:
+    """What a branch or loop may have as its result of this number."""
+    if operation.name == "scf.while":
+        return [end_of(operation.regions[0]).operands[1 + number]]
+    first = [operation.operands[3 + number]] if operation.name == "scf.for" else []
+    return [*first, *yielded(operation, number)]
+
+
 def _of_argument(argument: ir.BlockArgument) -> list[ir.Value]:
     around = argument.owner.owner.operation
     number = argument.arg_number
     if around.name == "scf.for":
         if number == 0:
             return [around.operands[0], around.operands[2]]
-        return [around.operands[2 + number], *_yielded(around, number - 1)]
+        return [around.operands[2 + number], *yielded(around, number - 1)]
     if around.name == "scf.while":
         if argument.owner == around.regions[0].blocks[0]:
-            return [around.operands[number], _end(around.regions[1]).operands[number]]
-        return [_end(around.regions[0]).operands[1 + number]]
+            return [around.operands[number], end_of(around.regions[1]).operands[number]]
+        return [end_of(around.regions[0]).operands[1 + number]]
     return []
 
 
-def _yielded(operation: ir.Operation, number: int) -> Iterator[ir.Value]:
-    for region in operation.regions:
-        if len(region.blocks):
-            yield _end(region).operands[number]
+def _stored_in_registers(load: ir.Operation, equality: Equality) -> list[ir.Value] | None:
+    """What is stored into the thread's own tensor that `load` reads, through whatever view, and what decides whether.
 
-
-def _end(region: ir.Region) -> ir.Operation:
-    operations = region.blocks[0].operations
-    return operations[len(operations) - 1].operation
-
-
-def _stored_in_registers(tensor: ir.Value) -> list[ir.Value] | None:
-    """What is stored into a tensor of the thread's own, through whatever view of it; `None` for other memory."""
+    `None` for other memory.
+    """
+    tensor = load.operands[0]
     if not _is_in_registers(tensor):
         return None
     stored: list[ir.Value] = []
+    # Whoever comes to the load has come by what is around it.
+    around_load = set(enclosing(load))
     seen = {tensor}
     waiting = [tensor]
     while waiting:
         each = waiting.pop()
         for use in each.uses:
-            stored += [operand for operand in use.owner.operation.operands if not _is_in_registers(operand)]
-        for other in (*(part.value for part in _dependencies(_Part(each))), *_made_of(each)):
+            user = use.owner.operation
+            given = [operand for operand in user.operands if not _is_in_registers(operand)]
+            stored += given
+            if given and not user.results:
+                stored += (
+                    value for around in enclosing(user) if around not in around_load for value in deciding(around)
+                )
+        for other in (*(part.value for part in _dependencies(_Part(each), equality)), *_made_of(each)):
             if _is_in_registers(other) and other not in seen:
                 seen.add(other)
                 waiting.append(other)

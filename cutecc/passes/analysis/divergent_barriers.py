@@ -13,7 +13,7 @@ from cutecc.ir.locations import nearest_location
 from cutecc.ir.mlir import ir
 from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.divergence import Divergence, divergence_of
-from cutecc.passes.analysis.loops import enclosing
+from cutecc.passes.analysis.loops import deciding, enclosing
 from cutecc.passes.analysis.per_thread import ThreadValues, Values, block_shape
 from cutecc.passes.analysis.places import walk_device
 from cutecc.passes.diagnostics import warning
@@ -186,15 +186,7 @@ def _conditions(operation: ir.Operation, values: ThreadValues | None) -> Iterato
     inside = operation
     for around in enclosing(operation):
         region = next(n for n, each in enumerate(around.regions) if _is_in(inside, each))
-        deciding: list[ir.Value] = []
-        if around.name == "scf.if":
-            deciding = [around.operands[0]]
-        elif around.name == "scf.for":
-            deciding = list(around.operands)[:3]
-        elif around.name == "scf.while":
-            operations = around.regions[0].blocks[0].operations
-            deciding = [operations[len(operations) - 1].operands[0]]
-        for value in deciding:
+        for value in deciding(around):
             known = values.of(value) if values else None
             if known is not None:
                 divergence = _of_values(known)

@@ -1,4 +1,4 @@
-"""Loops around an operation, and what is inside of them."""
+"""Loops and branches around an operation, and what is inside of them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,23 @@ def enclosing(operation: ir.Operation) -> Iterator[ir.Operation]:
     while around is not None and around.operation.name not in _ENDS:
         yield around.operation
         around = around.operation.parent
+
+
+def deciding(around: ir.Operation) -> list[ir.Value]:
+    """What decides which side of a branch is taken, or how many rounds a loop has; nothing of other operations."""
+    if around.name == "scf.if":
+        return [around.operands[0]]
+    if around.name == "scf.for":
+        return list(around.operands)[:3]
+    if around.name == "scf.while":
+        return [end_of(around.regions[0]).operands[0]]
+    return []
+
+
+def end_of(region: ir.Region) -> ir.Operation:
+    """The `scf.yield` or `scf.condition` that a region ends with."""
+    operations = region.blocks[0].operations
+    return operations[len(operations) - 1].operation
 
 
 def is_loop(operation: ir.Operation) -> bool:
