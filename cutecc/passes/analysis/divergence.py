@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from cutecc.ir.constants import constant_of
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import AddressSpace, MemRef, Pointer, view
 from cutecc.passes.analysis.equality import Equality, yielded
 from cutecc.passes.analysis.loops import deciding, enclosing, end_of
+from cutecc.passes.analysis.register_views import is_in_registers
 
 
 class Divergence(enum.IntEnum):
@@ -166,7 +166,7 @@ def _stored_in_registers(load: ir.Operation, equality: Equality) -> list[ir.Valu
     `None` for other memory.
     """
     tensor = load.operands[0]
-    if not _is_in_registers(tensor):
+    if not is_in_registers(tensor):
         return None
     stored: list[ir.Value] = []
     # Whoever comes to the load has come by what is around it.
@@ -177,14 +177,14 @@ def _stored_in_registers(load: ir.Operation, equality: Equality) -> list[ir.Valu
         each = waiting.pop()
         for use in each.uses:
             user = use.owner.operation
-            given = [operand for operand in user.operands if not _is_in_registers(operand)]
+            given = [operand for operand in user.operands if not is_in_registers(operand)]
             stored += given
             if given and not user.results:
                 stored += (
                     value for around in enclosing(user) if around not in around_load for value in deciding(around)
                 )
         for other in (*(part.value for part in _dependencies(_Part(each), equality)), *_made_of(each)):
-            if _is_in_registers(other) and other not in seen:
+            if is_in_registers(other) and other not in seen:
                 seen.add(other)
                 waiting.append(other)
     return stored
@@ -211,11 +211,3 @@ def _made_of(tensor: ir.Value) -> Iterator[ir.Value]:
             yield user.regions[0].blocks[0].arguments[number]
         else:
             yield from user.results
-
-
-def _is_in_registers(value: ir.Value) -> bool:
-    text = str(value.type)
-    if not text.startswith(("!cute.memref", "!cute.ptr")):
-        return False
-    found = view(value.type)
-    return isinstance(found, MemRef | Pointer) and found.space == AddressSpace.RMEM

@@ -51,6 +51,34 @@ class Equality:
         begins = list(operation.operands)[3 * (operation.name == "scf.for") :]
         return place < len(begins) and self.number(result) == self.number(begins[place])
 
+    def origin(self, value: ir.Value) -> ir.Value:
+        """What `value` was before branches and loops handed it on; itself, where one of them makes it what it is."""
+        while (given := self._given(value)) is not None:
+            value = given
+        return value
+
+    def _given(self, value: ir.Value) -> ir.Value | None:
+        """The same value, one branch or loop before."""
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            if (loop := _loop_of(value)) is None:
+                return None
+            place = ir.BlockArgument(value).arg_number
+            if loop.name == "scf.while" and owner == loop.regions[1].blocks[0]:
+                return _handed(loop, place)
+            number = place + 2 if loop.name == "scf.for" else place
+            is_counter = loop.name == "scf.for" and place == 0
+            given = None if is_counter else loop.operands[number]
+        elif owner.operation.name == "scf.while":
+            return _handed(owner.operation, ir.OpResult(value).result_number)
+        elif owner.operation.name == "scf.if":
+            given = next(yielded(owner.operation, ir.OpResult(value).result_number), None)
+        elif owner.operation.name == "scf.for":
+            given = owner.operation.operands[3 + ir.OpResult(value).result_number]
+        else:
+            return None
+        return given if given is not None and self.number(given) == self.number(value) else None
+
     def number(self, value: ir.Value) -> int:
         """The number of what `value` is."""
         return self._number(value, 0)
