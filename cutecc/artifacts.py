@@ -14,7 +14,7 @@ from cutecc.passes.generation.kept import KeptGeneration, LlvmGeneration, keepin
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.nvidia import codegen
 from cutecc.passes.pipeline import Pipeline
-from cutecc.record import Artifact, ArtifactKind, Compilation, KernelResources, Remark, host_program
+from cutecc.record import Artifact, ArtifactKind, Compilation, Remark, host_program
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.record.naming import short_kernel_name
 from cutecc.request import HOST_FORM, CompileRequest
@@ -90,12 +90,12 @@ class ArtifactCollector(Observer):
         """When the assembler rejected the PTX, say where in the PTX, and on which line of the user's."""
         if self._generation is None or position.pass_ is not self._generation:
             return
-        from cutecc.backend.launchability import empty_launches
+        from cutecc.backend.launchability import impossible_launches
         from cutecc.backend.ptxas import located_error
 
-        for kernel, launches in (empty_launches(self._host) if self._host else {}).items():
+        for kernel, launches in (impossible_launches(self._host, self._target) if self._host else {}).items():
             place = f"{self._places[kernel]}: " if kernel in self._places else ""
-            error.notes += [f"{place}kernel {short_kernel_name(kernel)}: {each}" for each in launches]
+            error.notes += [f"{place}kernel {short_kernel_name(kernel)}: {each.text}; {each.mend}" for each in launches]
         for text in self._generation.ptx():
             if located := located_error(error.message, text, f"{file_name(self._request.name)}.ptx"):
                 error.message = f"pass {error.pass_name} failed: {located.message}"
@@ -125,12 +125,13 @@ class ArtifactCollector(Observer):
                 add("cubin", ".cubin", cubin)
             if self._request.options.observe:
                 from cutecc.backend.launch import dynamic_shared_bytes
+                from cutecc.backend.launchability import launch_warnings
                 from cutecc.backend.resources import kernel_resources
 
                 dynamic = dynamic_shared_bytes(self._host) if self._host else {}
                 resources = kernel_resources(cubin, self._target, log=self._log, dynamic_shared=dynamic)
                 compilation.resources += resources
-                compilation.warnings += self._launch_warnings(resources)
+                compilation.warnings += launch_warnings(resources, self._host, self._target, self._places)
             if "sass" in wanted:
                 from cutecc.backend.nvdisasm import disassemble
                 from cutecc.backend.tools import find_tool, tool_version
@@ -143,23 +144,6 @@ class ArtifactCollector(Observer):
                 add("host-program", ".host.json", host_program.encode(self._host))
             elif self._no_host:
                 compilation.warnings.append(self._no_host)
-
-    def _launch_warnings(self, resources: list[KernelResources]) -> list[Remark]:
-        """Which kernels can never be launched, and why."""
-        from cutecc.backend.launchability import empty_launches, exceeded_limits
-
-        reasons = {entry.kernel: exceeded_limits(entry, self._target) for entry in resources}
-        for kernel, launches in (empty_launches(self._host) if self._host else {}).items():
-            reasons.setdefault(kernel, []).extend(launches)
-        return [
-            Remark(
-                "warning",
-                f"kernel {short_kernel_name(kernel)} cannot be launched on {self._target}: {', and '.join(why)}",
-                self._places.get(kernel),
-            )
-            for kernel, why in reasons.items()
-            if why
-        ]
 
     def _cubins(self, ptx: list[str]) -> list[bytes]:
         assert self._generation is not None

@@ -28,6 +28,11 @@ class Limits:
     """32-bit registers."""
     registers_per_thread: int = 255
     threads_per_block: int = 1024
+    block_sizes: tuple[int, int, int] = (1024, 1024, 64)
+    grid_sizes: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
+    """Blocks in x, y and z."""
+    blocks_per_cluster: int = 16
+    """With `cudaFuncAttributeNonPortableClusterSizeAllowed`, which the DSL sets; 8 without. 0 where there are none."""
 
     @property
     def warps_per_sm(self) -> int:
@@ -37,10 +42,10 @@ class Limits:
 
 _KIB = 1024
 _LIMITS: dict[tuple[int, int], Limits] = {
-    (8, 0): Limits(2048, 32, 164 * _KIB, 163 * _KIB),
-    (8, 6): Limits(1536, 16, 100 * _KIB, 99 * _KIB),
-    (8, 7): Limits(1536, 16, 164 * _KIB, 163 * _KIB),
-    (8, 9): Limits(1536, 24, 100 * _KIB, 99 * _KIB),
+    (8, 0): Limits(2048, 32, 164 * _KIB, 163 * _KIB, blocks_per_cluster=0),
+    (8, 6): Limits(1536, 16, 100 * _KIB, 99 * _KIB, blocks_per_cluster=0),
+    (8, 7): Limits(1536, 16, 164 * _KIB, 163 * _KIB, blocks_per_cluster=0),
+    (8, 9): Limits(1536, 24, 100 * _KIB, 99 * _KIB, blocks_per_cluster=0),
     (9, 0): Limits(2048, 32, 228 * _KIB, 227 * _KIB),
     (10, 0): Limits(2048, 32, 228 * _KIB, 227 * _KIB),
     (10, 3): Limits(2048, 32, 228 * _KIB, 227 * _KIB),

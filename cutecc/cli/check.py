@@ -79,10 +79,11 @@ _OF_RECORDS = {"inputs", "target", "only", "error_on", "form", "as_json", "quiet
 @click.option("-q", "--quiet", is_flag=True, help="Print findings only.")
 @click.pass_context
 def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> None:
-    """Look for what usually costs speed, or hangs, without running kernels.
+    """Look for what usually costs speed, hangs or is wrong, without running kernels.
 
     Compiles for one or several targets and prints what the analyses found, in the order of the source: narrow and
-    uncoalesced accesses of memory, bank conflicts, divisions in loops, divergent barriers, spills. Needs no GPU.
+    uncoalesced accesses of memory, bank conflicts, divisions in loops, spills; divergent barriers, fragments that are
+    read before they are written, launches that no GPU takes. Needs no GPU.
 
     Of a record, a folder or bundle that was made with a report, it prints what was found when that was compiled.
     """
@@ -105,7 +106,7 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
             raise UsageError(f"--error-on={name}: --only leaves it out", hints=["name it there too"])
     if all(map(is_record, inputs)):
         _refuse_options(context)
-    options = _options(values, texts, selection.spills, {each.looks_after for each in selection.passes})
+    options = _options(values, texts, bool(selection.of_records), {each.looks_after for each in selection.passes})
     results: list[Checked | Error] = []
     for text in inputs:
         results += _recorded(text, values, selection.names) if is_record(text) else _check(text, values, options)
@@ -131,6 +132,7 @@ def _options(values: dict[str, Any], texts: Sequence[str], whole: bool, looks_af
         wheel=replace(wheel, preserve_line_info=True) if whole else wheel,
         artifacts=("ptx", "cubin", "sass") if whole else (),
         analyses=tuple(texts),
+        observe=whole,
         locations=True,
     )
 

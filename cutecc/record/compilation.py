@@ -247,7 +247,7 @@ class Compilation:
     workload: Workload | None = None
     """`None` for an input without a header."""
     warnings: list[Remark] = field(default_factory=list[Remark])
-    """What the DSL warned of while it traced."""
+    """What the DSL warned of while it traced, and what compiling found without being asked to."""
     traced: str | None = None
     """The file that holds the module before the first pass, as text."""
     traced_operations: dict[str, int] | None = None
@@ -294,6 +294,12 @@ class Compilation:
 
         data = self.artifact("host-program")
         return None if data is None else host_program.decode(data)
+
+    @property
+    def further_warnings(self) -> list[Remark]:
+        """The warnings that no analysis of the record tells too."""
+        ran = {each.name for each in self.analyses}
+        return [each for each in self.warnings if each.analysis not in ran]
 
     def step(self, name: str) -> Step | None:
         """The last step of the pass called `name` that ran."""

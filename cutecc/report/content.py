@@ -73,7 +73,7 @@ class _Collector:
             *self._part("counters", self._counters),
         ]
         resumed = [Remark("note", f"this was {compilation.resumed}")] if compilation.resumed else []
-        shown = replace(compilation, warnings=[*resumed, *compilation.warnings, *self._troubles])
+        shown = replace(compilation, warnings=[*resumed, *compilation.further_warnings, *self._troubles])
         return Content([manifest_chunk(shown), *chunks], *self._share())
 
     def _part(self, what: str, make: Callable[[], Iterator[Chunk]]) -> list[Chunk]:

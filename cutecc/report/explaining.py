@@ -109,7 +109,7 @@ def _instructions(listing: Listing, frames: Frames, line: Line) -> Iterator[Inst
 def _remarks(compilation: Compilation, frames: Frames, line: Line) -> Iterator[Remark]:
     """Those about the line, and about code of functions that it calls."""
     sources = [each.remarks for each in (*compilation.steps, *compilation.analyses)]
-    for remark in (each for remarks in [*sources, compilation.warnings] for each in remarks):
+    for remark in (each for remarks in [*sources, compilation.further_warnings] for each in remarks):
         place = SourceLocation.parse(remark.location or "")
         if not place.file or not place.line:
             continue

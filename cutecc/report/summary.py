@@ -66,7 +66,7 @@ def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
         headings = ("kernel", "registers", "spilled bytes", "stack bytes", "shared bytes", "occupancy")
         yield from table(headings, map(_resource_row, compilation.resources))
     remarks = [
-        *compilation.warnings,
+        *compilation.further_warnings,
         *(remark for step in compilation.steps for remark in step.remarks),
         *(remark for analysis in compilation.analyses for remark in analysis.remarks),
     ]

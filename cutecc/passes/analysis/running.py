@@ -12,7 +12,6 @@ from cutecc.errors import PassError
 from cutecc.events import Said
 from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.selection import Selection
-from cutecc.passes.analysis.spills import NAME, check_spills
 from cutecc.passes.diagnostics import hearing_remarks
 from cutecc.passes.manager import Observer, Position, run_pass
 from cutecc.passes.pipeline import Pipeline
@@ -40,7 +39,7 @@ class AnalysisRunner(Observer):
         """`selectors` name the passes in the whole pipeline, `offset` of which come before them."""
         self._compilation = compilation
         self._emit = emit
-        self._spills = chosen.spills
+        self._of_records = chosen.of_records
         self._due: dict[int, list[AnalysisPass]] = {}
         """By the position of the pass."""
         for analysis in chosen.passes:
@@ -60,11 +59,11 @@ class AnalysisRunner(Observer):
 
     def look_at_code(self) -> None:
         """Run what looks at the artifacts, once they are in the record."""
-        if self._spills:
-            found = check_spills(self._compilation)
-            found.remarks = [self._attributed(remark, NAME) for remark in found.remarks]
+        for each in self._of_records:
+            found = each.run(self._compilation)
+            found.remarks = [self._attributed(remark, each.name) for remark in found.remarks]
             self._keep(found)
-            self._spills = False
+        self._of_records = ()
 
     def finish(self) -> None:
         """Say of those whose turn never came, because the run ended before, that they were not run."""
@@ -72,10 +71,10 @@ class AnalysisRunner(Observer):
             for analysis in analyses:
                 self._add(analysis, position, failure=f"not run: the run ended before {analysis.looks_after}")
         self._due = {}
-        if self._spills:
-            after = max((step.index for step in self._compilation.steps), default=0)
-            self._compilation.analyses.append(Analysis(NAME, after, failure="not run: there is no code"))
-            self._spills = False
+        after = max((step.index for step in self._compilation.steps), default=0)
+        for each in self._of_records:
+            self._compilation.analyses.append(Analysis(each.name, after, failure="not run: there is no code"))
+        self._of_records = ()
 
     def _run_due(self, position: int, module: ir.Module) -> None:
         for analysis in self._due.pop(position, []):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from cutecc.errors import UsageError
 from cutecc.passes import registry
-from cutecc.passes.analysis import spills
 from cutecc.passes.analysis.base import AnalysisPass
+from cutecc.passes.analysis.of_records import RECORD_ANALYSES, RecordAnalysis
 
 ALL = "all"
 
@@ -20,16 +20,16 @@ class Selection:
 
     passes: tuple[AnalysisPass, ...] = ()
     """Those that look at the module."""
-    spills: bool = False
-    """Whether to look for spills in the finished code."""
+    of_records: tuple[RecordAnalysis, ...] = ()
+    """Those that look at the finished code."""
 
     def __bool__(self) -> bool:
-        return bool(self.passes) or self.spills
+        return bool(self.passes) or bool(self.of_records)
 
     @property
     def names(self) -> list[str]:
         """The names, in the order of the analyses' runs."""
-        return [*(each.name for each in self.passes), *([spills.NAME] if self.spills else [])]
+        return [each.name for each in (*self.passes, *self.of_records)]
 
 
 def select(texts: Sequence[str]) -> Selection:
@@ -38,18 +38,18 @@ def select(texts: Sequence[str]) -> Selection:
     Raises `UsageError` for a name that no analysis has.
     """
     passes: dict[str, AnalysisPass] = {}
-    with_spills = False
+    of_records: dict[str, RecordAnalysis] = {}
     for text in texts:
         if text == ALL:
             for kind in analysis_passes().values():
                 passes.setdefault(kind.name, kind())
-            with_spills = True
-        elif text == spills.NAME:
-            with_spills = True
+            of_records |= RECORD_ANALYSES
+        elif text in RECORD_ANALYSES:
+            of_records[text] = RECORD_ANALYSES[text]
         else:
             parsed = _parse(text)
             passes[parsed.name] = parsed
-    return Selection(tuple(passes.values()), with_spills)
+    return Selection(tuple(passes.values()), tuple(of_records.values()))
 
 
 def analysis_passes() -> dict[str, type[AnalysisPass]]:
@@ -60,7 +60,7 @@ def analysis_passes() -> dict[str, type[AnalysisPass]]:
 def summaries() -> dict[str, str]:
     """Every analysis with one line."""
     found = {name: kind.summary() for name, kind in analysis_passes().items()}
-    return dict(sorted({**found, spills.NAME: spills.SUMMARY}.items()))
+    return dict(sorted((found | {name: each.summary for name, each in RECORD_ANALYSES.items()}).items()))
 
 
 def check_names(names: Iterable[str], among: Iterable[str]) -> None:

@@ -108,6 +108,24 @@ def test_spills_at_their_lines(cutecc: Run, tmp_path: Path) -> None:
     assert "of local memory, for an array that is not in registers" in lines[0]
 
 
+def test_what_no_launch_can_start(cutecc: Run, tmp_path: Path) -> None:
+    """What `compile` warns of with status 0 is a finding, with its numbers, and told once in a report."""
+    (tmp_path / "wide.py").write_text(
+        "from cutlass import cute\n\n"
+        "@cute.kernel\ndef wide_kernel(x: cute.Tensor):\n    x[0] = x[1]\n\n"
+        "@cute.jit\ndef wide(x: cute.Tensor):\n    wide_kernel(x).launch(grid=[1, 1, 1], block=[32, 1, 1], smem=400000)\n"
+    )
+    of = ("wide.py", "--arg", "x=f32[32]", "--target=sm_90a")
+    said = "cannot be launched on sm_90a: 400000 bytes of shared memory a block, of at most 232448; take 167552 bytes away"
+    assert said in cutecc("compile", *of, "-o", "out", "--report", "r.html").stderr
+    assert cutecc("check", "out", "--only=check-launch", "--error-on=warning", status=1).stdout.count(said) == 1
+    for only in ([], ["--only=check-launch"]):
+        lines = cutecc("check", *of, *only, "--error-on=warning", status=1).stdout.splitlines()
+        assert said in lines[0]
+        assert lines[1] == "    shared bytes 400000, most shared bytes 232448"
+    assert cutecc("explain", "out", "wide.py:3").stdout.count("take 167552 bytes away") == 1
+
+
 def test_what_cannot_be_checked_is_status_2(cutecc: Run, tmp_path: Path) -> None:
     assert "there is no analysis 'check-width'" in cutecc("check", ADD, "--only=check-width", status=2).stderr
     assert "there is no analysis 'warnings'" in cutecc("check", ADD, "--error-on=warnings", status=2).stderr
@@ -141,7 +159,7 @@ def test_what_does_not_run_cannot_be_an_error(cutecc: Run) -> None:
 
 def test_the_open_pipeline_is_checked_as_the_wheels(cutecc: Run) -> None:
     both = [cutecc("check", ADD, "--pipeline", name).stdout.splitlines() for name in ("nvidia", "open")]
-    assert both[1][-1] == "elementwise_add for sm_80: 6 remarks; 7 of 7 checks ran"
+    assert both[1][-1] == "elementwise_add for sm_80: 6 remarks; 8 of 8 checks ran"
     assert both[0] == both[1]
 
 

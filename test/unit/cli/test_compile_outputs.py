@@ -300,6 +300,7 @@ def test_what_can_never_be_launched(cutecc, tmp_path: Path) -> None:
     assert re.fullmatch(
         r"wide\.py:\d(:\d+)?: warning: kernel wide_kernel cannot be launched on sm_80: "
         r"2048 threads a block, of at most 1024, and 300000 bytes of shared memory a block, of at most 166912, "
-        r"and its grid is \(1, 0, 1\)",
+        r"and its grid is \(1, 0, 1\); launch blocks of at most 1024 threads, and take 133088 bytes away, with fewer "
+        r"stages or smaller tiles, and give each dimension at least 1",
         line,
     )
