@@ -13,7 +13,9 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.generation.kept import KeptGeneration, LlvmGeneration, keeping
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.nvidia import codegen
+from cutecc.passes.nvidia.codegen import CodeGeneration
 from cutecc.passes.pipeline import Pipeline
+from cutecc.places import InstructionPlace
 from cutecc.record import Artifact, ArtifactKind, Compilation, Remark, host_program
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.record.naming import short_kernel_name
@@ -22,6 +24,7 @@ from cutecc.target import Target
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
+    from cutecc.passes.nvidia.lost_places import LostAccesses
     from cutecc.record.host_program import HostProgram
 
 
@@ -34,6 +37,7 @@ class ArtifactCollector(Observer):
         self._scratch = scratch
         self._generation: KeptGeneration | None = None
         self._llvm_ir: Mapping[str, str] = {}
+        self._lost: LostAccesses = {}
         given = request.host
         self._host: HostProgram | None = None if isinstance(given, Remark) else given
         self._no_host: Remark | None = given if isinstance(given, Remark) else None
@@ -62,6 +66,10 @@ class ArtifactCollector(Observer):
         is_whole = self._request.resumed or not self._request.options.start_after
         if self._host is None and self._no_host is None and is_whole:
             self._no_host = _missed(module)
+        if self._request.options.line_info and isinstance(self._generation, CodeGeneration):
+            from cutecc.passes.nvidia.lost_places import lost_accesses
+
+            self._lost = lost_accesses(module)
         if "llvm-ir" in self._request.options.artifacts:
             from cutecc.backend.llvm_ir import translate
 
@@ -118,8 +126,10 @@ class ArtifactCollector(Observer):
             add("llvm-ir", ".ll", text.encode())
         ptx = self._generation.ptx()
         if "ptx" in wanted:
+            from cutecc.passes.nvidia.lost_places import instruction_places
+
             for text in ptx:
-                add("ptx", ".ptx", text.encode())
+                add("ptx", ".ptx", text.encode(), instruction_places(text, self._lost))
         for cubin in self._cubins(ptx):
             if "cubin" in wanted:
                 add("cubin", ".cubin", cubin)
@@ -193,10 +203,10 @@ class _Adder:
         self._folder = folder
         self._stem = stem
 
-    def __call__(self, kind: ArtifactKind, suffix: str, data: bytes) -> None:
+    def __call__(self, kind: ArtifactKind, suffix: str, data: bytes, places: tuple[InstructionPlace, ...] = ()) -> None:
         number = 1 + sum(artifact.kind == kind for artifact in self._compilation.artifacts)
         name = f"{self._stem}{suffix}" if number == 1 else f"{self._stem}-{number}{suffix}"
         if self._folder:
             self._folder.write(name, data)
         self._compilation.files[name] = data
-        self._compilation.artifacts.append(Artifact(kind, name))
+        self._compilation.artifacts.append(Artifact(kind, name, places))

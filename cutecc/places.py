@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
+
+import msgspec
+
+from cutecc.errors import SourceLocation
 
 
 class Frame(NamedTuple):
@@ -34,3 +39,32 @@ def place_of(frames: Sequence[Frame]) -> Place:
         if inner.column == 0 < caller.column and inner.file.endswith(".py") and caller.file.endswith(".py"):
             return (inner,)
     return tuple(frames)
+
+
+class InstructionPlace(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where an instruction of PTX comes from that stands under a `.loc` of another."""
+
+    line: int
+    """Of the PTX, from 1."""
+    frames: tuple[str, ...]
+    """The place's `file:line:column`, innermost first; the last is the user's line."""
+    inferred: bool = False
+    """Whether it is only likely to be there."""
+
+    @classmethod
+    def of(cls, line: int, place: Place, *, inferred: bool = False) -> InstructionPlace:
+        """That the instruction at `line` is from `place`."""
+        frames = (SourceLocation(frame.file, frame.line, frame.column or None) for frame in place)
+        return cls(line, tuple(map(str, frames)), inferred)
+
+    @property
+    def place(self) -> Place:
+        """The frames as a place."""
+        found = map(SourceLocation.parse, self.frames)
+        return tuple(Frame(each.file, each.line or 0, each.column or 0) for each in found)
+
+    @property
+    def location(self) -> SourceLocation:
+        """The user's line, or where it is near to."""
+        found = SourceLocation.parse(self.frames[-1]) if self.frames else SourceLocation("")
+        return replace(found, column=None, near=True) if self.inferred else found

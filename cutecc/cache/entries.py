@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from cutecc.errors import RecordError
-from cutecc.record import Artifact, ArtifactKind, Compilation, manifest
+from cutecc.record import ArtifactKind, Compilation, manifest
 from cutecc.record.naming import file_name
 
 _FAST = 1
@@ -120,7 +120,7 @@ def restore(stored: Stored, base: Compilation, wanted: Collection[ArtifactKind],
         name = artifact.file
         if name.startswith(old):
             name = f"{new}{name.removeprefix(old)}"
-        base.artifacts.append(Artifact(artifact.kind, name))
+        base.artifacts.append(msgspec.structs.replace(artifact, file=name))
         base.files[name] = record.files[artifact.file]
     base.traced_operations = record.traced_operations
     base.steps = record.steps

@@ -154,7 +154,8 @@ def _instructions(label: str, instructions: list[Instruction], most: int | None)
     kernels = Counter(short_kernel_name(each.function) for each in instructions)
     yield click.style(f"{label}", bold=True) + f" of {', '.join(kernels)}"
     for each in instructions[:most]:
-        yield f"{each.number:>6}  {' '.join(each.text.split())}"
+        doubt = "  (probably)" if each.inferred else ""
+        yield f"{each.number:>6}  {' '.join(each.text.split())}{doubt}"
     if most and len(instructions) > most:
         yield f"        … and {len(instructions) - most} more: --all shows them"
 

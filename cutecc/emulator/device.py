@@ -17,6 +17,7 @@ from cutecc.emulator.names import LINE_INFO_HINT, NEWEST, OLDEST, OPTION_NAMES, 
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error
 from cutecc.errors import EmulatorError, LaunchError, UsageError
+from cutecc.ptx.locations import PtxText
 from cutecc.record.compilation import Compilation
 from cutecc.runtime.binding import Binder, Bound
 from cutecc.runtime.host import tensor_shapes
@@ -109,8 +110,9 @@ class Emulator:
         self.compilation = compilation
         self.binder = binder
         self._program = program
-        self._ptx = ptx.rstrip(b"\0").decode(errors="replace")
-        self._has_lines = bool(_LINE.search(self._ptx))
+        places = next(artifact.places for artifact in compilation.artifacts if artifact.kind == "ptx")
+        self._ptx = PtxText(ptx.rstrip(b"\0").decode(errors="replace"), places)
+        self._has_lines = bool(_LINE.search(self._ptx.text))
         self._lock = threading.Lock()
         self._evaluator: Evaluator | None = None
 

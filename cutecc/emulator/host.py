@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cutecc.emulator.grid import Dim3, cluster_of, is_cooperative
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import UsageError
+from cutecc.ptx.locations import PtxText
 from cutecc.record.host_program import KernelEntry
 from cutecc.runtime.driver import INVALID_VALUE, failure
 from cutecc.runtime.host import check_empty_grid, fits, launch_text
@@ -71,7 +72,7 @@ class LaunchSummary:
 class EmulatorHost:
     """The outside world of one call's host program, on the CPU. Implements `cutecc.runtime.launch.Host`."""
 
-    ptx: str
+    ptx: PtxText
     target: str
     """What the PTX is made for."""
     allocations: Sequence[Allocation]

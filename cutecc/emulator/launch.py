@@ -24,6 +24,7 @@ from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.machine.watches import Watches
 from cutecc.emulator.memory.memory import Memory
 from cutecc.emulator.options import EmulatorOptions
+from cutecc.ptx.locations import PtxText
 from cutecc.ptx.parse import parse_module
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class BlocksRun:
 
 
 @lru_cache(maxsize=64)
-def load_program(ptx: str, kernel: str) -> Program:
+def load_program(ptx: PtxText, kernel: str) -> Program:
     """The program of a kernel of a PTX text. Raises `ParseError` and `EmulatorError`."""
     return decode(parse_module(ptx), kernel)
 

@@ -28,6 +28,7 @@ from cutecc.emulator.options import EmulatorOptions
 from cutecc.emulator.waves import waves
 from cutecc.errors import EmulatorError
 from cutecc.pool import WorkerPool
+from cutecc.ptx.locations import PtxText
 from cutecc.runtime.launch import Launch
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _OWN_SPACES = {"shared", "local", "param", "const"}
 
 
 def run_launch(
-    ptx: str,
+    ptx: PtxText,
     program: Program,
     launch: Launch,
     allocations: Sequence[Allocation],
@@ -262,7 +263,7 @@ class _Part:
 
 
 def _run_in_processes(
-    ptx: str,
+    ptx: PtxText,
     launch: Launch,
     memory: SharedMemory,
     parts: Sequence[Sequence[int]],
@@ -290,7 +291,7 @@ def _run_in_processes(
         pool.kill()
 
 
-def run_part(ptx: str, launch: Launch, memory: SharedMemory, blocks: list[int], options: EmulatorOptions) -> _Part:
+def run_part(ptx: PtxText, launch: Launch, memory: SharedMemory, blocks: list[int], options: EmulatorOptions) -> _Part:
     """Runs in another process: blocks of a launch, on memory in a file."""
     allocations, module = memory.open()
     printed: list[str] = []

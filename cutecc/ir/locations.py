@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from cutecc.errors import SourceLocation
-from cutecc.places import Frame, place_of
+from cutecc.places import Frame, Place, place_of
 
 _ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
@@ -15,18 +16,36 @@ _FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
 def user_location(location: Any) -> SourceLocation | None:
     """The outermost frame that `location` names: for inlined library code, the user's line that called it.
 
-    `None` for an unknown location. MLIR prints a call-site location with the callee first, so the last
-    `"file":line:column` of the text is the caller's.
+    `None` for an unknown location.
     """
-    text = str(location)
-    frames = [Frame(file, int(line), int(column)) for file, line, column in _FILE.findall(text)]
+    frames = _frames(location)
     if not frames:
         return None
-    is_call = "callsite(" in text and "fused" not in text
-    user = place_of(frames)[-1] if is_call else frames[-1]
+    user = frames[-1]
     if user.file == "-" or user.line == 0:
         return None
     return SourceLocation.of_debug_information(unescaped(user.file), user.line, user.column)
+
+
+def place_of_location(location: Any) -> Place | None:
+    """The place that `location` names, as PTX has it: also a line of the module's own text, in a file called `-`."""
+    frames = _frames(location)
+    if not frames or frames[-1].line == 0:
+        return None
+    found = (SourceLocation.of_debug_information(unescaped(file), line, column) for file, line, column in frames)
+    return tuple(Frame(each.file, each.line or 0, each.column or 0) for each in found)
+
+
+def _frames(location: Any) -> Sequence[Frame]:
+    """The frames of a place, their columns as MLIR has them.
+
+    MLIR prints a call-site location with the callee first, so the last `"file":line:column` of the text is the
+    caller's. Of operations made into one it is the last's.
+    """
+    text = str(location)
+    frames = [Frame(file, int(line), int(column)) for file, line, column in _FILE.findall(text)]
+    is_call = "callsite(" in text and "fused" not in text
+    return place_of(frames) if is_call else frames[-1:]
 
 
 def unescaped(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cutecc.errors import SourceLocation
@@ -88,8 +88,11 @@ class Body:
                 self._scope.names[parameter.name] = Symbol(parameter.name)
         self._read()
 
-    def parse(self, lines: LineTable) -> Iterator[Instruction]:
-        """The instructions, with the places in the source that `lines` knows by now."""
+    def parse(self, lines: LineTable, places: Mapping[int, SourceLocation]) -> Iterator[Instruction]:
+        """The instructions, with the places in the source that `lines` knows by now.
+
+        `places` are those of instructions that stand under the `.loc` of another, by line.
+        """
         modifiers: dict[str, tuple[str, tuple[str, ...]]] = {}
         location: SourceLocation | None = None
         for scope, statement, place in self._statements:
@@ -115,7 +118,7 @@ class Body:
             written = " ".join(text[found.start("name") :].split())
             line = self._scanner.line(position)
             location = lines.location(place, location)
-            yield Instruction(opcode, rest, operands, guard, line, f"{written};", location)
+            yield Instruction(opcode, rest, operands, guard, line, f"{written};", places.get(line, location))
 
     # Reading statements.
 

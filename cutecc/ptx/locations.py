@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bisect
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cutecc.errors import SourceLocation
+from cutecc.places import InstructionPlace
 
 FILE = re.compile(r'\s*\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"(?:[ \t]*,[ \t]*\d+[ \t]*,[ \t]*\d+)?')
 """`.file index "name"`, with a time stamp and a size that nobody needs."""
@@ -17,7 +18,8 @@ LOC = re.compile(
 )
 """`.loc index line column, function_name label, inlined_at index line column`."""
 
-_FUNCTION = re.compile(r"\s*(?:\.visible\s+|\.weak\s+|\.extern\s+)*\.(?:entry|func)\b")
+FUNCTION = re.compile(r"\s*(?:\.visible\s+|\.weak\s+|\.extern\s+)*\.(?:entry|func)\b(?:\s*\([^)]*\))?\s*([\w$]+)?")
+"""The start of a function; its name stands on a line of its own behind a result."""
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LOST_ESCAPE = re.compile(rb"/([2-3][0-7]{2}[^/]*)$")
 _INLINE_ASSEMBLY = re.compile(r"// begin inline asm$.*?// end inline asm$", re.DOTALL | re.MULTILINE)
@@ -44,6 +46,15 @@ def named_file(text: str) -> str:
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
     return bytes([int(match[1], 8) & 255]) if len(match[1]) == 3 else match[1]
+
+
+@dataclass(frozen=True)
+class PtxText:
+    """PTX, and what is known of its instructions' places besides."""
+
+    text: str
+    places: tuple[InstructionPlace, ...] = ()
+    """Of instructions whose `.loc` is another's."""
 
 
 class LineTable:
@@ -123,7 +134,7 @@ def python_line(ptx: str, line: int) -> SourceLocation | None:
     for number, text in enumerate(ptx.split("\n"), start=1):
         if match := FILE.match(text):
             lines.add_file(match)
-        elif number <= line and _FUNCTION.match(text):
+        elif number <= line and FUNCTION.match(text):
             places.clear()
         elif (match := LOC.match(text)) and not assembly.holds(position):
             here = lines.add_loc(match)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cutecc.ptx.body import Body
 from cutecc.ptx.declarations import read_kind, read_variable, read_variables
-from cutecc.ptx.locations import FILE, InlineAssembly, LineTable
+from cutecc.ptx.locations import FILE, InlineAssembly, LineTable, PtxText
 from cutecc.ptx.scanner import NAME, Scanner
 from cutecc.ptx.syntax import Function, Module, Variable
 
@@ -32,14 +32,16 @@ _THREE_SIZES = {"reqntid", "maxntid", "reqnctapercluster"}
 _ADDRESS_BITS = 64
 
 
-def parse_module(text: str) -> Module:
+def parse_module(ptx: str | PtxText) -> Module:
     """What PTX text says. `ParseError`, with its line, for text that is no PTX, or PTX that no compiler emits."""
-    return _Parser(text).module()
+    return _Parser(ptx if isinstance(ptx, PtxText) else PtxText(ptx)).module()
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, ptx: PtxText) -> None:
+        text = ptx.text
         self._scanner = Scanner(text)
+        self._places = {each.line: each.location for each in ptx.places}
         self._lines = LineTable()
         self._assembly = InlineAssembly(text)
         self._variables: dict[str, Variable] = {}
@@ -58,7 +60,9 @@ class _Parser:
             raise scanner.error("no '.version' and '.target' at the start")
         # Files, which lines need, may be named at the end.
         for name, body in self._bodies.items():
-            self._functions[name] = replace(self._functions[name], instructions=tuple(body.parse(self._lines)))
+            self._functions[name] = replace(
+                self._functions[name], instructions=tuple(body.parse(self._lines, self._places))
+            )
         return Module(self._version, self._target, self._variables, self._functions)
 
     def _statement(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from cutecc.errors import Error, RecordError
+from cutecc.places import InstructionPlace
 
 if TYPE_CHECKING:
     from cutecc.record.host_program import HostProgram
@@ -119,11 +120,13 @@ class Step(msgspec.Struct):
     """The file that holds the module after this pass as text."""
 
 
-class Artifact(msgspec.Struct, frozen=True):
+class Artifact(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file made from the lowered module."""
 
     kind: ArtifactKind
     file: str
+    places: tuple[InstructionPlace, ...] = ()
+    """Of PTX, the places of instructions whose `.loc` is another's; see `cutecc.passes.nvidia.lost_places`."""
 
 
 class Occupancy(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from cutecc.errors import RecordError
 from cutecc.record.compilation import ArtifactKind, Compilation
 
 SCHEMA = "cutecc/compilation"
-MAJOR, MINOR = 1, 4
+MAJOR, MINOR = 1, 5
 """A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
 
 LONGEST = 1 << 26

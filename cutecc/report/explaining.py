@@ -24,6 +24,8 @@ class Instruction:
     text: str
     function: str
     """The symbol of its kernel."""
+    inferred: bool = False
+    """Whether it is only likely to be of the line."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def explain(compilation: Compilation, stages: Stages, file: str, line: int) -> E
         line,
         _source(stages, path, line),
         history,
-        _by_kind(listings, frames, (path, line)),
+        _by_kind(listings, frames, (path, line), _doubtful(compilation)),
         chains,
         [*_remarks(compilation, frames, (path, line))],
     )
@@ -87,14 +89,23 @@ def _source(stages: Stages, path: str, line: int) -> str | None:
     return lines[line - 1].rstrip() if line <= len(lines) and lines[line - 1].strip() else None
 
 
-def _by_kind(listings: list[Listing], frames: Frames, line: Line) -> dict[Kind, list[Instruction]]:
+def _doubtful(compilation: Compilation) -> set[tuple[str, int]]:
+    """The files, and lines of them from 1, of instructions whose place is inferred."""
+    return {(each.file, place.line) for each in compilation.artifacts for place in each.places if place.inferred}
+
+
+def _by_kind(
+    listings: list[Listing], frames: Frames, line: Line, doubtful: set[tuple[str, int]]
+) -> dict[Kind, list[Instruction]]:
     found: dict[Kind, list[Instruction]] = {}
     for listing in listings:
-        found.setdefault(listing.kind, []).extend(_instructions(listing, frames, line))
+        found.setdefault(listing.kind, []).extend(_instructions(listing, frames, line, doubtful))
     return found
 
 
-def _instructions(listing: Listing, frames: Frames, line: Line) -> Iterator[Instruction]:
+def _instructions(
+    listing: Listing, frames: Frames, line: Line, doubtful: set[tuple[str, int]]
+) -> Iterator[Instruction]:
     wanted = {number for number, place in enumerate(listing.table) if line in frames.lines(place)}
     functions = iter([*listing.functions, ListedFunction("", 1 << 62, 1 << 62)])
     function = next(functions)
@@ -103,7 +114,8 @@ def _instructions(listing: Listing, frames: Frames, line: Line) -> Iterator[Inst
         while number > function.last:
             function = next(functions)
         if place in wanted:
-            yield Instruction(number + 1, lines[number], function.name if number >= function.first else "")
+            name = function.name if number >= function.first else ""
+            yield Instruction(number + 1, lines[number], name, (listing.file, number + 1) in doubtful)
 
 
 def _remarks(compilation: Compilation, frames: Frames, line: Line) -> Iterator[Remark]:

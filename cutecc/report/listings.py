@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, TypeVar
 
 import msgspec
 
 from cutecc.errors import SourceLocation
-from cutecc.places import Frame, Place, place_of
-from cutecc.ptx.locations import FILE, LOC, InlineAssembly, named_file
-from cutecc.record import Compilation
+from cutecc.places import Frame, InstructionPlace, Place, place_of
+from cutecc.ptx.locations import FILE, FUNCTION, LOC, InlineAssembly, PtxText, named_file
+from cutecc.record import Artifact, Compilation
 from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
-from cutecc.report.warpgroup_products import Product, place_products, product_of
+from cutecc.report.lost_accesses import access_of, place_accesses
+from cutecc.report.warpgroup_products import place_products, product_of
 from cutecc.sass import SassFunction, is_warpgroup_product, read_sass
 
 Kind = Literal["ptx", "sass", "llvm-ir"]
@@ -46,25 +47,35 @@ class Listing(msgspec.Struct):
 
 def listings_of(compilation: Compilation) -> Iterator[Listing]:
     """The listings of all code that the record holds."""
-    ptx = [text for _, text in texts_of(compilation, "ptx")]
-    makers: dict[str, Callable[[str, str], Listing]] = {
-        "llvm-ir": llvm_ir_listing,
-        "ptx": ptx_listing,
-        "sass": lambda text, file: sass_listing(text, file, ptx),
+    ptx = ptx_of(compilation)
+    makers: dict[str, Callable[[str, Artifact], Listing]] = {
+        "llvm-ir": lambda text, artifact: llvm_ir_listing(text, artifact.file),
+        "ptx": lambda text, artifact: ptx_listing(text, artifact.file, artifact.places),
+        "sass": lambda text, artifact: sass_listing(text, artifact.file, ptx),
     }
     for artifact in compilation.artifacts:
         make, data = makers.get(artifact.kind), compilation.files.get(artifact.file)
         if make is not None and data is not None:
-            listing = make(data.decode(errors="replace"), artifact.file)
+            listing = make(data.decode(errors="replace"), artifact)
             listing.table = [in_own_file(place, compilation.own_file) for place in listing.table]
             yield listing
 
 
-def texts_of(compilation: Compilation, kind: Kind) -> Iterator[tuple[str, str]]:
-    """The files of a kind that the record holds, each with its text."""
+def ptx_of(compilation: Compilation) -> list[PtxText]:
+    """The PTX that the record holds."""
+    return [PtxText(text, artifact.places) for artifact, text in _texts(compilation, "ptx")]
+
+
+def functions_of(compilation: Compilation) -> list[SassFunction]:
+    """The functions of the SASS that the record holds."""
+    ptx = ptx_of(compilation)
+    return [function for _, text in _texts(compilation, "sass") for function in sass_functions(text, ptx)]
+
+
+def _texts(compilation: Compilation, kind: Kind) -> Iterator[tuple[Artifact, str]]:
     for artifact in compilation.artifacts:
         if artifact.kind == kind and artifact.file in compilation.files:
-            yield artifact.file, compilation.files[artifact.file].decode(errors="replace")
+            yield artifact, compilation.files[artifact.file].decode(errors="replace")
 
 
 class _Table:
@@ -81,25 +92,37 @@ class _Table:
         return [*self.numbers]
 
 
-def sass_functions(text: str, ptx: Iterable[str]) -> list[SassFunction]:
+def sass_functions(text: str, ptx: Sequence[PtxText] = ()) -> list[SassFunction]:
     """The functions in what nvdisasm prints of code that was made of `ptx`."""
     functions = read_sass(text)
     if any(is_warpgroup_product(each.text) for function in functions for each in function.instructions):
-        products = {name: found for each in ptx for name, found in _products(ptx_listing(each, ""))}
+        products = {name: found for each in ptx for name, found in _read_lines(each, product_of)}
         for function in functions:
             place_products(function, products.get(function.name, []))
+    for each in ptx:
+        if each.places:
+            accesses = dict(_read_lines(each, access_of))
+            for function in functions:
+                place_accesses(function, accesses.get(function.name, []), each.places)
     return functions
 
 
-def _products(listing: Listing) -> Iterator[tuple[str, list[Product]]]:
-    lines, table = listing.text.split("\n"), [*listing.table, None]
+_Read = TypeVar("_Read")
+
+
+def _read_lines(
+    ptx: PtxText, read: Callable[[int, str, Place | None], _Read | None]
+) -> Iterator[tuple[str, list[_Read]]]:
+    """What is read of the lines of each function, from their numbers, from 1, texts and places by `.loc`."""
+    listing = ptx_listing(ptx.text, "")
+    lines, table = ptx.text.split("\n"), [*listing.table, None]
     for function in listing.functions:
         numbers = range(function.first, function.last + 1)
-        found = (product_of(lines[number], table[listing.places[number]]) for number in numbers)
-        yield function.name, [product for product in found if product]
+        found = (read(number + 1, lines[number], table[listing.places[number]]) for number in numbers)
+        yield function.name, [each for each in found if each is not None]
 
 
-def sass_listing(text: str, file: str, ptx: Iterable[str] = ()) -> Listing:
+def sass_listing(text: str, file: str, ptx: Sequence[PtxText] = ()) -> Listing:
     """A listing of what nvdisasm prints of code that was made of `ptx`."""
     table, names = _Table(), dict[str, int]()
     count = text.count("\n") + 1
@@ -113,12 +136,11 @@ def sass_listing(text: str, file: str, ptx: Iterable[str] = ()) -> Listing:
     return Listing("sass", file, text, table.places, places, classes, [*names], functions)
 
 
-_PTX_FUNCTION = re.compile(r"(?:\.visible\s+|\.weak\s+|\.extern\s+)*\.(?:entry|func)\b(?:\s*\([^)]*\))?\s*([\w$]+)?")
 _PTX_NO_INSTRUCTION = re.compile(r"\s*(?://|\.|[(){}]|[\w$%]+\s*:(?!:)|$)")
 
 
-def ptx_listing(text: str, file: str) -> Listing:
-    """A listing of PTX."""
+def ptx_listing(text: str, file: str, own_places: Iterable[InstructionPlace] = ()) -> Listing:
+    """A listing of PTX; `own_places` are those of instructions whose `.loc` is another's."""
     lines, files, assembly = text.split("\n"), dict[str, str](), InlineAssembly(text)
     for line in lines:
         if match := FILE.match(line):
@@ -127,8 +149,7 @@ def ptx_listing(text: str, file: str) -> Listing:
     functions: list[ListedFunction] = []
     name, first, current, position = "", 0, -1, 0
     for number, line in enumerate(lines):
-        if match := _PTX_FUNCTION.match(line):
-            # The name stands on a line of its own behind a result.
+        if match := FUNCTION.match(line):
             name, first, current = match[1] or "", number, -1
         elif line.startswith("}") and name and not assembly.holds(position):
             functions.append(ListedFunction(name, first, number))
@@ -138,6 +159,9 @@ def ptx_listing(text: str, file: str) -> Listing:
         elif name and not _PTX_NO_INSTRUCTION.match(line):
             places[number] = current
         position += len(line) + 1
+    for each in own_places:
+        if each.line <= len(places):
+            places[each.line - 1] = table.number(each.place)
     return Listing("ptx", file, text, table.places, places, functions=functions)
 
 

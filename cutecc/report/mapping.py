@@ -13,7 +13,7 @@ from cutecc.record.compilation import KernelResources
 from cutecc.record.stages import UserLines
 from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
-from cutecc.report.listings import sass_functions, texts_of
+from cutecc.report.listings import functions_of
 from cutecc.report.stage_text import functions
 from cutecc.sass import SassFunction
 
@@ -49,14 +49,12 @@ class Mix(msgspec.Struct):
 
 def mix_of_record(compilation: Compilation, user_lines: UserLines) -> Mix | None:
     """The instructions of a record by class and line; `None` when it has no SASS."""
-    texts = [text for _, text in texts_of(compilation, "sass")]
-    ptx = [text for _, text in texts_of(compilation, "ptx")]
-    if not texts:
+    functions = functions_of(compilation)
+    if not functions:
         return None
     statements = Statements(user_lines)
     resources = {each.kernel: each for each in compilation.resources}
-    read = [function for text in texts for function in sass_functions(text, ptx)]
-    kernels = [_kernel_mix(each, statements, resources.get(each.name), compilation.own_file) for each in read]
+    kernels = [_kernel_mix(each, statements, resources.get(each.name), compilation.own_file) for each in functions]
     return Mix(any(kernel.lines for kernel in kernels), kernels)
 
 

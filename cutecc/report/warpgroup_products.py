@@ -25,7 +25,7 @@ class Product(NamedTuple):
     place: Place | None
 
 
-def product_of(instruction: str, place: Place | None) -> Product | None:
+def product_of(_line: int, instruction: str, place: Place | None) -> Product | None:
     """The product that a line of PTX starts, `None` for all other lines; its place has no columns, as those of SASS."""
     match = _PTX.match(instruction)
     if match is None:

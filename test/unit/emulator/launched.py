@@ -13,6 +13,7 @@ from cutecc.emulator.memory.allocations import Allocation, tensor_allocation
 from cutecc.emulator.memory.memory import initialised
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.emulator.parallel import run_launch
+from cutecc.ptx.locations import PtxText
 from cutecc.record.host_program import KernelEntry
 from cutecc.runtime.launch import Launch
 
@@ -63,7 +64,8 @@ def run_text(
     blocks: Sequence[int] | None = None,
 ) -> BlocksRun:
     """Run the kernel `kernel` of a text: all blocks, or those of these numbers. What it prints is not looked at."""
-    program = load_program(text, "kernel")
+    ptx = PtxText(text)
+    program = load_program(ptx, "kernel")
     chosen = range(int(np.prod(launch.grid))) if blocks is None else blocks
     module = initialised(program.module_image)
-    return run_launch(text, program, launch, allocations, module, chosen, options, lambda text: None)
+    return run_launch(ptx, program, launch, allocations, module, chosen, options, lambda text: None)

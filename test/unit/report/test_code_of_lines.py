@@ -15,6 +15,7 @@ from cutecc.frontend.header import read_header
 from cutecc.frontend.trace import trace_file
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.kernel import Kernel
+from cutecc.ptx.locations import PtxText
 from cutecc.report.listings import Listing, llvm_ir_listing, ptx_listing, sass_listing
 from cutecc.report.mapping import KernelMix, mix_of_record, statement_lines
 from cutecc.request import CompileOptions
@@ -117,7 +118,7 @@ def line_of(text: str, start: str) -> int:
 def test_named_lines_of_a_hopper_kernel() -> None:
     _, kernel = example("hopper_gemm", "sm_90a")
     source = (EXAMPLES / "hopper_gemm.py").read_text()
-    ptx, sass = ptx_listing(kernel.ptx, "k.ptx"), sass_listing(kernel.sass, "k.sass", [kernel.ptx])
+    ptx, sass = ptx_listing(kernel.ptx, "k.ptx"), sass_listing(kernel.sass, "k.sass", [PtxText(kernel.ptx)])
     wait, multiply = line_of(source, "cute.arch.mbarrier_wait(full + stage"), line_of(source, "cute.gemm(tiled_mma")
     # Both are inline assembly of several lines, each of which code generation puts one line further down.
     assert set(users_lines(ptx, r"wgmma\.mma_async")) == {multiply}

@@ -14,7 +14,7 @@ from cutecc.arguments.specs import parse_spec
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.kernel import Kernel
 from cutecc.places import Frame
-from cutecc.ptx.locations import python_line
+from cutecc.ptx.locations import PtxText, python_line
 from cutecc.report.frames import Frames
 from cutecc.report.listings import Listing, ptx_listing, sass_listing
 from cutecc.request import CompileOptions
@@ -115,7 +115,7 @@ CALL = line_of(KERNEL, "x[i] = step")
 
 def test_every_place_is_in_its_file(compiled: tuple[Kernel, Frames], folder: Path) -> None:
     kernel, _ = compiled
-    listings = [ptx_listing(kernel.ptx, "k.ptx"), sass_listing(kernel.sass, "k.sass", [kernel.ptx])]
+    listings = [ptx_listing(kernel.ptx, "k.ptx"), sass_listing(kernel.sass, "k.sass", [PtxText(kernel.ptx)])]
     frames = {frame for listing in listings for place in listing.table for frame in place}
     assert {Path(frame.file).name for frame in frames} == {"placed.py", "placed_steps.py", "placed_library.py"}
     for frame in frames:
@@ -142,7 +142,7 @@ def test_instructions_belong_to_all_lines_of_their_calls(
     wanted = {(str(folders.get(name, folder) / name), line) for name, line in lines}
     for listing, pattern in (
         (ptx_listing(kernel.ptx, "k.ptx"), ptx),
-        (sass_listing(kernel.sass, "k.sass", [kernel.ptx]), sass),
+        (sass_listing(kernel.sass, "k.sass", [PtxText(kernel.ptx)]), sass),
     ):
         assert wanted in [frames.lines(place) for place in places_of(listing, pattern)]
 

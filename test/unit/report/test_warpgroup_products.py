@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cutecc.places import Frame
+from cutecc.ptx.locations import PtxText
 from cutecc.report.listings import sass_functions, sass_listing
 
 SASS = """\
@@ -37,7 +38,7 @@ wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%%r1}, %%rd1, %%rd2, p, 1, 1
 
 
 def lines(sass: str, ptx: list[str]) -> list[int | None]:
-    (function,) = sass_functions(sass, ptx)
+    (function,) = sass_functions(sass, [PtxText(each) for each in ptx])
     return [each.place[-1].line if each.place else None for each in function.instructions]
 
 
@@ -63,5 +64,5 @@ def test_a_line_of_its_own_counts() -> None:
 
 
 def test_the_listing_has_it_too() -> None:
-    listing = sass_listing(SASS, "k.sass", [PTX % (199, 199, 199, 199)])
+    listing = sass_listing(SASS, "k.sass", [PtxText(PTX % (199, 199, 199, 199))])
     assert listing.table[listing.places[4]] == (Frame("/k.py", 199, 0),)

@@ -16,6 +16,7 @@ from cutecc.emulator.launch import load_program
 from cutecc.emulator.waves import waves
 from cutecc.errors import EmulatorError
 from cutecc.kernel import Kernel
+from cutecc.ptx.locations import PtxText
 from cutecc.record.host_program import KernelEntry
 from cutecc.runtime.launch import Launch
 
@@ -192,7 +193,7 @@ def test_blocks_that_count_together_stay_together(processes: list[int]) -> None:
     ],
 )
 def test_what_lets_blocks_talk(body: str, independent: bool) -> None:
-    assert parallel.are_independent(load_program(ptx(body), "scale")) is independent
+    assert parallel.are_independent(load_program(PtxText(ptx(body)), "scale")) is independent
 
 
 def launch(cluster: tuple[int, int, int], grid: tuple[int, int, int], *, cooperative: bool = False) -> Launch:
@@ -201,7 +202,7 @@ def launch(cluster: tuple[int, int, int], grid: tuple[int, int, int], *, coopera
 
 
 def test_waves_are_of_whole_clusters() -> None:
-    program = load_program(ptx(), "scale")
+    program = load_program(PtxText(ptx()), "scale")
     grid, cluster = (8, 6, 1), (2, 3, 1)
     parts = waves(program, launch(cluster, grid), range(48))
     assert [len(part) for part in parts] == [6] * 8

@@ -19,6 +19,7 @@ from cutecc.emulator.options import EmulatorOptions
 from cutecc.operations import calls, memory, numpy_arrays
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.views import DeviceMatrix
+from cutecc.ptx.locations import PtxText
 from cutecc.runtime import cuda_bindings
 from cutecc.runtime.block import ParameterBlock
 from cutecc.runtime.driver import Caller
@@ -106,7 +107,7 @@ class Driver(RecordingDriver):
                 Allocation(base, data, f"{base:#x}", lambda offset: f"+{offset}")
                 for base, data in self.cuda.heap.items()
             ]
-            host = EmulatorHost(self.ptx[launch.kernel.name], "sm_80", allocations, EmulatorOptions())
+            host = EmulatorHost(PtxText(self.ptx[launch.kernel.name]), "sm_80", allocations, EmulatorOptions())
             return host.launch(replace(launch, parameters=parameters))
 
         return run
