@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import numpy as np
 
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.grid import cluster_and_rank, cluster_of, clusters_of, index_of
+from cutecc.emulator.independence import are_independent
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.machine.block import Block, Cluster
 from cutecc.emulator.machine.decode import decode
@@ -103,7 +104,11 @@ def run_wave(
 
 
 def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule: Schedule) -> None:
-    """Put the blocks and their warps into the machine."""
+    """Put the blocks and their warps into the machine.
+
+    Without a schedule that takes all warps in step a gang is a warp; of clusters that have nothing to do with each
+    other it is that warp of each, for they would not notice.
+    """
     shape = machine.shape
     clusters: dict[int, Cluster] = {}
     for slot, number in enumerate(wave):
@@ -115,8 +120,13 @@ def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule:
         block.live_warps = -(-shape.threads // WARP)
         cluster.blocks.append(block)
         machine.blocks.append(block)
-    warps = [(block, warp) for block in machine.blocks for warp in range(block.live_warps)]
-    for members in [warps] if schedule.in_step else [[warp] for warp in warps]:
+    machine.in_step = schedule.in_step or are_independent(program)
+    gangs: dict[Hashable, list[tuple[Block, int]]] = {}
+    for block in machine.blocks:
+        for warp in range(block.live_warps):
+            cluster = None if machine.in_step else block.cluster
+            gangs.setdefault(None if schedule.in_step else (cluster, block.rank, warp), []).append((block, warp))
+    for members in gangs.values():
         machine.gangs.append(Gang(machine, members, _registers(program, len(members))))
 
 

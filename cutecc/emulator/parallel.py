@@ -22,6 +22,7 @@ import numpy as np
 
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.reports import merge_findings
+from cutecc.emulator.independence import are_independent
 from cutecc.emulator.launch import BlocksRun, load_program, run_wave
 from cutecc.emulator.memory.allocations import Allocation, elements_of, merged
 from cutecc.emulator.options import EmulatorOptions
@@ -32,7 +33,6 @@ from cutecc.ptx.locations import PtxText
 from cutecc.runtime.launch import Launch
 
 if TYPE_CHECKING:
-    from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.lanes import Array
     from cutecc.emulator.machine.program import Program
     from cutecc.emulator.machine.run import Run
@@ -42,8 +42,6 @@ _WORTH_SECONDS = 4.0
 """Work that is left, at the pace so far, for which starting processes pays: each imports NumPy and decodes the PTX."""
 _SHARED_FOLDER = "/dev/shm"
 _PAGE = mmap.PAGESIZE
-_ORDERED = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
-_OWN_SPACES = {"shared", "local", "param", "const"}
 
 
 def run_launch(
@@ -78,26 +76,6 @@ def run_launch(
             may_share = False
         whole.add(run_wave(program, launch, allocations, module, parts[whole.parts], options, history, show, started))
     return whole.result
-
-
-def are_independent(program: Program) -> bool:
-    """Whether nothing in a program lets blocks of different clusters tell each other anything.
-
-    What can: atomics and reductions on memory that is not the block's own, and ordered accesses to it.
-    """
-    return not any(_may_tell(operation) for operation in program.operations)
-
-
-def _may_tell(operation: Operation) -> bool:
-    opcode, modifiers = operation.form.opcode, {each.partition("::")[0] for each in operation.form.modifiers}
-    if opcode in ("atom", "red"):
-        return not modifiers & _OWN_SPACES
-    if opcode in ("ld", "st"):
-        return bool(modifiers & _ORDERED) and not modifiers & _OWN_SPACES
-    if opcode == "multimem":
-        return True
-    # A reduction from shared into global memory: `cp.reduce.async.bulk.global.shared::cta…`, also of a tensor map.
-    return opcode == "cp" and "reduce" in modifiers and "global" in modifiers
 
 
 class _Whole:

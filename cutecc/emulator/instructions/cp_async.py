@@ -105,7 +105,7 @@ def _start(
         for each in agents:
             watch.finish(each, key)
 
-    pending = machine.post(copy, lambda: operation.instruction.text)
+    pending = machine.post(copy, lambda: operation.instruction.text, gang.cluster)
     untracked = np.zeros(gang.shape, np.bool_)
     groups.add(Copy(pending, lanes.mask, groups.current, agents, key, untracked), remember=watch.listens)
 
@@ -192,4 +192,4 @@ def _arrive_at(
                 machine.watch.finish(agent, barrier.key)
         mbarrier_object.arrive(machine, index, count, wrong)
 
-    machine.post(arrive, lambda: operation.instruction.text)
+    machine.post(arrive, lambda: operation.instruction.text, gang.cluster)

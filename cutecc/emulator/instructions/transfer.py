@@ -124,7 +124,7 @@ class Transfer:
 def post_to_mbarriers(issuer: Issuer, action: Callable[[Transfer], None], what: str) -> None:
     """Start an operation that completes bytes by itself."""
     transfer = Transfer.start(issuer)
-    issuer.machine.post(lambda: action(transfer), lambda: f"{what} of {issuer.block.name}")
+    issuer.machine.post(lambda: action(transfer), lambda: f"{what} of {issuer.block.name}", issuer.block.cluster)
 
 
 def post_to_group(issuer: Issuer, action: Callable[[Transfer], None], what: str) -> None:
@@ -138,7 +138,7 @@ def post_to_group(issuer: Issuer, action: Callable[[Transfer], None], what: str)
         for key in keys:
             issuer.machine.watch.finish(transfer.agent, key)
 
-    pending = issuer.machine.post(act, lambda: f"{what} of {issuer.block.name}")
+    pending = issuer.machine.post(act, lambda: f"{what} of {issuer.block.name}", issuer.block.cluster)
     for each in groups:
         each.add(pending)
 

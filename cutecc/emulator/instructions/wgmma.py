@@ -171,7 +171,9 @@ class _Multiply:
             for row, agent in zip(rows, agents, strict=False):
                 machine.watch.finish(agent, warpgroup.group_key(gang, row, int(started.groups[row])))
 
-        started.pending = machine.post(happen, lambda: f"the {operation.form} of PTX line {operation.instruction.line}")
+        started.pending = machine.post(
+            happen, lambda: f"the {operation.form} of PTX line {operation.instruction.line}", gang.cluster
+        )
         machine.changed(gang.cluster)
 
     def _happen(

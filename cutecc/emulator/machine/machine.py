@@ -44,6 +44,8 @@ class Pending:
 
     action: Callable[[], None]
     what: Callable[[], str]
+    cluster: Cluster | None
+    """Whose threads have started it; `None` where they are of several."""
     done: bool = False
 
 
@@ -62,6 +64,8 @@ class Machine:
     seed: int = 0
     eager: bool = True
     """Whether asynchronous operations happen when they are started."""
+    in_step: bool = True
+    """Whether the clusters have gangs in common."""
     blocks: list[Block] = field(default_factory=list["Block"])
     """By slot."""
     gangs: list[Gang] = field(default_factory=list["Gang"])
@@ -88,12 +92,12 @@ class Machine:
                 gang.is_idle = False
                 self.woken.append(gang)
 
-    def post(self, action: Callable[[], None], what: Callable[[], str]) -> Pending:
+    def post(self, action: Callable[[], None], what: Callable[[], str], cluster: Cluster | None) -> Pending:
         """Start an asynchronous operation: `action` happens now or later, as the schedule has it.
 
         `action` must do the operation as a whole, with what completes it (bytes at an mbarrier), and tell `watch`.
         """
-        operation = Pending(action, what)
+        operation = Pending(action, what, cluster)
         if self.eager:
             self._perform(operation)
         else:
@@ -105,6 +109,27 @@ class Machine:
         if not operation.done:
             self.pending.remove(operation)
             self._perform(operation)
+
+    def let_happen(self, number: int) -> None:
+        """Have a pending operation happen, by its number.
+
+        Where clusters go in step, also what stands at its place among the operations of each other one.
+        """
+        chosen = self.pending[number]
+        if chosen.cluster is None or not self.in_step:
+            self.finish(chosen)
+            return
+        place = sum(each.cluster is chosen.cluster for each in self.pending[:number])
+        places: dict[Cluster, int] = {}
+        alike: list[Pending] = []
+        for each in self.pending:
+            if each.cluster is not None:
+                at = places.get(each.cluster, 0)
+                places[each.cluster] = at + 1
+                if at == place:
+                    alike.append(each)
+        for each in alike:
+            self.finish(each)
 
     def _perform(self, operation: Pending) -> None:
         operation.done = True

@@ -65,7 +65,7 @@ class Run:
             schedule.add(gang)
         while True:
             if machine.pending and (number := schedule.lets_happen(len(machine.pending))) is not None:
-                machine.finish(machine.pending[number])
+                machine.let_happen(number)
             fragment = self._next()
             if fragment is not None:
                 if not fragment.polls and self._rounds:
@@ -76,7 +76,7 @@ class Run:
                 continue
             # Nobody can go on, or all only look whether they can; or all have exited, and what they started is left.
             if machine.pending:
-                machine.finish(machine.pending[0])
+                machine.let_happen(0)
             else:
                 gangs = [gang for gang in machine.gangs if gang.fragments]
                 if not gangs:

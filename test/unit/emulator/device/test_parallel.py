@@ -12,6 +12,7 @@ from emulated_kernels import COUNT, PAST_THE_END, PRINT, SCALE, compilation, hos
 
 from cutecc.emulator import parallel
 from cutecc.emulator.grid import cluster_and_rank
+from cutecc.emulator.independence import are_independent
 from cutecc.emulator.launch import load_program
 from cutecc.emulator.waves import waves
 from cutecc.errors import EmulatorError
@@ -193,7 +194,7 @@ def test_blocks_that_count_together_stay_together(processes: list[int]) -> None:
     ],
 )
 def test_what_lets_blocks_talk(body: str, independent: bool) -> None:
-    assert parallel.are_independent(load_program(PtxText(ptx(body)), "scale")) is independent
+    assert are_independent(load_program(PtxText(ptx(body)), "scale")) is independent
 
 
 def launch(cluster: tuple[int, int, int], grid: tuple[int, int, int], *, cooperative: bool = False) -> Launch:

@@ -245,3 +245,38 @@ def test_threads_that_have_looked_often_look_again_when_others_have_done_somethi
         run(LATE_FLAGS, out, flags, grid=(3, 1, 1), schedule="adversarial", seed=seed)
         assert flags.all()
         assert (out == 6).all()
+
+
+MEET = (
+    PROLOGUE
+    + """
+  .shared .align 16 .b8 tile[256];
+  shl.b32 %r5, %r1, 2;
+  mov.u32 %r6, tile;
+  add.u32 %r6, %r6, %r5;
+  st.shared.u32 [%r6], 1;
+  bar.sync 0;
+  ld.shared.u32 %r7, [%r6];
+  st.global.u32 [%rd3], %r7;
+"""
+)
+
+
+@pytest.mark.parametrize("schedule", ["random", "adversarial"])
+def test_blocks_that_have_nothing_to_do_with_each_other_go_together(
+    schedule: ScheduleName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of their warps at its own pace, and that warp of all of them at once: the turns are those of one block."""
+    turns: list[Fragment] = []
+    turn = Run._turn
+    monkeypatch.setattr(
+        Run, "_turn", lambda run, fragment, operations: (turns.append(fragment), turn(run, fragment, operations))
+    )
+    numbers: list[int] = []
+    for blocks in (1, 40):
+        turns.clear()
+        out = np.zeros(64 * blocks, np.uint32)
+        run(MEET, out, grid=(blocks, 1, 1), block=(64, 1, 1), schedule=schedule, seed=1)
+        assert (out == 1).all()
+        numbers.append(len(turns))
+    assert numbers[0] == numbers[1] > 2
