@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress as ProgressBar
 
     from cutecc.emulator.checks.finding import Finding, Place
+    from cutecc.emulator.checks.stopped import Stopped
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.machine.run import Run
     from cutecc.emulator.options import EmulatorOptions
+    from cutecc.errors import SourceLocation
     from cutecc.kernel import Kernel
 
 _BAR_AFTER_SECONDS = 1.0
@@ -88,7 +90,11 @@ def emulate(
     path, _ = split_path(source)
     with BlockProgress(may_sample=options.blocks is None, source=path) as progress, errors_as_given(path):
         found = kernel.emulator.emulate((), arguments, options, show=show, progress=progress, started=progress.started)
-    return replace(found, findings=[_as_given(finding, path) for finding in found.findings])
+    return replace(
+        found,
+        findings=[_as_given(finding, path) for finding in found.findings],
+        stopped=[_stop_as_given(each, path) for each in found.stopped],
+    )
 
 
 def _as_given(finding: Finding, path: str) -> Finding:
@@ -100,11 +106,20 @@ def _as_given(finding: Finding, path: str) -> Finding:
     return replace(finding, message=message, place=_place_as_given(finding.place, path), other=other)
 
 
+def _stop_as_given(stopped: Stopped, path: str) -> Stopped:
+    from cutecc.frontend.files import as_given
+
+    return replace(stopped, location=_location_as_given(stopped.location, path), reason=as_given(stopped.reason, path))
+
+
 def _place_as_given(place: Place, path: str) -> Place:
-    location = place.location
+    return replace(place, location=_location_as_given(place.location, path))
+
+
+def _location_as_given(location: SourceLocation | None, path: str) -> SourceLocation | None:
     if location is None or location.file != os.path.abspath(path):
-        return place
-    return replace(place, location=replace(location, file=path))
+        return location
+    return replace(location, file=path)
 
 
 def emulation_dict(emulation: Emulation) -> dict[str, Any]:

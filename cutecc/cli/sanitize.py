@@ -18,12 +18,14 @@ from cutecc.cli.emulation import announce, emulate, emulation_dict, emulator_opt
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.harmless import harmless, one_line
 from cutecc.cli.headings import points_text, seeds_text, wrapped
+from cutecc.cli.main import EXIT_UNCHECKED
 from cutecc.cli.options import compile_options, compiler_options, subject_options
 from cutecc.cli.sizes import at_sizes, sizes_text, with_arrays
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
     from cutecc.emulator.checks.finding import Finding
+    from cutecc.emulator.checks.stopped import Stopped
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
 
@@ -68,7 +70,7 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
     """Run a kernel on the CPU emulator and report races, bad accesses and misused barriers.
 
     Needs no GPU. Inputs are made as `cutecc run` makes them; results are not compared. Ends with status 1 when
-    something is found, and 2 when the kernel could not be checked.
+    something is found, and 2 when the kernel could not be checked, or not to its end.
     """
     with failures_as_json(values["as_json"]):
         subject, runs, found = _search(context, input_, values)
@@ -78,6 +80,8 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
         _show(subject, runs, found, quiet=values["quiet"])
     if found:
         context.exit(1)
+    if any(run.emulation.stopped for run in runs):
+        context.exit(EXIT_UNCHECKED)
 
 
 def _search(context: click.Context, input_: str, values: dict[str, Any]) -> tuple[Subject, list[_Run], list[_Found]]:
@@ -159,14 +163,24 @@ def _distinct(runs: Sequence[_Run], context: click.Context, *, is_sweep: bool) -
     return found
 
 
+def _stops(runs: Sequence[_Run]) -> list[Stopped]:
+    """What ended too soon, the same under several schedules once."""
+    found: dict[tuple[Any, ...], Stopped] = {}
+    for run in runs:
+        for each in run.emulation.stopped:
+            found.setdefault((each.checks, each.reason, each.location), each)
+    return list(found.values())
+
+
 def _as_dict(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found]) -> dict[str, Any]:
-    from cutecc.emulator.report import finding_dict
+    from cutecc.emulator.report import finding_dict, stopped_dict
 
     return {
         "kernel": subject.name,
         "target": subject.target,
-        "ok": not found,
+        "ok": not found and not _stops(runs),
         "findings": [{**finding_dict(each.finding), "reproduce": each.command} for each in found],
+        "stopped": [stopped_dict(each) for each in _stops(runs)],
         "runs": [
             {"sizes": run.sizes, "seed": run.emulation.options.seed, **emulation_dict(run.emulation)} for run in runs
         ],
@@ -174,7 +188,7 @@ def _as_dict(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found]) ->
 
 
 def _show(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found], *, quiet: bool) -> None:
-    from cutecc.emulator.report import finding_lines
+    from cutecc.emulator.report import finding_lines, stopped_lines
 
     width = shutil.get_terminal_size((120, 24)).columns
     colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
@@ -188,13 +202,18 @@ def _show(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found], *, qu
         click.echo(click.style(harmless(head, coloured=False), fg="red", bold=True), color=colour)
         click.echo(harmless("\n".join(rest), coloured=False))
         click.echo(f"  reproduce: {harmless(each.command, coloured=False)}")
+    stops = _stops(runs)
+    for each in stops:
+        click.echo()
+        click.echo(harmless("\n".join(stopped_lines(each, width)), coloured=False))
     if found and not all(run.emulation.has_lines for run in runs):
         from cutecc.emulator.names import LINE_INFO_HINT
 
         click.echo(f"\nhint: {LINE_INFO_HINT}")
     if not quiet:
         count = len(found)
-        click.echo(f"\n{count} problem{'' if count == 1 else 's'} found" if count else "nothing found")
+        rest = ", and not all was checked" if stops else ""
+        click.echo(f"\n{count} problem{'' if count == 1 else 's'} found{rest}" if count else f"nothing found{rest}")
 
 
 def _head(subject: Subject, runs: Sequence[_Run]) -> Iterator[str]:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from cutecc.arguments.specs import PointerSpec
 from cutecc.emulator.checks.finding import Finding
+from cutecc.emulator.checks.stopped import Stopped
 from cutecc.emulator.host import EmulatorHost, LaunchSummary, Progress
 from cutecc.emulator.names import LINE_INFO_HINT, NEWEST, OLDEST, OPTION_NAMES, models
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error
+from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error, stopped_lines
 from cutecc.errors import EmulatorError, LaunchError, UsageError
 from cutecc.ptx.locations import PtxText
 from cutecc.record.compilation import Compilation
@@ -51,11 +52,14 @@ class Emulation:
     seconds: float = 0.0
     has_lines: bool = True
     """Whether the code says which lines of Python it belongs to."""
+    stopped: list[Stopped] = field(default_factory=list[Stopped])
+    """What ended before the kernel did, and so did not see the rest: checks by a mistake of cutecc's own, or the run
+    itself by an error after something was found."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found."""
-        return not self.findings
+        """Whether nothing was found, and all that was to be checked was."""
+        return not self.findings and not self.stopped
 
     @property
     def blocks(self) -> int:
@@ -78,9 +82,13 @@ class Emulation:
         return f"<Emulation {self.summary()}, {count or 'no'} finding{'' if count == 1 else 's'}>"
 
     def raise_findings(self) -> None:
-        """Raise `SanitizerError` when something was found."""
+        """Raise `SanitizerError` when something was found, `EmulatorError` when a check ended before the kernel did."""
+        notes = [" ".join(each.strip() for each in stopped_lines(stopped)) for stopped in self.stopped]
+        if notes and not self.findings:
+            raise EmulatorError(f"nothing was found in {self.kernel}, but not all of it was checked", notes=notes)
         if self.findings:
             error = sanitizer_error(self.kernel, self.findings)
+            error.notes += notes
             if not self.has_lines:
                 error.hints.append(LINE_INFO_HINT)
             raise error
@@ -130,7 +138,7 @@ class Emulator:
 
         `show` takes printed text as it comes, `progress` how many blocks have run, `started` what says where they are.
         Raises `ArgumentError` and `LaunchError` as calls on a GPU do; `EmulatorError` for a fault inside of the kernel,
-        unless something is checked: faults are findings then.
+        unless something is checked: faults are findings then, and an error after a finding is told with it.
         """
         named = dict(kwargs)
         checked = not named.pop("unchecked", False)
@@ -140,14 +148,18 @@ class Emulator:
             self._ptx, self.compilation.target, list(self._allocations(bound)), options, shapes, show, progress, started
         )
         start = time.monotonic()
+        stopped: list[Stopped] = []
         try:
             self._evaluate(bound, host)
-        except StatusError as error:
-            raise host.explained(error) from None
-        except EmulatorError as error:
-            if not self._has_lines:
-                error.hints.append(LINE_INFO_HINT)
-            raise
+        except Exception as error:
+            failure = host.explained(error) if isinstance(error, StatusError) else error
+            if isinstance(failure, EmulatorError) and not self._has_lines:
+                failure.hints.append(LINE_INFO_HINT)
+            if not any(run.findings for run in host.runs):
+                if failure is error:
+                    raise
+                raise failure from None
+            stopped.append(Stopped.of(failure, options.check, None, options.schedule, options.seed))
         return Emulation(
             self.compilation.name,
             self.compilation.target,
@@ -158,6 +170,7 @@ class Emulator:
             host.launches,
             time.monotonic() - start,
             self._has_lines,
+            [*(each for run in host.runs for each in run.stopped), *stopped],
         )
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: EmulatorOptions) -> None:

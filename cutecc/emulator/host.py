@@ -121,6 +121,8 @@ class EmulatorHost:
         self.launches.append(
             LaunchSummary(launch.kernel.name, launch.grid, launch.block, cluster, launch.shared_bytes, ran)
         )
+        if run.failure is not None:
+            raise run.failure
         return 0
 
     def encode_tensor_map(self, tensor_map: TensorMap) -> bytes | int:

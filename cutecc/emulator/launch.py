@@ -30,6 +30,7 @@ from cutecc.ptx.parse import parse_module
 
 if TYPE_CHECKING:
     from cutecc.emulator.checks.history import History
+    from cutecc.emulator.checks.stopped import Stopped
     from cutecc.emulator.counters.counters import Counters
     from cutecc.emulator.counters.watch import CounterWatch
     from cutecc.emulator.instructions.operation import Operation
@@ -43,6 +44,10 @@ class BlocksRun:
     """What came of some blocks."""
 
     findings: list[Finding] = field(default_factory=list[Finding])
+    stopped: list[Stopped] = field(default_factory=list["Stopped"])
+    """Checks that ended before the blocks did."""
+    failure: Exception | None = None
+    """What ended the blocks themselves, where that is not raised: with checks, for their findings' sake."""
     counters: Counters | None = None
     blocks: int = 0
 
@@ -68,7 +73,7 @@ def run_wave(
 
     `module` are the module's variables; the checks compare the blocks with those before, whose `history` it is;
     `print` takes what the kernel prints, `started` what says where the run is. Raises `EmulatorError` for the first
-    fault unless something is checked: then faults are findings.
+    fault unless something is checked: then faults are findings, and other errors are told with them.
     """
     found = BlocksRun(blocks=len(wave))
     schedule = make_schedule(options.schedule, options.seed)
@@ -93,11 +98,16 @@ def run_wave(
     counting = _make_counters(program, options)
     with np.errstate(all="ignore"):
         _populate(machine, program, wave, schedule)
-        steps = _watched(program, machine, options, counting, history)
+        steps = _watched(program, machine, options, counting, history, found.stopped)
         run = Run(program, machine, schedule, steps)
         if started is not None:
             started(run)
-        run()
+        try:
+            run()
+        except Exception as failure:
+            if not options.check:
+                raise
+            found.failure = failure
         machine.watch.end()
     found.counters = counting.counters if counting else None
     return found
@@ -152,18 +162,22 @@ def _make_counters(program: Program, options: EmulatorOptions) -> CounterWatch |
 
 
 def _watched(
-    program: Program, machine: Machine, options: EmulatorOptions, counting: CounterWatch | None, history: History
+    program: Program,
+    machine: Machine,
+    options: EmulatorOptions,
+    counting: CounterWatch | None,
+    history: History,
+    stopped: list[Stopped],
 ) -> Sequence[Step | None]:
     """Set the machine's watch; the steps, with what has to be done around them."""
     steps: Sequence[Step | None] = program.steps
     watches: list[Watch] = []
     if options.check:
-        from cutecc.emulator.checks.checker import Checker
-        from cutecc.emulator.checks.instrument import instrument
+        from cutecc.emulator.checks.containment import Contained
 
-        checker = Checker(machine, program, options.check, history)
-        watches.append(checker)
-        steps = instrument(program, checker)
+        checks = Contained(machine, program, options.check, history, stopped)
+        watches.append(checks)
+        steps = checks.steps
     if counting is not None:
         watches.append(counting)
         steps = [step and _counted(step, operation) for step, operation in zip(steps, program.operations, strict=True)]

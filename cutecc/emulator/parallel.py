@@ -90,14 +90,16 @@ class _Whole:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether threads wait for good, which those of the next blocks would do as well."""
-        return any(finding.kind == "deadlock" for finding in self.result.findings)
+        """Whether something has failed, or threads wait for good, which those of the next blocks would do as well."""
+        return self.result.failure is not None or any(finding.kind == "deadlock" for finding in self.result.findings)
 
     def add(self, part: BlocksRun) -> None:
         """Take the next part's results."""
         self.parts += 1
         self.result.blocks += part.blocks
         self.result.findings = merge_findings([*self.result.findings, *part.findings])
+        self.result.stopped += part.stopped
+        self.result.failure = part.failure
         if part.counters is not None:
             if self.result.counters is None:
                 self.result.counters = part.counters

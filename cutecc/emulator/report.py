@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.checks.hints import hint_of
+from cutecc.emulator.checks.selection import ALWAYS
+from cutecc.emulator.checks.stopped import Stopped
 from cutecc.emulator.machine.stuck import places_in
 from cutecc.errors import SanitizerError, SourceLocation
 
@@ -79,6 +81,42 @@ def finding_lines(finding: Finding, width: int = 120) -> list[str]:
         lines += _wrap(f"the other one: {_where(other)}:{what} {_who(other)}", width, "  ", "    ")
         lines += [f"  {line}" for line in _source(other.location, other)]
     return lines
+
+
+def stopped_lines(stopped: Stopped, width: int = 120) -> list[str]:
+    """What ended too soon, as a warning: what and why, what it did not see, and what to do about it."""
+    where = f"{stopped.location}: " if stopped.location else ""
+    order = f"under schedule {stopped.schedule}, seed {stopped.seed}"
+    if stopped.checks & ALWAYS:
+        head = f"{where}warning: the run ended here, {order}: {stopped.reason}"
+        details = ["what comes after it was not checked"]
+    else:
+        names = ", ".join(sorted(stopped.checks))
+        head = f"{where}warning: the checks {names} ended here, {order}, by a mistake of cutecc's own: {stopped.reason}"
+        details = [
+            "what they would find after it is not known; what was found before it, and the checks "
+            f"{' and '.join(sorted(ALWAYS))}, stay right"
+        ]
+    if stopped.trace:
+        details.append("please report it, with the kernel and what --json prints, which has the traceback")
+    lines = _wrap(head, width, "", "  ")
+    for detail in details:
+        lines += _wrap(detail, width, "  ", "    ")
+    return lines
+
+
+def stopped_dict(stopped: Stopped) -> dict[str, Any]:
+    """The same as JSON has it."""
+    location = stopped.location
+    return {
+        "checks": sorted(stopped.checks),
+        "reason": stopped.reason,
+        "file": location and location.file,
+        "line": location and location.line,
+        "traceback": stopped.trace,
+        "schedule": stopped.schedule,
+        "seed": stopped.seed,
+    }
 
 
 def order_text(finding: Finding) -> str:

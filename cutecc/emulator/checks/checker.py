@@ -17,12 +17,11 @@ from cutecc.emulator.checks.exits import Exits
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.initialisation import LocalMemory
-from cutecc.emulator.checks.leftovers import leftovers
 from cutecc.emulator.checks.locations import Locations
 from cutecc.emulator.checks.order import WEAK, strength
 from cutecc.emulator.checks.races import Races
 from cutecc.emulator.checks.registers import uses_of
-from cutecc.emulator.checks.reports import Reports, merge_findings
+from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import SharedShadow
 from cutecc.emulator.checks.spreading import LOADS, STORES, undefined_registers
 from cutecc.emulator.checks.synchronisation import Synchronisation
@@ -261,15 +260,16 @@ class Checker(Watch):
     def end(self) -> None:
         """Tells the machine what was found."""
         self._history.now = self._clocks.now
-        # After a deadlock nobody has exited, and everything is left over.
+        # After a deadlock nobody has exited.
         over = not any(block.live_warps for block in self._machine.blocks)
         if self._exits is not None and over:
             self._exits.report(self._reports)
-        found = self._reports.take()
-        if "barriers" in self.which and over and not self._machine.pending:
-            found += merge_findings(list(leftovers(self._machine, self._program)))
-        for finding in found:
+        for finding in self.take():
             self._machine.report(finding)
+
+    def take(self) -> list[Finding]:
+        """What was found so far; forgets it."""
+        return self._reports.take()
 
     # Words.
 

@@ -18,6 +18,18 @@ HINTS: dict[FindingKind, str] = {
 }
 
 
+_OF_SHARED = "look at the index here, and at how much shared memory the kernel allocates"
+"""Out of bounds of a block's shared memory, which is the kernel's own."""
+_OF_BULK = "look at the size of the copy and at where it begins: no predicate cuts off what is past the end"
+"""Out of bounds of global memory by a bulk copy."""
+
+
 def hint_of(finding: Finding) -> str | None:
     """`None` where the message has further lines, which say more."""
-    return None if "\n" in finding.message else HINTS.get(finding.kind)
+    if "\n" in finding.message:
+        return None
+    if finding.kind == "out-of-bounds" and finding.message.endswith("shared memory"):
+        return _OF_SHARED
+    if finding.kind == "out-of-bounds" and finding.message.startswith("a bulk copy"):
+        return _OF_BULK
+    return HINTS.get(finding.kind)

@@ -23,6 +23,8 @@ class History:
         """The event that comes next."""
         self.blocks: list[Index3] = []
         """The index in the grid of every block so far, by its serial number."""
+        self.is_broken = False
+        """Whether the checks have failed, so that accesses are missing from here on."""
         self._operations = np.zeros(1024, np.int32)
         self._bases: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._ends: NDArray[np.uint64] = np.zeros(0, np.uint64)
@@ -38,7 +40,9 @@ class History:
     def note(self, event: int, operation: int) -> None:
         """An event is an access by the operation of this index."""
         if event >= len(self._operations):
-            self._operations = np.concatenate([self._operations, np.zeros(event, np.int32)])
+            self.is_broken = False
+        """Whether the checks have failed, so that accesses are missing from here on."""
+        self._operations = np.concatenate([self._operations, np.zeros(event, np.int32)])
         self._operations[event] = operation
 
     def operations(self, events: NDArray[Any]) -> NDArray[np.int32]:

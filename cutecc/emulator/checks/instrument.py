@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 _ARRIVALS = {"arrive", "arrive_drop"}
 
 
-def instrument(program: Program, checker: Checker) -> list[Step | None]:
-    """The program's steps for this checker: most are the same."""
+Call = Callable[[Callable[[], None], "Operation | None"], None]
+"""Has the checks do something, for an operation."""
+
+
+def instrument(program: Program, checker: Checker, call: Call) -> list[Step | None]:
+    """The program's steps for this checker, which `call` has do its part: most are the same."""
     steps = list(program.steps)
     undefined = checker.undefined
     maybe = frozenset[int]() if undefined is None else undefined_registers(program)[1]
@@ -46,12 +50,22 @@ def instrument(program: Program, checker: Checker) -> list[Step | None]:
         if operation.form.has("sync") and operation.form.opcode not in ("bar", "barrier"):
             after.append(checker.together)
         if before or after or guard:
-            steps[operation.index] = _around(operation, step, guard, before, after)
+            steps[operation.index] = _around(
+                operation,
+                step,
+                guard and _called(guard, operation, call),
+                [_called(hook, operation, call) for hook in before],
+                [_called(hook, operation, call) for hook in after],
+            )
     return steps
 
 
 def _bound(hook: Callable[[Gang, Lanes, Operation], None], operation: Operation) -> Hook:
     return lambda gang, lanes: hook(gang, lanes, operation)
+
+
+def _called(hook: Hook, operation: Operation, call: Call) -> Hook:
+    return lambda gang, lanes: call(lambda: hook(gang, lanes), operation)
 
 
 def _around(operation: Operation, step: Step, guard: Hook | None, before: list[Hook], after: list[Hook]) -> Step:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
+from cutecc.emulator.checks.reports import merge_findings
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.mbarrier_object import Mbarrier
@@ -20,7 +21,18 @@ if TYPE_CHECKING:
 _KIND: FindingKind = "mbarrier"
 
 
-def leftovers(machine: Machine, program: Program) -> Iterator[Finding]:
+def report_leftovers(machine: Machine, program: Program) -> None:
+    """Tells the machine what its blocks leave behind, if they have run to their end.
+
+    After a deadlock nobody has exited, and everything is left over.
+    """
+    if any(block.live_warps for block in machine.blocks) or machine.pending:
+        return
+    for finding in merge_findings(_leftovers(machine, program)):
+        machine.report(finding)
+
+
+def _leftovers(machine: Machine, program: Program) -> Iterator[Finding]:
     """One finding for each mbarrier that misses bytes, at the last instruction that announces any."""
     announcing = [each for each in program.operations if each.form.opcode == "mbarrier" and each.form.has("expect_tx")]
     for block in machine.blocks:

@@ -72,7 +72,8 @@ def load(operation: Operation) -> Step:
 def _load(issuer: Issuer, places: list[int], barriers: list[int], source: int, size: int, what: str) -> None:
     def action(transfer: Transfer) -> None:
         found = global_bytes(issuer, source, size, writes=False)
-        transfer.main("read", lambda: np.array([source], np.uint64), size)
+        if found is not None:
+            transfer.main("read", lambda: np.array([source], np.uint64), size)
         for place, barrier in zip(places, barriers, strict=True):
             if found is not None:
                 data, offset = found

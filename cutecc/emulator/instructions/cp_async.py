@@ -7,7 +7,7 @@ own. Such copies belong to the generic proxy. That a thread waited for its own s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from cutecc.emulator.instructions import mbarrier_object
 from cutecc.emulator.instructions.copy_groups import Copy, groups_of
 from cutecc.emulator.instructions.operation import Reader
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.machine.lanes import Array, Lanes
+from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.memory.memory import Part
 from cutecc.emulator.memory.region import value_dtype
 from cutecc.ptx.syntax import Immediate, Operand, Register
@@ -24,6 +24,7 @@ from cutecc.ptx.syntax import Immediate, Operand, Register
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.watch import AccessKind, Space
 
 
 class _Source(NamedTuple):
@@ -33,6 +34,17 @@ class _Source(NamedTuple):
     size: int
     addresses: Array
     parts: list[Part]
+
+
+class _Access(NamedTuple):
+    """One access of each of some threads' copies."""
+
+    mask: Mask
+    kind: AccessKind
+    space: Space
+    addresses: Array
+    """Flat, one a thread."""
+    size: int
 
 
 @instruction("cp.async.{ca,cg}.{shared,shared::cta}.global.**")
@@ -83,31 +95,44 @@ def _start(
     machine = gang.machine
     watch, groups = machine.watch, groups_of(gang)
     agent = watch.spawn(gang, lanes, operation)
-    # An access of an agent is one of each of its threads: where not all of them read, those that do are another.
-    threads = np.count_nonzero(lanes.mask)
-    readers = [
-        agent if np.count_nonzero(source.lanes.mask) == threads else watch.spawn(gang, source.lanes, operation)
-        for source in sources
+    # An access of an agent is one of each of its threads: where not all of them make it, those that do are another.
+    accesses = [
+        (agent if np.array_equal(each.mask, lanes.mask) else watch.spawn(gang, Lanes(each.mask), operation), each)
+        for each in _accesses(gang, size, sources, places)
+        if watch.listens
     ]
-    agents = {agent, *readers}
+    agents = {agent, *(each for each, _ in accesses)}
     groups.started += 1
     key = ("group", "cp.async", gang.blocks[0].index, int(gang.warp_numbers[0, 0]), groups.started)
 
     def copy() -> None:
         data = _read(gang, size, sources)
         machine.memory.put(places, size, [data])
-        if watch.listens:
-            for source, reader in zip(sources, readers, strict=True):
-                read = source.addresses[source.lanes.mask]
-                watch.asynchronous_access(reader, operation, "read", "global", read, source.size)
-            for _, _, offsets in places:
-                watch.asynchronous_access(agent, operation, "write", "shared", offsets.reshape(-1), size)
+        for agent, each in accesses:
+            watch.asynchronous_access(agent, operation, each.kind, each.space, each.addresses, each.size)
         for each in agents:
             watch.finish(each, key)
 
     pending = machine.post(copy, lambda: operation.instruction.text, gang.cluster)
     untracked = np.zeros(gang.shape, np.bool_)
     groups.add(Copy(pending, lanes.mask, groups.current, agents, key, untracked), remember=watch.listens)
+
+
+def _accesses(gang: Gang, size: int, sources: Sequence[_Source], places: Sequence[Part]) -> Iterator[_Access]:
+    """What the copies access: without threads whose address is wrong, which are faults."""
+    for source in sources:
+        for part in source.parts:
+            mask = _threads_of(gang, part)
+            yield _Access(mask, "read", "global", source.addresses[mask], source.size)
+    for part in places:
+        yield _Access(_threads_of(gang, part), "write", "shared", part.offsets.reshape(-1), size)
+
+
+def _threads_of(gang: Gang, part: Part) -> Mask:
+    mask = np.full(gang.shape, part.threads is None)
+    if part.threads is not None:
+        mask.reshape(-1)[part.threads] = True
+    return mask
 
 
 def _read(gang: Gang, size: int, sources: Sequence[_Source]) -> Array:

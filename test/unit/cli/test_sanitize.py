@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from terminals import on_a_terminal
 
-from cutecc.cli import emulation
+from cutecc.cli import emulation, main
 from cutecc.cli.emulation import BlockProgress
 
 ADD = Path(__file__).parents[3] / "examples" / "elementwise_add.py"
@@ -315,3 +316,26 @@ def test_a_loop_without_an_end_says_where_it_is(tmp_path: Path) -> None:
     where, _, interrupted = rest.rstrip().rpartition("\n")
     assert re.fullmatch(line, where.rstrip() + "\n") and interrupted == "interrupted; what was written stays", rest
     assert process.returncode == 130
+
+
+def test_a_mistake_in_a_check_is_told_with_what_was_found_before(
+    bundles: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checks fail where the block's barrier is; what was before it stays, and clean is no verdict."""
+
+    def fail(*args: object) -> None:
+        raise IndexError("no such place")
+
+    monkeypatch.setattr("cutecc.emulator.checks.checker.Checker.release", fail)
+    monkeypatch.setenv("COLUMNS", "120")
+    result = CliRunner().invoke(main.cutecc, ["sanitize", str(bundles / "clean.cutecc")])
+    assert result.exit_code == 2
+    said = " ".join(result.output.split())
+    assert "warning: the checks accumulators, initialisation, proxies, races ended here, under schedule" in said
+    assert "by a mistake of cutecc's own: IndexError: no such place" in said
+    assert "Traceback" not in said
+    assert result.output.endswith("nothing found, and not all was checked\n")
+    result = CliRunner().invoke(main.cutecc, ["sanitize", str(bundles / "clean.cutecc"), "--json"])
+    told = json.loads(result.output)
+    assert told["ok"] is False and not told["findings"]
+    assert "in fail" in told["stopped"][0]["traceback"]

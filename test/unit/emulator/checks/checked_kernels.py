@@ -11,7 +11,7 @@ from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.checks.selection import CHECK_NAMES
 from cutecc.emulator.options import EmulatorOptions
 
-_TEXT = """
+KERNEL = """
 .version 8.8
 .target sm_90a
 .address_size 64
@@ -57,7 +57,7 @@ def findings(
     options = EmulatorOptions(check=frozenset(CHECK_NAMES), schedule=schedule)
     launch = launch_of(addresses_of(array), blocks, threads, cluster=cluster, cooperative=True)
     return run_text(
-        _TEXT.replace("BODY", body), launch, allocations_of(*np.split(array, allocations)), options
+        KERNEL.replace("BODY", body), launch, allocations_of(*np.split(array, allocations)), options
     ).findings
 
 

@@ -277,3 +277,32 @@ def test_further_calls_on_a_gpu_are_not_held_up(monkeypatch: pytest.MonkeyPatch)
 
 def _fail(*_: Any) -> None:
     raise AssertionError("a call like the last one looks for device=")
+
+
+def test_a_mistake_in_the_checks_is_told_and_no_clean_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> None:
+        raise IndexError("no such place")
+
+    monkeypatch.setattr("cutecc.emulator.checks.checker.Checker.access", fail)
+    clean, wrong = Kernel(compilation()), Kernel(compilation(PAST_THE_END))
+    x = numbers()
+    found = clean.emulate(x, 2.0, check=True)
+    np.testing.assert_array_equal(x, 2 * numbers())
+    assert not found.ok and not found.findings
+    assert [each.reason for each in found.stopped] == ["IndexError: no such place"]
+    with pytest.raises(EmulatorError, match="not all of it was checked") as caught:
+        clean(x, 2.0, device="cpu", check=True)
+    assert "by a mistake of cutecc's own: IndexError: no such place" in "".join(caught.value.notes)
+    with pytest.raises(SanitizerError, match="out-of-bounds") as found_too:
+        wrong(x, 2.0, device="cpu", check=True)
+    assert "the checks bounds and barriers" in str(found_too.value) or "barriers and bounds" in str(found_too.value)
+
+
+def test_an_error_after_a_finding_leaves_the_finding() -> None:
+    kernel = Kernel(compilation(PAST_THE_END + " tcgen05.fence::before_thread_sync;"))
+    found = kernel.emulate(numbers(), 2.0, check=True)
+    assert found.findings[0].kind == "out-of-bounds"
+    (stopped,) = found.stopped
+    assert "does not model" in stopped.reason and not stopped.trace and "bounds" in stopped.checks
+    with pytest.raises(SanitizerError, match="the run ended here"):
+        found.raise_findings()

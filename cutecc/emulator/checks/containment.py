@@ -1,0 +1,122 @@
+"""A mistake of the checks' own ends the checks, and neither the run nor what they have found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
+
+from cutecc.emulator.checks.checker import Checker
+from cutecc.emulator.checks.instrument import instrument
+from cutecc.emulator.checks.leftovers import report_leftovers
+from cutecc.emulator.checks.selection import ALWAYS
+from cutecc.emulator.checks.stopped import Stopped
+from cutecc.emulator.instructions.operation import Operation
+from cutecc.emulator.machine.lanes import Array, Lanes
+from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
+
+if TYPE_CHECKING:
+    from cutecc.emulator.checks.history import History
+    from cutecc.emulator.instructions.table import Step
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.machine import Machine
+    from cutecc.emulator.machine.program import Program
+
+_NOBODY: Agent = -1
+
+
+class Contained(Watch):
+    """The checks of one machine, as long as they do not fail; what fails is told to `stopped`."""
+
+    def __init__(
+        self, machine: Machine, program: Program, which: frozenset[str], history: History, stopped: list[Stopped]
+    ) -> None:
+        """`which` are names of `CheckName`. Checks that have failed for other blocks of the launch are not begun again:
+        what they remember of global memory lacks accesses."""
+        self._machine = machine
+        self._program = program
+        self._which = which
+        self._history = history
+        self._stopped = stopped
+        self._checker: Checker | None = None
+        self.steps: Sequence[Step | None] = program.steps
+        """The program's, with checks around those that need it."""
+        if not history.is_broken:
+            self._call(self._begin, None)
+
+    def _begin(self) -> None:
+        checker = Checker(self._machine, self._program, self._which, self._history)
+        self.steps = instrument(self._program, checker, self._call)
+        self._checker = checker
+        self.listens, self.counts = checker.listens, checker.counts
+
+    def _call(self, check: Callable[[], None], operation: Operation | None) -> None:
+        """Have the checks do something, which an instruction asks for."""
+        if self._history.is_broken:
+            return
+        try:
+            check()
+        except Exception as failure:  # whatever it is, the kernel's findings are worth more
+            self._stop(failure, operation)
+
+    def _stop(self, failure: Exception, operation: Operation | None) -> None:
+        self._history.is_broken = True
+        self.listens = self.counts = False
+        machine = self._machine
+        location = None if operation is None else operation.instruction.location
+        self._stopped.append(Stopped.of(failure, self._which - ALWAYS, location, machine.schedule_name, machine.seed))
+        if self._checker is not None:
+            for finding in self._checker.take():
+                machine.report(finding)
+
+    # What the checker is told.
+
+    def access(
+        self,
+        gang: Gang,
+        lanes: Lanes,
+        operation: Operation,
+        kind: AccessKind,
+        space: Space,
+        addresses: Array,
+        size: int,
+    ) -> None:
+        if (to := self._checker) is not None:
+            self._call(lambda: to.access(gang, lanes, operation, kind, space, addresses, size), operation)
+
+    def asynchronous_access(
+        self, agent: Agent, operation: Operation, kind: AccessKind, space: Space, addresses: Array, size: int
+    ) -> None:
+        if (to := self._checker) is not None:
+            self._call(lambda: to.asynchronous_access(agent, operation, kind, space, addresses, size), operation)
+
+    def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
+        if (to := self._checker) is None:
+            return _NOBODY
+        agents: list[Agent] = []
+        self._call(lambda: agents.append(to.spawn(gang, lanes, operation)), operation)
+        return agents[0] if agents else _NOBODY
+
+    def finish(self, agent: Agent, key: Hashable) -> None:
+        if (to := self._checker) is not None:
+            self._call(lambda: to.finish(agent, key), None)
+
+    def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
+        if (to := self._checker) is not None:
+            self._call(lambda: to.release(gang, lanes, operation, key), operation)
+
+    def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
+        if (to := self._checker) is not None:
+            self._call(lambda: to.acquire(gang, lanes, operation, key), operation)
+
+    def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
+        if (to := self._checker) is not None:
+            self._call(lambda: to.fence(gang, lanes, operation), operation)
+
+    def executed(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
+        if (to := self._checker) is not None:
+            self._call(lambda: to.executed(gang, lanes, operation), operation)
+
+    def end(self) -> None:
+        if (to := self._checker) is not None:
+            self._call(to.end, None)
+        report_leftovers(self._machine, self._program)
