@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.checks.hints import hint_of
+from cutecc.emulator.checks.reports import widest
 from cutecc.emulator.checks.selection import ALWAYS
 from cutecc.emulator.checks.stopped import Stopped
 from cutecc.emulator.machine.stuck import places_in
@@ -16,6 +19,8 @@ from cutecc.errors import SanitizerError, SourceLocation
 if TYPE_CHECKING:
     from cutecc.emulator.host import LaunchSummary
 
+_ASYNCHRONOUS = re.compile(r"(@\S+\s+)?(cp|wgmma|st\.async|red\.async)\b")
+"""Instructions that start something that threads do not do themselves."""
 _SHOWN = 10
 """Findings that a message shows; `SanitizerError.findings` has all."""
 
@@ -24,11 +29,20 @@ def one_a_line(findings: Iterable[Finding]) -> list[Finding]:
     """The same by several instructions of one column of a line, as unrolling makes them, is one finding: the first.
 
     A finding whose column is not known is the same as any other of its line. Where the code does not say its lines,
-    instructions count as lines.
+    instructions count as lines. Races of a pair of lines are one, whatever they say: that whose mend mends all.
     """
     kept: list[Finding] = []
     found: dict[Hashable, list[Finding]] = {}
+    races: dict[Hashable, int] = {}
     for finding in findings:
+        if finding.kind == "race" and finding.other is not None:
+            pair = frozenset({_line(finding.place), _line(finding.other)})
+            place = races.setdefault(pair, len(kept))
+            if place == len(kept):
+                kept.append(finding)
+            else:
+                kept[place] = replace(widest(kept[place], finding), count=kept[place].count)
+            continue
         key: Hashable = (finding.kind, finding.message, _line(finding.place), finding.other and _line(finding.other))
         if finding.kind == "deadlock":
             # Which threads it is headed by is the schedule's choice.
@@ -179,7 +193,7 @@ def _where(place: Place) -> str:
 
 def _who(place: Place) -> str:
     if place.thread is None:
-        return f"an asynchronous operation of block {place.block}"
+        return f"{'an asynchronous operation' if _ASYNCHRONOUS.match(place.text) else 'threads'} of block {place.block}"
     return f"thread {place.thread} of block {place.block}"
 
 

@@ -74,7 +74,7 @@ class Checker(Watch):
         self._races = Races(
             self._clocks,
             history,
-            program.operations,
+            program,
             self._reports,
             "races" in which,
             "proxies" in which,
@@ -269,6 +269,7 @@ class Checker(Watch):
 
     def take(self) -> list[Finding]:
         """What was found so far; forgets it."""
+        self._races.settle()
         return self._reports.take()
 
     # Words.

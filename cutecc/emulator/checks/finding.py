@@ -23,6 +23,11 @@ FindingKind = Literal[
 ]
 FINDING_KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 
+Relation = Literal["thread", "warp", "block", "cluster", "grid"]
+"""What two that collide have in common at most: the first one of a thread and its own copy."""
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+"""What orders two of a later one orders those of the earlier ones as well, up to blocks of a cluster."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -58,3 +63,5 @@ class Finding:
     """With `schedule`, what reproduces it."""
     count: int = 1
     """Threads that the same was found of."""
+    relations: frozenset[Relation] = frozenset()
+    """Of a race of threads: those of all pairs that collide here. What mends it, the message's last line, mends all."""

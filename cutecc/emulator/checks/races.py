@@ -17,7 +17,7 @@ reported is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -26,13 +26,18 @@ from numpy.typing import NDArray
 from cutecc.emulator.checks import wording
 from cutecc.emulator.checks.access import Access
 from cutecc.emulator.checks.clocks import INITS, ORDER, PROXY_TENSOR_MAP, Clocks, Numbers
-from cutecc.emulator.checks.finding import Finding, Place
+from cutecc.emulator.checks.finding import RELATIONS, Finding, Place, Relation
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.order import OF_BLOCK, WEAK, WIDE, is_initialisation, strength
 from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import AGENT_MASK, Shadow
+from cutecc.emulator.checks.updates import writes_back
 from cutecc.emulator.instructions.operation import Operation
-from cutecc.emulator.machine.watch import AccessKind
+from cutecc.emulator.machine.program import Program
+from cutecc.emulator.machine.watch import AccessKind, Space
+
+_WARP, _BLOCK, _CLUSTER, _GRID = range(1, len(RELATIONS))
+"""In `RELATIONS`."""
 
 
 class Races:
@@ -42,7 +47,7 @@ class Races:
         self,
         clocks: Clocks,
         history: History,
-        operations: Sequence[Operation],
+        program: Program,
         reports: Reports,
         check_races: bool,
         check_proxies: bool,
@@ -54,7 +59,8 @@ class Races:
         """`place` says where an agent was when it executed an operation; `bursts` is of `Agents`."""
         self._clocks = clocks
         self._history = history
-        self._operations = operations
+        self._program = program
+        self._operations = operations = program.operations
         self._reports = reports
         self._races = check_races
         self._proxies = check_proxies
@@ -65,6 +71,12 @@ class Races:
         self._strength = np.array([strength(operation) for operation in operations], np.int8)
         self._initialises = np.array([is_initialisation(operation) for operation in operations], np.bool_)
         self._scopes_differ = bool((self._strength == OF_BLOCK).any())
+        self._granules: Numbers = np.zeros((0, 0), np.int64)
+        """Of the access that is compared, shape `(parts, granules of each)`."""
+        self._updates: dict[tuple[int, int], Space] = {}
+        """Loads and the stores that write back what comes of them, which have collided, and where."""
+        self._are_updates = np.zeros(len(operations), np.bool_)
+        """By store: whether a thread that has read stores at the same place at the same time as one that it races."""
         self.together = np.zeros(len(clocks.serials) * clocks.agents_per_block // 32, np.int64)
         """By warp, as `Gang.agents // 32`: when all of its threads last executed an instruction together."""
 
@@ -72,6 +84,7 @@ class Races:
         """One access to granules of shape `(parts, granules of each)`."""
         event = self._clocks.now
         self._clocks.now += 1
+        self._granules = granules
         self._history.note(event, access.operation.index)
         stamps = (event << 32) | access.agents
         if access.asynchronous or access.owners is not None:
@@ -199,40 +212,75 @@ class Races:
     def _report(self, access: Access, parts: Numbers, agents: Numbers, events: Numbers, did: AccessKind) -> None:
         by = access.operation if access.asynchronous or access.owners is not None else None
         for other, chosen in self._by_operation(events):
-            updates = by is None and _is_update(access.operation, other)
-            if updates:
-                # Its writes collide with each other, too.
-                for index in (access.operation.index, other.index):
-                    self._reports.leave_out("race", index, index)
+            if by is None:
+                self._note_update(access, other, parts[chosen], agents[chosen])
 
-            def make(other: Operation = other, first: int = int(chosen[0]), updates: bool = updates) -> Finding:
+            first, near, relations = self._widest(access.agents[parts[chosen]], agents[chosen])
+
+            def make(other: Operation = other, first: int = int(chosen[first]), near: Relation = near) -> Finding:
                 agent = int(agents[first])
                 others = None if self._clocks.is_thread(agent) else other
-                near = self._relation(int(access.agents[parts[first]]), agent)
                 place = self._place(agent, other, wording.done(did, others))
-                text = wording.race(access.space, access.kind, by, did, others, near)
-                if updates:
-                    text = wording.update(access.space)
+                if by is None and other is access.operation and access.kind == did == "write":
+                    text = wording.same_line(access.space, near)
+                else:
+                    text = wording.race(access.space, access.kind, by, did, others, near)
                 found = access.finding(text, int(parts[first]), place, "race")
                 if (
                     by is not None
                     and others is None
                     and (found.place.block, found.place.thread) == (place.block, place.thread)
                 ):
-                    text = wording.own_copy(access.space, access.kind, by, did)
+                    return replace(
+                        found,
+                        message=wording.own_copy(access.space, access.kind, by, did),
+                        relations=frozenset[Relation]({"thread"}),
+                    )
                 return replace(found, message=text)
 
-            self._reports.add("race", access.operation.index, other.index, len(np.unique(parts[chosen])), make)
+            threads = len(np.unique(parts[chosen]))
+            self._reports.add("race", access.operation.index, other.index, threads, make, relations)
 
-    def _relation(self, one: int, two: int) -> wording.Relation:
-        """What two agents have in common."""
+    def _note_update(self, access: Access, other: Operation, parts: Numbers, agents: Numbers) -> None:
+        """Two accesses may be threads that each read a place and write it back."""
+        found = writes_back(self._program, access.operation, other)
+        if found is None:
+            return
+        load, store = found
+        self._updates.setdefault((load.index, store.index), access.space)
+        if store is access.operation and not self._are_updates[store.index]:
+            # Who has read stores right here as well: those of one warp may even store the same.
+            order = np.argsort(access.agents)
+            rows = order[np.searchsorted(access.agents, agents, sorter=order) % len(order)]
+            stores = access.agents[rows] == agents
+            same = (self._granules[rows] == self._granules[parts]).any(axis=1)
+            self._are_updates[store.index] = bool((stores & same).any())
+
+    def settle(self) -> None:
+        """Say of threads that read a place and write it back that they do: one finding for all of their collisions.
+
+        They are several if their stores collide as well.
+        """
+        for (load, store), space in self._updates.items():
+            if self._are_updates[store] or self._reports.has("race", store, store):
+                self._reports.reword("race", load, store, wording.update(space))
+                self._reports.leave_out("race", store, store)
+
+    def _widest(self, ones: Numbers, others: Numbers) -> tuple[int, Relation, frozenset[Relation]]:
+        """Of pairs of agents the first of those that have the least in common, what that is, and what all have."""
+        columns = self._clocks.stride - 1
+        both = np.maximum(ones & columns, others & columns) < self._clocks.agents_per_block
+        numbers = np.where(both & (ones >> 5 == others >> 5), _WARP, _BLOCK)
         shift = self._clocks.shift
-        if one >> shift == two >> shift:
-            both = self._clocks.is_thread(one) and self._clocks.is_thread(two)
-            return "warp" if both and one >> 5 == two >> 5 else "block"
-        blocks = [self._history.blocks[each >> shift] for each in (one, two)]
-        first, second = [tuple(at // size for at, size in zip(block, self._cluster, strict=True)) for block in blocks]
-        return "cluster" if first == second else "grid"
+        for pair in np.flatnonzero(ones >> shift != others >> shift).tolist():
+            blocks = [self._history.blocks[int(each[pair]) >> shift] for each in (ones, others)]
+            first, second = [
+                tuple(at // size for at, size in zip(block, self._cluster, strict=True)) for block in blocks
+            ]
+            numbers[pair] = _CLUSTER if first == second else _GRID
+        widest = int(numbers.argmax())
+        distinct: list[int] = np.unique(numbers).tolist()
+        return widest, RELATIONS[int(numbers[widest])], frozenset(RELATIONS[each] for each in distinct)
 
     def _report_proxy(self, access: Access, parts: Numbers, agents: Numbers, events: Numbers) -> None:
         for other, chosen in self._by_operation(events):
@@ -269,12 +317,14 @@ class Races:
         if not len(parts):
             return
         operation = access.operation
+        first, near, relations = self._widest(access.agents[parts], access.agents[others])
 
         def make() -> Finding:
-            place = self._place(int(access.agents[others[0]]), operation, wording.done("write", None))
-            return access.finding(wording.same_instruction(access.space, bool(same[0])), int(parts[0]), place, "race")
+            place = self._place(int(access.agents[others[first]]), operation, wording.done("write", None))
+            text = wording.one_instruction(access.space) if near == "warp" else wording.same_line(access.space, near)
+            return access.finding(text, int(parts[first]), place, "race")
 
-        self._reports.add("race", operation.index, operation.index, len(np.unique(parts)), make)
+        self._reports.add("race", operation.index, operation.index, len(np.unique(parts)), make, relations)
 
     def _uninitialised(self, writers: Numbers, access: Access) -> None:
         if access.operation.form.opcode in ("mbarrier", "ld", "ldmatrix"):
@@ -292,11 +342,3 @@ class Races:
             return access.finding(text, int(parts[0]), None, "uninitialised-shared")
 
         self._reports.add("uninitialised-shared", access.operation.index, -1, len(parts), make)
-
-
-def _is_update(one: Operation, two: Operation) -> bool:
-    """Whether one is a load and the other a store by the same address, as in `h[i] = h[i] + 1`."""
-    load, store = (one, two) if one.form.opcode == "ld" else (two, one)
-    if (load.form.opcode, store.form.opcode) != ("ld", "st") or one.scope is not two.scope:
-        return False
-    return load.operands[1] == store.operands[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Literal
 
+from cutecc.emulator.checks.finding import Relation
 from cutecc.emulator.instructions.operation import Operation
 
 Did = Literal["read", "write", "atomic"]
@@ -33,10 +35,6 @@ def copy_name(operation: Operation) -> str:
 def done(did: Did, by: Operation | None) -> str:
     """What was done at the other place: `written by a bulk copy`; `by` is `None` for a thread itself."""
     return _DONE[did] if by is None else f"{_DONE[did]} by {copy_name(by)}"
-
-
-Relation = Literal["warp", "block", "cluster", "grid"]
-"""What two threads have in common at most."""
 
 
 def race(space: str, does: Did, by: Operation | None, did: Did, others: Operation | None, near: Relation) -> str:
@@ -84,6 +82,13 @@ _BETWEEN: dict[Relation, str] = {
 }
 
 
+def with_nearer(message: str, relations: Set[Relation]) -> str:
+    """The message of a race with what orders those threads too that have more in common."""
+    if message.endswith(_BETWEEN["grid"]) and relations & {"warp", "block"}:
+        return f"{message}; threads of one block need sync_threads() between the two as well"
+    return message
+
+
 def _is_copy_of_threads(operation: Operation) -> bool:
     return operation.form.opcode == "cp" and not operation.form.has("bulk")
 
@@ -108,10 +113,29 @@ def late(by: Operation | None) -> str:
     return f"{does} the shared memory of a block that exits without waiting for it\n{end}"
 
 
-def same_instruction(space: str, same_value: bool) -> str:
-    if same_value:
-        return f"two warps write the same value to the same {space} memory: nothing orders the two"
-    return f"two threads write different values to the same {space} memory in one instruction"
+_ALONE = "have one thread alone write it, or each a place of its own"
+
+
+def same_line(space: str, near: Relation) -> str:
+    """Threads of which several write one place by the same instruction, each by itself."""
+    whose, turns = _AGAIN[near]
+    return (
+        f"writes {space} memory that {whose} writes here as well: nothing orders the two\n"
+        f"{_ALONE}; where they take turns, {turns}"
+    )
+
+
+_AGAIN: dict[Relation, tuple[str, str]] = {
+    "warp": ("another thread", "sync_warp() belongs between them"),
+    "block": ("a thread of another warp", "sync_threads() belongs between them"),
+    "cluster": ("another block of the cluster", "cluster_arrive() and cluster_wait() belong between them"),
+    "grid": ("another block", "blocks need atomics with release and acquire"),
+}
+
+
+def one_instruction(space: str) -> str:
+    """Threads of one warp that write one place together."""
+    return f"two threads of one warp write different values to the same {space} memory in one instruction\n{_ALONE}"
 
 
 def proxy(space: str, does: Did, by: Operation) -> str:

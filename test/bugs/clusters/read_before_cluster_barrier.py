@@ -26,7 +26,8 @@ def swap_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     else:
         cute.arch.cluster_arrive()
         cute.arch.cluster_wait()
-    y[rank, thread] = cute.arch.map_dsmem_ptr(tile + thread, 1 - rank).load()  # bug: race
+    other = cute.arch.map_dsmem_ptr(tile + thread, 1 - rank)
+    y[rank, thread] = other.load()  # bug: race, mend: "cluster_arrive() and cluster_wait()"
     cute.arch.cluster_arrive()
     cute.arch.cluster_wait()
 

@@ -25,7 +25,7 @@ def sum_kernel(x: cute.Tensor, total: cute.Tensor, bug: cutlass.Constexpr):
     value = cute.arch.warp_redux_sync(x[block, thread], "add")
     if thread == 0:
         if cutlass.const_expr(bug):
-            total[0] = total[0] + value  # bug: race
+            total[0] = total[0] + value  # bug: race, mend: "atomic_add"
         else:
             cute.arch.atomic_add(total.iterator, value)
 

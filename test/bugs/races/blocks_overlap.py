@@ -23,7 +23,7 @@ def scale_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     end = first + THREADS + bug
     for i in cutlass.range(first + thread, end, THREADS, unroll=1):
         if i < cute.size(x):
-            y[i] = x[i] * (block + 2)  # bug: race
+            y[i] = x[i] * (block + 2)  # bug: race, mend: "a place of its own"
 
 
 @cute.jit

@@ -25,7 +25,7 @@ def count_kernel(x: cute.Tensor, counts: cute.Tensor, bug: cutlass.Constexpr):
     cute.arch.sync_threads()
     value = x[thread] & (BINS - 1)
     if cutlass.const_expr(bug):
-        bins[value] = bins[value] + 1  # bug: race
+        bins[value] = bins[value] + 1  # bug: race, mend: "atomic_add"
     else:
         cute.arch.atomic_add(bins.iterator + value, cutlass.Int32(1))
     cute.arch.sync_threads()

@@ -20,7 +20,7 @@ def reverse_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     thread, _, _ = cute.arch.thread_idx()
     tile = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(THREADS))
     for step in cutlass.range(x.shape[0], unroll=1):
-        tile[thread] = x[step, thread]  # bug: race
+        tile[thread] = x[step, thread]  # bug: race, mend: "sync_threads()"
         cute.arch.sync_threads()
         y[step, thread] = tile[THREADS - 1 - thread]  # other
         if cutlass.const_expr(not bug):

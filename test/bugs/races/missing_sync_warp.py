@@ -20,7 +20,7 @@ def swap_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     tile[thread] = x[thread]  # other
     if cutlass.const_expr(not bug):
         cute.arch.sync_warp()
-    y[thread] = tile[thread ^ 1]  # bug: race
+    y[thread] = tile[thread ^ 1]  # bug: race, mend: "sync_warp()"
 
 
 @cute.jit

@@ -5,6 +5,8 @@ from __future__ import annotations
 import checked_kernels as kernels
 import pytest
 
+from cutecc.emulator.machine.schedule import SCHEDULES
+
 STORE, LOAD = "st.shared.b32 [%r5], %r1;", "ld.shared.b32 %r8, [%r6]; st.global.b32 [%rd3], %r8;"
 INIT = "@%p1 mbarrier.init.shared.b64 [%r7], 64; bar.sync 0;"
 WAIT = "{ .reg .pred q; AGAIN: mbarrier.try_wait.parity.shared.b64 q, [%r7], 0; @!q bra AGAIN; }"
@@ -298,12 +300,22 @@ def test_bytes_that_never_came() -> None:
     assert found.kind == "mbarrier" and "16 bytes and 63 arrivals missing" in found.message
 
 
-@pytest.mark.parametrize(("value", "message"), [("5", "write the same value"), ("%r1", "write different values")])
-def test_stores_of_one_instruction(value: str, message: str) -> None:
-    """Two warps store to one place at once: nothing orders them, be the value the same or not."""
-    (found,) = kernels.findings(f"st.global.b32 [%rd1], {value};")
-    assert found.kind == "race" and message in found.message
-    assert kernels.kinds("st.global.b32 [%rd1], 5;", threads=32) == []
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("value", ["5", "%r1"])
+def test_stores_by_one_instruction(value: str, schedule: str) -> None:
+    """Two warps store to one place: nothing orders them, be the value the same or not, and in step or not."""
+    (found,) = kernels.findings(f"st.global.b32 [%rd1], {value};", schedule=schedule)
+    assert found.kind == "race" and "that a thread of another warp writes here as well" in found.message
+    assert "in one instruction" not in found.message
+    (found,) = kernels.findings(f"st.global.b32 [%rd1], {value};", threads=32, blocks=2, schedule=schedule)
+    assert found.kind == "race" and "that another block writes here as well" in found.message
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_stores_of_one_warp_in_one_instruction(schedule: str) -> None:
+    assert kernels.kinds("st.global.b32 [%rd1], 5;", threads=32, schedule=schedule) == []
+    (found,) = kernels.findings("st.global.b32 [%rd1], %r1;", threads=32, schedule=schedule)
+    assert found.message.startswith("two threads of one warp write different values to the same global memory in one ")
 
 
 def test_a_deadlock_leaves_nothing_over() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from types import SimpleNamespace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,8 +50,9 @@ class Checked:
             self.history.blocks.append((slot, 0, 0))
             self.clocks.start_block(slot, slot)
         self.operations = [operation(index) for index in range(200)]
+        program: Any = SimpleNamespace(operations=self.operations)
         self.races = Races(
-            self.clocks, self.history, self.operations, self.reports, True, False, False, self._place, {}, (1, 1, 1)
+            self.clocks, self.history, program, self.reports, True, False, False, self._place, {}, (1, 1, 1)
         )
 
     @staticmethod

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cutecc.emulator.checks.finding import Finding, Place
+from cutecc.emulator.checks import wording
+from cutecc.emulator.checks.finding import Finding, Place, Relation
 from cutecc.emulator.host import LaunchSummary
 from cutecc.emulator.report import describe_blocks, finding_dict, finding_lines, one_a_line, sanitizer_error
 from cutecc.errors import SanitizerError, SourceLocation
@@ -65,6 +66,7 @@ def test_one_deadlock_under_several_schedules_is_one_finding(race: Finding) -> N
 
 
 def test_the_same_of_one_line_is_one_finding(race: Finding) -> None:
+    race = replace(race, kind="missing-proxy-fence")
     unrolled = replace(race, place=replace(race.place, ptx_line=56), count=64)
     assert one_a_line([race, unrolled]) == [race]
     column = replace(race, place=replace(race.place, location=replace(race.place.location, column=9)))
@@ -73,6 +75,32 @@ def test_the_same_of_one_line_is_one_finding(race: Finding) -> None:
     elsewhere = replace(race, other=replace(race.place, location=SourceLocation("k.py", 3)))
     bare = [replace(race, place=Place(None, line, "ld", (0, 0, 0), None)) for line in (1, 2, 1)]
     assert one_a_line([race, elsewhere, *bare]) == [race, elsewhere, *bare[:2]]
+
+
+def test_races_of_a_pair_of_lines_are_one_with_the_mend_of_all(race: Finding) -> None:
+    """Whatever they say, and wherever on the lines they are."""
+    assert race.other is not None
+    near = replace(race, message="reads\nsync_warp()", relations=frozenset({"warp"}))
+    far = replace(
+        near, message="reads\nsync_threads()", relations=frozenset({"block"}), count=3,
+        place=replace(race.place, location=replace(race.place.location, column=9)),
+    )  # fmt: skip
+    turned = replace(near, place=race.other, other=race.place)
+    (one,) = one_a_line([near, turned, far])
+    assert (one.message, one.relations, one.place) == (far.message, {"warp", "block"}, far.place)
+    assert one_a_line([far, near, turned]) == [replace(far, relations=frozenset({"warp", "block"}))]
+    elsewhere = replace(race, other=replace(race.other, location=SourceLocation("k.py", 3)))
+    assert one_a_line([near, elsewhere]) == [near, elsewhere]
+
+
+def test_between_blocks_and_in_them_both_are_said(race: Finding) -> None:
+    def between(near: Relation) -> Finding:
+        message = wording.race("global", "read", None, "write", None, near)
+        return replace(race, message=message, relations=frozenset({near}))
+
+    (one,) = one_a_line([between("block"), between("grid")])
+    assert "atomics with release and acquire" in one.message
+    assert one.message.endswith("threads of one block need sync_threads() between the two as well")
 
 
 def test_what_to_do_follows_from_the_kind(race: Finding) -> None:
@@ -86,7 +114,9 @@ def test_without_lines_the_instruction_is_shown(race: Finding) -> None:
     head, text, who = finding_lines(Finding("race", "reads it", place))
     assert head == "PTX line 55: race: reads it"
     assert text == "    ld.shared.b32 %r3, [0];"
-    assert who == "  an asynchronous operation of block (0, 0, 0)"
+    assert who == "  threads of block (0, 0, 0)"
+    copy = replace(place, text="@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 64;")
+    assert finding_lines(Finding("race", "reads it", copy))[-1] == "  an asynchronous operation of block (0, 0, 0)"
 
 
 def test_the_error_lists_the_first_ten_and_holds_all(race: Finding) -> None:
