@@ -117,6 +117,7 @@ class Contained(Watch):
             self._call(lambda: to.executed(gang, lanes, operation), operation)
 
     def end(self) -> None:
+        # What was announced wrongly lets waits pass too early, of which races come: it is told first.
+        report_leftovers(self._machine)
         if (to := self._checker) is not None:
             self._call(to.end, None)
-        report_leftovers(self._machine, self._program)

@@ -1,7 +1,7 @@
 """Barriers that blocks leave half used when they have run to their end.
 
 Arrivals may be left over at an mbarrier: the last use of a pipeline's stages releases them to nobody. Bytes may not: no
-copy will bring those that were announced. (Bytes that came unannounced are told of when they come.)
+copy will bring those that were announced, and those that came unannounced have had no wait wait for them.
 """
 
 from __future__ import annotations
@@ -11,39 +11,47 @@ from typing import TYPE_CHECKING, cast
 
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.checks.reports import merge_findings
+from cutecc.emulator.deadlocks.mbarriers import too_many_bytes
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.mbarrier_object import Mbarrier
+    from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.block import Block
     from cutecc.emulator.machine.machine import Machine
-    from cutecc.emulator.machine.program import Program
 
 _KIND: FindingKind = "mbarrier"
 
 
-def report_leftovers(machine: Machine, program: Program) -> None:
+def report_leftovers(machine: Machine) -> None:
     """Tells the machine what its blocks leave behind, if they have run to their end.
 
     After a deadlock nobody has exited, and everything is left over.
     """
     if any(block.live_warps for block in machine.blocks) or machine.pending:
         return
-    for finding in merge_findings(_leftovers(machine, program)):
+    for finding in merge_findings(_leftovers(machine)):
         machine.report(finding)
 
 
-def _leftovers(machine: Machine, program: Program) -> Iterator[Finding]:
-    """One finding for each mbarrier that misses bytes, at the last instruction that announces any."""
-    announcing = [each for each in program.operations if each.form.opcode == "mbarrier" and each.form.has("expect_tx")]
+def _leftovers(machine: Machine) -> Iterator[Finding]:
+    """One finding for each mbarrier at which the bytes that were announced are not those that came."""
     for block in machine.blocks:
-        if not announcing:
-            return
         for index, barrier in cast("dict[int, Mbarrier]", block.state.get("mbarriers", {})).items():
-            if barrier.missing_bytes > 0:
-                instruction = announcing[-1].instruction
-                place = Place(instruction.location, instruction.line, instruction.text, block.index, None)
+            address = _describe(machine, block, index)
+            if barrier.missing_bytes > 0 and (announcing := barrier.ledger.altogether("announces")):
+                last = announcing[-1]
                 text = f"an mbarrier is left behind with {barrier.missing()}"
-                yield Finding(_KIND, text, place, _describe(machine, block, index))
+                yield Finding(_KIND, text, _place(machine, last.operation, max(last.agents)), address)
+            elif barrier.missing_bytes < 0 and barrier.ledger.altogether("brings"):
+                cause = too_many_bytes(barrier, "the mbarrier")
+                place = _place(machine, cause.operation, cause.agent or 0)
+                yield Finding(_KIND, "\n".join([cause.text, cause.mend, *cause.evidence]), place, address)
+
+
+def _place(machine: Machine, operation: Operation, agent: int) -> Place:
+    block, thread = machine.block_and_thread(agent)
+    instruction = operation.instruction
+    return Place(instruction.location, instruction.line, instruction.text, block, thread)
 
 
 def _describe(machine: Machine, block: Block, index: int) -> str:

@@ -62,7 +62,7 @@ def uses_of(program: Program) -> list[Use]:
 def unproven_reads(program: Program) -> dict[int, frozenset[int]]:
     """By operation: the registers that it reads, and that may be written by nothing at that time."""
     uses = uses_of(program)
-    follows = _successors(program)
+    follows = successors(program)
     starts = {0} | {target for targets in follows for target in targets}
     starts |= {index + 1 for index, targets in enumerate(follows) if targets != (index + 1,)}
     starts = sorted(starts)
@@ -115,7 +115,8 @@ def _guard(operation: Operation) -> frozenset[int]:
     return frozenset() if guard is None else frozenset({operation.scope.slot(guard.register.name)})
 
 
-def _successors(program: Program) -> list[tuple[int, ...]]:
+@lru_cache(maxsize=16)
+def successors(program: Program) -> list[tuple[int, ...]]:
     """By operation: where control may go; into a function that is called, and from its end to behind each call."""
     operations = program.operations
     places: dict[int, int] = {}

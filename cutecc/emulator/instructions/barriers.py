@@ -146,7 +146,11 @@ def _step(use: _Use) -> Step:
             if not rest.any():
                 return None
             if gatherings.join(gang, rest, use.operation, number):
-                return Waiting(rest, lambda row: gatherings.describe(gang, rest, number, row))
+                return Waiting(
+                    rest,
+                    lambda row: gatherings.describe(gang, rest, number, row),
+                    on=lambda row: gatherings.barrier(gang, number, row),
+                )
             lanes = Lanes(rest)
         for each in {int(each) for each in numbers[lanes.mask]} if number is None else (number,):
             gatherings.count(gang, each)
@@ -164,7 +168,7 @@ def _step(use: _Use) -> Step:
                 waits[row] &= ~_leave(use, gang, barriers[number], row, mask)
         if not waits.any():
             return None
-        return Waiting(waits, lambda row: late[row].describe())
+        return Waiting(waits, lambda row: late[row].describe(), on=late.__getitem__)
 
     return step
 
@@ -236,8 +240,7 @@ def _arrive(use: _Use, gang: Gang, barrier: Barrier, row: int, mask: Mask) -> Ma
         if use.operand is not None and use.reduction is not None:
             values = np.broadcast_to(use.operand(gang), gang.shape)[row][new]
             barrier.reduce(use.reduction, values)
-        aligned = use.operation if use.is_aligned else None
-        barrier.arrive(warp, new, gang.alive[row], use.action != "arrive", aligned)
+        barrier.arrive(warp, new, gang.alive[row], use.operation, waits=use.action != "arrive", aligned=use.is_aligned)
     if barrier.is_deserted(warp, gang.alive[row]):
         _report(use, gang, row, mask, "divergent-barrier", _deserted(barrier.number))
     if barrier.settle(warp, gang.alive[row]):

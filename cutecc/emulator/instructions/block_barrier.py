@@ -6,7 +6,7 @@ count waits for all warps that have not exited.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, get_args
 from weakref import WeakKeyDictionary
@@ -39,6 +39,8 @@ class Barrier:
     """Warps."""
     partly: dict[int, Mask] = field(default_factory=dict[int, Mask])
     """The threads that have come, of warps of which others have not."""
+    comers: dict[int, Operation] = field(default_factory=dict[int, "Operation"])
+    """By warp: the instruction by which it came in this phase."""
     waiting: dict[int, Array] = field(default_factory=dict[int, Array])
     """For each thread of a warp the phase that it waits for the end of; -1 for none."""
     _first: dict[int, tuple[Mask, Operation | None]] = field(default_factory=dict[int, "tuple[Mask, Operation | None]"])
@@ -80,11 +82,14 @@ class Barrier:
             return None
         return first[1] if first[1] is not None and first[1] is not operation else None
 
-    def arrive(self, warp: int, threads: Mask, alive: Mask, waits: bool, aligned: Operation | None) -> None:
-        """Threads of a warp come; `aligned` is the instruction, where all of the warp have to come together."""
+    def arrive(
+        self, warp: int, threads: Mask, alive: Mask, operation: Operation, *, waits: bool, aligned: bool
+    ) -> None:
+        """Threads of a warp come by an instruction; with `aligned` all of the warp have to come together."""
         before = self.partly.get(warp)
+        self.comers[warp] = operation
         if before is None:
-            self._first[warp] = alive, aligned
+            self._first[warp] = alive, operation if aligned else None
         self.partly[warp] = threads if before is None else before | threads
         if waits:
             found = self.waiting.setdefault(warp, np.full(WARP, _NO_PHASE))
@@ -107,6 +112,7 @@ class Barrier:
             return False
         self.phase += 1
         self.arrived, self.expected = 0, None
+        self.comers = {warp: operation for warp, operation in self.comers.items() if warp in self.partly}
         self._results.pop(self.phase - 3, None)
         for late, threads in self.partly.items():
             if late in self.waiting:
@@ -162,6 +168,9 @@ class Barriers:
 
     def __getitem__(self, number: int) -> Barrier:
         return self._barriers[number]
+
+    def __iter__(self) -> Iterator[Barrier]:
+        return iter(self._barriers)
 
 
 _OF_GANG: WeakKeyDictionary[Gang, Sequence[tuple[Barriers, Array]]] = WeakKeyDictionary()

@@ -125,7 +125,11 @@ def wait(operation: Operation) -> Step:
             waiting[rows] = mask & ~absent & ~free
         if not waiting.any():
             return None
-        return Waiting(waiting, lambda row: _barrier_of(gang.blocks[row].cluster).describe())
+
+        def awaited(row: int) -> ClusterBarrier:
+            return _barrier_of(gang.blocks[row].cluster)
+
+        return Waiting(waiting, lambda row: awaited(row).describe(), on=awaited)
 
     return step
 

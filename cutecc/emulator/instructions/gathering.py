@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from cutecc.emulator.instructions.block_barrier import barriers_of
+from cutecc.emulator.instructions.block_barrier import Barrier, barriers_of
 from cutecc.emulator.machine.lanes import WARP, Array, Mask
 
 if TYPE_CHECKING:
@@ -94,14 +94,19 @@ class Gatherings:
         """What the threads of a row wait for."""
         found = self.waiting.get(number)
         come = mask if found is None else found.mask
-        barriers, rows = barriers_of(gang)[int(self.block_of[row])]
+        _, rows = barriers_of(gang)[int(self.block_of[row])]
         whole, partly = 0, dict[int, Mask]()
         for each in rows:
             if come[each].any() and (gang.alive[each] & ~come[each]).any():
                 partly[int(gang.warp_numbers[each, 0])] = come[each]
             elif come[each].any():
                 whole += 1
-        return barriers[number].describe(whole, partly)
+        return self.barrier(gang, number, row).describe(whole, partly)
+
+    def barrier(self, gang: Gang, number: int, row: int) -> Barrier:
+        """That of the block of a row."""
+        barriers, _ = barriers_of(gang)[int(self.block_of[row])]
+        return barriers[number]
 
 
 _OF_GANG: WeakKeyDictionary[Gang, Gatherings] = WeakKeyDictionary()

@@ -9,6 +9,7 @@ import numpy as np
 
 from cutecc.emulator.instructions import announcement, mbarrier_object
 from cutecc.emulator.instructions.issuer import misaligned
+from cutecc.emulator.instructions.mbarrier_ledger import Deed, Entry
 from cutecc.emulator.instructions.mbarrier_object import Mbarrier, Wrong
 from cutecc.emulator.instructions.operation import Reader, computing
 from cutecc.emulator.instructions.table import Step, instruction
@@ -31,28 +32,38 @@ def init(operation: Operation) -> Step:
 
 @instruction(f"mbarrier.expect_tx.{_ORDER}.{_SPACE}.b64")
 def expect_tx(operation: Operation) -> Step:
-    return _plain(operation, mbarrier_object.expect_bytes)
+    return _plain(operation, mbarrier_object.expect_bytes, "announces")
 
 
 @instruction(f"mbarrier.complete_tx.{_ORDER}.{_SPACE}.b64")
 def complete_tx(operation: Operation) -> Step:
-    return _plain(operation, mbarrier_object.complete_bytes)
+    return _plain(operation, mbarrier_object.complete_bytes, "brings")
 
 
-def _plain(operation: Operation, act: Callable[[Any, int, int, Wrong], None]) -> Step:
-    """An instruction with an address and a number, without a result."""
+def _plain(operation: Operation, act: Callable[[Any, int, int, Wrong], None], deed: Deed | None = None) -> Step:
+    """An instruction with an address and a number, without a result; `mbarrier.init` without a deed."""
     address, number = operation.address(operation.operands[0]), operation.reader(operation.operands[1], "u32")
-    needs = operation.form.modifiers[0] != "init"
+    needs = deed is not None
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         numbers = np.broadcast_to(number(gang), gang.shape)
         for index, mask in _mbarriers(operation, gang, lanes, address, needs):
-            for value in numbers[mask]:
-                act(gang.machine, index, int(value), _misuse(operation, gang, mask, index))
-            if not needs:
+            for agent, value in zip(gang.agents[mask].tolist(), numbers[mask].tolist(), strict=True):
+                if deed is not None and (barrier := mbarrier_object.find(gang.machine, index)) is not None:
+                    barrier.ledger.note(deed, operation, [agent], 1, value)
+                act(gang.machine, index, value, _misuse(operation, gang, mask, index))
+            if deed is None:
                 announcement.initialised(gang, mask, index)
+                _remember_initialisation(operation, gang, mask, index)
 
     return step
+
+
+def _remember_initialisation(operation: Operation, gang: Gang, mask: Mask, index: int) -> None:
+    barrier = mbarrier_object.find(gang.machine, index)
+    if barrier is not None:
+        agents = set(gang.agents[mask].tolist())
+        barrier.ledger.initialised_by = Entry("arrives", operation, len(agents), barrier.expected, agents)
 
 
 @instruction(f"mbarrier.inval.{_SPACE}.b64")
@@ -83,6 +94,7 @@ def arrive(operation: Operation) -> Step:
         numbers = np.broadcast_to(read(gang), gang.shape)
         states = np.zeros(gang.shape, np.uint64)
         for index, mask in _mbarriers(operation, gang, lanes, address, needs=True):
+            elected = _is_elected(operation, gang, mask, index)
             for part, arrivals, announced in _at_once(gang, index, mask, numbers, expects):
                 barrier = mbarrier_object.find(gang.machine, index)
                 if barrier is None:
@@ -91,8 +103,11 @@ def arrive(operation: Operation) -> Step:
                     gang.machine.watch.release(gang, Lanes(part), operation, barrier.key)
                 if write is not None:
                     states[part] = _states(barrier, numbers[part], expects)
-                wrong = _misuse(operation, gang, part, index)
+                wrong = _misuse(operation, gang, part, index) if elected else mbarrier_object.unheard
+                agents = gang.agents[part].tolist()
+                barrier.ledger.note("arrives", operation, agents, len(agents), arrivals)
                 if announced:
+                    barrier.ledger.note("announces", operation, agents, len(agents), announced)
                     mbarrier_object.expect_bytes(gang.machine, index, announced, wrong)
                 mbarrier_object.arrive(gang.machine, index, arrivals, wrong, drop=drop)
         if write is not None:
@@ -113,6 +128,17 @@ def _at_once(gang: Gang, index: int, mask: Mask, numbers: Array, expects: bool) 
         one = np.zeros(gang.shape, np.bool_)
         one.reshape(-1)[place] = True
         yield one, 1 if expects else int(value), int(value) if expects else 0
+
+
+def _is_elected(operation: Operation, gang: Gang, mask: Mask, index: int) -> bool:
+    """Whether no more threads of a warp arrive than the single one that is waited for; else says so."""
+    barrier, threads = mbarrier_object.find(gang.machine, index), int(np.count_nonzero(mask))
+    if barrier is None or barrier.expected > 1 or threads == 1 or np.count_nonzero(mask.any(axis=1)) > 1:
+        return True
+    text = f"arrives with {threads} threads of a warp at an mbarrier that waits for 1 arrival"
+    mend = "one thread of the warp is enough: put it under `with cute.arch.elect_one():`"
+    _misuse(operation, gang, mask, index)(f"{text}\n{mend}")
+    return False
 
 
 def _states(barrier: Mbarrier, numbers: Array, expects: bool) -> Array:
@@ -153,6 +179,8 @@ def wait(operation: Operation) -> Step:
             barrier.used = True
             done = mask & (parity != barrier.parity)
             over = over | done
+            for warp in gang.agents[done.any(axis=1), 0].tolist():
+                barrier.ledger.passed[warp] = barrier.phase, operation
             if acquires and machine.watch.listens and done.any():
                 machine.watch.acquire(gang, Lanes(done), operation, barrier.finished_key)
             if (missing := mask & ~done).any():
@@ -164,10 +192,10 @@ def wait(operation: Operation) -> Step:
         if done.any():
             write(gang, done, over)
 
-        def what(row: int) -> str:
-            return describe(gang, next(barrier for barrier, mask in late if mask[row].any()))
+        def awaited(row: int) -> Mbarrier:
+            return next(barrier for barrier, mask in late if mask[row].any())
 
-        return Waiting(lanes.mask & ~over, what, gives_up=True)
+        return Waiting(lanes.mask & ~over, lambda row: describe(gang, awaited(row)), gives_up=True, on=awaited)
 
     return step
 

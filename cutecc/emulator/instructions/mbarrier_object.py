@@ -8,10 +8,12 @@ the number of each mbarrier's phase, and what the bits should be: memory that ho
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from cutecc.emulator.instructions.mbarrier_ledger import Ledger
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.block import Block
@@ -53,6 +55,8 @@ class Mbarrier:
     phase: int = 0
     used: bool = False
     """Whether anything has been done with it since it was initialised."""
+    ledger: Ledger = field(default_factory=Ledger)
+    """Who did."""
 
     @property
     def parity(self) -> int:
@@ -182,6 +186,7 @@ def _settle(machine: Machine, barrier: Mbarrier) -> None:
     """Go to the next phase if this one misses nothing."""
     if not barrier.pending and not barrier.missing_bytes:
         barrier.phase += 1
+        barrier.ledger.end_phase()
         barrier.pending = barrier.expected
         machine.changed(_block(machine, barrier.index).cluster)
     _write(machine, barrier)

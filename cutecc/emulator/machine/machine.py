@@ -69,6 +69,8 @@ class Machine:
     blocks: list[Block] = field(default_factory=list["Block"])
     """By slot."""
     gangs: list[Gang] = field(default_factory=list["Gang"])
+    faulted: dict[Operation, None] = field(default_factory=dict["Operation", None])
+    """Instructions that some threads were left out of, for a fault that was found."""
     pending: list[Pending] = field(default_factory=list[Pending])
     """Started and not over, oldest first."""
     state: int = 0
@@ -157,6 +159,7 @@ class Machine:
         finding = self.finding(kind, message, operation, gang, mask, address, other)
         if self.collect is None:
             raise self.error(finding, operation)
+        self.faulted[operation] = None
         self.collect(finding)
 
     def finding(
@@ -192,6 +195,11 @@ class Machine:
         """`%tid` of a thread by its linear index in the block."""
         x, y, _ = self.shape.block
         return linear % x, linear // x % y, linear // (x * y)
+
+    def block_and_thread(self, agent: int) -> tuple[Dim3, Dim3]:
+        """`%ctaid` and `%tid` of a thread by its number, see `Gang.agents`."""
+        slot, thread = divmod(agent, self.agents_per_block)
+        return self.blocks[slot].index, self.thread_index(thread)
 
     def report(self, finding: Finding) -> None:
         """Something wrong that is not a fault: only told where findings are collected."""

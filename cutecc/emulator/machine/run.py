@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cutecc.emulator.checks.finding import Finding
+from cutecc.emulator.deadlocks.cause import cause_of
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.machine.fragment import Fragment
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask, rows_of
-from cutecc.emulator.machine.stuck import Stuck, deadlock_hints, stuck_lines
+from cutecc.emulator.machine.stuck import Stuck, stuck_lines
 from cutecc.errors import DeadlockError
 
 if TYPE_CHECKING:
@@ -280,20 +282,24 @@ class Run:
         stuck = [fragment for gang in machine.gangs for fragment in gang.fragments]
         lines = stuck_lines(each for fragment in stuck for each in self._stuck(fragment))
         notes = lines[:_LISTED] + [f"and {len(lines) - _LISTED} more"] * (len(lines) > _LISTED)
-        hints = deadlock_hints(lines)
+        cause = cause_of(self._program, machine, stuck)
         first = stuck[0]
-        operation = self._program.operations[first.place]
-        finding = machine.finding("deadlock", "no thread can go on", operation, first.gang, first.mask)
+        operation = cause.operation if cause else self._program.operations[first.place]
         if machine.collect is not None:
+            place = machine.place(operation, first.gang, *divmod(int(first.mask.argmax()), WARP))
             count = sum(int(fragment.mask.sum()) for fragment in stuck)
-            told = [*notes, *(f"hint: {hint}" for hint in hints)]
-            machine.collect(replace(finding, message="\n".join(["no thread can go on", *told]), count=count))
+            if cause is not None and cause.agent is not None:
+                block, thread = machine.block_and_thread(cause.agent)
+                place, count = replace(place, block=block, thread=thread), 1
+            text = f"no thread can go on{f': {cause.text}' if cause else ''}"
+            told = [cause.mend, *cause.evidence] if cause else []
+            machine.report(Finding("deadlock", "\n".join([text, *told, *notes]), place, count=count))
             return
         raise DeadlockError(
-            "deadlock: no thread of the resident blocks can go on",
+            f"deadlock: no thread of the resident blocks can go on{f': {cause.text}' if cause else ''}",
             location=operation.instruction.location,
-            notes=notes,
-            hints=hints,
+            notes=[*cause.evidence, *notes] if cause else notes,
+            hints=[cause.mend] if cause else [],
         )
 
     def _stuck(self, fragment: Fragment) -> Iterator[Stuck]:

@@ -39,21 +39,6 @@ def stuck_lines(found: Iterable[Stuck]) -> list[str]:
     return lines
 
 
-def deadlock_hints(lines: Sequence[str]) -> list[str]:
-    """What is often the reason."""
-    of_mbarriers = [line for line in lines if " of the mbarrier at " in line]
-    if not of_mbarriers:
-        return []
-    if any("more than announced" in line for line in of_mbarriers):
-        return ["announce as many bytes, with mbarrier_arrive_and_expect_tx, as the copies bring"]
-    if any("arrived)" in line for line in of_mbarriers):
-        return ["mbarrier_init names as many arrivals as come in each phase: some came, the others never do"]
-    hints = ["a consumer's first wait takes parity 0; after each round of all stages the parity flips"]
-    if any("for parity 0 " in line and "no phase is complete" in line for line in of_mbarriers):
-        hints.append("a producer's first wait for an empty stage takes parity 1: it passes at once")
-    return hints
-
-
 def places_in(lines: Iterable[str]) -> frozenset[str]:
     """Where threads wait, of such lines; they are in another order, and more or fewer, under other schedules."""
     return frozenset(match[1] for line in lines if (match := _WHERE.search(line)))
@@ -63,12 +48,12 @@ def _line(warps: tuple[int, ...], blocks: Sequence[Stuck]) -> str:
     first, others = blocks[0], len(blocks) - 1
     one = len(warps) == 1
     part = f", {'' if one else 'of each '}{first.part}," if first.part else ""
-    who = f"warp{'s' * (not one)} {_ranges(warps)} of {first.block}{part}"
+    who = f"warp{'s' * (not one)} {ranges(warps)} of {first.block}{part}"
     same = f"; the same in {others} more block{'s' * (others > 1)}" if others else ""
     return f"{who} wait{'s' * one} at {first.where} for {first.what}{same}"
 
 
-def _ranges(numbers: Sequence[int]) -> str:
+def ranges(numbers: Sequence[int]) -> str:
     """Ascending numbers in short: `0–3, 6`."""
     ranges: list[list[int]] = []
     for number in numbers:

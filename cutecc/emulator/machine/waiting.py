@@ -16,5 +16,7 @@ class Waiting:
     """The other threads that executed the step go on."""
     what: Callable[[int], str]
     """What those of a warp, by its row in the gang, wait for, in words: `parity 0 of the mbarrier at shared+16: …`."""
+    on: Callable[[int], object] | None = None
+    """The mbarrier or barrier that those of a row wait for, where it is one."""
     gives_up: bool = False
     """Whether the threads go on when nobody else can: they execute the step once more, with `Machine.impatient`."""

@@ -29,7 +29,7 @@ def swap_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     (tile + thread).store(x[rank, thread])
     if rank == 0 or not bug:
         cute.arch.cluster_arrive()
-        cute.arch.cluster_wait()  # bug: deadlock
+        cute.arch.cluster_wait()  # bug: deadlock, mend: "cluster_arrive()"
     # The second block waits for a signal of the first.
     if rank == 0:
         if thread == 0:

@@ -24,7 +24,7 @@ def reverse_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     if warp < 2:
         cute.arch.sync_threads()  # bug: deadlock
     elif cutlass.const_expr(bug):
-        cute.arch.barrier(barrier_id=1, number_of_threads=THREADS)  # also: deadlock
+        cute.arch.barrier(barrier_id=1, number_of_threads=THREADS)  # also: deadlock, mend: "sync_threads()"
     else:
         cute.arch.sync_threads()
     y[thread] = tile[THREADS - 1 - thread]

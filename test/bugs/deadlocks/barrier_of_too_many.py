@@ -22,7 +22,7 @@ def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
         tile[lane] = x[lane]
         cute.arch.barrier_arrive(barrier_id=1, number_of_threads=64 + 32 * bug)
     elif warp == 1:
-        cute.arch.barrier(barrier_id=1, number_of_threads=64 + 32 * bug)  # bug: deadlock
+        cute.arch.barrier(barrier_id=1, number_of_threads=64 + 32 * bug)  # bug: deadlock, mend: "number_of_threads=64"
         y[lane] = tile[31 - lane]
 
 

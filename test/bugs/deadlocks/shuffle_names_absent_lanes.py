@@ -25,7 +25,7 @@ def swap_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     cute.arch.sync_threads()
     if thread < 16:
         mask = 0xFFFFFFFF if bug else 0xFFFF
-        tile[thread] = cute.arch.shuffle_sync_bfly(x[thread], offset=1, mask=mask)  # bug: deadlock
+        tile[thread] = cute.arch.shuffle_sync_bfly(x[thread], offset=1, mask=mask)  # bug: deadlock, mend: "the mask"
         cute.arch.mbarrier_arrive(full)
         y[thread] = x[thread]
     else:

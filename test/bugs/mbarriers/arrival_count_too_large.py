@@ -22,7 +22,7 @@ def reverse_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     full = allocator.allocate_array(cutlass.Int64, 1)
     tile = allocator.allocate_tensor(cutlass.Float32, cute.make_layout(THREADS))
     if thread == 0:
-        cute.arch.mbarrier_init(full, THREADS if bug else THREADS // 32)
+        cute.arch.mbarrier_init(full, THREADS if bug else THREADS // 32)  # mend: "mbarrier_init(…, 2)"
         cute.arch.mbarrier_init_fence()
     cute.arch.sync_threads()
     tile[thread] = x[thread]

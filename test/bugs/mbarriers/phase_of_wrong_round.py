@@ -31,7 +31,8 @@ def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
             cute.arch.mbarrier_arrive(full + step % STAGES)
     else:
         for step in cutlass.range(x.shape[0], unroll=1):
-            cute.arch.mbarrier_wait(full + step % STAGES, (step + bug) // STAGES % 2)  # bug: deadlock
+            stage, parity = step % STAGES, (step + bug) // STAGES % 2
+            cute.arch.mbarrier_wait(full + stage, parity)  # bug: deadlock, mend: "takes parity 0"
             y[step, lane] = tiles[31 - lane, step % STAGES]  # also: race, also: uninitialised-shared
             cute.arch.mbarrier_arrive(empty + step % STAGES)
 

@@ -29,7 +29,7 @@ def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
             # A new mbarrier counts as past its phase 1: the first rounds find all stages empty.
             cute.arch.mbarrier_wait(empty + step % STAGES, (step // STAGES + 1) % 2)
             tiles[lane, step % STAGES] = x[step, lane]
-            cute.arch.mbarrier_arrive(full + step % STAGES)
+            cute.arch.mbarrier_arrive(full + step % STAGES)  # mend: "go as many rounds"
     else:
         for step in cutlass.range(steps, unroll=1):
             cute.arch.mbarrier_wait(full + step % STAGES, step // STAGES % 2)  # bug: deadlock

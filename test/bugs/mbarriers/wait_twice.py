@@ -30,7 +30,7 @@ def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
     else:
         cute.arch.mbarrier_wait(full, 0)
         if cutlass.const_expr(bug):
-            cute.arch.mbarrier_wait(full, 1)  # bug: deadlock
+            cute.arch.mbarrier_wait(full, 1)  # bug: deadlock, mend: "one wait for each phase"
         y[lane] = tile[31 - lane]
 
 

@@ -28,7 +28,7 @@ def copy_kernel(load: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, bug: cutlas
                 cute.arch.mbarrier_arrive_and_expect_tx(full, BYTES)
             cute.copy(load, source[None, step], target, tma_bar_ptr=full)  # also: race
         if cutlass.const_expr(bug):
-            cute.arch.mbarrier_wait(full, 0)  # bug: deadlock
+            cute.arch.mbarrier_wait(full, 0)  # bug: deadlock, mend: "takes parity 1"
         else:
             cute.arch.mbarrier_wait(full, step % 2)
         cute.basic_copy(own(tile), own(tiles_of(y))[None, None, step])  # also: race

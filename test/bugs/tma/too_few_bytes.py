@@ -24,7 +24,7 @@ def copy_kernel(load: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, bug: cutlas
     target, source = partition(load, halves, tiles)
     if warp == 0:
         with cute.arch.elect_one():
-            cute.arch.mbarrier_arrive_and_expect_tx(full, BYTES * (2 - bug))
+            cute.arch.mbarrier_arrive_and_expect_tx(full, BYTES * (2 - bug))  # also: mbarrier, mend: "4096 bytes"
         cute.copy(load, source[None, 0], target[None, 0], tma_bar_ptr=full)
         cute.copy(load, source[None, 1], target[None, 1], tma_bar_ptr=full)  # other, also: race
     cute.arch.mbarrier_wait(full, 0)

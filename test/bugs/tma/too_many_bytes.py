@@ -23,7 +23,7 @@ def copy_kernel(load: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, bug: cutlas
     target, source = partition(load, tile, x)
     if warp == 0:
         with cute.arch.elect_one():
-            cute.arch.mbarrier_arrive_and_expect_tx(full, BYTES * (1 + bug))
+            cute.arch.mbarrier_arrive_and_expect_tx(full, BYTES * (1 + bug))  # mend: "2048 bytes"
         cute.copy(load, source, target, tma_bar_ptr=full)  # also: race
     cute.arch.mbarrier_wait(full, 0)  # bug: deadlock
     cute.basic_copy(own(tile), own(y))

@@ -25,7 +25,7 @@ def copy_kernel(load: cute.CopyAtom, x: cute.Tensor, y: cute.Tensor, bug: cutlas
         with cute.arch.elect_one():
             cute.arch.mbarrier_arrive_and_expect_tx(full, BYTES)
         cute.copy(load, source, target, tma_bar_ptr=full)  # also: race
-    cute.arch.mbarrier_wait(full, 0 + bug)  # bug: deadlock
+    cute.arch.mbarrier_wait(full, 0 + bug)  # bug: deadlock, mend: "takes parity 0"
     cute.basic_copy(own(tile), own(y))  # also: race
 
 

@@ -220,7 +220,11 @@ def test_a_deadlock_says_of_each_warp_what_it_waits_for() -> None:
     body = "shr.u32 %r1, %r0, 5; add.u32 %r1, %r1, 1; bar.sync %r1, 64;"
     with pytest.raises(DeadlockError) as caught:
         run(body, threads=64, blocks=2)
-    notes = [note.split(" waits at ")[0] + note.split(" for ")[1] for note in caught.value.notes]
+    assert str(caught.value).count("barrier 1 waits for 64 threads, and warp 1 comes to barrier 2 instead") == 1
+    assert caught.value.hints == ["have all come to the same one: barrier_id=1"]
+    notes = [
+        note.split(" waits at ")[0] + note.split(" for ")[1] for note in caught.value.notes if " waits at " in note
+    ]
     assert notes == [
         f"warp {warp} of block (0, 0, 0)barrier {warp + 1} of block (0, 0, 0): 1 of 2 warps have arrived"
         "; the same in 1 more block"

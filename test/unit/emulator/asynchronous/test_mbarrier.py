@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
@@ -325,26 +326,74 @@ def test_a_deadlock_says_what_the_phase_misses() -> None:
         run(body)
     text = "mbarrier at shared+0: 16384 bytes and 2 arrivals missing (1 of 3 has arrived); no phase is complete so far"
     assert f"parity 0 of the {text}" in str(caught.value)
+    assert "no copy completes at the mbarrier at shared+0, to which 16,384 bytes are announced" in str(caught.value)
+    assert caught.value.hints == ["give a copy this mbarrier, or announce no bytes: mbarrier_arrive"]
+
+
+def deadlock(body: str) -> tuple[str, str]:
+    """What it comes of, and the one thing that mends it."""
+    with pytest.raises(DeadlockError) as caught:
+        run(body)
     (hint,) = caught.value.hints
-    assert hint.startswith("mbarrier_init names as many arrivals as come in each phase")
+    return caught.value.message.partition("can go on: ")[2], hint
 
 
-def test_a_deadlock_where_nothing_came_tells_the_parities_of_first_waits() -> None:
-    with pytest.raises(DeadlockError, match=r": 3 arrivals missing; no phase is complete so far") as caught:
-        run(INIT.format(count=3) + LOOP)
-    assert [hint.partition(" takes ")[0] for hint in caught.value.hints] == [
-        "a consumer's first wait",
-        "a producer's first wait for an empty stage",
-    ]
-    with pytest.raises(DeadlockError, match=r"; 1 phase is complete so far") as caught:
-        run(INIT.format(count=32) + "mbarrier.arrive.shared.b64 _, [%r9];" + LOOP.replace("[%r9], 0", "[%r9], 1"))
-    assert [hint.partition(" takes ")[0] for hint in caught.value.hints] == ["a consumer's first wait"]
+ARRIVE = "mbarrier.arrive.shared.b64 _, [%r9];"
 
 
-def test_a_deadlock_says_that_more_came_than_was_announced() -> None:
-    body = INIT.format(count=1) + "@!%p1 mbarrier.complete_tx.shared.b64 [%r9], 64;"
-    with pytest.raises(DeadlockError, match=r": 64 bytes more than announced; no phase"):
-        run(body + "@!%p1 mbarrier.arrive.shared.b64 _, [%r9];" + LOOP)
+def test_a_deadlock_where_nobody_arrives_does_not_speak_of_parities() -> None:
+    text, mend = deadlock(INIT.format(count=3) + LOOP)
+    assert text == "no instruction of the kernel arrives at the mbarrier at shared+0"
+    assert mend.startswith("3 arrivals have to come in each phase: mbarrier_arrive")
+    text, mend = deadlock(INIT.format(count=3) + "setp.gt.u32 %p3, %r0, 99; @%p3 " + ARRIVE + LOOP)
+    assert text == "no thread arrives at the mbarrier at shared+0"
+    assert re.fullmatch(r"no thread comes to PTX line \d+, an mbarrier_arrive: look at the branch that it is in", mend)
+
+
+def test_a_deadlock_of_a_count_that_is_too_large_says_the_right_one() -> None:
+    text, mend = deadlock(INIT.format(count=48) + ARRIVE + LOOP)
+    assert text == "the mbarrier at shared+0 waits for 48 arrivals, and 32 come"
+    assert "mbarrier_init(…, 32)" in mend
+
+
+def test_a_deadlock_at_a_phase_that_nobody_completes() -> None:
+    other = LOOP.replace("[%r9], 0", "[%r9], 1").replace("WAIT", "AGAIN")
+    text, mend = deadlock(INIT.format(count=32) + ARRIVE + other)
+    assert text.startswith("the mbarrier at shared+0 has completed 1 phase, and the wait is for the next one")
+    assert mend == "the wait for the phase that is complete takes parity 0"
+    text, mend = deadlock(INIT.format(count=32) + ARRIVE + LOOP + "\n" + other)
+    assert text.startswith("the mbarrier at shared+0 is waited for once more than it completes: 1 phase is complete")
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "mend"),
+    [
+        (
+            "@!%p1 mbarrier.complete_tx.shared.b64 [%r9], 64; @!%p1 " + ARRIVE,
+            "bytes come to the mbarrier at shared+0 that nobody announces",
+            "announce them before the copy: mbarrier_arrive_and_expect_tx(…, 64)",
+        ),
+        (
+            "@!%p1 mbarrier.complete_tx.shared.b64 [%r9], 64; @!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 48;",
+            "the copies bring 16 bytes more than are announced to the mbarrier at shared+0",
+            "announce 64 bytes: mbarrier_arrive_and_expect_tx(…, 64)",
+        ),
+        (
+            "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 80; @!%p1 mbarrier.complete_tx.shared.b64 [%r9], 64;",
+            "the copies bring 16 bytes fewer than are announced to the mbarrier at shared+0",
+            "announce 64 bytes: mbarrier_arrive_and_expect_tx(…, 64)",
+        ),
+        (
+            "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 64; mbarrier.complete_tx.shared.b64 [%r9], 64;"
+            + LOOP,
+            "32 threads of a warp issue it, and each brings 64 bytes: 31 × 64 bytes too many",
+            "one thread of the warp is enough: put it under `with cute.arch.elect_one():`",
+        ),
+    ],
+)
+def test_a_deadlock_of_bytes_that_do_not_fit(body: str, text: str, mend: str) -> None:
+    second = LOOP.replace("WAIT", "AGAIN").replace("[%r9], 0", "[%r9], 1" if "WAIT" in body else "[%r9], 0")
+    assert deadlock(INIT.format(count=1) + body + second) == (text, mend)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,183 @@
+"""What the threads of a deadlock wait for, and which of them would go on to release others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from cutecc.emulator.checks.registers import successors
+from cutecc.emulator.instructions.block_barrier import Barrier
+from cutecc.emulator.instructions.cluster_barrier import ClusterBarrier
+from cutecc.emulator.instructions.mbarrier_object import Mbarrier
+from cutecc.emulator.machine.lanes import rows_of
+from cutecc.ptx.syntax import Immediate
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.mbarrier_ledger import Deed, Entry
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.fragment import Fragment
+    from cutecc.emulator.machine.machine import Machine
+    from cutecc.emulator.machine.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why no thread can go on."""
+
+    text: str
+    """A sentence behind `no thread can go on:`."""
+    evidence: list[str]
+    mend: str
+    """What to write instead, at the line of `operation` unless it names another."""
+    operation: Operation
+    agent: int | None = None
+    """A thread that executed it, as in `Gang.agents`; `None` for those that wait there."""
+
+
+@dataclass(slots=True, eq=False)
+class Wait:
+    """One thing that threads wait for."""
+
+    on: object
+    """An `Mbarrier`, `Barrier` or `ClusterBarrier`; `None` for threads of the own warp, and for other things."""
+    rows: list[tuple[Fragment, int]] = field(default_factory=list["tuple[Fragment, int]"])
+    """Threads of fragments, each by the row of its warp in the gang."""
+
+    @property
+    def fragments(self) -> list[Fragment]:
+        return list({id(each): each for each, _ in self.rows}.values())
+
+    @property
+    def place(self) -> int:
+        """The first instruction at which anybody waits for it."""
+        return min(fragment.place for fragment, _ in self.rows)
+
+
+class Waits:
+    """Those of one deadlock."""
+
+    def __init__(self, program: Program, machine: Machine, stuck: Sequence[Fragment]) -> None:
+        self.program = program
+        self.machine = machine
+        self.stuck = stuck
+        self._successors = successors(program)
+        self._reached: dict[int, set[int]] = {}
+        self.all = self._group()
+
+    def _group(self) -> list[Wait]:
+        found: dict[object, Wait] = {}
+        for fragment in self.stuck:
+            for row in rows_of(fragment.mask):
+                waiting = fragment.waiting
+                on = waiting.on(row) if waiting is not None and waiting.on is not None else None
+                key = (id(fragment.gang), row, fragment.place) if on is None else id(on)
+                found.setdefault(key, Wait(on)).rows.append((fragment, row))
+        return list(found.values())
+
+    def is_helped(self, wait: Wait) -> bool:
+        """Whether others would come to something that releases these, if only they could go on themselves."""
+        own = wait.fragments
+        others = [each for each in self.stuck if not any(each is one for one in own)]
+        return any(
+            self._releases(self.program.operations[index], wait) for each in others for index in self.reach(each)
+        )
+
+    def reach(self, fragment: Fragment) -> set[int]:
+        """Operations that threads may come to behind the one that they wait at."""
+        found = self._reached.get(fragment.place)
+        if found is None:
+            found = self._reached[fragment.place] = set()
+            work = [*self._successors[fragment.place]]
+            while work:
+                index = work.pop()
+                if index not in found:
+                    found.add(index)
+                    work += self._successors[index]
+        return found
+
+    def _releases(self, operation: Operation, wait: Wait) -> bool:
+        """Whether an operation may be what these threads wait for."""
+        match wait.on:
+            case Mbarrier() as barrier:
+                return arrives(operation) if barrier.pending else brings(operation)
+            case Barrier(number=number):
+                return comes_to_barrier(operation, number)
+            case ClusterBarrier():
+                return operation.form.opcode == "barrier" and operation.form.modifiers[:2] == ("cluster", "arrive")
+            case _:
+                return operation.index == wait.place
+
+    # What mbarriers know of each other.
+
+    def mbarriers(self) -> Iterator[Mbarrier]:
+        """Of all blocks that are resident."""
+        for block in self.machine.blocks:
+            yield from cast("dict[int, Mbarrier]", block.state.get("mbarriers", {})).values()
+
+    def entries(self, deed: Deed, but: Mbarrier | None = None) -> Iterator[tuple[Mbarrier, Entry]]:
+        """What was done at all of them but one."""
+        for barrier in self.mbarriers():
+            if barrier is not but:
+                for entry in barrier.ledger.altogether(deed):
+                    yield barrier, entry
+
+    def never_executed(self, deed: Deed) -> list[Operation]:
+        """Instructions that would do this, and that nobody has come to, nor can once the waits are over."""
+        is_one = arrives if deed == "arrives" else brings
+        executed = {entry.operation for _, entry in self.entries(deed)}
+        behind = {index for fragment in self.stuck for index in self.reach(fragment)}
+        return [
+            each
+            for each in self.program.operations
+            if is_one(each) and each not in executed and each not in self.machine.faulted and each.index not in behind
+        ]
+
+    def name(self, barrier: Mbarrier) -> str:
+        """`the mbarrier at shared+16`."""
+        memory = self.machine.memory
+        slot, offset = divmod(barrier.index, memory.shared_stride)
+        of = f" of {self.machine.blocks[slot].name}" if len(self.machine.blocks) > 1 else ""
+        return f"the mbarrier at {memory.describe('shared', offset)}{of}"
+
+
+def arrives(operation: Operation) -> bool:
+    """Whether it arrives at an mbarrier."""
+    form = operation.form
+    if form.opcode == "mbarrier":
+        return form.modifiers[0] in ("arrive", "arrive_drop")
+    return form.opcode == "cp" and form.modifiers[:2] == ("async", "mbarrier")
+
+
+def brings(operation: Operation) -> bool:
+    """Whether it completes bytes at an mbarrier."""
+    form = operation.form
+    if form.opcode in ("st", "red"):
+        return form.has("async")
+    return form.has("mbarrier::complete_tx::bytes") or (form.opcode == "mbarrier" and form.has("complete_tx"))
+
+
+def comes_to_barrier(operation: Operation, number: int) -> bool:
+    """Whether it may come to this barrier of its block."""
+    form = operation.form
+    if form.opcode not in ("bar", "barrier") or form.modifiers[0] in ("warp", "cluster"):
+        return False
+    which = operation.operands[1 if form.has("red") else 0]
+    return not isinstance(which, Immediate) or which.bits == number
+
+
+def where(operation: Operation) -> str:
+    """`kernel.py:30:9`, or the line of PTX."""
+    instruction = operation.instruction
+    return str(instruction.location or f"PTX line {instruction.line}")
+
+
+def counted(count: int, what: str) -> str:
+    """`1 thread`, `32 threads`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """`a, b and c`."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,79 @@
+"""Who has done what at an mbarrier, phase by phase: what a deadlock says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+
+Deed = Literal["arrives", "announces", "brings"]
+"""Arrivals are counted; bytes are announced, and brought by copies."""
+_KEPT = 8
+"""Phases before the present one that are remembered."""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """What one instruction has done."""
+
+    deed: Deed
+    operation: Operation
+    times: int = 0
+    """How often threads have executed it."""
+    amount: int = 0
+    """Arrivals or bytes of all these times."""
+    agents: set[int] = field(default_factory=set[int])
+    """Threads, as in `Gang.agents`."""
+
+    def add(self, other: Entry) -> None:
+        self.times += other.times
+        self.amount += other.amount
+        self.agents |= other.agents
+
+
+@dataclass(slots=True, eq=False)
+class Ledger:
+    """Entries of the phase that an mbarrier is in, and of some phases before it."""
+
+    initialised_by: Entry | None = None
+    phases: list[dict[tuple[Deed, Operation], Entry]] = field(default_factory=lambda: [{}])
+    """The present one is the last."""
+    passed: dict[int, tuple[int, Operation]] = field(default_factory=dict[int, "tuple[int, Operation]"])
+    """By warp that waited and went on: how many phases were complete when it last did, and by which instruction. A warp
+    has the number of its first thread (`Gang.agents`)."""
+
+    def note(self, deed: Deed, operation: Operation, agents: Iterable[int], times: int, amount: int) -> None:
+        """Threads do something in the present phase."""
+        entry = self.phases[-1].get((deed, operation))
+        if entry is None:
+            entry = self.phases[-1][deed, operation] = Entry(deed, operation)
+        entry.times += times
+        entry.amount += amount
+        entry.agents.update(agents)
+
+    def end_phase(self) -> None:
+        self.phases.append({})
+        if len(self.phases) > _KEPT + 1:
+            del self.phases[0]
+
+    def present(self, deed: Deed) -> list[Entry]:
+        """Of the present phase."""
+        return [entry for entry in self.phases[-1].values() if entry.deed == deed]
+
+    def before(self, deed: Deed) -> list[Entry]:
+        """Of the phase before it."""
+        return [entry for entry in self.phases[-2].values() if entry.deed == deed] if len(self.phases) > 1 else []
+
+    def altogether(self, deed: Deed) -> list[Entry]:
+        """Of all phases that are remembered, one for each instruction."""
+        found: dict[Operation, Entry] = {}
+        for entry in self._all():
+            if entry.deed == deed:
+                found.setdefault(entry.operation, Entry(deed, entry.operation)).add(entry)
+        return list(found.values())
+
+    def _all(self) -> Iterator[Entry]:
+        return (entry for phase in self.phases for entry in phase.values())

@@ -1,0 +1,37 @@
+"""A producer and a consumer warp that mean one named barrier, each by another number."""
+
+# cutecc: entry = "names_of_barriers_differ"
+# cutecc: target = "sm_80"
+# cutecc: args.x = "f32[32]"
+# cutecc: args.y = "f32[32]"
+# cutecc: args.bug = "const(False)"
+# cutecc: reference = "reference"
+# cutecc: outputs = ["y"]
+# cutecc: tolerance = 0.0
+
+import cutlass
+from cutlass import cute
+
+
+@cute.kernel
+def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
+    lane = cute.arch.lane_idx()
+    warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    tile = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(32))
+    if warp == 0:
+        tile[lane] = x[lane]
+        cute.arch.barrier_arrive(barrier_id=2 if bug else 1, number_of_threads=64)  # mend: "barrier_id=1"
+    else:
+        cute.arch.barrier(barrier_id=1, number_of_threads=64)  # bug: deadlock
+        y[lane] = tile[31 - lane]
+
+
+@cute.jit
+def names_of_barriers_differ(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
+    """y = x backwards."""
+    hand_over_kernel(x, y, bug).launch(grid=[1, 1, 1], block=[64, 1, 1])
+
+
+def reference(x, y):
+    """The expected `y`."""
+    return x[::-1]

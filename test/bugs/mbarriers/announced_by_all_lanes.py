@@ -1,0 +1,53 @@
+"""A bulk copy that one thread issues, whose bytes all 32 threads of the warp announce."""
+
+# cutecc: entry = "announced_by_all_lanes"
+# cutecc: target = "sm_90a"
+# cutecc: args.x = "f32[2, 64] align=16"
+# cutecc: args.y = "f32[2, 64]"
+# cutecc: args.bug = "const(False)"
+# cutecc: reference = "reference"
+# cutecc: outputs = ["y"]
+# cutecc: tolerance = 0.0
+
+import cutlass
+from cutlass import cute
+
+THREADS = 64
+ROUNDS = 2
+
+
+@cute.kernel
+def reverse_kernel(x: cute.Tensor, y: cute.Tensor, load: cute.CopyAtom, bug: cutlass.Constexpr):
+    thread, _, _ = cute.arch.thread_idx()
+    warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    allocator = cutlass.utils.SmemAllocator()
+    full = allocator.allocate_array(cutlass.Int64, 1)
+    tile = allocator.allocate_tensor(cutlass.Float32, cute.make_layout(THREADS), 128)
+    if thread == 0:
+        cute.arch.mbarrier_init(full, 1)
+        cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    for step in cutlass.range(ROUNDS, unroll=1):
+        if warp == 0:
+            if cutlass.const_expr(bug):
+                cute.arch.mbarrier_expect_tx(full, 4 * THREADS)  # mend: "elect_one()"
+            with cute.arch.elect_one():
+                if cutlass.const_expr(not bug):
+                    cute.arch.mbarrier_expect_tx(full, 4 * THREADS)
+                cute.arch.mbarrier_arrive(full)
+                cute.copy(load, x[step, None], tile, mbar_ptr=full)
+        cute.arch.mbarrier_wait(full, step % 2)  # bug: deadlock
+        y[step, thread] = tile[THREADS - 1 - thread]
+        cute.arch.sync_threads()
+
+
+@cute.jit
+def announced_by_all_lanes(x: cute.Tensor, y: cute.Tensor, bug: cutlass.Constexpr):
+    """y = every row of x backwards."""
+    load = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkG2SOp(), cutlass.Float32, num_bits_per_copy=32 * THREADS)
+    reverse_kernel(x, y, load, bug).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
+
+
+def reference(x, y):
+    """The expected `y`."""
+    return x[:, ::-1]
