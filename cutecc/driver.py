@@ -27,6 +27,7 @@ from cutecc.errors import Error, ParseError, PassError, RecordError, UsageError
 from cutecc.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned, Said
 from cutecc.ir.apart import apart
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode
+from cutecc.ir.variables import variables_of
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.listening import Listeners
 from cutecc.passes import manager, registry
@@ -279,6 +280,8 @@ def lower(
             emit(Parsed())
         plan = planning.plan(request, module)
         compilation = plan.compilation
+        if request.options.line_info and not request.options.start_after:
+            compilation.variables = variables_of(module, request.lines)
         compilation.seconds = {"trace": request.trace_seconds, "parse": clock.lap()}
         folder = RecordFolder(request.output) if request.output else None
         if folder:

@@ -102,7 +102,7 @@ def serves(stored: Stored, module: str, wanted: Collection[ArtifactKind], *, obs
     record = stored.record
     if not {*stored.asked}.issuperset(wanted) or (observe and record.traced_operations is None):
         return False
-    located = any(remark.location for step in record.steps for remark in step.remarks)
+    located = bool(record.variables) or any(remark.location for step in record.steps for remark in step.remarks)
     return not located or stored.module == module
 
 
@@ -123,6 +123,7 @@ def restore(stored: Stored, base: Compilation, wanted: Collection[ArtifactKind],
         base.artifacts.append(msgspec.structs.replace(artifact, file=name))
         base.files[name] = record.files[artifact.file]
     base.traced_operations = record.traced_operations
+    base.variables = record.variables
     base.steps = record.steps
     base.resources = record.resources
     base.warnings = [*base.warnings, *record.warnings]

@@ -145,7 +145,15 @@ class Emulator:
         bound = self.binder.bind(args, named, checked=checked, place="cpu")
         shapes = tensor_shapes(self.binder, bound)
         host = EmulatorHost(
-            self._ptx, self.compilation.target, list(self._allocations(bound)), options, shapes, show, progress, started
+            self._ptx,
+            self.compilation.target,
+            list(self._allocations(bound)),
+            options,
+            shapes,
+            self.compilation.variables,
+            show,
+            progress,
+            started,
         )
         start = time.monotonic()
         stopped: list[Stopped] = []

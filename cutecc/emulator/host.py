@@ -13,6 +13,7 @@ from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import UsageError
 from cutecc.ptx.locations import PtxText
 from cutecc.record.host_program import KernelEntry
+from cutecc.record.variables import Variable
 from cutecc.runtime.driver import INVALID_VALUE, failure
 from cutecc.runtime.host import check_empty_grid, fits, launch_text
 from cutecc.runtime.launch import Launch, TensorMap
@@ -80,6 +81,8 @@ class EmulatorHost:
     options: EmulatorOptions
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
     """Of the call's tensors."""
+    variables: Sequence[Variable] = ()
+    """Memory of the kernels that the source names."""
     show: Callable[[str], None] | None = None
     """Takes printed text as it comes."""
     progress: Progress | None = None
@@ -102,6 +105,7 @@ class EmulatorHost:
             check_empty_grid(launch, self.shapes)
             return 0
         from cutecc.emulator.launch import load_program
+        from cutecc.emulator.memory.names import Names
         from cutecc.emulator.parallel import run_launch
 
         program = load_program(self.ptx, launch.kernel.name)
@@ -112,8 +116,19 @@ class EmulatorHost:
         chosen = range(total) if blocks is None else blocks
         tell = functools.partial(self.progress, launch.kernel.name) if self.progress else None
         module = self._module(program)
+        names = Names.of(self.variables, launch.kernel.name)
         run = run_launch(
-            self.ptx, program, launch, self.allocations, module, chosen, self.options, self._print, tell, self.started
+            self.ptx,
+            program,
+            launch,
+            self.allocations,
+            module,
+            chosen,
+            self.options,
+            self._print,
+            tell,
+            self.started,
+            names,
         )
         self.runs.append(run)
         cluster = cluster_of(launch)

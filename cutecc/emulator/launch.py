@@ -24,6 +24,7 @@ from cutecc.emulator.machine.schedule import Schedule, make_schedule
 from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.machine.watches import Watches
 from cutecc.emulator.memory.memory import Memory
+from cutecc.emulator.memory.names import Names
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.ptx.locations import PtxText
 from cutecc.ptx.parse import parse_module
@@ -68,12 +69,14 @@ def run_wave(
     history: History,
     print: Callable[[str], None],
     started: Callable[[Run], None] | None = None,
+    names: Names = Names(),
 ) -> BlocksRun:
     """Run blocks that are resident together, whole clusters by their numbers, to their end.
 
     `module` are the module's variables; the checks compare the blocks with those before, whose `history` it is;
-    `print` takes what the kernel prints, `started` what says where the run is. Raises `EmulatorError` for the first
-    fault unless something is checked: then faults are findings, and other errors are told with them.
+    `print` takes what the kernel prints, `started` what says where the run is; `names` are those of the kernel's
+    memory. Raises `EmulatorError` for the first fault unless something is checked: then faults are findings, and other
+    errors are told with them.
     """
     found = BlocksRun(blocks=len(wave))
     schedule = make_schedule(options.schedule, options.seed)
@@ -87,7 +90,7 @@ def run_wave(
     )
     machine = Machine(
         shape,
-        Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module),
+        Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module, names),
         Watch(),
         print,
         found.findings.append if options.check else None,

@@ -25,6 +25,7 @@ from cutecc.emulator.checks.reports import merge_findings
 from cutecc.emulator.independence import are_independent
 from cutecc.emulator.launch import BlocksRun, load_program, run_wave
 from cutecc.emulator.memory.allocations import Allocation, elements_of, merged
+from cutecc.emulator.memory.names import Names
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.emulator.waves import waves
 from cutecc.errors import EmulatorError
@@ -55,11 +56,12 @@ def run_launch(
     show: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
     started: Callable[[Run], None] | None = None,
+    names: Names = Names(),
 ) -> BlocksRun:
     """Run blocks of a launch; `program` is the one of `ptx`, `module` its variables, which the blocks change.
 
     `show` takes what the kernel prints, block by block, `progress` how many blocks have run and how many will, and
-    `started` each part that begins in this process.
+    `started` each part that begins in this process; `names` are of the kernel's memory.
     Raises `EmulatorError` for the first fault in the order of blocks, unless something is checked.
     """
     parts = waves(program, launch, blocks)
@@ -71,10 +73,12 @@ def run_launch(
         if may_share and (options.processes or _pays(time.monotonic() - start, whole.parts, len(parts))):
             with _shared(allocations, module) as memory:
                 if memory is not None:
-                    _run_in_processes(ptx, launch, memory, parts, options, show, whole)
+                    _run_in_processes(ptx, launch, memory, parts, options, show, whole, names)
                     break
             may_share = False
-        whole.add(run_wave(program, launch, allocations, module, parts[whole.parts], options, history, show, started))
+        part = parts[whole.parts]
+        run = run_wave(program, launch, allocations, module, part, options, history, show, started, names)
+        whole.add(run)
     return whole.result
 
 
@@ -250,13 +254,14 @@ def _run_in_processes(
     options: EmulatorOptions,
     show: Callable[[str], None],
     whole: _Whole,
+    names: Names,
 ) -> None:
     """Run the parts that are left; their results come in the order of parts."""
     left = parts[whole.parts :]
     pool = WorkerPool(min(options.cores, len(left)))
     try:
         futures: list[Future[_Part]] = [
-            pool.submit(run_part, ptx, launch, memory, list(part), options) for part in left
+            pool.submit(run_part, ptx, launch, memory, list(part), options, names) for part in left
         ]
         for future in futures:
             part = future.result()
@@ -271,13 +276,20 @@ def _run_in_processes(
         pool.kill()
 
 
-def run_part(ptx: PtxText, launch: Launch, memory: SharedMemory, blocks: list[int], options: EmulatorOptions) -> _Part:
+def run_part(
+    ptx: PtxText,
+    launch: Launch,
+    memory: SharedMemory,
+    blocks: list[int],
+    options: EmulatorOptions,
+    names: Names = Names(),
+) -> _Part:
     """Runs in another process: blocks of a launch, on memory in a file."""
     allocations, module = memory.open()
     printed: list[str] = []
     try:
         program = load_program(ptx, launch.kernel.name)
-        run = run_wave(program, launch, allocations, module, blocks, options, History(), printed.append)
+        run = run_wave(program, launch, allocations, module, blocks, options, History(), printed.append, None, names)
     except EmulatorError as error:
         return _Part(BlocksRun(), printed, error)
     return _Part(run, printed)

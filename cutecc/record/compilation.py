@@ -12,6 +12,7 @@ import msgspec
 
 from cutecc.errors import Error, RecordError
 from cutecc.places import InstructionPlace
+from cutecc.record.variables import Variable
 
 if TYPE_CHECKING:
     from cutecc.record.host_program import HostProgram
@@ -254,6 +255,8 @@ class Compilation:
     traced: str | None = None
     """The file that holds the module before the first pass, as text."""
     traced_operations: dict[str, int] | None = None
+    variables: list[Variable] = field(default_factory=list[Variable])
+    """Memory of the kernels that the source names; known where line info is kept."""
     steps: list[Step] = field(default_factory=list[Step])
     analyses: list[Analysis] = field(default_factory=list[Analysis])
     """What `cutecc check` and reports ask for, in the order they ran."""

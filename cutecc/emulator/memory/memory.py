@@ -12,6 +12,7 @@ from cutecc.emulator.machine.program import reserved_shared_bytes
 from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.conflicts import Update, apply_update
 from cutecc.emulator.memory.global_memory import GlobalMemory
+from cutecc.emulator.memory.names import Names
 from cutecc.emulator.memory.region import Region, value_dtype
 from cutecc.emulator.memory.shared_windows import SharedWindows
 from cutecc.emulator.memory.spaces import (
@@ -91,11 +92,13 @@ class Memory:
         parameters: bytes,
         allocations: Sequence[Allocation],
         module: Array,
+        names: Names = Names(),
     ) -> None:
         """`slots` is how many blocks are resident; `parameters` the block of kernel parameters.
 
-        `module` is the bytes of the module's variables, at their `MODULE_APERTURE` offsets.
+        `module` is the bytes of the module's variables, at their `MODULE_APERTURE` offsets; `names` are for messages.
         """
+        self.names = names
         self.shared_bytes = max(shape.shared_bytes, program.shared_bytes + shape.dynamic_shared_bytes)
         """Of a block: what an access may lie in."""
         self.shared_stride = max(1, -(-self.shared_bytes // _WINDOW_ALIGNMENT)) * _WINDOW_ALIGNMENT
@@ -103,7 +106,7 @@ class Memory:
         self.shared: Array = _aligned(slots * self.shared_stride)
         """All blocks' windows, `uint8`."""
         reserved = reserved_shared_bytes(shape.target)
-        self._windows = SharedWindows(self.shared_bytes, self.shared_stride, reserved)
+        self._windows = SharedWindows(self.shared_bytes, self.shared_stride, reserved, names, program.shared_bytes)
         self.local_bytes = program.local_bytes
         self.local_stride = -(-self.local_bytes // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT
         self._global = GlobalMemory(allocations)

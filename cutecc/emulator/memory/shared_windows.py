@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cutecc.emulator.machine.lanes import Array, Mask
+from cutecc.emulator.memory.names import Names
 from cutecc.emulator.memory.spaces import CLUSTER_OFFSET_MASK, CLUSTER_SHIFT, SHARED_ADDRESS_MASK
 
 if TYPE_CHECKING:
@@ -16,8 +17,13 @@ if TYPE_CHECKING:
 class SharedWindows:
     """The windows, one after the other by the slots of their blocks."""
 
-    def __init__(self, size: int, stride: int, reserved: int) -> None:
-        """In bytes: a window, from one to the next, and what is the system's at the start of each."""
+    def __init__(self, size: int, stride: int, reserved: int, names: Names = Names(), dynamic: int = 0) -> None:
+        """In bytes: a window, from one to the next, and what is the system's at the start of each.
+
+        `names` are those of what lies in dynamic shared memory, which begins at `dynamic`.
+        """
+        self._names = names
+        self._dynamic = dynamic
         self.size = size
         self.stride = stride
         self.reserved = reserved
@@ -57,11 +63,14 @@ class SharedWindows:
         return table
 
     def describe(self, address: int) -> str:
-        """An address in words: `shared+1040`, `shared+4220, just past the end of 4220 bytes`."""
+        """An address in words: `shared+1040`, `tile[3, 17] (shared+1040)`, `shared+4220, just past the end of 4220
+        bytes`."""
         rank, offset = divmod(address & SHARED_ADDRESS_MASK, 1 << CLUSTER_SHIFT)
         # The kernel's own memory begins behind what is reserved for the system.
         own = offset - self.reserved
         text = f"shared+{own}" if own >= 0 else f"byte {offset} of the system's shared memory"
+        if name := self._names.shared(offset, self._dynamic):
+            text = f"{name} ({text})"
         if rank:
             text += f" of the cluster's block {rank - 1}"
         past = offset - self.size

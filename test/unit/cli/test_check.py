@@ -116,7 +116,9 @@ def test_what_no_launch_can_start(cutecc: Run, tmp_path: Path) -> None:
         "@cute.jit\ndef wide(x: cute.Tensor):\n    wide_kernel(x).launch(grid=[1, 1, 1], block=[32, 1, 1], smem=400000)\n"
     )
     of = ("wide.py", "--arg", "x=f32[32]", "--target=sm_90a")
-    said = "cannot be launched on sm_90a: 400000 bytes of shared memory a block, of at most 232448; take 167552 bytes away"
+    said = (
+        "cannot be launched on sm_90a: 400000 bytes of shared memory a block, of at most 232448; take 167552 bytes away"
+    )
     assert said in cutecc("compile", *of, "-o", "out", "--report", "r.html").stderr
     assert cutecc("check", "out", "--only=check-launch", "--error-on=warning", status=1).stdout.count(said) == 1
     for only in ([], ["--only=check-launch"]):

@@ -40,9 +40,9 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
     real = parallel._run_in_processes
 
-    def count(ptx: Any, launch: Any, memory: Any, parts: Any, options: Any, show: Any, whole: Any) -> None:
+    def count(ptx: Any, launch: Any, memory: Any, parts: Any, options: Any, show: Any, whole: Any, names: Any) -> None:
         counted.append(len(parts) - whole.parts)
-        real(ptx, launch, memory, parts, options, show, whole)
+        real(ptx, launch, memory, parts, options, show, whole, names)
 
     monkeypatch.setattr(parallel, "_run_in_processes", count)
     return counted
