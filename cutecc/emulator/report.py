@@ -88,6 +88,8 @@ def finding_lines(finding: Finding, width: int = 120) -> list[str]:
     if finding.count > 1:
         others = finding.count - 1
         who += f" and {others:,} more thread{'' if others == 1 else 's'}"
+    if finding.instructions > 1:
+        who += f", at {finding.instructions:,} instructions"
     lines += _wrap(f"{who}{f', at {finding.address}' if finding.address else ''}", width, "  ")
     if finding.other is not None:
         other = finding.other
@@ -157,6 +159,7 @@ def finding_dict(finding: Finding) -> dict[str, Any]:
         "hint": hint_of(finding),
         "address": finding.address,
         "threads": finding.count,
+        "instructions": finding.instructions,
         "place": _place_dict(finding.place),
         "other": finding.other and _place_dict(finding.other),
         "schedule": finding.schedule,

@@ -65,3 +65,5 @@ class Finding:
     """Threads that the same was found of."""
     relations: frozenset[Relation] = frozenset()
     """Of a race of threads: those of all pairs that collide here. What mends it, the message's last line, mends all."""
+    instructions: int = 1
+    """At so many instructions, as unrolling makes them of one line."""

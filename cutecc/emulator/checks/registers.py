@@ -47,6 +47,14 @@ def accumulators_of(operation: Operation) -> frozenset[int]:
     return frozenset(slots_of(operation, operation.operands[:1]))
 
 
+def is_accumulator(operation: Operation, slot: int) -> bool:
+    """Whether a register that an operation reads is what a multiplication adds to."""
+    if operation.form.opcode == "wgmma":
+        return slot in accumulators_of(operation)
+    addends = operation.operands[3:4] if operation.form.opcode in ("mma", "fma", "mad") else ()
+    return slot in slots_of(operation, addends)
+
+
 def slots_of(operation: Operation, operands: Iterable[Operand]) -> Iterator[int]:
     """The registers in some of an operation's operands."""
     return (operation.scope.slot(name) for name in registers_in(operands))

@@ -19,6 +19,7 @@ class Reports:
     def __init__(self) -> None:
         self._found: dict[_Key, Finding] = {}
         self._told: set[_Key] = set()
+        self._instructions: dict[_Key, set[int]] = {}
 
     def add(
         self,
@@ -28,13 +29,17 @@ class Reports:
         threads: int,
         make: Callable[[], Finding],
         relations: frozenset[Relation] = frozenset(),
+        instruction: int | None = None,
     ) -> None:
         """So many threads at an operation, and in view of another one (-1 for none).
 
         `make` is called for the first, and for those that have less in common than all before; it makes the finding
-        with `relations` unless it says so itself.
+        with `relations` unless it says so itself. Where an operation stands for several, `instruction` is the one that
+        it is about.
         """
         key = (kind, operation, other)
+        if instruction is not None:
+            self._instructions.setdefault(key, set()).add(instruction)
         found = self._found.get(key)
         if found is not None:
             self._found[key] = found = replace(found, count=found.count + threads)
@@ -62,7 +67,12 @@ class Reports:
 
     def take(self) -> list[Finding]:
         """All of them, in the order in which they were found; forgets them."""
-        found, self._found = [finding for key, finding in self._found.items() if key not in self._told], {}
+        found = [
+            replace(finding, instructions=len(self._instructions.get(key, (0,))))
+            for key, finding in self._found.items()
+            if key not in self._told
+        ]
+        self._found, self._instructions = {}, {}
         return found
 
 
@@ -74,12 +84,17 @@ def _made(make: Callable[[], Finding], relations: frozenset[Relation], threads: 
 def widest(first: Finding, second: Finding) -> Finding:
     """One finding of two of the same place: that of those who have the least in common, whose mend mends both.
 
-    Of two alike it is the first. Counts are added.
+    Of two alike it is the first. Threads are added; instructions are the most of either.
     """
     chosen = max((first, second), key=_reach)
     relations = first.relations | second.relations
-    message = with_nearer(chosen.message, relations)
-    return replace(chosen, message=message, count=first.count + second.count, relations=relations)
+    return replace(
+        chosen,
+        message=with_nearer(chosen.message, relations),
+        count=first.count + second.count,
+        instructions=max(first.instructions, second.instructions),
+        relations=relations,
+    )
 
 
 def _reach(finding: Finding) -> int:

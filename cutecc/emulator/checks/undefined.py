@@ -11,7 +11,7 @@ move bits about move those of shadows likewise; most others make a result of not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -20,6 +20,7 @@ import numpy as np
 
 from cutecc.emulator.checks import wording
 from cutecc.emulator.checks.finding import Finding, FindingKind
+from cutecc.emulator.checks.registers import is_accumulator
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.machine.watch import Space, Watch
 from cutecc.emulator.memory.region import Region
@@ -50,6 +51,16 @@ class Origin:
     gang: Gang
     mask: Mask
     address: Callable[[int, int], str] | None = None
+
+    @property
+    def place(self) -> Hashable:
+        """The same for all that one missing write is the reason of: unrolling makes many instructions of a line, and
+        several lines read a fragment."""
+        location = self.operation.instruction.location
+        if location is None:
+            return self.operation.index
+        is_named = "\n" in self.text
+        return (self.kind, self.text) if is_named else (self.kind, self.text, location.file, location.line)
 
 
 @dataclass(slots=True)
@@ -97,6 +108,8 @@ class Undefined:
         self._origins: list[tuple[Origin, ...]] = [()]
         """By number: the reads that a value comes from, of each instruction one."""
         self._unions: dict[tuple[int, int], int] = {}
+        self._told: dict[Hashable, tuple[int, set[int]]] = {}
+        """By place: the operation that it is told at, and the threads that it is told of."""
         self.memory = np.full(machine.memory.shared.size, 0xFF, np.uint8)
         """Undefined bits of shared memory."""
         self._region = Region(0, self.memory)
@@ -274,7 +287,7 @@ class Undefined:
     ) -> None:
         """In the midst of a load from local memory, of which these threads have not written all."""
         values, describe = self.of(gang), self._describe
-        text = wording.uninitialised("local", None)
+        text = self._of_fragment(operation, accumulates=False) or wording.uninitialised("local", None)
 
         def address(row: int, lane: int) -> str:
             return describe("local", int(addresses[row, lane]))
@@ -373,8 +386,23 @@ class Undefined:
 
     def unwritten(self, operation: Operation, slot: int, gang: Gang, mask: Mask) -> Origin:
         """A register as an origin."""
-        text = f"uses the register {self._names[slot]}, which nothing has written"
+        text = self._of_fragment(operation, is_accumulator(operation, slot))
+        if text is None and operation.instruction.location is None:
+            text = f"uses the register {self._names[slot]}, which nothing has written"
+        text = text or "uses a register that nothing has written"
         return Origin("uninitialised-register", operation, text, gang, mask)
+
+    def _of_fragment(self, operation: Operation, accumulates: bool) -> str | None:
+        """That nothing has written the fragments of an operation's line; `None` where it has none."""
+        fragments = self._machine.memory.names.fragments(operation.instruction.location, accumulates)
+        if not fragments:
+            return None
+        made = ", ".join(dict.fromkeys(each.location or "?" for each in fragments))
+        return (
+            f"uses {listed([each.name for each in fragments], 'or')}, which nothing has written\n"
+            f"write all of it, made at {made}, on all ways to here; an accumulator starts with "
+            f"{fragments[0].name}.fill(0), or with a multiplication that does not accumulate"
+        )
 
     def _report(self, gang: Gang, mask: Mask, operation: Operation, number: int, slot: int) -> None:
         for origin in self._origins[number] or (self.unwritten(operation, slot, gang, mask),):
@@ -388,7 +416,16 @@ class Undefined:
             read = both if both.any() else origin.mask
             return machine.finding(origin.kind, origin.text, origin.operation, origin.gang, read, origin.address)
 
-        self._reports.add(origin.kind, origin.operation.index, -1, int(mask.sum()), make)
+        index, threads = self._told.setdefault(origin.place, (origin.operation.index, set()))
+        before = len(threads)
+        threads.update(gang.agents[mask].tolist())
+        self._reports.add(origin.kind, index, -1, len(threads) - before, make, origin.operation.index)
+
+
+def listed(names: list[str], last: str) -> str:
+    """`a, b or c`."""
+    names = list(dict.fromkeys(names))
+    return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else names[0]
 
 
 def _told_already(finding: Finding) -> None:

@@ -16,7 +16,7 @@ from cutlass import cute
 @cute.kernel
 def product_kernel(x: cute.Tensor, y: cute.Tensor, tiled_mma: cute.TiledMma, bug: cutlass.Constexpr):
     thread, _, _ = cute.arch.thread_idx()
-    sums = cute.make_rmem_tensor(tiled_mma.partition_shape_C((16, 8)), cutlass.Float32)
+    sums = cute.make_rmem_tensor(tiled_mma.partition_shape_C((16, 8)), cutlass.Float32)  # mend: "sums.fill(0)"
     a = cute.make_rmem_tensor(tiled_mma.partition_shape_A((16, 16)), cutlass.Float16)
     b = cute.make_rmem_tensor(tiled_mma.partition_shape_B((8, 16)), cutlass.Float16)
     a.fill(1.0)

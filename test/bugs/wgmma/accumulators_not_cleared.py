@@ -28,7 +28,7 @@ def product_kernel(a: cute.Tensor, b: cute.Tensor, y: cute.Tensor, bug: cutlass.
     warpgroup.fence()
     for k in cutlass.range_constexpr(STEPS):
         a_k, b_k = operand_a[None, None, k], operand_b[None, None, k]
-        cute.gemm(tiled_mma, sums, a_k, b_k, sums)  # bug: uninitialised-register
+        cute.gemm(tiled_mma, sums, a_k, b_k, sums)  # bug: uninitialised-register, mend: "sums.fill(0)"
     warpgroup.commit_group()
     warpgroup.wait_group(0)
     cute.autovec_copy(sums, tiled_mma.get_slice(thread).partition_C(y))

@@ -113,7 +113,8 @@ def test_what_no_launch_can_start(cutecc: Run, tmp_path: Path) -> None:
     (tmp_path / "wide.py").write_text(
         "from cutlass import cute\n\n"
         "@cute.kernel\ndef wide_kernel(x: cute.Tensor):\n    x[0] = x[1]\n\n"
-        "@cute.jit\ndef wide(x: cute.Tensor):\n    wide_kernel(x).launch(grid=[1, 1, 1], block=[32, 1, 1], smem=400000)\n"
+        "@cute.jit\ndef wide(x: cute.Tensor):\n"
+        "    wide_kernel(x).launch(grid=[1, 1, 1], block=[32, 1, 1], smem=400000)\n"
     )
     of = ("wide.py", "--arg", "x=f32[32]", "--target=sm_90a")
     said = (
