@@ -26,6 +26,7 @@ from cutecc.workbench.inputs import find_inputs
 from cutecc.workbench.preparing import Points, prepare, source_of
 from cutecc.workbench.running import KernelResult, Settings
 from cutecc.workbench.variants import Choice
+from cutecc.workbench.workers import Workers
 
 STATES = ("good", "bad", "unknown")
 
@@ -35,9 +36,9 @@ def measure(paths: list[str], target: str) -> tuple[Counter[tuple[str, str]], in
     found: Counter[tuple[str, str]] = Counter()
     count = 0
     choice = Choice(backends=("nvvm",), cache=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        plan = prepare(find_inputs(paths, target, modules=False), folder, choice, Points(most_bytes=SMALL_BYTES // 4))
+    with tempfile.TemporaryDirectory() as scratch, Workers() as workers:
+        folder, most = Path(scratch), Points(most_bytes=SMALL_BYTES // 4)
+        plan = prepare(find_inputs(paths, target, modules=False), folder, choice, most, workers=workers)
         for kernel in plan.kernels:
             source = source_of(kernel, folder)
             if source is None or any(variant.failure for variant in kernel.variants):
@@ -46,7 +47,7 @@ def measure(paths: list[str], target: str) -> tuple[Counter[tuple[str, str]], in
             count += 1
             base, variant = kernel.variants
             pipeline, rest = Pipeline.parse(variant.passes), Pipeline.parse(base.passes)
-            bisection = Bisection(source, KernelResult(kernel), folder, choice, HostMemory(), Settings())
+            bisection = Bisection(source, KernelResult(kernel), folder, choice, HostMemory(), Settings(), workers)
             for number in points(pipeline, rest, variant.changing):
                 state = bisection.state(hand_over(pipeline, number, rest), variant, base, kernel.points[-1])
                 selector = pipeline.selectors()[number - 1]

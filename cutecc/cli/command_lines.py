@@ -11,8 +11,8 @@ _OF_OUTPUT = ("quiet", "as_json", "no_cache")
 """Options that change nothing of what is found."""
 
 
-def sanitize_command(context: click.Context, **changed: Any) -> str:
-    """The command line of `cutecc sanitize` for what `context` runs: the given options that it has too.
+def sanitize_command(context: click.Context, input_: str | None = None, **changed: Any) -> str:
+    """The command line of `cutecc sanitize` for what `context` runs, or `input_`: the given options that it has too.
 
     `changed` options, by parameter, come last; those that are `None` are left out.
     """
@@ -22,7 +22,7 @@ def sanitize_command(context: click.Context, **changed: Any) -> str:
     from cutecc.cli.sanitize import sanitize
 
     options = {each.name: each for each in sanitize.params if isinstance(each, click.Option)}
-    words = ["cutecc", "sanitize", context.params["input_"]]
+    words = ["cutecc", "sanitize", input_ or context.params["input_"]]
     for name, option in options.items():
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and name not in changed and name not in _OF_OUTPUT:

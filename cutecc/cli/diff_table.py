@@ -14,7 +14,9 @@ import click
 import msgspec
 
 from cutecc.cli.console import Console
+from cutecc.cli.diff_failure import incomparable_lines, wrong_lines
 from cutecc.cli.headings import points_text, wrapped
+from cutecc.cli.main import EXIT_FAILED, EXIT_UNCHECKED
 from cutecc.cli.sizes import sizes_text
 from cutecc.cli.tables import fitting, print_table
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from cutecc.request import Edit
     from cutecc.workbench.bisecting import Blame
     from cutecc.workbench.plan import Plan, PlannedKernel, Variant
-    from cutecc.workbench.running import KernelResult
+    from cutecc.workbench.running import KernelResult, Run
 
 _DISPENSABLE = ("instructions", "spills", "error", "code")
 """Columns that a narrow terminal does without, these first."""
@@ -45,6 +47,8 @@ class Report:
     """What they are."""
     named: Collection[tuple[str, str]] = ()
     """Files and targets of kernels that must not be left out."""
+    command: Callable[[PlannedKernel, Run], str | None] = lambda kernel, run: None
+    """The command line that tells more of what every variant of a kernel does wrong."""
     _console: Console = field(default_factory=Console)
 
     @contextlib.contextmanager
@@ -83,6 +87,12 @@ class Report:
             return
         if result.ok and self.quiet:
             return
+        if run := result.incomparable:
+            first, *rest = incomparable_lines(result, run, self.command(kernel, run))
+            self._say(f"{_head(kernel)}: {first}", style="bold red")
+            for line in [*rest, ""]:
+                self._say(line)
+            return
         points = list(dict.fromkeys(sizes_text(point.sizes) or "no sizes" for point in kernel.points))
         self._say(wrapped(f"{_head(kernel)}: {points_text(points)}", self._console.width), style="bold")
         table = fitting(lambda left_out: variant_table(result, left_out), _DISPENSABLE, self._console)
@@ -91,6 +101,11 @@ class Report:
             self._say(line)
         for line in problem_lines(result):
             self._say(line, style="red")
+        if run := result.wrong_alike:
+            first, *rest = wrong_lines(result, run, self.command(kernel, run))
+            self._say(first, style="bold red")
+            for line in rest:
+                self._say(line)
         for blame in blames:
             for line in blame_lines(blame, kernel, self.changes):
                 self._say(line, style="" if line.startswith("hint: ") else "bold red")
@@ -124,19 +139,23 @@ class Report:
         """Whether nothing is wrong, and nothing that was named is left out."""
         return all(result.ok and not self._refused(result.kernel) for result in results)
 
-    def end(self, results: Sequence[KernelResult], device: str) -> bool:
-        """The sum; whether all is well."""
+    def end(self, results: Sequence[KernelResult], device: str) -> int:
+        """The sum; the status to end with."""
         run = [result for result in results if not result.kernel.note]
-        wrong = [result for result in run if not result.ok]
+        incomparable = [result for result in run if result.incomparable]
+        wrong = [result for result in run if not result.ok and not result.incomparable]
         if not self.as_json:
-            words = [f"{len(run)} kernel{_s(len(run))} on {device}: {len(run) - len(wrong)} agree"]
-            if wrong:
-                words.append(f"{len(wrong)} do not ({', '.join(result.kernel.name for result in wrong)})")
+            words = [f"{len(run)} kernel{_s(len(run))} on {device}: {len(run) - len(wrong) - len(incomparable)} agree"]
+            for some, what in ((wrong, "do not"), (incomparable, "cannot be compared")):
+                if some:
+                    words.append(f"{len(some)} {what} ({', '.join(result.kernel.name for result in some)})")
             if left_out := len(results) - len(run):
                 refused = [result.kernel.name for result in results if self._refused(result.kernel)]
                 words.append(f"{left_out} left out" + (f", and named: {', '.join(refused)}" if refused else ""))
             self._say("; ".join(words))
-        return self.ok(results)
+        if wrong or any(self._refused(result.kernel) for result in results):
+            return EXIT_FAILED
+        return EXIT_UNCHECKED if incomparable else 0
 
     def _refused(self, kernel: PlannedKernel) -> bool:
         """Whether a kernel that was named is left out."""
@@ -314,6 +333,7 @@ def _kernel_dict(result: KernelResult, blames: Sequence[Blame]) -> dict[str, Any
         "note": kernel.note,
         "failure": kernel.failure,
         "ok": None if kernel.note else result.ok,
+        "comparable": result.incomparable is None,
         "variants": [
             {
                 "name": variant.name,

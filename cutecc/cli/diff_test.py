@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
+from cutecc.cli.diff_failure import sanitize_hint
 from cutecc.cli.diff_table import Report, as_dict
+from cutecc.cli.main import EXIT_FAILED
 from cutecc.cli.options import (
     LOADED,
     change_options,
@@ -25,16 +28,19 @@ from cutecc.cli.options import (
     wheel_options,
 )
 from cutecc.cli.streams import output_to_stderr
-from cutecc.errors import UsageError
+from cutecc.errors import LaunchError, UsageError
 from cutecc.passes.generation.choice import PASSES
 
 if TYPE_CHECKING:
     from cutecc.workbench.bisecting import Blame
     from cutecc.workbench.inputs import Input
-    from cutecc.workbench.plan import Plan
+    from cutecc.workbench.plan import Plan, PlannedKernel
     from cutecc.workbench.preparing import Points
-    from cutecc.workbench.running import Device, KernelResult, Settings
+    from cutecc.workbench.running import Device, KernelResult, Run, Settings
     from cutecc.workbench.variants import Choice
+    from cutecc.workbench.workers import Workers
+
+Command = Callable[["PlannedKernel", "Run"], str | None]
 
 _EPILOG = """\b
 Examples:
@@ -45,7 +51,8 @@ Examples:
   cutecc diff-test --target sm_90a --compile build/diff && cutecc diff-test --run build/diff
 
 Status 0: the same everywhere, within bounds; 1: something differs, fails or does not compile, or a kernel that was
-named is left out, for open does not lower it or the emulator does not model its target; 2: the request is wrong.
+named is left out, for open does not lower it or the emulator does not model its target; 2: the request is wrong, or
+nothing differs and a kernel fails in every variant, so that it cannot be compared.
 """
 _DEFAULT = ("examples", "test/kernels")
 
@@ -93,15 +100,15 @@ def diff_test(context: click.Context, kernels: tuple[str, ...], **values: Any) -
 
     With --compile and --run a machine without the DSL runs what another compiled.
     """
+    command = functools.partial(sanitize_hint, context)
     if values["of"]:
-        ok = _run_folder(kernels, values)
+        status = _run_folder(kernels, values, command)
     elif values["to"]:
-        ok = _compile_folder(kernels, values)
+        status = _compile_folder(kernels, values)
     else:
         with tempfile.TemporaryDirectory(prefix="cutecc-") as folder:
-            ok = _run_here(kernels, values, Path(folder), _changes(context, values))
-    if not ok:
-        context.exit(1)
+            status = _run_here(kernels, values, Path(folder), _changes(context, values), command)
+    context.exit(status)
 
 
 def _changes(context: click.Context, values: dict[str, Any]) -> list[str]:
@@ -112,12 +119,15 @@ def _changes(context: click.Context, values: dict[str, Any]) -> list[str]:
     return found
 
 
-def _run_here(kernels: tuple[str, ...], values: dict[str, Any], folder: Path, changes: list[str]) -> bool:
+def _run_here(
+    kernels: tuple[str, ...], values: dict[str, Any], folder: Path, changes: list[str], command: Command
+) -> int:
     from cutecc.emulator.names import models
     from cutecc.workbench.plan import PlannedKernel
     from cutecc.workbench.running import KernelResult
+    from cutecc.workbench.workers import Workers
 
-    choice, settings = _choice(values), _settings(values)
+    settings = _settings(values)
     with _device(values) as device:
         on_cpu = device.kind == "cpu"
         target = values["target"]
@@ -131,21 +141,23 @@ def _run_here(kernels: tuple[str, ...], values: dict[str, Any], folder: Path, ch
             if not inputs:
                 targets = ", ".join(dict.fromkeys(each.target for each in unmodelled))
                 raise UsageError(f"the emulator does not model {targets}")
+        choice = _choice(values, on_cpu=on_cpu)
         points = _points(values, on_cpu=on_cpu, run_on="cpu" if on_cpu else "cuda")
         # Of a file's own targets, those that run here are what was asked for.
         run = {each.file for each in inputs} if target is None else ()
         left_out = [each for each in unmodelled if each.file not in run]
         named = _named([*inputs, *left_out])
-        report = Report(values["quiet"], values["as_json"], changes, choice.edits, named)
+        report = Report(values["quiet"], values["as_json"], changes, choice.edits, named, command)
         results: list[KernelResult] = []
         blames: dict[int, list[Blame]] = {}
-        plan = _prepare(inputs, folder, choice, points, values["jobs"], report)
-        for kernel in plan.kernels:
-            result = _result(kernel, folder, device, settings, report)
-            if not result.ok and not values["no_bisect"]:
-                blames[len(results)] = _bisect(result, folder, choice, device, settings, report)
-            report.kernel(result, blames.get(len(results), []))
-            results.append(result)
+        with Workers(values["jobs"], len(inputs)) as workers:
+            plan = _prepare(inputs, folder, choice, points, workers, report)
+            for kernel in plan.kernels:
+                result = _result(kernel, folder, device, settings, report)
+                if not result.ok and not values["no_bisect"]:
+                    blames[len(results)] = _bisect(result, folder, choice, device, settings, workers, report)
+                report.kernel(result, blames.get(len(results), []))
+                results.append(result)
         for each in left_out:
             note = f"the emulator does not model {each.target}"
             results.append(KernelResult(PlannedKernel(each.name, each.file, each.target, [], note=note)))
@@ -158,7 +170,9 @@ def _named(inputs: Sequence[Input]) -> frozenset[tuple[str, str]]:
     return frozenset((each.file, each.target) for each in inputs if each.named)
 
 
-def _compile_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
+def _compile_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> int:
+    from cutecc.workbench.workers import Workers
+
     folder: Path = values["to"]
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"--compile {folder}: it is there already", hints=["name a new folder, or an empty one"])
@@ -166,21 +180,22 @@ def _compile_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as failure:
         raise UsageError(f"--compile: cannot create the folder {folder}: {failure.strerror}") from None
-    inputs = _inputs(kernels, values, values["target"])
-    choice = _choice(values)
+    inputs, on_cpu = _inputs(kernels, values, values["target"]), values["device"] == "cpu"
+    choice = _choice(values, on_cpu=on_cpu)
     report = Report(values["quiet"], values["as_json"], edits=choice.edits, named=_named(inputs))
-    points = _points(values, on_cpu=values["device"] == "cpu", run_on=None)
-    plan = _prepare(inputs, folder, choice, points, values["jobs"], report)
-    return report.compiled(plan, folder)
+    points = _points(values, on_cpu=on_cpu, run_on=None)
+    with Workers(values["jobs"], len(inputs)) as workers:
+        plan = _prepare(inputs, folder, choice, points, workers, report)
+    return 0 if report.compiled(plan, folder) else EXIT_FAILED
 
 
-def _run_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
+def _run_folder(kernels: tuple[str, ...], values: dict[str, Any], command: Command) -> int:
     from cutecc.workbench.plan import read_plan
 
     if kernels:
         raise UsageError(f"--run {values['of']} runs what is in the folder: name no kernels")
     plan, settings = read_plan(values["of"]), _settings(values)
-    report = Report(values["quiet"], values["as_json"])
+    report = Report(values["quiet"], values["as_json"], command=command)
     results: list[KernelResult] = []
     with _device(values) as device:
         for kernel in plan.kernels:
@@ -189,7 +204,7 @@ def _run_folder(kernels: tuple[str, ...], values: dict[str, Any]) -> bool:
         return _end(results, {}, device.name, report)
 
 
-def _end(results: Sequence[KernelResult], blames: dict[int, list[Blame]], device: str, report: Report) -> bool:
+def _end(results: Sequence[KernelResult], blames: dict[int, list[Blame]], device: str, report: Report) -> int:
     if report.as_json:
         click.echo(json.dumps(as_dict(results, blames, device, ok=report.ok(results)), indent=2))
     return report.end(results, device)
@@ -199,11 +214,21 @@ def _result(kernel: Any, folder: Path, device: Device, settings: Settings, repor
     from cutecc.workbench.running import run_kernel
 
     with output_to_stderr(report.as_json):
-        return run_kernel(kernel, folder, device, settings)
+        try:
+            return run_kernel(kernel, folder, device, settings)
+        except LaunchError as failure:
+            failure.hints.append("on the CPU a fault ends one run only, and its line is told: --device cpu")
+            raise
 
 
 def _bisect(
-    result: KernelResult, folder: Path, choice: Choice, device: Device, settings: Settings, report: Report
+    result: KernelResult,
+    folder: Path,
+    choice: Choice,
+    device: Device,
+    settings: Settings,
+    workers: Workers,
+    report: Report,
 ) -> list[Blame]:
     from cutecc.workbench.bisecting import Bisection
     from cutecc.workbench.preparing import source_of
@@ -212,19 +237,19 @@ def _bisect(
     if source is None:
         return []
     with output_to_stderr(report.as_json):
-        return Bisection(source, result, folder, choice, device, settings).blames(report.tried)
+        return Bisection(source, result, folder, choice, device, settings, workers).blames(report.tried)
 
 
-def _prepare(inputs: Sequence[Input], folder: Path, choice: Choice, points: Points, jobs: int, report: Report) -> Plan:
-    from cutecc import isolation
+def _prepare(
+    inputs: Sequence[Input], folder: Path, choice: Choice, points: Points, workers: Workers, report: Report
+) -> Plan:
     from cutecc.workbench.preparing import prepare
 
     # Before anything is traced or compiled, which takes minutes for many kernels.
-    targets = [each.target for each in inputs if each.request]
-    isolation.call("cutecc.workbench.variants:check_pipelines", choice, targets)
+    workers.check(choice, [each.target for each in inputs if each.request])
     report.begin(choice.pipelines)
     with report.progress(len(inputs)) as advance:
-        return prepare(inputs, folder, choice, points, jobs=jobs, on_kernel=advance)
+        return prepare(inputs, folder, choice, points, workers=workers, on_kernel=advance)
 
 
 def _inputs(kernels: tuple[str, ...], values: dict[str, Any], target: str | None) -> list[Input]:
@@ -238,9 +263,9 @@ def _inputs(kernels: tuple[str, ...], values: dict[str, Any], target: str | None
     return find_inputs(paths, target, entry=values["entry"], args=args, modules=False)
 
 
-def _choice(values: dict[str, Any]) -> Choice:
+def _choice(values: dict[str, Any], *, on_cpu: bool) -> Choice:
     from cutecc.cache import lookup
-    from cutecc.request import CompileOptions
+    from cutecc.request import CompileOptions, with_line_info
     from cutecc.workbench.variants import Choice
 
     pipelines = split_names((values["pipelines"],))
@@ -254,10 +279,11 @@ def _choice(values: dict[str, Any]) -> Choice:
     changes = edits(values["insert_after"], values["insert_before"], values["replace"], values["without"])
     if changes and len(pipelines) == 1:
         raise UsageError("passes are put into all pipelines but the first, and --pipelines names one alone")
+    options = CompileOptions(wheel=make_wheel_options(values))
     return Choice(
         pipelines,
         backends,
-        CompileOptions(wheel=make_wheel_options(values)),
+        with_line_info(options) if on_cpu else options,
         changes,
         lookup.wanted(False if values["no_cache"] else None),
     )

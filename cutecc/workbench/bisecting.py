@@ -13,7 +13,8 @@ from cutecc.workbench.hand_over import Found, hand_over, points, search
 from cutecc.workbench.plan import Point, Variant
 from cutecc.workbench.running import Device, KernelResult, Run, Settings, load_variant, run_point
 from cutecc.workbench.searching import State
-from cutecc.workbench.variants import Choice, Source, compile_variant
+from cutecc.workbench.variants import Choice, Source
+from cutecc.workbench.workers import Workers
 
 Tell = Callable[[str], None]
 
@@ -37,7 +38,14 @@ class Bisection:
     """Looks for what makes one kernel's variants differ."""
 
     def __init__(
-        self, source: Source, result: KernelResult, folder: Path, choice: Choice, device: Device, settings: Settings
+        self,
+        source: Source,
+        result: KernelResult,
+        folder: Path,
+        choice: Choice,
+        device: Device,
+        settings: Settings,
+        workers: Workers,
     ) -> None:
         self._source = source
         self._result = result
@@ -45,18 +53,26 @@ class Bisection:
         self._choice = choice
         self._device = device
         self._settings = replace(settings, timed=False)
+        self._workers = workers
 
     def blames(self, tell: Tell = lambda text: None) -> list[Blame]:
-        """What makes each variant differ that does, at the first point where it does. `tell` hears what is tried."""
+        """What makes each variant differ that does, at the first point where it does. `tell` hears what is tried.
+
+        Where all variants are wrong, there is no right one that tells what makes the difference.
+        """
         found: list[Blame] = []
         for variant in self._result.kernel.variants:
-            wrong = next((run for run in self._result.of(variant) if not run.ok and not run.alike), None)
+            wrong = next((run for run in self._result.of(variant) if self._differs(run)), None)
             if wrong and variant.pipeline == self._choice.pipelines[0]:
                 if variant.backend != self._choice.backends[0]:
                     found.append(self._blame_backend(variant, wrong, tell))
             elif wrong:
                 found.append(self._blame(variant, wrong, tell))
         return found
+
+    def _differs(self, run: Run) -> bool:
+        """Whether a run is wrong where another variant's is right, and not as one that it is compared with."""
+        return not run.ok and not run.alike and any(each.ok for each in self._result.beside(run))
 
     def _blame(self, variant: Variant, wrong: Run, tell: Tell) -> Blame:
         """Of a variant of another pipeline than the first."""
@@ -80,7 +96,8 @@ class Bisection:
 
     def _blame_backend(self, variant: Variant, wrong: Run, tell: Tell) -> Blame:
         """Of a variant that is wrong through its code generator alone."""
-        base = next(each for each in self._result.kernel.variants if each.bundle)
+        right = {each.variant for each in self._result.beside(wrong) if each.ok}
+        base = next(each for each in self._result.kernel.variants if each.name in right)
         for level in range(3):
             wheel = replace(self._choice.options.wheel, opt_level=level)
             options = replace(self._choice.options, wheel=wheel)
@@ -104,7 +121,7 @@ class Bisection:
         if pipeline:
             options = replace(options, pipeline=str(pipeline), edits=())
         try:
-            compilation = compile_variant(self._source, options)
+            compilation = self._workers.compile(self._source, options)
         except Error:
             return "unknown"
         # The names say which code generator it is.
@@ -124,8 +141,7 @@ class Bisection:
         )
 
     def _run_of(self, variant: Variant, like: Run) -> Run | None:
-        runs = self._result.of(variant)
-        return next((run for run in runs if (run.sizes, run.seed) == (like.sizes, like.seed)), None)
+        return next((run for run in self._result.beside(like) if run.variant == variant.name), None)
 
     def _point(self, run: Run) -> Point:
         points_ = self._result.kernel.points

@@ -311,19 +311,12 @@ def _read_atom(type: ir.Type) -> tuple[Need, tuple[str, ...]]:
     return need, (LowerAtoms.name,)
 
 
-def missing_in(module: bytes, target: str) -> list[str]:
-    """What `open` does not lower of a traced module, looked at in a process of its own. Raises `Error`."""
-    found: list[ModuleCoverage] = []
-
-    def follow(event: tuple[int, str] | tuple[int, ModuleCoverage]) -> None:
-        if isinstance(event[1], ModuleCoverage):
-            found.append(event[1])
-
-    task = _Task(Input("-", target), module, verify=False)
-    isolation.call("cutecc.workbench.coverage:survey_chunk", {0: task}, on_event=follow)
-    if unreadable := found[0].unreadable:
+def missing_here(module: bytes, target: str) -> list[str]:
+    """What `open` does not lower of a traced module, looked at in this process. Raises `Error`."""
+    looked = _look(_Task(Input("-", target), module, verify=False), lambda pass_name: None)
+    if unreadable := looked.unreadable:
         raise Error(unreadable.message, unreadable.location)
-    return [use.need.name for use in found[0].missing]
+    return [use.need.name for use in looked.missing]
 
 
 def rows(modules: Iterable[ModuleCoverage], *, every: bool = False) -> list[Row]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -18,18 +18,19 @@ from cutecc.errors import Error, UsageError
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.naming import kernel_request
 from cutecc.frontend.traced import TracedModule, TraceRequest
-from cutecc.isolation import ProcessDied, Worker
-from cutecc.pool import WorkerPool
 from cutecc.record import Workload
 from cutecc.trial.arguments import Arguments, make_arguments, specs_of
 from cutecc.trial.comparison import bounds_of
 from cutecc.trial.points import ragged_points
-from cutecc.workbench.coverage import missing_in
 from cutecc.workbench.inputs import Input
 from cutecc.workbench.memory import Needs, check_memory
 from cutecc.workbench.plan import Plan, PlannedKernel, Point, inputs_checksum, write_plan
 from cutecc.workbench.running import load_variant
-from cutecc.workbench.variants import Choice, Source, make_variant, plain_name
+from cutecc.workbench.variants import Choice, Source, plain_name
+from cutecc.workbench.workers import Workers
+
+_AHEAD = 2
+"""Kernels that are traced before the one in hand is compiled."""
 
 
 @dataclass(frozen=True)
@@ -71,43 +72,46 @@ def prepare(
     choice: Choice,
     points: Points,
     *,
-    jobs: int = 1,
+    workers: Workers,
     on_kernel: Callable[[PlannedKernel], None] = lambda kernel: None,
 ) -> Plan:
     """Compile every kernel in all variants into `folder`, with what each point's outputs have to be.
 
-    Uses `jobs` processes at a time. A kernel that cannot be read or traced, that needs what `open` does not lower, or
+    `workers` do that. A kernel that cannot be read or traced, that needs what `open` does not lower, or
     more memory than there is, is in the plan all the same. Raises `UsageError` for modules, which do not say how to
     call them, and what goes wrong with a kernel that is the only one.
     """
     if modules := [each.file for each in inputs if each.request is None and each.failure is None]:
         raise UsageError(f"{modules[0]} is a module, which does not say how to call it", hints=["name the Python file"])
-    from cutecc.frontend.trace import trace_file  # loads the bindings
-
     planned: list[PlannedKernel] = []
-    tracing = WorkerPool(min(jobs, len(inputs)))
-    with contextlib.closing(_Reference()) as reference, ThreadPoolExecutor(jobs) as pool:
+    for number, (each, trace) in enumerate(_traces(inputs, workers)):
+        prefix = f"{number:03}-{plain_name(each.name)}-{each.target}"
         try:
-            traces = [tracing.submit(trace_file, _request(each)) if each.request else None for each in inputs]
-            for number, (each, trace) in enumerate(zip(inputs, traces, strict=True)):
-                prefix = f"{number:03}-{plain_name(each.name)}-{each.target}"
-                try:
-                    if trace is None:
-                        assert each.failure is not None
-                        raise each.failure
-                    subject = _subject(each, trace.result())
-                    kernel = _planned(subject, each, folder, prefix, choice, points, pool, reference)
-                except Error as error:
-                    if len(inputs) == 1:
-                        raise
-                    kernel = PlannedKernel(each.name, each.file, each.target, [], failure=_briefly(error))
-                planned.append(kernel)
-                on_kernel(kernel)
-        finally:
-            tracing.kill()
+            if trace is None:
+                assert each.failure is not None
+                raise each.failure
+            kernel = _planned(_subject(each, trace.result()), each, folder, prefix, choice, points, workers)
+        except Error as error:
+            if len(inputs) == 1:
+                raise
+            kernel = PlannedKernel(each.name, each.file, each.target, [], failure=_briefly(error))
+        planned.append(kernel)
+        on_kernel(kernel)
     plan = Plan(planned)
     write_plan(folder, plan)
     return plan
+
+
+def _traces(inputs: Sequence[Input], workers: Workers) -> Iterator[tuple[Input, Future[TracedModule] | None]]:
+    """Each input with its trace, or `None` for one that cannot be read.
+
+    A few are begun ahead, and not all: references wait behind them.
+    """
+    begun: deque[Future[TracedModule] | None] = deque()
+    for number, each in enumerate(inputs):
+        for ahead in inputs[number + len(begun) : number + _AHEAD + 1]:
+            begun.append(workers.trace(_request(ahead)) if ahead.request else None)
+        yield each, begun.popleft()
 
 
 def _request(each: Input) -> TraceRequest:
@@ -133,29 +137,24 @@ def _planned(
     prefix: str,
     choice: Choice,
     points: Points,
-    pool: ThreadPoolExecutor,
-    reference: _Reference,
+    workers: Workers,
 ) -> PlannedKernel:
     source = subject.source
     module = f"{prefix}.mlirbc"
     (folder / module).write_bytes(source.traced.bytecode)
     kernel = PlannedKernel(each.name, each.file, each.target, [], module=module)
-    if "open" in choice.pipelines and (missing := missing_in(source.traced.bytecode, source.target)):
+    if "open" in choice.pipelines and (missing := workers.missing(source.traced.bytecode, source.target)):
         return msgspec.structs.replace(kernel, note=f"open does not lower {', '.join(missing[:3])}")
     sizes = points.sizes or ragged_points(subject.specs, points.most_bytes)
     variants = len(choice.pipelines) * len(choice.backends) if points.run_on else 0
     needs = Needs(bool(subject.compared), variants, points.run_on == "cpu")
     for point in sizes:
         check_memory(each.name, subject.specs, point, subject.compared, needs)
-    waiting = [
-        pool.submit(make_variant, source, pipeline, backend, choice, folder / f"{prefix}-{index}{backend}.cutecc")
-        for index, pipeline in enumerate(choice.pipelines)
-        for backend in choice.backends
-    ]
+    begun = workers.start_variants(source, choice, folder, prefix)
     try:
-        made = list(_points(subject, sizes, folder, prefix, points, reference))
+        made = list(_points(subject, sizes, folder, prefix, points, workers))
     finally:
-        variants = [future.result() for future in waiting]
+        variants = workers.variants(begun)
     return msgspec.structs.replace(kernel, variants=variants, points=made)
 
 
@@ -165,7 +164,7 @@ def _points(
     folder: Path,
     prefix: str,
     points: Points,
-    reference: _Reference,
+    workers: Workers,
 ) -> Iterator[Point]:
     """The runs to make, and for each a file of what the reference says."""
     outputs = subject.compared
@@ -176,7 +175,7 @@ def _points(
             arguments.randomize(seed)
             point = Point(arguments.sizes, seed, inputs_checksum(arguments))
             if outputs:
-                expected, wide = reference.expected(subject, arguments)
+                expected, wide = _expected(subject, arguments, workers)
                 name = f"{prefix}-{number}.npz"
                 np.savez_compressed(folder / name, **{f"output{index}": each for index, each in enumerate(expected)})
                 point = msgspec.structs.replace(point, expected=name, in_float64=wide)
@@ -184,32 +183,14 @@ def _points(
             number += 1
 
 
-class _Reference:
-    """Calls references in a process of its own, for a file is a program and may bring the DSL along."""
-
-    def __init__(self) -> None:
-        self._worker: Worker | None = None
-
-    def close(self) -> None:
-        """End the process."""
-        if self._worker:
-            self._worker.close()
-
-    def expected(self, subject: Subject, arguments: Arguments) -> tuple[list[Any], list[bool]]:
-        """As `expected_of`, of the reference in the kernel's file."""
-        path, _ = split_path(subject.source.file)
-        names = [tensor.name for tensor in arguments.outputs]
-
-        def ask(values: Mapping[str, Any]) -> list[Any]:
-            self._worker = self._worker or Worker()
-            function = "cutecc.frontend.companions:call_reference"
-            try:
-                return self._worker.call(function, path, subject.reference, values, names)
-            except ProcessDied as death:
-                self._worker = None
-                raise Error(f"the reference {subject.reference} aborted: {death.message}") from None
-
-        return expected_of(arguments, subject.source.workload, ask)
+def _expected(subject: Subject, arguments: Arguments, workers: Workers) -> tuple[list[Any], list[bool]]:
+    """As `expected_of`, of the reference in the kernel's file, which is a program and may bring the DSL along."""
+    path, _ = split_path(subject.source.file)
+    name = subject.reference
+    assert name is not None
+    outputs = [tensor.name for tensor in arguments.outputs]
+    workload = subject.source.workload
+    return expected_of(arguments, workload, lambda values: workers.reference(path, name, values, outputs))
 
 
 def expected_of(

@@ -15,7 +15,7 @@ import numpy as np
 
 from cutecc.arguments.specs import Spec
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.errors import LaunchError, RecordError, UsageError
+from cutecc.errors import DeadlockError, FaultError, LaunchError, RecordError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.loading import load
 from cutecc.record import Workload
@@ -67,6 +67,13 @@ class Run:
     """The largest relative error of all outputs (`cutecc.trial.comparison`); `None` where nothing was expected."""
     outputs: tuple[Output, ...] = ()
     """What was compared."""
+    location: str | None = None
+    """Where in the user's file it failed, `file:line:column`, as far as the code says."""
+    notes: tuple[str, ...] = ()
+    """What else is known of the failure."""
+    hints: tuple[str, ...] = ()
+    in_kernel: bool = False
+    """Whether the kernel itself failed, and not its launch."""
 
     @property
     def ok(self) -> bool:
@@ -92,10 +99,24 @@ class KernelResult:
         found = [run.verdict for run in self.of(variant)]
         return next((verdict for verdict in reversed(_VERDICTS) if verdict in found), None)
 
+    def beside(self, run: Run) -> list[Run]:
+        """The runs of all variants on the inputs of one of them, itself among them."""
+        return [each for each in self.runs if (each.sizes, each.seed) == (run.sizes, run.seed)]
+
     @property
     def wrong(self) -> list[Run]:
         """Runs that differ or fail."""
         return [run for run in self.runs if not run.ok]
+
+    @property
+    def incomparable(self) -> Run | None:
+        """The reference's run on the inputs on which no variant ends well: there is nothing to compare."""
+        return next((run for run in self.runs if all(each.verdict == "fails" for each in self.beside(run))), None)
+
+    @property
+    def wrong_alike(self) -> Run | None:
+        """The reference's first run on inputs on which every variant is wrong: that is no compiler's doing."""
+        return next((run for run in self.runs if not any(each.ok for each in self.beside(run))), None)
 
     @property
     def ok(self) -> bool:
@@ -141,7 +162,8 @@ def run_plan(
 def run_kernel(kernel: PlannedKernel, folder: Path, device: Device, settings: Settings) -> KernelResult:
     """All variants of a kernel at all points, and on a GPU their times at the first point.
 
-    A kernel for which this machine has not enough memory is a failure, and nothing of it runs. Raises as `run_plan`.
+    A kernel for which this machine has not enough memory is a failure, and nothing of it runs. Where no variant ends
+    well, that is all: there is nothing to compare. Raises as `run_plan`.
     """
     result = KernelResult(kernel)
     kernels = {each.name: load_variant(folder, each) for each in kernel.variants if each.bundle}
@@ -152,6 +174,8 @@ def run_kernel(kernel: PlannedKernel, folder: Path, device: Device, settings: Se
         return KernelResult(msgspec.structs.replace(kernel, failure=failure))
     for point in kernel.points if kernels else []:
         result.runs += run_point(kernels, point, folder, device, settings)
+        if result.incomparable:
+            return result
     good = {name: each for name, each in kernels.items() if all(run.ok for run in result.runs if run.variant == name)}
     if isinstance(device, Workspace) and settings.timed and kernel.points and len(good) > 1:
         result.microseconds = median_times(good, kernel.points[0], device, settings)
@@ -196,11 +220,25 @@ def run_point(
                         f"it was {name} of {kernel.compilation.name}; a fault ends all that runs there"
                     )
                     raise
-                runs.append(Run(name, point.sizes, point.seed, "fails", (failure.message.partition("\n")[0],)))
+                runs.append(_failed(name, point, failure))
                 continue
             stray = on_device.download()
             runs.append(judge.run(name, arguments, stray, printed, findings))
     return runs
+
+
+def _failed(name: str, point: Point, failure: LaunchError) -> Run:
+    return Run(
+        name,
+        point.sizes,
+        point.seed,
+        "fails",
+        (failure.message.partition("\n")[0],),
+        location=str(failure.location) if failure.location else None,
+        notes=tuple(failure.notes),
+        hints=tuple(failure.hints),
+        in_kernel=isinstance(failure, FaultError | DeadlockError),
+    )
 
 
 def _launch(

@@ -97,9 +97,20 @@ def _check_pipeline(options: CompileOptions, target: Target, module: ir.Module) 
     raise failures[0]
 
 
-def compile_variant(source: Source, options: CompileOptions, *, cache: bool = False) -> Compilation:
-    """The kernel through the pipeline of `options`, in a process of its own. Raises `Error`."""
-    request = CompileRequest(
+def compile_here(source: Source, options: CompileOptions, *, cache: bool = False) -> Compilation:
+    """The kernel through the pipeline of `options`, in this process. Raises `Error`."""
+    from cutecc.driver import lower  # loads the bindings
+
+    return _launchable(lower(_request(source, options, cache)))
+
+
+def compile_apart(source: Source, options: CompileOptions, *, cache: bool = False) -> Compilation:
+    """The same in a process of its own: an abort is the error of a pass."""
+    return _launchable(lower_in_worker(_request(source, options, cache)))
+
+
+def _request(source: Source, options: CompileOptions, cache: bool) -> CompileRequest:
+    return CompileRequest(
         source.traced.bytecode,
         source.target,
         source.traced.name,
@@ -109,17 +120,21 @@ def compile_variant(source: Source, options: CompileOptions, *, cache: bool = Fa
         options=options,
         cache=cache,
     )
-    compilation = lower_in_worker(request)
+
+
+def _launchable(compilation: Compilation) -> Compilation:
     if compilation.host_program is None:
         raise Error("there is no host program, so that it cannot be launched")
     return compilation
 
 
-def make_variant(source: Source, pipeline: str, backend: Backend, choice: Choice, bundle: Path) -> Variant:
-    """One variant, its bundle written to the file `bundle`."""
-    options = choice.options_for(pipeline, backend)
+def make_variant(
+    source: Source, pipeline: str, backend: Backend, choice: Choice, bundle: Path, apart: bool = False
+) -> Variant:
+    """One variant, its bundle written to the file `bundle`; compiled in this process, or `apart` in one of its own."""
+    compiled = compile_apart if apart else compile_here
     try:
-        compilation = compile_variant(source, options, cache=choice.cache)
+        compilation = compiled(source, choice.options_for(pipeline, backend), cache=choice.cache)
         write_bundle(bundle, [compilation])
     except Error as error:
         where = f"{error.pass_name}: " if isinstance(error, PassError) and error.pass_name else ""

@@ -19,7 +19,7 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.workbench.coverage import (
     Need,
     lowered_by,
-    missing_in,
+    missing_here,
     operations_of_dialects,
     rows,
     survey,
@@ -100,8 +100,8 @@ def test_gaps_have_the_users_line(traced_kernels) -> None:
     assert load.first is not None
     line = kernel.source.read_text().splitlines()[(load.first.line or 0) - 1]
     assert "cute.copy(" in line
-    assert "cute_nvgpu.atom.make_tmem_copy" in missing_in(kernel.bytecode, kernel.target)
-    assert missing_in(traced_kernels["softmax"].bytecode, "sm_80") == []
+    assert "cute_nvgpu.atom.make_tmem_copy" in missing_here(kernel.bytecode, kernel.target)
+    assert missing_here(traced_kernels["softmax"].bytecode, "sm_80") == []
 
 
 def test_an_atom_is_known_by_its_parameters_too() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from fake_cuda import FakeCuda
@@ -13,7 +14,7 @@ from fake_cuda import FakeCuda
 from cutecc import isolation
 from cutecc.arguments.specs import parse_spec
 from cutecc.cli.diff_table import Report, as_dict, effect_lines
-from cutecc.errors import LaunchError, RecordError, UsageError
+from cutecc.errors import DeadlockError, LaunchError, RecordError, SourceLocation, UsageError
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
@@ -25,12 +26,13 @@ from cutecc.trial.arguments import make_arguments
 from cutecc.trial.on_device import HostMemory
 from cutecc.trial.points import ragged_points
 from cutecc.workbench import running
+from cutecc.workbench.bisecting import Bisection
 from cutecc.workbench.hand_over import hand_over, points, search
 from cutecc.workbench.inserted import inserted
 from cutecc.workbench.memory import Needs, check_memory
 from cutecc.workbench.plan import Code, Plan, PlannedKernel, Point, Variant, inputs_checksum, read_plan, write_plan
 from cutecc.workbench.preparing import expected_of
-from cutecc.workbench.running import KernelResult, Settings, run_kernel
+from cutecc.workbench.running import KernelResult, Run, Settings, run_kernel
 from cutecc.workbench.variants import Choice
 
 OPEN = open_pipeline("sm_80")
@@ -138,7 +140,7 @@ def test_what_passes_did_is_a_line_for_each() -> None:
 
 
 class Written:
-    """A kernel that writes what it is told to into `y`; `None` is a fault."""
+    """A kernel that writes what it is told to into `y`; `None` is a fault, and an error is that."""
 
     def __init__(self, values: Any, printed: str = "", cuda: FakeCuda | None = None, microseconds: float = 1.0) -> None:
         signature = Signature("kernel", [Parameter("x", "f32[4]"), Parameter("y", "f32[4]")])
@@ -154,6 +156,8 @@ class Written:
     def emulate(self, args: Any, by_name: dict[str, Any], options: Any) -> Any:
         if self._values is None:
             raise LaunchError("a fault\nwith details")
+        if isinstance(self._values, LaunchError):
+            raise self._values
         self._write(by_name["y"])
         findings = (
             [SimpleNamespace(kind="race", message="two threads write\nwithout a barrier")] if options.check else []
@@ -188,17 +192,23 @@ def planned(names: list[str], expected: str | None) -> PlannedKernel:
 
 class Bench:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._folder = folder
+        self.folder = folder
         self._monkeypatch = monkeypatch
 
     def __call__(
-        self, kernels: dict[str, Written], expected: Any = None, device: Any = None, settings: Settings = Settings()
+        self,
+        kernels: dict[str, Written],
+        expected: Any = None,
+        device: Any = None,
+        settings: Settings = Settings(),
+        points: int = 1,
     ) -> Any:
         if expected is not None:
-            np.savez(self._folder / "expected.npz", output0=np.asarray(expected, "f8"))
+            np.savez(self.folder / "expected.npz", output0=np.asarray(expected, "f8"))
         kernel = planned(list(kernels), None if expected is None else "expected.npz")
+        kernel = msgspec.structs.replace(kernel, points=kernel.points * points)
         self._monkeypatch.setattr(running, "load_variant", lambda _, variant: kernels[variant.name])
-        return run_kernel(kernel, self._folder, device or HostMemory(), settings)
+        return run_kernel(kernel, self.folder, device or HostMemory(), settings)
 
 
 @pytest.fixture
@@ -257,6 +267,47 @@ def test_a_fault_and_other_text_are_differences(bench: Bench) -> None:
     result = bench(kernels, NUMBERS)
     assert verdicts(result) == ["reference", "fails", "same bits", "differs"]
     assert [run.problems for run in result.wrong] == [("a fault",), ("it prints other text than nvidia/nvvm",)]
+
+
+def test_what_fails_in_every_variant_is_not_compared(bench: Bench) -> None:
+    stuck = DeadlockError("deadlock\nwith details", SourceLocation("kernel.py", 3, 5), ["warps wait"], ["a hint"])
+    kernels = {"nvidia/nvvm": Written(stuck), "open/nvvm": Written(None)}
+    result = bench(kernels, NUMBERS, points=3)
+    # At the first of three points: no other would tell more.
+    assert [run.verdict for run in result.runs] == ["fails", "fails"]
+    run = result.incomparable
+    assert (run.variant, run.problems, run.location) == ("nvidia/nvvm", ("deadlock",), "kernel.py:3:5")
+    assert (run.notes, run.hints, run.in_kernel) == (("warps wait",), ("a hint",), True)
+    assert not result.runs[1].in_kernel
+    assert not result.ok
+
+
+def test_what_fails_in_some_variants_is_a_difference(bench: Bench) -> None:
+    for kernels in (
+        {"nvidia/nvvm": Written(None), "nvidia/llvm": Written(NUMBERS)},
+        {"nvidia/nvvm": Written(NUMBERS), "nvidia/llvm": Written(None)},
+    ):
+        result = bench(kernels, NUMBERS)
+        assert (result.incomparable, result.wrong_alike, result.ok) == (None, None, False)
+    # None of them is right, and they can be compared.
+    result = bench({"nvidia/nvvm": Written(None), "nvidia/llvm": Written(FAR)}, NUMBERS)
+    assert result.incomparable is None
+    assert result.wrong_alike.variant == "nvidia/nvvm"
+
+
+def blames_of(result: Any, bench: Bench) -> list[Any]:
+    """What a bisection says that compiles nothing."""
+    nothing: Any = None
+    return Bisection(nothing, result, bench.folder, Choice(), HostMemory(), Settings(), nothing).blames()
+
+
+def test_where_nothing_is_right_no_pass_and_no_level_is_searched_for(bench: Bench) -> None:
+    names = ("nvidia/nvvm", "nvidia/llvm", "open/nvvm", "open/llvm")
+    assert blames_of(bench({name: Written(None) for name in names}, NUMBERS), bench) == []
+    others = [FAR, [9.0, 9.0, 9.0, 9.0], [8.0] * 4, [7.0] * 4]
+    wrong = bench({name: Written(each) for name, each in zip(names, others, strict=True)}, NUMBERS)
+    assert wrong.wrong_alike.variant == "nvidia/nvvm"
+    assert blames_of(wrong, bench) == []
 
 
 def test_what_the_emulator_finds_is_a_difference(bench: Bench) -> None:
@@ -391,8 +442,8 @@ def test_a_kernel_that_is_left_out_is_wrong_where_it_was_named(capsys: pytest.Ca
         KernelResult(PlannedKernel("good", "good.py", "sm_80", [])),
         KernelResult(PlannedKernel("bad", "bad.py", "sm_80", [], note="no reason")),
     ]
-    assert report("good.py").end(results, "here")
-    assert not report("bad.py").end(results, "here")
+    assert report("good.py").end(results, "here") == 0
+    assert report("bad.py").end(results, "here") == 1
     assert capsys.readouterr().out.splitlines() == [
         "1 kernel on here: 1 agree; 1 left out",
         "1 kernel on here: 1 agree; 1 left out, and named: bad",
@@ -401,6 +452,19 @@ def test_a_kernel_that_is_left_out_is_wrong_where_it_was_named(capsys: pytest.Ca
     assert report().compiled(Plan([each.kernel for each in results]), Path("folder"))
     assert not report("bad.py").compiled(Plan([each.kernel for each in results]), Path("folder"))
     assert "bad for sm_80: left out: no reason" in capsys.readouterr().out
+
+
+def test_the_status_says_what_could_not_be_compared() -> None:
+    def failed(*verdicts: Any) -> KernelResult:
+        kernel = PlannedKernel("stuck", "stuck.py", "sm_80", [Variant("nvidia", "nvvm"), Variant("open", "nvvm")])
+        names = ("nvidia/nvvm", "open/nvvm")
+        return KernelResult(kernel, [Run(name, {}, 0, each) for name, each in zip(names, verdicts, strict=True)])
+
+    every, some = failed("fails", "fails"), failed("reference", "fails")
+    assert report().end([every], "here") == 2
+    assert report().end([some], "here") == 1
+    assert report().end([every, some], "here") == 1
+    assert [each["comparable"] for each in as_dict([every, some], {}, "here", ok=False)["kernels"]] == [False, True]
 
 
 # Plans.
