@@ -14,6 +14,7 @@ import click
 from cutecc.cli.device import open_device
 from cutecc.cli.files import check_output
 from cutecc.cli.options import compile_options, compiler_options, subject_options
+from cutecc.cli.sizes import settle
 from cutecc.cli.tables import fitting, print_table
 from cutecc.errors import UsageError
 
@@ -95,7 +96,7 @@ def bench(input_: str, **values: Any) -> None:
             target=values["target"],
             cache=False if values["no_cache"] else None,
         )
-        subject = load(input_, entry=values["entry"], options=options)
+        subject, points = settle(load(input_, entry=values["entry"], options=options), points)
         notes: list[str] = []
         contestants = [_kernel_contestant(subject, device, subject.name)]
         for text in values["against"]:

@@ -13,7 +13,7 @@ import click
 
 from cutecc.cli.checks import (
     CODE_ARTIFACTS,
-    check_callable,
+    callable_with,
     check_options,
     check_spares_input,
     checked,
@@ -121,7 +121,10 @@ def _of_code(subject: Subject, check: Check | None, folder: Path, values: dict[s
     wanted: list[ArtifactKind] = ["ptx", "cubin", "host-program", artifact]
     subject = replace(subject, options=replace(subject.options, artifacts=tuple(dict.fromkeys(wanted))))
     if values["results"]:
-        check_callable(subject)
+        signature, chosen = callable_with(subject, one_point(values))
+        subject = replace(subject, signature=signature)
+        if chosen:
+            tell(chosen)
     against = other_subject(subject, values["against"])
     failing = not (check or values["ptx"] or values["results"])
 

@@ -22,7 +22,7 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline
-from cutecc.record import ArtifactKind, Compilation
+from cutecc.record import ArtifactKind, Compilation, Signature
 from cutecc.record.folder import MANIFEST
 from cutecc.record.reproducer import MARK, read_reproducer
 from cutecc.record.stages import stages_of
@@ -98,13 +98,21 @@ def chosen_device(values: dict[str, Any]) -> str:
     return "cpu"
 
 
-def check_callable(subject: Subject) -> None:
-    """Raise `UsageError` for a module that cannot be launched, before anything is compiled."""
+def callable_with(subject: Subject, sizes: dict[str, int]) -> tuple[Signature, str | None]:
+    """The subject's signature with a value for everything beside `sizes`, and in words what was chosen of it.
+
+    Raises `UsageError` for a module that cannot be launched, before anything is compiled.
+    """
+    from cutecc.trial.arguments import specs_of
+    from cutecc.trial.choosing import choose_values, valued_signature
+
     if subject.signature is None:
         raise UsageError(
             f"--results: {subject.source} does not say what arguments the kernel takes",
             hints=["name the Python file, or the folder of its record"],
         )
+    chosen = choose_values(specs_of(subject.signature), sizes)
+    return valued_signature(subject.signature, chosen.specs), chosen.text
 
 
 def one_point(values: dict[str, Any]) -> dict[str, int]:

@@ -336,6 +336,8 @@ def _show_results(results: Results, outputs: Sequence[str], console: Any) -> Non
     points = list(dict.fromkeys(sizes_text(each.sizes) for each in results.runs))
     what = "; ".join(filter(None, [points_text([point for point in points if point]), f"seed {results.runs[0].seed}"]))
     console.print(wrapped(f"B against A on {results.device}: {what}", console.width), highlight=False, soft_wrap=True)
+    if results.chosen:
+        console.print(results.chosen, highlight=False, markup=False, soft_wrap=True)
     if any(each.outputs for each in results.runs):
         print_table(fitting(lambda left_out: _result_table(results, outputs, left_out), _DISPENSABLE, console), console)
     for each in results.runs:

@@ -87,6 +87,8 @@ class Report:
             return
         if result.ok and self.quiet:
             return
+        if kernel.chosen:
+            self._say(kernel.chosen)
         if run := result.incomparable:
             first, *rest = incomparable_lines(result, run, self.command(kernel, run))
             self._say(f"{_head(kernel)}: {first}", style="bold red")
@@ -332,6 +334,7 @@ def _kernel_dict(result: KernelResult, blames: Sequence[Blame]) -> dict[str, Any
         "target": kernel.target,
         "note": kernel.note,
         "failure": kernel.failure,
+        "chosen": kernel.chosen,
         "ok": None if kernel.note else result.ok,
         "comparable": result.incomparable is None,
         "variants": [

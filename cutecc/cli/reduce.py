@@ -18,7 +18,7 @@ import click
 from cutecc import isolation
 from cutecc.cli.checks import (
     CODE_ARTIFACTS,
-    check_callable,
+    callable_with,
     check_options,
     checked,
     chosen_device,
@@ -197,11 +197,15 @@ def _check_fails(subject: Subject, check: Check, values: dict[str, Any]) -> Orac
 def _differs(subject: Subject, values: dict[str, Any]) -> Oracle:
     from cutecc.workbench.reduction.oracles import Differs
 
+    if values["results"]:
+        signature, chosen = callable_with(subject, one_point(values))
+        subject = replace(subject, signature=signature)
+        if chosen and not values["quiet"]:
+            click.echo(chosen, err=True)
     subject = replace(_empty(subject), options=replace(subject.options, artifacts=("ptx", "cubin", "host-program")))
     against = other_subject(subject, values["against"])
     if not values["results"]:
         return Differs(subject, against)
-    check_callable(subject)
     return Differs(subject, against, chosen_device(values), tuple(one_point(values).items()), values["seed"])
 
 

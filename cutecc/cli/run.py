@@ -18,7 +18,7 @@ from cutecc.cli.emulation import announce, emulate, emulator_options, read_optio
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
 from cutecc.cli.options import compile_options, compiler_options, subject_options
-from cutecc.cli.sizes import at_sizes, with_arrays
+from cutecc.cli.sizes import at_sizes, settle
 from cutecc.cli.streams import output_to_stderr
 from cutecc.cli.verdict import Trial, Verdict, show
 from cutecc.errors import DeadlockError, FaultError, TraceError, UsageError
@@ -108,7 +108,7 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
             cache=False if values["no_cache"] else None,
             output=values["keep"],
         )
-        points = with_arrays(points, subject.specs, given)
+        subject, points = settle(subject, points, given, quiet=values["quiet"])
         reference = named or subject.reference
         compared = reference is not None and bool(subject.workload.outputs)
         on_emulator = on_cpu is not None

@@ -20,7 +20,7 @@ from cutecc.cli.harmless import harmless, one_line
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.main import EXIT_UNCHECKED
 from cutecc.cli.options import compile_options, compiler_options, subject_options
-from cutecc.cli.sizes import at_sizes, sizes_text, with_arrays
+from cutecc.cli.sizes import at_sizes, settle, sizes_text
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
@@ -104,7 +104,7 @@ def _search(context: click.Context, input_: str, values: dict[str, Any]) -> tupl
         options=options,
         cache=False if values["no_cache"] else None,
     )
-    points = with_arrays(points, subject.specs, given)
+    subject, points = settle(subject, points, given, quiet=values["quiet"])
     for point in points:
         check_memory(subject.specs, point, on_cpu=True, compared=False)
     runs: list[_Run] = []

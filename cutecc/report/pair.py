@@ -176,6 +176,8 @@ class Results(msgspec.Struct, frozen=True):
     runs: list[RunPair]
     microseconds: Times | None = None
     """On a GPU, at the first of the sizes."""
+    chosen: str | None = None
+    """What nobody has given of the values that they ran with, in words."""
 
 
 class Pair(msgspec.Struct, frozen=True):

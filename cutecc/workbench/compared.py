@@ -16,6 +16,7 @@ from cutecc.report.pair import OutputPair, Pair, Results, RunPair, Times, pair_o
 from cutecc.report.writing import Compiled
 from cutecc.runtime.workspace import Workspace
 from cutecc.trial.arguments import make_arguments, specs_of
+from cutecc.trial.choosing import choose_values, valued_signature
 from cutecc.trial.points import SMALL_BYTES, ragged_points
 from cutecc.workbench.memory import Needs, check_memory
 from cutecc.workbench.plan import Point, inputs_checksum
@@ -60,7 +61,9 @@ def compare(
 
 
 def _results(a: Compilation, b: Compilation, names: tuple[str, str], trial: Trial) -> Results:
-    kernels = {_A: Kernel(_runnable(a, names[0], trial)), _B: Kernel(_runnable(b, names[1], trial))}
+    ours, chosen = _runnable(a, names[0], trial)
+    theirs, _ = _runnable(b, names[1], trial)
+    kernels = {_A: Kernel(ours), _B: Kernel(theirs)}
     specs = specs_of(_signature(kernels[_A].compilation, names[0]))
     if specs != specs_of(_signature(kernels[_B].compilation, names[1])):
         raise UsageError(f"{names[0]} and {names[1]} take other arguments: there are no inputs for both")
@@ -82,11 +85,11 @@ def _results(a: Compilation, b: Compilation, names: tuple[str, str], trial: Tria
     if isinstance(trial.device, Workspace) and trial.settings.timed:
         times = median_times(kernels, points[0], trial.device, trial.settings)
         microseconds = Times(times[_A], times[_B])
-    return Results(trial.device.name, runs, microseconds)
+    return Results(trial.device.name, runs, microseconds, chosen)
 
 
-def _runnable(record: Compilation, name: str, trial: Trial) -> Compilation:
-    """The record with values for its parameters. Raises `UsageError` for one that cannot be launched."""
+def _runnable(record: Compilation, name: str, trial: Trial) -> tuple[Compilation, str | None]:
+    """The record with a value for everything, and what was chosen. Raises `UsageError` for one that cannot run."""
     signature = _signature(record, name)
     if record.host_program is None:
         raise UsageError(
@@ -94,16 +97,14 @@ def _runnable(record: Compilation, name: str, trial: Trial) -> Compilation:
             notes=[each.message for each in record.warnings],
         )
     values = trial.values or {}
-    if unknown := [each for each in values if each not in {parameter.name for parameter in signature.parameters}]:
+    specs = specs_of(signature)
+    if unknown := [each for each in values if each not in specs]:
         raise UsageError(f"{name} has no parameter '{unknown[0]}'")
-    parameters = [
-        msgspec.structs.replace(each, spec=str(values[each.name])) if each.name in values else each
-        for each in signature.parameters
-    ]
-    valued = replace(record, signature=msgspec.structs.replace(signature, parameters=parameters))
+    chosen = choose_values({**specs, **values}, trial.sizes[0] if trial.sizes else ())
+    valued = replace(record, signature=valued_signature(signature, chosen.specs))
     # A stored record reads its files when they are asked for, and a copy of it does not know them.
     valued.files = record.files
-    return valued
+    return valued, chosen.text
 
 
 def _signature(record: Compilation, name: str) -> Signature:

@@ -82,6 +82,8 @@ class PlannedKernel(msgspec.Struct, frozen=True):
     """Why it could not be traced, or its inputs not be made."""
     module: str | None = None
     """The traced module, from the plan's folder."""
+    chosen: str | None = None
+    """What nobody has given of the values to run with, in words."""
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from cutecc.frontend.naming import kernel_request
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.record import Workload
 from cutecc.trial.arguments import Arguments, make_arguments, specs_of
+from cutecc.trial.choosing import choose_values, valued_signature
 from cutecc.trial.comparison import bounds_of
 from cutecc.trial.points import ragged_points
 from cutecc.workbench.inputs import Input
@@ -56,6 +57,8 @@ class Subject:
     specs: dict[str, Spec]
     reference: str | None
     """The function of the file that says what outputs have to be."""
+    chosen: str | None = None
+    """What nobody has given of the values to run with, in words."""
 
     @property
     def compared(self) -> Sequence[str]:
@@ -90,7 +93,7 @@ def prepare(
             if trace is None:
                 assert each.failure is not None
                 raise each.failure
-            kernel = _planned(_subject(each, trace.result()), each, folder, prefix, choice, points, workers)
+            kernel = _planned(_subject(each, trace.result(), points), each, folder, prefix, choice, points, workers)
         except Error as error:
             if len(inputs) == 1:
                 raise
@@ -119,7 +122,7 @@ def _request(each: Input) -> TraceRequest:
     return replace(each.request, locations=True)
 
 
-def _subject(each: Input, traced: TracedModule) -> Subject:
+def _subject(each: Input, traced: TracedModule, points: Points) -> Subject:
     path, function = split_path(each.file)
     _, header = kernel_request(path, function)
     assert each.request is not None
@@ -127,7 +130,11 @@ def _subject(each: Input, traced: TracedModule) -> Subject:
     own = request.header_entry is None
     workload = header.workload or Workload()
     specs = {name: request.args.get(name, spec) for name, spec in specs_of(traced.signature).items()}
-    return Subject(Source(each.file, each.target, traced, workload), specs, header.reference if own else None)
+    chosen = choose_values(specs, points.sizes[0] if points.sizes else ())
+    # So that whoever runs a bundle chooses the same.
+    traced = replace(traced, signature=valued_signature(traced.signature, chosen.specs))
+    source = Source(each.file, each.target, traced, workload)
+    return Subject(source, chosen.specs, header.reference if own else None, chosen.text)
 
 
 def _planned(
@@ -142,7 +149,7 @@ def _planned(
     source = subject.source
     module = f"{prefix}.mlirbc"
     (folder / module).write_bytes(source.traced.bytecode)
-    kernel = PlannedKernel(each.name, each.file, each.target, [], module=module)
+    kernel = PlannedKernel(each.name, each.file, each.target, [], module=module, chosen=subject.chosen)
     if "open" in choice.pipelines and (missing := workers.missing(source.traced.bytecode, source.target)):
         return msgspec.structs.replace(kernel, note=f"open does not lower {', '.join(missing[:3])}")
     sizes = points.sizes or ragged_points(subject.specs, points.most_bytes)

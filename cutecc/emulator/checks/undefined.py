@@ -419,7 +419,7 @@ class Undefined:
         index, threads = self._told.setdefault(origin.place, (origin.operation.index, set()))
         before = len(threads)
         threads.update(gang.agents[mask].tolist())
-        self._reports.add(origin.kind, index, -1, len(threads) - before, make, origin.operation.index)
+        self._reports.add(origin.kind, index, -1, len(threads) - before, make, instruction=origin.operation.index)
 
 
 def listed(names: list[str], last: str) -> str:

@@ -53,13 +53,16 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
 
     def go(
-        function: Callable[..., None], *options: str, reference: str | None = "twice", outputs: Sequence[str] = ("y",)
+        function: Callable[..., None],
+        *options: str,
+        reference: str | None = "twice",
+        outputs: Sequence[str] = ("y",),
+        x: str = "f32[?M=3, ?N=40]:(?LD{i64}=50, 1)",
     ) -> Any:
         cuda = FakeCuda()
-        specs = {"x": parse_spec("f32[?M=3, ?N=40]:(?LD{i64}=50, 1)"), "y": parse_spec("f32[?M, ?N]")}
         subject = Subject(
             PythonKernel(cuda, function),  # pyright: ignore[reportArgumentType]
-            specs,
+            {"x": parse_spec(x), "y": parse_spec("f32[?M, ?N]")},
             Workload([*outputs], 1e-6, "8 * M * N", None),
             Function("check.py", reference) if reference else None,
         )
@@ -291,6 +294,18 @@ def test_sizes_are_those_of_the_arrays(run: Any, tmp_path: Path) -> None:
     assert run(keep, "--inputs", "in.npz", "--size", "LD=20").exit_code == 0
     assert shapes == [((8, 11), np.dtype("f4"))]
     assert "in which size 'M' is 8; --size has 9" in str(run(keep, "--inputs", "in.npz", "--size", "M=9").exception)
+
+
+def test_sizes_that_nobody_gives_are_chosen_and_told(run: Any, tmp_path: Path) -> None:
+    result = run(double, x="f32[?M, ?N{div=8}]")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.splitlines() == ["M=33, N=136: chosen, for no --size gives them"]
+    assert "on Imaginary GPU: M=33, N=136; seed 0" in result.stdout
+    result = run(double, "--size", "N=8,16", x="f32[?M, ?N{div=8}]")
+    assert result.stderr.splitlines() == ["M=33: chosen, for no --size gives it"]
+    assert run(double, "-q", x="f32[?M, ?N]").output == ""
+    np.savez(tmp_path / "in.npz", x=np.ones((5, 6)))
+    assert run(double, "--inputs", "in.npz", x="f32[?M, ?N]").stderr == ""
 
 
 def test_many_sizes_are_told_in_short(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

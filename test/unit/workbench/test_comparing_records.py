@@ -312,8 +312,14 @@ def test_what_cannot_be_run_beside_each_other_is_refused(launched: list[Any]) ->
     nothing = replace(good, options={"host": None})
     assert refused(good, nothing).message == "after cannot be launched: it has no host program"
     assert refused(good, good, {"m": VALUES["n"]}).message == "before has no parameter 'm'"
-    assert "'n' has no value to run with" in refused(good, good, None).message
     assert launched == []
+
+
+def test_what_nobody_gives_is_chosen_for_both(launched: list[Any]) -> None:
+    pair = compare(runnable(), runnable(), names=NAMES, trial=Trial(Device()))
+    kernels, _, _ = launched[0]
+    assert [each.signature.parameters[2].spec for each in kernels.values()] == ["i32=1", "i32=1"]
+    assert pair.results.chosen == "n=1: chosen, for neither --size nor a spec gives it"
 
 
 def test_a_fault_on_a_gpu_says_where_it_can_be_looked_at(launched: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
