@@ -176,7 +176,9 @@ _WARPS = _Column("warp\ninstr.", lambda counts: short_number(counts.warps), _alw
 _COLUMNS = (
     _Column("active", lambda counts: _ratio(counts.thread_efficiency), _always, 6),
     _Column("sectors\n/req.", _sectors_per_request, lambda total: total.global_requests, 4),
-    _Column("coalesced", lambda counts: _ratio(counts.coalescing_efficiency), lambda total: total.global_requests, 1),
+    _Column(
+        "coa-\nlesced", lambda counts: _ratio(counts.coalescing_efficiency), lambda total: total.global_requests, 1
+    ),
     _Column("wave-\nfronts", lambda counts: _count(counts.shared_wavefronts), lambda total: total.shared_requests, 5),
     _Column("bank\nconfl.", lambda counts: _count(counts.bank_conflicts), lambda total: total.shared_requests, 2),
     _Column("global\nbytes", lambda counts: _count(counts.global_bytes), lambda total: total.global_bytes, 7),

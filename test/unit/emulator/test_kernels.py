@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import NEEDS_TORCH
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "gpu"))
 
@@ -75,7 +76,13 @@ def dsl() -> Iterator[Worker]:
     worker.close()
 
 
-@pytest.mark.parametrize(("file", "target"), CASES, ids=[f"{file.stem}-{target}" for file, target in CASES])
+@pytest.mark.parametrize(
+    ("file", "target"),
+    [
+        pytest.param(file, target, id=f"{file.stem}-{target}", marks=[pytest.mark.torch] * (file.stem in NEEDS_TORCH))
+        for file, target in CASES
+    ],
+)
 def test_it_agrees_with_its_reference(file: Path, target: str, dsl: Worker, shorter: Path) -> None:
     agrees(shorter if file.name == shorter.name else file, target, dsl, None)
 

@@ -19,9 +19,12 @@ BUGS = Path(__file__).parents[4] / "test" / "bugs"
 SOURCES = [*sorted((BUGS / "deadlocks").glob("[a-z]*.py")), BUGS / "clusters" / "block_skips_barrier.py"]
 FOUND = {
     "barrier_after_divergent_loop": ["between threads of a warp"],
+    "barrier_counts_warp_that_left": ["barrier 1 waits for 96 threads, and at most 64 come"],
     "barrier_in_one_branch": ["64 of 128 threads reach it", "barrier 1 waits for 128 threads, and at most 64 come"],
     "barrier_of_too_many": ["barrier 1 waits for 96 threads, and at most 64 come"],
+    "barrier_while_producer_waits": ["64 of 96 threads reach it"],
     "divergent_barrier": ["32 of 64 threads reach it"],
+    "names_of_barriers_differ": ["barrier 1 waits for 64 threads, and at most 32 come"],
     "block_skips_barrier": ["between blocks of the cluster"],
 }
 TRACE = """
