@@ -45,6 +45,11 @@ emulator_options = apply_all(
         "--schedule", metavar="NAME", help="On the emulator, the order of warps: round-robin, random or adversarial."
     ),
     click.option("--blocks", metavar="BLOCKS", help="On the emulator, run a sample: 16, 0:8 or (0,1,0)."),
+    click.option(
+        "--shared",
+        type=click.Choice(("poison", "zero")),
+        help="On the emulator, what shared memory begins with: poison, which is the default, or zeros.",
+    ),
     click.option("--processes", type=click.IntRange(1), metavar="N", help="On the emulator, at most so many."),
 )
 
@@ -60,6 +65,7 @@ def read_options(values: dict[str, Any], *, check: str | None = None, counters: 
         blocks=values["blocks"],
         counters=counters,
         processes=values["processes"],
+        shared=values["shared"],
     )
 
 

@@ -139,7 +139,7 @@ def _hint_at_sanitize(context: click.Context) -> Generator[None]:
 
 
 def _refuse_on_gpu(values: dict[str, Any]) -> None:
-    for name in ("schedule", "blocks", "processes", "counters", "keep"):
+    for name in ("schedule", "blocks", "shared", "processes", "counters", "keep"):
         if values[name] not in (None, False):
             raise UsageError(f"--{name} is for the CPU emulator", hints=["run there with --device cpu"])
 

@@ -25,6 +25,7 @@ from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.machine.watches import Watches
 from cutecc.emulator.memory.memory import Memory
 from cutecc.emulator.memory.names import Names
+from cutecc.emulator.memory.poison import POISON
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.ptx.locations import PtxText
 from cutecc.ptx.parse import parse_module
@@ -90,7 +91,7 @@ def run_wave(
     )
     machine = Machine(
         shape,
-        Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module, names),
+        Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module, names, options.shared),
         Watch(),
         print,
         found.findings.append if options.check else None,
@@ -143,14 +144,10 @@ def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule:
         machine.gangs.append(Gang(machine, members, _registers(program, len(members))))
 
 
-_POISON = {1: 0xAD, 2: 0x7FED, 4: 0x7FFF_DEAD, 8: 0x7FFF_DEAD_7FFF_DEAD}
-"""What is in a register before anything is written: as a float not a number, so that it shows. By bytes."""
-
-
 def _registers(program: Program, warps: int) -> list[Array]:
     """One array of each width does for all: registers are replaced and never changed in place."""
     by_width = {
-        width: np.full((warps, WARP), False if width.kind == "b" else _POISON[width.itemsize], width)
+        width: np.full((warps, WARP), False if width.kind == "b" else POISON[width.itemsize], width)
         for width in set(program.widths)
     }
     return [by_width[width] for width in program.widths]

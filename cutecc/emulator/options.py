@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from cutecc.emulator.grid import Dim3, clusters_of, index_of, linear, whole_cluster
 from cutecc.emulator.machine.schedule import SCHEDULES, ScheduleName
+from cutecc.emulator.memory.poison import SHARED_STARTS, SharedStart
 from cutecc.errors import UsageError
 
 Checks: TypeAlias = "bool | str | Iterable[str] | None"
@@ -103,6 +104,8 @@ class EmulatorOptions:
     counters: bool
     processes: int | None
     """Blocks that have nothing to do with each other run in so many processes; `None` for one a core if that pays."""
+    shared: SharedStart
+    """How shared memory begins."""
 
     def __init__(
         self,
@@ -113,6 +116,7 @@ class EmulatorOptions:
         blocks: Blocks = None,
         counters: bool = False,
         processes: int | None = None,
+        shared: str | None = None,
     ) -> None:
         """Raises `UsageError` for what is no such option."""
         found = {
@@ -122,6 +126,7 @@ class EmulatorOptions:
             "blocks": None if blocks is None else BlockSample.parse(blocks),
             "counters": _flag(counters, "counters"),
             "processes": None if processes is None else _number(processes, 1, "the number of processes"),
+            "shared": "poison" if shared is None else read_shared_start(shared),
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
@@ -162,6 +167,16 @@ def read_schedule(name: object) -> ScheduleName:
     close = difflib.get_close_matches(str(name), SCHEDULES, n=1)
     meant = f"; did you mean {close[0]}?" if close else ""
     raise UsageError(f"no schedule is called {name!r}{meant}", hints=[f"schedules: {', '.join(SCHEDULES)}"])
+
+
+def read_shared_start(name: object) -> SharedStart:
+    """Raises `UsageError` for what shared memory cannot begin with."""
+    if isinstance(name, str):
+        for known in SHARED_STARTS:
+            if name == known:
+                return known
+    hints = ['shared="zero" for zeros; "poison", the default, for numbers that are none']
+    raise UsageError(f"shared memory does not begin with {name!r}", hints=hints)
 
 
 def read_seed(value: object) -> int:

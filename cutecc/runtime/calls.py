@@ -19,7 +19,7 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-_ON_CPU = ("check", "schedule", "seed", "blocks", "counters", "processes", "emulator")
+_ON_CPU = ("check", "schedule", "seed", "blocks", "counters", "processes", "shared", "emulator")
 """What a call can say besides its arguments when it runs on the emulator."""
 
 

@@ -13,6 +13,7 @@ from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.conflicts import Update, apply_update
 from cutecc.emulator.memory.global_memory import GlobalMemory
 from cutecc.emulator.memory.names import Names
+from cutecc.emulator.memory.poison import SharedStart, poison
 from cutecc.emulator.memory.region import Region, value_dtype
 from cutecc.emulator.memory.shared_windows import SharedWindows
 from cutecc.emulator.memory.spaces import (
@@ -93,10 +94,12 @@ class Memory:
         allocations: Sequence[Allocation],
         module: Array,
         names: Names = Names(),
+        shared_start: SharedStart = "poison",
     ) -> None:
         """`slots` is how many blocks are resident; `parameters` the block of kernel parameters.
 
         `module` is the bytes of the module's variables, at their `MODULE_APERTURE` offsets; `names` are for messages.
+        Of shared memory `shared_start` says how it begins; local memory is poisoned.
         """
         self.names = names
         self.shared_bytes = max(shape.shared_bytes, program.shared_bytes + shape.dynamic_shared_bytes)
@@ -105,6 +108,8 @@ class Memory:
         """Bytes from a block's window in `shared` to the next one's."""
         self.shared: Array = _aligned(slots * self.shared_stride)
         """All blocks' windows, `uint8`."""
+        if shared_start == "poison":
+            poison(self.shared)
         reserved = reserved_shared_bytes(shape.target)
         self._windows = SharedWindows(self.shared_bytes, self.shared_stride, reserved, names, program.shared_bytes)
         self.local_bytes = program.local_bytes
@@ -112,7 +117,9 @@ class Memory:
         self._global = GlobalMemory(allocations)
         self._shared = Region(0, self.shared)
         threads = -(-shape.threads // WARP) * WARP
-        self._local = Region(0, _aligned(slots * threads * self.local_stride))
+        local = _aligned(slots * threads * self.local_stride)
+        poison(local)
+        self._local = Region(0, local)
         self._param = Region(0, _read_only(parameters))
         self._module = Region(0, module)
         self._last: dict[Operation, Region] = {}

@@ -95,6 +95,7 @@ def test_options() -> None:
     assert EmulatorOptions() == EmulatorOptions()
     assert read_checks(False) == read_checks(None) == frozenset()
     assert read_checks(True) == read_checks("all") == read_checks(["all"]) > read_checks(["races", "bounds"])
+    assert EmulatorOptions().shared == "poison" and EmulatorOptions(shared="zero").shared == "zero"
     with pytest.raises(UsageError, match="no schedule is called 'fast'"):
         EmulatorOptions(schedule="fast")
     with pytest.raises(UsageError, match="no check 'race'"):

@@ -37,12 +37,13 @@ def run(
     schedule: Any = "round-robin",
     seed: int = 0,
     counters: bool = False,
+    shared_start: str | None = None,
 ) -> BlocksRun:
     """Run a kernel whose parameters `a0`, `a1`, … are the addresses of the arrays."""
     parameters = ", ".join(f".param .u64 a{number}" for number in range(len(arrays)))
     text = _TEXT.format(target=target, module=module, parameters=parameters, body=body)
     launch = launch_of(addresses_of(*arrays), grid, block, shared, cluster, cooperative=cooperative)
-    options = EmulatorOptions(check=check, schedule=schedule, seed=seed, counters=counters)
+    options = EmulatorOptions(check=check, schedule=schedule, seed=seed, counters=counters, shared=shared_start)
     return run_text(text, launch, allocations_of(*arrays), options)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_kernels import PROLOGUE, run
 
-from cutecc.errors import EmulatorError
+from cutecc.errors import EmulatorError, UsageError
 
 WIDE = (
     PROLOGUE
@@ -71,3 +71,45 @@ def test_variables_of_the_module_lie_at_their_alignment() -> None:
     out = np.zeros(32, np.uint32)
     run(body, out, module=module)
     assert (out == 3_05_07_11).all()
+
+
+UNWRITTEN = PROLOGUE + "  ld.{space}.u32 %r5, [place];\n  st.global.u32 [%rd3], %r5;\n"
+FORMATS = ["f2", "f4", "f8"]
+
+
+@pytest.mark.parametrize("space", ["shared", "local"])
+def test_what_nothing_has_written_is_no_number_of_any_type(space: str) -> None:
+    """And no index: as an integer it is larger than any tensor."""
+    out = np.zeros(32, np.uint32)
+    body = f".{space} .align 8 .b8 place[8];\n" + UNWRITTEN.format(space=space)
+    run(body, out)
+    for type_ in FORMATS:
+        assert np.isnan(out.view(type_)).all()
+    assert np.isnan((out.view(np.uint16).astype(np.uint32) << 16).view("f4")).all(), "bf16"
+    assert set(out.view(np.uint8).tolist()) <= {0x7F, 0xFF}, "each byte is no number as an 8-bit float"
+    assert out.view(np.int32).min() == 2**31 - 1
+
+
+def test_registers_that_nothing_has_written_are_no_numbers_either() -> None:
+    out = np.zeros(32, np.uint32)
+    run(PROLOGUE + "  st.global.u32 [%rd3], %r17;\n", out)
+    assert (out == 0x7FFF_FFFF).all()
+
+
+def test_shared_memory_may_begin_with_zeros() -> None:
+    out = np.ones(32, np.uint32)
+    run(".shared .align 8 .b8 place[8];\n" + UNWRITTEN.format(space="shared"), out, shared_start="zero")
+    assert not out.any()
+    with pytest.raises(UsageError, match="shared memory does not begin with 'ones'"):
+        run(PROLOGUE, out, shared_start="ones")
+
+
+def test_blocks_do_not_see_what_others_have_left() -> None:
+    """Each begins anew, in one wave with others or not."""
+    out = np.zeros(32 * 300, np.uint32)
+    body = PROLOGUE + (
+        "  .shared .align 8 .b8 place[8];\n  ld.shared.u32 %r5, [place];\n  st.shared.u32 [place], 1;\n"
+        "  st.global.u32 [%rd3], %r5;\n"
+    )
+    run(body, out, grid=(300, 1, 1))
+    assert (out == 0x7FFF_FFFF).all()
