@@ -21,7 +21,7 @@ from cutecc.config import Settings
 
 _MAGIC = b"cutecc cache 1\n\0"
 _HEADER = len(_MAGIC) + hashlib.sha256().digest_size
-_NAME = re.compile(r"[0-9a-f]{64}\.(?:record|direct)")
+_NAME = re.compile(r"[0-9a-f]{64}\.(?:record|direct|run)")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -30,7 +30,7 @@ class Entry:
     """A file of the store."""
 
     name: str
-    """A key, `.record` for a compilation or `.direct` for what a kernel file leads to."""
+    """A key, `.record` for a compilation, `.direct` for what a kernel file leads to, `.run` for a user's command."""
     bytes: int
     used: float
     """When it was written or last read, in seconds since 1970."""
@@ -44,6 +44,16 @@ class Entry:
     def is_record(self) -> bool:
         """Whether it holds a compilation."""
         return self.name.endswith(".record")
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it holds what a kernel file leads to."""
+        return self.name.endswith(".direct")
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it holds what a command of the user's compiled (`cutecc.cache.own_runs`)."""
+        return self.name.endswith(".run")
 
 
 class Store:

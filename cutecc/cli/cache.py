@@ -11,7 +11,7 @@ from datetime import datetime
 
 import click
 
-from cutecc.cache import direct
+from cutecc.cache import direct, own_runs
 from cutecc.cache.entries import Stored, decode
 from cutecc.cache.store import Entry, Store
 from cutecc.cli.main import EXIT_FAILED
@@ -44,7 +44,7 @@ def info() -> None:
     click.echo(f"folder         {store.folder}")
     click.echo(f"used           {'yes' if settings.cache else 'no: CUTECC_CACHE is off'}")
     click.echo(f"compilations   {records}")
-    click.echo(f"kernel files   {len(entries) - records}")
+    click.echo(f"kernel files   {sum(entry.is_direct for entry in entries)}")
     click.echo(f"size           {_size(sum(entry.bytes for entry in entries))} of {_size(store.limit)}")
 
 
@@ -75,7 +75,7 @@ def clear(kernel: str | None, older_than: str | None) -> None:
     """Remove everything, or the compilations of KERNEL (* and ? stand for other characters)."""
     store = Store.of(Settings.from_environment())
     before = time.time() - _seconds(older_than) if older_than else float("inf")
-    entries = [entry for entry, _ in _records(store, kernel)] if kernel else store.entries()
+    entries = [entry for entry, _ in _records(store, kernel)] + _runs(store, kernel) if kernel else store.entries()
     chosen = [entry for entry in entries if entry.used <= before]
     chosen += _leading_to(store, chosen)
     for entry in chosen:
@@ -103,9 +103,19 @@ def _leading_to(store: Store, chosen: list[Entry]) -> list[Entry]:
     keys = {entry.key for entry in chosen if entry.is_record}
     found: list[Entry] = []
     for entry in store.entries():
-        data = None if entry.is_record or entry in chosen else store.peek(entry.name)
+        data = store.peek(entry.name) if entry.is_direct and entry not in chosen else None
         led = direct.decode(data) if data else None
         if led and led.key in keys:
+            found.append(entry)
+    return found
+
+
+def _runs(store: Store, kernel: str) -> list[Entry]:
+    """What remembers the commands that compiled kernels with a name like `kernel`."""
+    found: list[Entry] = []
+    for entry in store.entries():
+        content = store.peek(entry.name) if entry.is_run else None
+        if content is not None and fnmatch.fnmatchcase(own_runs.kernel_of(content), kernel):
             found.append(entry)
     return found
 

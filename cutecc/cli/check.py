@@ -13,6 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from cutecc.cli.again import compiled_again
 from cutecc.cli.failures import error_dict
 from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
 from cutecc.cli.harmless import harmless
@@ -171,15 +172,25 @@ def _recorded(text: str, values: dict[str, Any], names: Sequence[str]) -> list[C
     found: list[Checked | Error] = []
     for record in records:
         missing = [name for name in names if name not in {each.name for each in record.analyses}]
-        if not record.analyses or (missing and values["only"]):
-            found.append(_not_recorded(text, record, missing))
-        else:
-            chosen = [each for each in record.analyses if not values["only"] or each.name in names]
-            found.append(checked(text, replace(record, analyses=chosen)))
+        lacking = _not_recorded(text, record, missing)
+        if record.analyses and missing and values["only"]:
+            found.append(lacking)
+            continue
+        try:
+            analysed = record if record.analyses else _analysed(record, Path(text), lacking)
+        except Error as error:
+            found.append(error)
+            continue
+        chosen = [each for each in analysed.analyses if not values["only"] or each.name in names]
+        found.append(checked(text, replace(analysed, analyses=chosen)))
     return found
 
 
-def _not_recorded(text: str, record: Compilation, missing: Sequence[str]) -> Error:
+def _analysed(record: Compilation, path: Path, lacking: RecordError) -> Compilation:
+    return compiled_again(record, path, lacking, ("--report", f"{record.name}.html"))
+
+
+def _not_recorded(text: str, record: Compilation, missing: Sequence[str]) -> RecordError:
     hints = ["compile with --report: all analyses are then in the record"]
     if record.source and record.source.endswith(".py") and Path(record.source).is_file():
         hints.append(f"or check the kernel: cutecc check {record.source} --target {record.target}")

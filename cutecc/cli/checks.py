@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from cutecc.cli.again import with_stages
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.files import read_input
 from cutecc.cli.inputs import ModuleFile, choose
@@ -245,7 +246,7 @@ def _pipeline(text: str) -> str | Pipeline:
 def _of_record(path: Path, values: dict[str, Any]) -> Subject:
     if values["args"] or values["entry"]:
         raise UsageError("--arg and --entry are for Python files", hints=["a record has its types already"])
-    record = read_record(path, values["target"])
+    record = with_stages(read_record(path, values["target"]), path)
     stages = stages_of(record)
     if not stages.indices:
         raise RecordError(f"{path} holds no module")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cutecc.cli.again import with_stages
 from cutecc.cli.compare_table import echo_json
 from cutecc.cli.compare_table import show as show_pair
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
@@ -77,6 +78,7 @@ def compare(context: click.Context, a: Path, b: Path, **values: Any) -> None:
     names = (str(a), str(b))
     if values["stage"]:
         _refuse_beside_stage(values)
+        records = [with_stages(record, path) for record, path in zip(records, (a, b), strict=True)]
         lines = _stage_lines(records, names, values)
         show_lines(lines, colour=in_colour(values["colour"]), pager=not values["no_pager"])
         differs = bool(lines)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from cutecc.cache import lookup, own_runs
 from cutecc.cli.jobs import Job, check_folders, plan, run
 from cutecc.cli.main import EXIT_FAILED, EXIT_USAGE, report
 from cutecc.cli.operators import operator_files_option
@@ -108,6 +109,9 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
         outcome = next(outcomes) if isinstance(each, Job) else each
         if isinstance(outcome, Outcome):
             reporter.outcomes.append(outcome)
+            if not values["operator"] and lookup.wanted(False if values["no_cache"] else None):
+                made = outcome.compilation
+                own_runs.remember(made.command, split_path(str(made.source))[0], made.name)
             continue
         if len(inputs) > 1 and isinstance(each, Job):
             outcome.notes.append(f"compiling {each.text}")

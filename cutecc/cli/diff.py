@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from cutecc.cli.again import with_stages
 from cutecc.cli.paging import When, in_colour, paging_options, show
 from cutecc.cli.stage_choice import (
     choose_stage,
@@ -57,7 +58,7 @@ def diff(
     A and B are names of passes, cse#2, numbers, traced or last. SSA values, block labels and aliases that were only
     numbered anew, and indentation, are no differences; another operand is one. Types that are equal are folded as <…>.
     """
-    compilation = read_record(record, target)
+    compilation = with_stages(read_record(record, target), record)
     stages = stages_of(compilation)
     new = choose_stage(compilation, stages, after or before, function)
     old = choose_stage(compilation, stages, before, function) if after else _before(new)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from cutecc.cli.again import with_stages
 from cutecc.cli.headings import wrapped
 from cutecc.cli.paging import When, in_colour, paging_options, show, width
 from cutecc.cli.stage_choice import read_record, record_argument, target_option
@@ -54,7 +55,7 @@ def explain(record: Path, place: str, everything: bool, target: str | None, colo
     match = _PLACE.fullmatch(place)
     if match is None or int(match[2]) == 0:
         raise UsageError(f"expected FILE:LINE, as gemm.py:128, not '{place}'", hints=["lines count from 1"])
-    compilation = read_record(record, target)
+    compilation = with_stages(read_record(record, target), record)
     stages = stages_of(compilation)
     found = explain_line(compilation, stages, match[1], int(match[2]))
     passes = {each.index: each.name for each in positions(compilation, stages)}

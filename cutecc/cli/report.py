@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
+from cutecc.cli.again import with_stages
 from cutecc.cli.console import Console
+from cutecc.cli.harmless import message_text
 from cutecc.cli.records import read_records
 from cutecc.cli.reporter import report_line
-from cutecc.errors import UsageError
+from cutecc.errors import RecordError, UsageError
 from cutecc.record import Compilation
 from cutecc.record.naming import file_name
 from cutecc.report.destination import check_destination, numbered
@@ -38,7 +40,7 @@ def report(source: Path, output: Path | None, target: str | None, as_json: bool,
 
     Of several records, such as those of a bundle for several targets, each has a page of its own.
     """
-    records = read_records(source, target)
+    records = [_with_stages(record, source, quiet=quiet) for record in read_records(source, target)]
     paths = _paths(records, output)
     for path in paths:
         check_destination(path)
@@ -53,6 +55,17 @@ def report(source: Path, output: Path | None, target: str | None, as_json: bool,
             for record, each in zip(records, reports, strict=True)
         ]
         click.echo(json.dumps(found, indent=2))
+
+
+def _with_stages(record: Compilation, path: Path, *, quiet: bool) -> Compilation:
+    """The record with its stages where they can be had; without, the page shows what there is."""
+    try:
+        return with_stages(record, path)
+    except RecordError as error:
+        if not quiet and path.is_dir() and record.status in ("ok", "stopped"):
+            for line in (error.message, *error.notes, *(f"hint: {hint}" for hint in error.hints)):
+                click.echo(message_text(line), err=True)
+        return record
 
 
 def _paths(records: list[Compilation], output: Path | None) -> list[Path]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cutecc.cli.again import with_stages
 from cutecc.cli.paging import When, in_colour, paging_options
 from cutecc.cli.paging import show as show_lines
 from cutecc.cli.stage_choice import (
@@ -76,6 +77,7 @@ def show(
     if kind:
         lines = _code(compilation, kind, function, locations)
     else:
+        compilation = with_stages(compilation, record)
         stages = stages_of(compilation)
         if after is None and function is None and not locations:
             lines = _list(compilation, stages)

@@ -227,7 +227,7 @@ def pair_of(a: Compilation, b: Compilation, names: tuple[str, str]) -> Pair:
         _side(b, names[1]),
         passes,
         first,
-        _ptx(a, b),
+        compare_ptx(a, b),
         _same_cubin(a, b),
         _resources(a, b),
         instructions,
@@ -377,7 +377,8 @@ def _data(compilation: Compilation, kind: ArtifactKind) -> list[bytes]:
     return found
 
 
-def _ptx(a: Compilation, b: Compilation) -> Code | None:
+def compare_ptx(a: Compilation, b: Compilation) -> Code | None:
+    """The PTX of both; `None` where one has none. Raises `RecordError` for a file that is not there."""
     ours, theirs = _data(a, "ptx"), _data(b, "ptx")
     if not ours or not theirs:
         return None

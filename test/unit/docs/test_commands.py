@@ -10,6 +10,8 @@ from warm_client import kind_of
 
 # Tests of their own follow these.
 APART = ("writing-passes.md", "caching.md")
+# Here a command goes on from what another has left in the cache.
+WITH_CACHE = ("README.md", "inspecting.md")
 PAGES = [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in APART]
 
 
@@ -19,6 +21,8 @@ def test_commands_do_what_the_document_shows(
 ) -> None:
     """`cutecc` is started with its imports done; as a reader starts it, in `test_writing_passes`."""
     page = document.read_text()
+    if document.name in WITH_CACHE:
+        request.getfixturevalue("cache_dir")
     for line in page.splitlines() if commands_folder else ():
         if line.startswith("$ cutecc "):
             request.getfixturevalue("templates").address(kind_of(line.split()[2:]))
