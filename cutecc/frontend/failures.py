@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cutecc.errors import SourceLocation, TraceError, message_of
+from cutecc.frontend.mistakes import explained
 
 ENTRY_FRAME = "__cutecc_entry__"
 """The name of the frame that calls the DSL in the user's name; it stands at the function's `def`."""
@@ -52,6 +53,9 @@ def trace_error(error: BaseException, context: str, user_file: str | None) -> Tr
         same = frame and reported and (frame.file, frame.line) == (reported.file, reported.line)
         location = frame if same or reported is None else reported
     location = location or _first(_frame_location(each, user_file, ENTRY_FRAME) for each in chain)
+    if known := explained(_message([each]) for each in chain):
+        notes = [f"the DSL's own words: {known.original}"]
+        return TraceError(f"{context}: {known.meaning}", location, notes, [known.instead])
     return TraceError(f"{context}: {_message(chain)}", location, list(_notes(chain)), list(_hints(chain)))
 
 

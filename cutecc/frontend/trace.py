@@ -21,6 +21,7 @@ from cutecc.frontend.host_functions import check_host_function
 from cutecc.frontend.imports import own_imports
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.positions import fast_positions
+from cutecc.frontend.recursion import bounded_recursion
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.frontend.user_lines import user_lines
 from cutecc.frontend.watch import Watch
@@ -86,6 +87,7 @@ def _trace(
     if locations:
         options = f"--generate-line-info {options}".strip()
     with (
+        bounded_recursion(),
         fast_positions(),
         user_lines() if locations else contextlib.nullcontext(UserLines()) as lines,
         own_decorators(callee.function.__globals__),

@@ -38,7 +38,7 @@ def failure(path: Path, body: str) -> TraceError:
     [
         ("x[t] = unknown + 1", "unknown", "NameError: name 'unknown' is not defined", None),
         ("raise ValueError('bad tile')", "raise ValueError('bad tile')", "ValueError: bad tile", None),
-        ("y = x[t, t, t]", "x[t, t, t]", "Operation creation failed: expects coordinate to be weakly congruent", None),
+        ("y = x[t, t, t]", "x[t, t, t]", "has another rank than the tensor", "index with"),
         ("cute.copy(x, x)", "cute.copy(x, x)", "TypeError: copy() missing 1 required positional argument", None),
         (
             "y = cute.make_fragment((4,), cutlass.Float32)",
@@ -71,14 +71,15 @@ def test_the_users_line(tmp_path: Path, body: str, underlined: str, message: str
     assert message in error.message
     assert "\x1b" not in str(error)
     if hint is not None:
-        assert hint in error.hints
+        assert any(each.startswith(hint) for each in error.hints)
 
 
 def test_the_line_of_what_the_dsl_rewrites(tmp_path: Path) -> None:
     """The DSL refuses an early exit before the kernel runs, so that no frame of the user's is at that line."""
     error = failure(tmp_path / "kernel.py", "while t < 4:\n        return")
     assert str(error.location) == f"{tmp_path / 'kernel.py'}:9:9"
-    assert "Early exit (return) is not allowed in `kernel`" in error.message
+    assert "return inside of a branch or loop that runs on the GPU: all of kernel" in error.message
+    assert "Early exit (return) is not allowed in `kernel`" in error.notes[0]
     assert error.location is not None
     assert error.location.length == len("return")
 
@@ -86,18 +87,17 @@ def test_the_line_of_what_the_dsl_rewrites(tmp_path: Path) -> None:
 def test_ir_that_does_not_verify(tmp_path: Path) -> None:
     error = failure(tmp_path / "kernel.py", "x[t, t, t] = 1.0")
     assert str(error.location) == f"{tmp_path / 'kernel.py'}:8:5"
-    assert error.message == (
-        "host does not trace: Verification failed: 'cute.memref.store' op expects coordinate to be weakly congruent "
+    [note] = error.notes
+    assert note == (
+        "the DSL's own words: Verification failed: 'cute.memref.store' op expects coordinate to be weakly congruent "
         "to the layout, but got '!cute.coord<\"(?,?,?)\">'"
     )
-    [note] = error.notes
-    assert note.startswith('see current operation: "cute.memref.store"')
 
 
 def test_branches_of_different_types(tmp_path: Path) -> None:
     error = failure(tmp_path / "kernel.py", "v = 1\n    if t < 4:\n        v = 1.5\n    x[t] = v")
-    assert "`v` has type `Int32` on one path and `Float32` on another" in error.message
-    assert "Make every assignment to `v` produce the same type." in error.hints
+    assert "'v' is Int32 before or on one side, and Float32 after" in error.message
+    assert "v = cutlass.Float32(0)" in error.hints[0]
 
 
 def test_failures_inside_a_library_stand_at_the_users_call(tmp_path: Path) -> None:
