@@ -15,7 +15,7 @@ from cutecc.ptx.locations import PtxText
 from cutecc.record.host_program import KernelEntry
 from cutecc.record.variables import Variable
 from cutecc.runtime.driver import INVALID_VALUE, failure
-from cutecc.runtime.host import check_empty_grid, fits, launch_text
+from cutecc.runtime.host import check_empty_grid, fits, launch_text, too_much_shared_memory
 from cutecc.runtime.launch import Launch, TensorMap
 from cutecc.target import Target
 
@@ -151,7 +151,9 @@ class EmulatorHost:
 
     def print(self, text: str) -> None:
         """Text of the host function."""
-        self._print(text)
+        # Of shared memory that is too much, the launch itself tells.
+        if too_much_shared_memory(text) is None:
+            self._print(text)
 
     def explained(self, error: StatusError) -> LaunchError:
         """A status as CUDA calls it, with what the emulator knows about it."""

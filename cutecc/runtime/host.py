@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
@@ -39,6 +40,8 @@ class CudaHost:
         return self._driver.encode_tensor_map(tensor_map)
 
     def print(self, text: str) -> None:
+        if refusal := too_much_shared_memory(text):
+            raise refusal
         sys.stdout.write(text)
         sys.stdout.flush()
 
@@ -69,6 +72,26 @@ class CudaHost:
 
             return refuse
         return lambda _stream: 0
+
+
+_TOO_MUCH_SHARED = re.compile(
+    r"\s*Error: kernel '(?:@\w+::)?@(?P<kernel>\w+)' launch shared memory exceeds current GPU arch (?P<target>\w+) "
+    r"allowed\. Allocated: (?P<bytes>\d+) bytes\. Max: (?P<most>\d+) bytes\.\s*"
+)
+"""What a host function of the DSL's prints before a launch that CUDA will refuse."""
+
+
+def too_much_shared_memory(text: str) -> LaunchError | None:
+    """The refusal that printed text announces; `None` for what a program prints itself."""
+    match = _TOO_MUCH_SHARED.fullmatch(text)
+    if match is None:
+        return None
+    return LaunchError(
+        f"'{match['kernel']}' cannot be launched: a block takes {int(match['bytes']):,} bytes of shared memory, and "
+        f"{match['target']} has {int(match['most']):,} for a block",
+        notes=[f"the DSL's own words: {' '.join(text.split())}"],
+        hints=["make tiles smaller, or the stages of a pipeline fewer"],
+    )
 
 
 def check_empty_grid(launch: Launch, shapes: Mapping[str, tuple[int, ...]]) -> None:
