@@ -100,12 +100,14 @@ class ArtifactCollector(Observer):
             return
         from cutecc.backend.launchability import impossible_launches
         from cutecc.backend.ptxas import located_error
+        from cutecc.passes.nvidia.lost_places import instruction_places
 
         for kernel, launches in (impossible_launches(self._host, self._target) if self._host else {}).items():
             place = f"{self._places[kernel]}: " if kernel in self._places else ""
             error.notes += [f"{place}kernel {short_kernel_name(kernel)}: {each.text}; {each.mend}" for each in launches]
         for text in self._generation.ptx():
-            if located := located_error(error.message, text, f"{file_name(self._request.name)}.ptx"):
+            places = instruction_places(text, self._lost)
+            if located := located_error(error.message, text, f"{file_name(self._request.name)}.ptx", places):
                 error.message = f"pass {error.pass_name} failed: {located.message}"
                 error.location = located.location
                 error.notes = located.notes + error.notes

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cutecc.backend.ptxas_log import parse_log
 from cutecc.backend.tools import Tool, ToolFailure, find_tool, run_tool
 from cutecc.errors import SourceLocation, ToolError
+from cutecc.places import InstructionPlace
 from cutecc.ptx.locations import python_line
 from cutecc.target import Target
 
@@ -69,11 +70,11 @@ def assemble(
         return Assembled(cubin.read_bytes(), output.stdout.decode(errors="replace") + output.stderr, tool)
 
 
-def located_error(log: str, ptx: str, name: str) -> ToolError | None:
+def located_error(log: str, ptx: str, name: str, places: Iterable[InstructionPlace] = ()) -> ToolError | None:
     """The error that ptxas, or the assembler inside the wheel, tells of in `log`, at its line of `ptx`.
 
-    `name` is what the error calls the PTX file. The user's Python line is in a note where the PTX tells it. `None` when
-    no error in `log` names a line.
+    `name` is what the error calls the PTX file. The user's Python line is in a note where the PTX tells it, or `places`
+    do, which its `.loc` lines have wrong. `None` when no error in `log` names a line.
     """
     located = [error for error in parse_log(log).errors if error.line is not None]
     if not located:
@@ -81,7 +82,8 @@ def located_error(log: str, ptx: str, name: str) -> ToolError | None:
     first, *others = located
     assert first.line is not None
     notes = [f"{name}:{other.line}: {other.message}" for other in others]
-    if (place := python_line(ptx, first.line)) is not None:
+    own = (each.location for each in places if each.line == first.line)
+    if (place := next(own, None) or python_line(ptx, first.line)) is not None:
         excerpt = place.excerpt()
         notes.append(f"this PTX was made from {place}" + (f"\n{excerpt}" if excerpt else ""))
     lines = ptx.split("\n")

@@ -134,3 +134,14 @@ def test_a_place_as_data() -> None:
     assert written.place == frames
     assert written.location == SourceLocation("/k.py", 12)
     assert str(InstructionPlace.of(40, place(7), inferred=True).location) == "near /k.py:7"
+
+
+def test_ptxas_speaks_of_the_users_line(tmp_path: Path) -> None:
+    """`.acquire` is no order of a store; the wheel's code generator leaves that to ptxas."""
+    file = tmp_path / "kernel.py"
+    file.write_text(KERNEL.read_text().replace('cell + 6, seen, sem="release"', 'cell + 6, seen, sem="acquire"'))
+    (error,) = cutecc.compile_many([cutecc.Job(str(file), options=cutecc.CompileOptions(line_info=True))], workers=1)
+    assert isinstance(error, cutecc.Error)
+    assert "Illegal modifier '.acquire'" in error.message
+    number = next(n for n, line in enumerate(file.read_text().split("\n"), 1) if "cell + 6" in line)
+    assert any(f"kernel.py:{number}:5" in note for note in error.notes), error.notes
