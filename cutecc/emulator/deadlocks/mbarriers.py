@@ -156,8 +156,7 @@ def _is_same_line(one: Operation, two: Operation) -> bool:
 
 def _passed(wait: Wait, barrier: Mbarrier) -> tuple[int, Operation | None]:
     """Of the phases that are complete, how many the waiting threads have waited for, and where they did last."""
-    warps = [int(fragment.gang.agents[row, 0]) for fragment, row in wait.rows]
-    found = [barrier.ledger.passed[warp] for warp in warps if warp in barrier.ledger.passed]
+    found = [barrier.ledger.last_wait(fragment.gang, row) for fragment, row in wait.rows]
     return max(found, key=lambda each: each[0], default=(0, None))
 
 

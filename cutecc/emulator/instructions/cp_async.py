@@ -215,7 +215,7 @@ def _arrive_at(
         if barrier is not None:
             for agent in {agent for copy in copies for agent in copy.agents}:
                 machine.watch.finish(agent, barrier.key)
-            barrier.ledger.note("arrives", operation, gang.agents[lanes.mask].tolist(), count, count)
+            barrier.ledger.note("arrives", operation, gang, lanes.mask, count, count)
         mbarrier_object.arrive(machine, index, count, wrong)
 
     machine.post(arrive, lambda: operation.instruction.text, gang.cluster)

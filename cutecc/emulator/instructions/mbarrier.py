@@ -48,9 +48,10 @@ def _plain(operation: Operation, act: Callable[[Any, int, int, Wrong], None], de
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         numbers = np.broadcast_to(number(gang), gang.shape)
         for index, mask in _mbarriers(operation, gang, lanes, address, needs):
-            for agent, value in zip(gang.agents[mask].tolist(), numbers[mask].tolist(), strict=True):
-                if deed is not None and (barrier := mbarrier_object.find(gang.machine, index)) is not None:
-                    barrier.ledger.note(deed, operation, [agent], 1, value)
+            values = numbers[mask].tolist()
+            if deed is not None and (barrier := mbarrier_object.find(gang.machine, index)) is not None:
+                barrier.ledger.note(deed, operation, gang, mask, len(values), sum(values))
+            for value in values:
                 act(gang.machine, index, value, _misuse(operation, gang, mask, index))
             if deed is None:
                 announcement.initialised(gang, mask, index)
@@ -62,8 +63,7 @@ def _plain(operation: Operation, act: Callable[[Any, int, int, Wrong], None], de
 def _remember_initialisation(operation: Operation, gang: Gang, mask: Mask, index: int) -> None:
     barrier = mbarrier_object.find(gang.machine, index)
     if barrier is not None:
-        agents = set(gang.agents[mask].tolist())
-        barrier.ledger.initialised_by = Entry("arrives", operation, len(agents), barrier.expected, agents)
+        barrier.ledger.initialised_by = Entry("arrives", operation, 1, barrier.expected, [(gang, mask)])
 
 
 @instruction(f"mbarrier.inval.{_SPACE}.b64")
@@ -104,10 +104,10 @@ def arrive(operation: Operation) -> Step:
                 if write is not None:
                     states[part] = _states(barrier, numbers[part], expects)
                 wrong = _misuse(operation, gang, part, index) if elected else mbarrier_object.unheard
-                agents = gang.agents[part].tolist()
-                barrier.ledger.note("arrives", operation, agents, len(agents), arrivals)
+                times = int(np.count_nonzero(part))
+                barrier.ledger.note("arrives", operation, gang, part, times, arrivals)
                 if announced:
-                    barrier.ledger.note("announces", operation, agents, len(agents), announced)
+                    barrier.ledger.note("announces", operation, gang, part, times, announced)
                     mbarrier_object.expect_bytes(gang.machine, index, announced, wrong)
                 mbarrier_object.arrive(gang.machine, index, arrivals, wrong, drop=drop)
         if write is not None:
@@ -179,9 +179,10 @@ def wait(operation: Operation) -> Step:
             barrier.used = True
             done = mask & (parity != barrier.parity)
             over = over | done
-            for warp in gang.agents[done.any(axis=1), 0].tolist():
-                barrier.ledger.passed[warp] = barrier.phase, operation
-            if acquires and machine.watch.listens and done.any():
+            has_passed = done.any()
+            if has_passed:
+                barrier.ledger.passes(operation, gang, done, barrier.phase)
+            if acquires and machine.watch.listens and has_passed:
                 machine.watch.acquire(gang, Lanes(done), operation, barrier.finished_key)
             if (missing := mask & ~done).any():
                 late.append((barrier, missing))

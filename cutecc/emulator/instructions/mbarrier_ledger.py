@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.lanes import Mask
 
 Deed = Literal["arrives", "announces", "brings"]
 """Arrivals are counted; bytes are announced, and brought by copies."""
@@ -25,13 +27,18 @@ class Entry:
     """How often threads have executed it."""
     amount: int = 0
     """Arrivals or bytes of all these times."""
-    agents: set[int] = field(default_factory=set[int])
-    """Threads, as in `Gang.agents`."""
+    threads: list[tuple[Gang, Mask]] = field(default_factory=list["tuple[Gang, Mask]"])
+    """Who, each time."""
+
+    @property
+    def agents(self) -> set[int]:
+        """Who, as in `Gang.agents`."""
+        return {agent for gang, mask in self.threads for agent in gang.agents[mask].tolist()}
 
     def add(self, other: Entry) -> None:
         self.times += other.times
         self.amount += other.amount
-        self.agents |= other.agents
+        self.threads += other.threads
 
 
 @dataclass(slots=True, eq=False)
@@ -41,18 +48,34 @@ class Ledger:
     initialised_by: Entry | None = None
     phases: list[dict[tuple[Deed, Operation], Entry]] = field(default_factory=lambda: [{}])
     """The present one is the last."""
-    passed: dict[int, tuple[int, Operation]] = field(default_factory=dict[int, "tuple[int, Operation]"])
-    """By warp that waited and went on: how many phases were complete when it last did, and by which instruction. A warp
-    has the number of its first thread (`Gang.agents`)."""
+    passed: dict[tuple[Gang, Operation], tuple[int, Mask]] = field(
+        default_factory=dict["tuple[Gang, Operation]", "tuple[int, Mask]"]
+    )
+    """By instruction that threads of a gang waited with, and went on: how many phases were complete when they last did,
+    and which threads."""
 
-    def note(self, deed: Deed, operation: Operation, agents: Iterable[int], times: int, amount: int) -> None:
+    def note(self, deed: Deed, operation: Operation, gang: Gang, mask: Mask, times: int, amount: int) -> None:
         """Threads do something in the present phase."""
         entry = self.phases[-1].get((deed, operation))
         if entry is None:
             entry = self.phases[-1][deed, operation] = Entry(deed, operation)
         entry.times += times
         entry.amount += amount
-        entry.agents.update(agents)
+        entry.threads.append((gang, mask))
+
+    def passes(self, operation: Operation, gang: Gang, mask: Mask, phase: int) -> None:
+        """Threads find that this phase has begun, and go on."""
+        before = self.passed.get((gang, operation))
+        self.passed[gang, operation] = phase, mask if before is None or before[0] < phase else before[1] | mask
+
+    def last_wait(self, gang: Gang, row: int) -> tuple[int, Operation | None]:
+        """How many phases were complete when a warp last went on, and by which instruction."""
+        found = [
+            (phase, operation)
+            for (other, operation), (phase, mask) in self.passed.items()
+            if other is gang and mask[row].any()
+        ]
+        return max(found, key=lambda each: each[0], default=(0, None))
 
     def end_phase(self) -> None:
         self.phases.append({})

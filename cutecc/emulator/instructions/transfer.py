@@ -115,8 +115,7 @@ class Transfer:
         barrier = mbarrier_object.find(machine, mbarrier)
         if barrier is not None:
             machine.watch.finish(self.agent, barrier.key)
-            agents = self.issuer.gang.agents[self.issuer.mask].tolist()
-            barrier.ledger.note("brings", self.issuer.operation, agents, 1, size)
+            barrier.ledger.note("brings", self.issuer.operation, self.issuer.gang, self.issuer.mask, 1, size)
         place = machine.memory.describe("shared", mbarrier % machine.memory.shared_stride)
         mbarrier_object.complete_bytes(
             machine, mbarrier, size, lambda message: self.issuer.report("mbarrier", message, place)

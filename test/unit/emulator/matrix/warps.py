@@ -41,7 +41,7 @@ class Warps:
         program = SimpleNamespace(shared_bytes=shared, local_bytes=0)
         shape = Shape((blocks, 1, 1), (threads, 1, 1))
         self.types = types
-        self.memory = Memory(program, shape, blocks, b"", [], initialised(b""))
+        self.memory = Memory(program, shape, blocks, b"", [], initialised(b""), shared_start="zero")
         self.machine: Machine = make_machine(threads, blocks, memory=self.memory, watch=watch, shape=shape)
         self.machine.eager = eager
         warps = [(block, warp) for block in self.machine.blocks for warp in range(-(-threads // 32))]

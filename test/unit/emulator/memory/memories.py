@@ -45,7 +45,7 @@ def machine_with(
     shape = Shape((blocks, 1, 1), (threads, 1, 1), target=target)
     program = SimpleNamespace(shared_bytes=shared, local_bytes=local)
     allocations = [allocation(array, name) for name, array in (arrays or {}).items()]
-    memory = Memory(program, shape, blocks, parameters, allocations, initialised(module))
+    memory = Memory(program, shape, blocks, parameters, allocations, initialised(module), shared_start="zero")
     machine = make_machine(threads, blocks, memory=memory, watch=watch, shape=shape)
     machine.eager = eager
     if clustered:
