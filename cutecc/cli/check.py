@@ -83,8 +83,9 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     """Look for what usually costs speed, hangs or is wrong, without running kernels.
 
     Compiles for one or several targets and prints what the analyses found, in the order of the source: narrow and
-    uncoalesced accesses of memory, bank conflicts, divisions in loops, spills; divergent barriers, fragments that are
-    read before they are written, launches that no GPU takes. Needs no GPU.
+    uncoalesced accesses of memory, bank conflicts, divisions in loops, spills; barriers and operations of a warp that
+    not all reach, fragments that are read before they are written, bulk copies that several threads issue, launches
+    that no GPU takes. Needs no GPU.
 
     Of a record, a folder or bundle that was made with a report, it prints what was found when that was compiled.
     """

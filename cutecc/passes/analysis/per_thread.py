@@ -76,6 +76,9 @@ class ThreadValues:
         if name.startswith("nvvm.read.ptx.sreg."):
             found = self._register(name.removeprefix("nvvm.read.ptx.sreg."))
             return None if found is None else lanes.of_width(found, width)
+        if name == "nvvm.elect.sync":
+            # One thread of each warp; which one does not matter.
+            return lanes.of_width((np.arange(self.threads) % WARP == 0).astype(np.int64), width)
         if name not in _KNOWN:
             return None
         operands = [known for each in operation.operands if (known := self._of(each, depth)) is not None]

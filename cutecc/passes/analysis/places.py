@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from cutecc.ir.editing import address_of
 from cutecc.ir.mlir import ir
 from cutecc.ir.modules import body_of
 
@@ -23,3 +26,19 @@ def walk_device(module: ir.Module, *names: str) -> list[ir.Operation]:
         if operation.operation.name == "gpu.module":
             operation.operation.walk(take, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def by_kernel(operations: Iterable[ir.Operation]) -> list[list[ir.Operation]]:
+    """The operations of each function on the device."""
+    found: dict[int, list[ir.Operation]] = {}
+    for operation in operations:
+        found.setdefault(address_of(function_of(operation)), []).append(operation)
+    return list(found.values())
+
+
+def function_of(operation: ir.Operation) -> ir.Operation:
+    """The function on the device that `operation` is in."""
+    around = operation
+    while around.parent is not None and around.parent.operation.name != "gpu.module":
+        around = around.parent.operation
+    return around

@@ -190,7 +190,7 @@ def _mend(found: _Found, *, is_all: bool) -> str:
             where = f"before the loop{_at_line(loops[0])}"
             return f"each round of the loop makes it anew: make it {where}, and fill(0) it there"
         also = ", or set the field ACCUMULATE to False for the first cute.gemm" if _has_field(found) else ""
-        return f"fill(0) it {where}{also}"
+        return f"fill(0) it {where}{also}" if found.operation.name == "cute.gemm" else f"fill(0) it {where}, or load it"
     if found.access.does.endswith("predicates"):
         return f"store each of them {where}"
     if is_all and lines:

@@ -23,6 +23,7 @@ FOUND = {
     "barrier_in_one_branch": ["64 of 128 threads reach it", "barrier 1 waits for 128 threads, and at most 64 come"],
     "barrier_of_too_many": ["barrier 1 waits for 96 threads, and at most 64 come"],
     "barrier_while_producer_waits": ["64 of 96 threads reach it"],
+    "each_thread_decides": ["between threads of a warp"],
     "divergent_barrier": ["32 of 64 threads reach it"],
     "names_of_barriers_differ": ["barrier 1 waits for 64 threads, and at most 32 come"],
     "block_skips_barrier": ["between blocks of the cluster"],
