@@ -8,12 +8,14 @@ from pathlib import Path
 
 from cutecc.emulator.checks.finding import FINDING_KINDS, Finding
 from cutecc.emulator.report import finding_lines
+from cutecc.errors import SourceLocation
+from cutecc.record import Remark
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("*/[!_]*.py"))
 """One file a bug, in a folder for its family; `_*.py` is what those of a folder share."""
 
-_MARK = r"(?:(?:bug|also):\s*[\w-]+|mend:\s*\"[^\"]+\"|other)"
+_MARK = r"(?:(?:bug|also|check):\s*[\w-]+|mend:\s*\"[^\"]+\"|other)"
 _MARKS = re.compile(rf"#\s*({_MARK}(?:,\s*{_MARK})*)\s*$")
 
 
@@ -29,6 +31,8 @@ class Marks:
     """The line that a finding names beside its own: the other access."""
     mend: tuple[str, int] | None = None
     """What the first finding says mends it, and the line of the file that it names to the reader for that."""
+    checks: frozenset[tuple[str, int]] = frozenset()
+    """Analyses of `cutecc check`, and the lines that they must warn of."""
 
     @classmethod
     def read(cls, path: Path) -> Marks:
@@ -37,6 +41,7 @@ class Marks:
         also: set[tuple[str, int]] = set()
         others: list[int] = []
         mends: list[tuple[str, int]] = []
+        checks: set[tuple[str, int]] = set()
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             match = _MARKS.search(line)
             for mark in re.findall(_MARK, match[1]) if match else []:
@@ -45,14 +50,17 @@ class Marks:
                     others.append(number)
                 elif role == "mend":
                     mends.append((kind.strip().strip('"'), number))
+                elif role == "check":
+                    checks.add((kind.strip(), number))
                 elif kind.strip() not in FINDING_KINDS:
                     raise ValueError(f"{path}:{number}: there is no finding '{kind.strip()}'")
                 else:
                     (bugs if role == "bug" else also).add((kind.strip(), number))
-        if not bugs or len(others) > 1 or len(mends) > 1:
+        if not (bugs or checks) or len(others) > 1 or len(mends) > 1:
             counts = f"{len(bugs)} lines are marked as the bug, {len(others)} as the other one, {len(mends)} as mended"
             raise ValueError(f"{path}: {counts}")
-        return cls(frozenset(bugs), frozenset(also), others[0] if others else None, mends[0] if mends else None)
+        other, mend = others[0] if others else None, mends[0] if mends else None
+        return cls(frozenset(bugs), frozenset(also), other, mend, frozenset(checks))
 
     def problems(self, path: Path, findings: list[Finding]) -> list[str]:
         """What is missing from the findings, and what is reported and should not be."""
@@ -62,6 +70,25 @@ class Marks:
         found += [describe(finding) for finding, match in zip(findings, told, strict=True) if match is None]
         if self.mend is not None and findings:
             found += self._wrong_advice(path, findings[0])
+        return found
+
+    def check_problems(self, path: Path, warnings: list[Remark]) -> list[str]:
+        """What is missing from the warnings of `cutecc check`, and what is warned of and should not be.
+
+        Where a file marks none, the analyses may find its bug or not.
+        """
+        if not self.checks:
+            return []
+        told = {(each.analysis, warned_line(path, each)): each.message for each in warnings}
+        found = [f"no {name} at line {line}" for name, line in sorted(self.checks.difference(told))]
+        found += [
+            f"{name} at line {line}: {told[name, line]}" for name, line in told if (name, line) not in self.checks
+        ]
+        if self.mend is not None and not self.bugs:
+            words, line = self.mend
+            here = [text for (_, place), text in told.items() if place == line]
+            if not any(words in text for text in here):
+                found.append(f"no warning at line {line} says '{words}': {here}")
         return found
 
     def _wrong_advice(self, path: Path, first: Finding) -> list[str]:
@@ -97,6 +124,12 @@ def line_of(path: Path, finding: Finding, *, other: bool = False) -> int | None:
     if place is None or place.location is None or Path(place.location.file).name != path.name:
         return None
     return place.location.line
+
+
+def warned_line(path: Path, warning: Remark) -> int | None:
+    """The line of a warning in the file; `None` when it is in no line of it."""
+    place = SourceLocation.parse(warning.location or "")
+    return place.line if place.file and Path(place.file).name == path.name else None
 
 
 def describe(finding: Finding) -> str:

@@ -13,11 +13,19 @@ from filelock import FileLock
 import cutecc
 from cutecc.frontend.companions import call_reference
 from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.record import Remark
 from cutecc.trial.arguments import Arguments, make_arguments, specs_of
 from cutecc.trial.on_device import compare_outputs
 
 NAMES = [f"{path.parent.name}/{path.stem}" for path in marks.FILES]
-OPTIONS = cutecc.CompileOptions(wheel=WheelOptions(preserve_line_info=True, enable_assertions=True))
+CHECKS = (
+    *("check-bulk-copies", "check-divergent-barriers", "check-launch", "check-partial-warps"),
+    "check-uninitialised-fragments",
+)
+"""The analyses that warn of what is wrong."""
+OPTIONS = cutecc.CompileOptions(
+    wheel=WheelOptions(preserve_line_info=True, enable_assertions=True), analyses=CHECKS, observe=True, locations=True
+)
 
 Twins = dict[tuple[str, bool], cutecc.Kernel]
 
@@ -56,15 +64,28 @@ def _compile() -> Twins:
 def test_there_are_enough() -> None:
     """And their marks can be read."""
     assert len(marks.FILES) >= 40
-    assert all(marks.Marks.read(path).bugs for path in marks.FILES)
+    assert all(each.bugs or each.checks for each in map(marks.Marks.read, marks.FILES))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bug(name: str, twins: Twins) -> None:
     """The findings are those that the file marks, at their lines."""
     path = marks.FOLDER / f"{name}.py"
-    problems = marks.Marks.read(path).problems(path, _try(twins[name, True], path).findings)
+    wanted = marks.Marks.read(path)
+    if not wanted.bugs:
+        pytest.skip("for `cutecc check` alone")
+    problems = wanted.problems(path, _try(twins[name, True], path).findings)
     assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_check(name: str, twins: Twins) -> None:
+    """`cutecc check` warns of what the file marks, at its line, and of nothing in the clean twin."""
+    path = marks.FOLDER / f"{name}.py"
+    problems = marks.Marks.read(path).check_problems(path, _warnings(twins[name, True]))
+    assert not problems, "\n".join(problems)
+    told = [f"{each.location}: {each.message}" for each in _warnings(twins[name, False])]
+    assert not told, "\n".join(told)
 
 
 @pytest.mark.parametrize("schedule", ["round-robin", "random", "adversarial"])
@@ -80,6 +101,12 @@ def test_clean_twin(name: str, schedule: str, twins: Twins) -> None:
     assert workload is not None
     for comparison in compare_outputs(tried.arguments, tried.expected, workload, {}):
         assert comparison.ok, comparison.problems()
+
+
+def _warnings(kernel: cutecc.Kernel) -> list[Remark]:
+    assert all(each.failure is None for each in kernel.compilation.analyses)
+    found = [each for analysis in kernel.compilation.analyses for each in analysis.remarks]
+    return [each for each in found if each.severity == "warning"]
 
 
 def _try(kernel: cutecc.Kernel, path: Path, schedule: str = "round-robin", seed: int = 0) -> Tried:

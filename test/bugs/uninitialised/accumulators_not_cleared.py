@@ -24,7 +24,7 @@ def product_kernel(x: cute.Tensor, y: cute.Tensor, tiled_mma: cute.TiledMma, bug
     b[0] = x[thread]
     if cutlass.const_expr(not bug):
         sums.fill(0.0)
-    cute.gemm(tiled_mma, sums, a, b, sums)  # bug: uninitialised-register
+    cute.gemm(tiled_mma, sums, a, b, sums)  # bug: uninitialised-register, check: check-uninitialised-fragments
     y[thread] = sums[0]
 
 

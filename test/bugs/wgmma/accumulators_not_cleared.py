@@ -22,13 +22,13 @@ def product_kernel(a: cute.Tensor, b: cute.Tensor, y: cute.Tensor, bug: cutlass.
     staged_a, staged_b = stage(a, b)
     cute.arch.fence_proxy("async.shared", space="cta")
     cute.arch.sync_threads()
-    tiled_mma, operand_a, operand_b, sums = make_product(staged_a, staged_b)
+    tiled_mma, operand_a, operand_b, sums = make_product(staged_a, staged_b)  # mend: "sums.fill(0)"
     if cutlass.const_expr(not bug):
         sums.fill(0.0)
     warpgroup.fence()
     for k in cutlass.range_constexpr(STEPS):
         a_k, b_k = operand_a[None, None, k], operand_b[None, None, k]
-        cute.gemm(tiled_mma, sums, a_k, b_k, sums)  # bug: uninitialised-register, mend: "sums.fill(0)"
+        cute.gemm(tiled_mma, sums, a_k, b_k, sums)  # bug: uninitialised-register, check: check-uninitialised-fragments
     warpgroup.commit_group()
     warpgroup.wait_group(0)
     cute.autovec_copy(sums, tiled_mma.get_slice(thread).partition_C(y))
