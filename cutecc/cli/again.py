@@ -7,7 +7,6 @@ folder of a record only, whose command line this user has run in this folder, on
 from __future__ import annotations
 
 import difflib
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,14 +21,11 @@ from cutecc.frontend.kernel_file import split_path
 from cutecc.passes.dumps import DumpChoice
 from cutecc.record import Compilation
 from cutecc.record.folder import MANIFEST
-from cutecc.record.stages import stages_of
+from cutecc.record.stages import KEEPING, stages_of
 
 if TYPE_CHECKING:
     from cutecc.cli.jobs import Job
     from cutecc.frontend.traced import TracedModule
-
-_KEEP = ("--dump-after=all", "--line-info")
-"""What has a record keep the stages, and the lines of its code."""
 
 
 def with_stages(record: Compilation, path: Path) -> Compilation:
@@ -47,7 +43,7 @@ def with_stages(record: Compilation, path: Path) -> Compilation:
 
 
 def compiled_again(
-    record: Compilation, path: Path, missing: RecordError, keeping: Sequence[str] = _KEEP
+    record: Compilation, path: Path, missing: RecordError, keeping: Sequence[str] = KEEPING
 ) -> Compilation:
     """The kernel of a record compiled as its manifest says, with all that a report shows.
 
@@ -61,7 +57,6 @@ def compiled_again(
         raise missing
     if reason := _reason_against(record.command, record.source):
         missing.notes.append(f"it is not compiled again: {reason}")
-        missing.hints = [f"compile it so that the record has them: {shlex.join([*record.command, *keeping])}"]
         raise missing
     job = _job(record)
     if job is None:

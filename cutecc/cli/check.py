@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -194,9 +195,19 @@ def _analysed(record: Compilation, path: Path, lacking: RecordError) -> Compilat
 def _not_recorded(text: str, record: Compilation, missing: Sequence[str]) -> RecordError:
     hints = ["compile with --report: all analyses are then in the record"]
     if record.source and record.source.endswith(".py") and Path(record.source).is_file():
-        hints.append(f"or check the kernel: cutecc check {record.source} --target {record.target}")
+        hints.append(f"or check the kernel: {_check_command(record.command, record.source, record.target)}")
     what = f"results of {', '.join(missing)}" if record.analyses else "results of analyses"
     return RecordError(f"the record of {record.name} for {record.target} in {text} holds no {what}", hints=hints)
+
+
+def _check_command(command: Sequence[str], source: str, target: str) -> str:
+    """The command line that checks what `command` compiled, with the same arguments."""
+    words = ["cutecc", "check", source]
+    for word, value in zip(command, [*command[1:], ""], strict=True):
+        option, _, joined = word.partition("=")
+        if option in ("--arg", "--entry"):
+            words += [option, joined or value]
+    return shlex.join([*words, "--target", target])
 
 
 def _refuse_options(context: click.Context) -> None:

@@ -306,7 +306,7 @@ def _missing_specs(callee: Callee, missing: list[str], in_shell: bool) -> SpecEr
         form = f"--arg {name}=" if in_shell else ""
         hints.append(f"a spec that fits '{name}': {form}\"{fitting}\"")
     if in_shell and any("?" in hint for hint in hints):
-        hints.append("a ? for each mode that the tensor has; to run it, each with a size: f32[?N=1024] for a vector")
+        hints.append("a ? for each mode that the tensor has; f32[?N=1024], a vector, also says what size to run with")
     names = ", ".join(f"'{name}'" for name in missing)
     return SpecError(
         f"{callee.qualified_name}: no spec for parameter{'s' if len(missing) > 1 else ''} {names}",

@@ -12,6 +12,7 @@ appended, so that a file that was cut off in the middle of one still holds all e
 from __future__ import annotations
 
 import os
+import shlex
 import struct
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -30,6 +31,8 @@ from cutecc.record.plain_file import opened
 Content = TypeVar("Content")
 
 _MAGIC = b"cutecc stages 1\n"
+KEEPING = ("--dump-after=all", "--line-info")
+"""Options that have a record keep the stages, and the lines of its code."""
 _HEADER = struct.Struct("<cII")
 _MOST_BYTES = 1 << 28
 """Of a stage, expanded, and of all places and user lines together: a hostile file shall not fill the memory."""
@@ -237,9 +240,17 @@ def stages_of(compilation: Compilation) -> Stages:
     if data is None:
         raise RecordError(
             f"the record of {compilation.name} holds no stages: nobody asked for them when it was compiled",
-            hints=["compile with --dump-after=all or --report, and for a bundle with --bundle-dumps"],
+            hints=[_how_to_keep(compilation.command)],
         )
     return Stages(data)
+
+
+def _how_to_keep(command: Sequence[str]) -> str:
+    """What to run so that a record holds its stages, by the command line that made it."""
+    if [*command[:2]] != ["cutecc", "compile"]:
+        return "compile with --dump-after=all or --report, and for a bundle with --bundle-dumps"
+    dumps = ["--bundle-dumps"] if any(word.split("=")[0] == "--bundle" for word in command) else []
+    return f"compile it so that the record has them: {shlex.join([*command, *KEEPING, *dumps])}"
 
 
 def _blocks(data: bytes) -> Iterator[Block]:

@@ -116,4 +116,10 @@ def test_a_bundle_is_not_compiled_again(cutecc: Any, record: Path, tmp_path: Pat
     cutecc(*COMPILE, "--bundle", "scale.cutecc", "-q")
     (tmp_path / "ran").unlink(missing_ok=True)
     lines = refused(cutecc, tmp_path, "show", "scale.cutecc", "--target", "sm_80")
-    assert lines[1:] == ["hint: compile with --dump-after=all or --report, and for a bundle with --bundle-dumps"]
+    assert lines[1:] == [
+        "hint: compile it so that the record has them: cutecc compile scale.py --arg 'x=f32[32]' --arg factor=f32 "
+        "--target sm_80,sm_90a -o out --bundle scale.cutecc -q --dump-after=all --line-info --bundle-dumps"
+    ]
+    # Which works.
+    cutecc(*COMPILE, "--bundle", "scale.cutecc", "-q", "--dump-after=all", "--line-info", "--bundle-dumps")
+    assert cutecc("show", "scale.cutecc", "--target", "sm_80").stderr == ""

@@ -151,6 +151,9 @@ def test_a_record_shows_what_was_found_when_it_was_made(cutecc: Run, tmp_path: P
     refused = cutecc("check", "bare", status=2).stderr
     assert "the record of elementwise_add for sm_80 in bare holds no results of analyses" in refused
     assert f"cutecc check {ADD} --target sm_80" in refused
+    cutecc("compile", ADD, "--target=sm_80", "-o", "bare", "--arg", "a=f32[?M,?N]", "--entry=elementwise_add", "-q")
+    refused = cutecc("check", "bare", status=2).stderr
+    assert f"cutecc check {ADD} --arg 'a=f32[?M,?N]' --entry elementwise_add --target sm_80" in refused
 
 
 def test_what_does_not_run_cannot_be_an_error(cutecc: Run) -> None:

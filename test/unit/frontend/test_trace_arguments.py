@@ -185,7 +185,7 @@ def test_a_missing_spec_is_suggested() -> None:
         bind_specs(Callee.of(host_samples.scale), {}, {})
     assert caught.value.hints == [
         "a spec that fits 'x': --arg x=\"f32[?,?]\"",
-        "a ? for each mode that the tensor has; to run it, each with a size: f32[?N=1024] for a vector",
+        "a ? for each mode that the tensor has; f32[?N=1024], a vector, also says what size to run with",
     ]
 
 
