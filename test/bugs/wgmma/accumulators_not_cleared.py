@@ -22,7 +22,7 @@ def product_kernel(a: cute.Tensor, b: cute.Tensor, y: cute.Tensor, bug: cutlass.
     staged_a, staged_b = stage(a, b)
     cute.arch.fence_proxy("async.shared", space="cta")
     cute.arch.sync_threads()
-    tiled_mma, operand_a, operand_b, sums = make_product(staged_a, staged_b)  # mend: "sums.fill(0)"
+    tiled_mma, operand_a, operand_b, sums = make_product(staged_a, staged_b)
     if cutlass.const_expr(not bug):
         sums.fill(0.0)
     warpgroup.fence()
