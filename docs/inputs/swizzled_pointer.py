@@ -30,8 +30,7 @@ def swizzled_kernel(x: cute.Tensor, y: cute.Tensor, tiled_mma: cute.TiledMma):
     load = cute.make_tiled_copy_A(cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), x.element_type), tiled_mma)
     source, target = load.get_slice(thread).partition_S(staged), load.retile(fragment)
     cute.copy(load, source[None, None, 0], target[None, None, 0])
-    values = cute.make_layout(cute.size(fragment, mode=[0]) * cute.size(fragment, mode=[1]))
-    cute.autovec_copy(cute.make_tensor(fragment.iterator, values), y[None, thread])
+    cute.autovec_copy(target[None, None, 0], cute.logical_divide(y[None, thread], cute.make_layout(8)))
 
 
 @cute.jit
