@@ -82,16 +82,18 @@ def emulate(
     *,
     source: str,
     text_to_stderr: bool = False,
+    quiet: bool = False,
 ) -> Emulation:
     """One call on the emulator, of the kernel in the file `source`, which errors and findings name as it is given.
 
-    What the kernel prints goes to standard output, or to standard error.
+    What the kernel prints goes to standard output, or to standard error, and nowhere if `quiet`.
     """
     from cutecc.frontend.files import errors_as_given
     from cutecc.frontend.kernel_file import split_path
 
     def show(text: str) -> None:
-        click.echo(text, nl=False, err=text_to_stderr)
+        if not quiet:
+            click.echo(text, nl=False, err=text_to_stderr)
 
     path, _ = split_path(source)
     with BlockProgress(may_sample=options.blocks is None, source=path) as progress, errors_as_given(path):

@@ -6,15 +6,16 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cutecc.cli.arrays import read_arrays
+from cutecc.cli.checked_runs import CheckedRun, Plan, run_all
 from cutecc.cli.command_lines import sanitize_command
-from cutecc.cli.emulation import announce, emulate, emulation_dict, emulator_options, read_options
+from cutecc.cli.emulation import emulation_dict, emulator_options
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.harmless import harmless, one_line
 from cutecc.cli.headings import points_text, seeds_text, wrapped
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
     from cutecc.emulator.checks.finding import Finding
     from cutecc.emulator.checks.stopped import Stopped
-    from cutecc.emulator.device import Emulation
-    from cutecc.emulator.options import EmulatorOptions
 
 _EPILOG = """\b
 Examples:
@@ -36,16 +35,10 @@ Examples:
   cutecc sanitize kernel.cutecc --schedule random --seed 7
   cutecc sanitize kernel.py --size M=1,127,128,129 --runs 3
 
-Several runs take turns at the schedules, each with a seed of its own. Several sizes have each all runs.
+Runs take turns at the schedules, with another seed for each round; those of --schedule have each a seed of their own.
+Without --runs the first takes all blocks, and the others a sample where blocks have nothing to do with each other.
+Several sizes have each all runs.
 """
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One launch and what came of it."""
-
-    sizes: dict[str, int]
-    emulation: Emulation
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,12 @@ class _Found:
 @subject_options
 @click.option("--check", default="all", show_default=True, metavar="NAMES", help="What to look for, comma-separated.")
 @emulator_options
-@click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Runs, each with its own seed.")
+@click.option(
+    "--runs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Runs, which take turns at the schedules; by default each once, or once the one of --schedule.",
+)
 @click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
 @compiler_options
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -77,14 +75,16 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
     if values["as_json"]:
         click.echo(json.dumps(_as_dict(subject, runs, found), indent=2))
     else:
-        _show(subject, runs, found, quiet=values["quiet"])
+        _show(context, subject, runs, found, quiet=values["quiet"])
     if found:
         context.exit(1)
     if any(run.emulation.stopped for run in runs):
         context.exit(EXIT_UNCHECKED)
 
 
-def _search(context: click.Context, input_: str, values: dict[str, Any]) -> tuple[Subject, list[_Run], list[_Found]]:
+def _search(
+    context: click.Context, input_: str, values: dict[str, Any]
+) -> tuple[Subject, list[CheckedRun], list[_Found]]:
     """The kernel, all runs, and what was found. Raises `Error` where the kernel cannot be checked."""
     from cutecc.cli.subject import check_input, load_subject
     from cutecc.trial.arguments import check_memory
@@ -94,7 +94,7 @@ def _search(context: click.Context, input_: str, values: dict[str, Any]) -> tupl
     points = parse_sizes(values["sizes"])
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
     options = compile_options(values)
-    tries = list(_tries(values))
+    plan = Plan.read(values)
     subject = load_subject(
         input_,
         None,
@@ -107,63 +107,32 @@ def _search(context: click.Context, input_: str, values: dict[str, Any]) -> tupl
     subject, points = settle(subject, points, given, quiet=values["quiet"])
     for point in points:
         check_memory(subject.specs, point, on_cpu=True, compared=False)
-    runs: list[_Run] = []
+    runs: list[CheckedRun] = []
     for point in points:
         with at_sizes(point, is_sweep=len(points) > 1):
-            runs += _runs(subject, point, given, tries, input_, values["as_json"])
+            runs += run_all(subject, point, given, plan, input_, values["as_json"])
     return subject, runs, _distinct(runs, context, is_sweep=len(points) > 1)
 
 
-def _tries(values: dict[str, Any]) -> Iterator[EmulatorOptions]:
-    """The options of each run. A run does not depend on those before it: its seed and schedule alone repeat it."""
-    from cutecc.emulator.options import SCHEDULES
-
-    options = read_options(values, check=values["check"])
-    for number in range(values["runs"]):
-        schedule = options.schedule if values["schedule"] is not None else SCHEDULES[number % len(SCHEDULES)]
-        yield replace(options, schedule=schedule, seed=options.seed + number)
-
-
-def _runs(
-    subject: Subject,
-    sizes: dict[str, int],
-    given: dict[str, Any],
-    tries: Sequence[EmulatorOptions],
-    source: str,
-    text_to_stderr: bool,
-) -> Iterator[_Run]:
-    """All runs at these sizes."""
-    from cutecc.trial.arguments import make_arguments
-    from cutecc.trial.on_device import DeviceArguments, HostMemory
-
-    arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=sizes)
-    for options in tries:
-        announce(f"making {arguments.bytes / 1e9:.1f} GB of arguments", arguments.bytes)
-        arguments.randomize(options.seed)
-        arguments.assign(given)
-        with HostMemory() as memory:
-            on_cpu = DeviceArguments(arguments, memory)
-            on_cpu.upload()
-            emulation = emulate(subject.kernel, on_cpu.by_name, options, source=source, text_to_stderr=text_to_stderr)
-        yield _Run(arguments.sizes, emulation)
-
-
-def _distinct(runs: Sequence[_Run], context: click.Context, *, is_sweep: bool) -> list[_Found]:
+def _distinct(runs: Sequence[CheckedRun], context: click.Context, *, is_sweep: bool) -> list[_Found]:
     """What was found, each the first time only."""
-    from cutecc.emulator.report import one_a_line
+    from cutecc.emulator.report import of_all_runs
 
-    sizes_of = {id(finding): run.sizes for run in runs for finding in run.emulation.findings}
+    # Findings that are one are told as another, at a place that one of them has.
+    run_of = {id(finding.place): run for run in runs for finding in run.emulation.findings}
     found: list[_Found] = []
-    for finding in one_a_line(finding for run in runs for finding in run.emulation.findings):
+    for finding in of_all_runs([run.emulation.findings for run in runs]):
         changed: dict[str, Any] = {"runs": None, "schedule": finding.schedule, "seed": finding.seed}
+        run = run_of[id(finding.place)]
         if is_sweep:
-            sizes = ",".join(f"{name}={value}" for name, value in sizes_of[id(finding)].items())
-            changed = {"sizes": [sizes], **changed}
+            changed = {"sizes": [",".join(f"{name}={value}" for name, value in run.sizes.items())], **changed}
+        if (blocks := run.emulation.options.blocks) is not None and context.params["blocks"] is None:
+            changed["blocks"] = blocks
         found.append(_Found(finding, sanitize_command(context, **changed)))
     return found
 
 
-def _stops(runs: Sequence[_Run]) -> list[Stopped]:
+def _stops(runs: Sequence[CheckedRun]) -> list[Stopped]:
     """What ended too soon, the same under several schedules once."""
     found: dict[tuple[Any, ...], Stopped] = {}
     for run in runs:
@@ -172,7 +141,7 @@ def _stops(runs: Sequence[_Run]) -> list[Stopped]:
     return list(found.values())
 
 
-def _as_dict(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found]) -> dict[str, Any]:
+def _as_dict(subject: Subject, runs: Sequence[CheckedRun], found: Sequence[_Found]) -> dict[str, Any]:
     from cutecc.emulator.report import finding_dict, stopped_dict
 
     return {
@@ -187,13 +156,15 @@ def _as_dict(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found]) ->
     }
 
 
-def _show(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found], *, quiet: bool) -> None:
+def _show(
+    context: click.Context, subject: Subject, runs: Sequence[CheckedRun], found: Sequence[_Found], *, quiet: bool
+) -> None:
     from cutecc.emulator.report import finding_lines, stopped_lines
 
     width = shutil.get_terminal_size((120, 24)).columns
     colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
     if not quiet:
-        for line in _head(subject, runs):
+        for line in [*_head(subject, runs), *filter(None, [_more(context, runs)])]:
             click.echo(wrapped(one_line(line), width))
     for each in found:
         if not quiet or each is not found[0]:
@@ -216,19 +187,35 @@ def _show(subject: Subject, runs: Sequence[_Run], found: Sequence[_Found], *, qu
         click.echo(f"\n{count} problem{'' if count == 1 else 's'} found{rest}" if count else f"nothing found{rest}")
 
 
-def _head(subject: Subject, runs: Sequence[_Run]) -> Iterator[str]:
+def _head(subject: Subject, runs: Sequence[CheckedRun]) -> Iterator[str]:
     """What ran, and what was looked for."""
     from cutecc.emulator.report import describe_blocks
 
-    by_sizes = {sizes_text(run.sizes): run for run in runs}
-    sizes = points_text(list(by_sizes))
+    sizes = points_text(list(dict.fromkeys(sizes_text(run.sizes) for run in runs)))
     yield f"{subject.name} for {subject.target} on the CPU emulator{f': {sizes}' if sizes else ''}"
-    blocks = ", ".join(dict.fromkeys(describe_blocks(run.emulation.launches) for run in by_sizes.values()))
     checked = ", ".join(sorted(runs[0].emulation.options.check))
-    yield f"checked: {checked}; {blocks}{_orders([run.emulation for run in runs])}"
+    # What each schedule took: mostly all the same.
+    taken: dict[str, dict[str, None]] = {}
+    for run in runs:
+        blocks = taken.setdefault(run.emulation.options.schedule, {})
+        blocks[describe_blocks(run.emulation.launches)] = None
+    orders: dict[str, list[str]] = {}
+    for schedule, blocks in taken.items():
+        orders.setdefault(", ".join(blocks), []).append(schedule)
+    seeds = seeds_text(runs[0].emulation.options.seed, runs[-1].emulation.options.seed)
+    count = f"{len(runs)} runs, " if len(runs) > len(taken) else ""
+    if len(orders) == 1:
+        ran = f"{next(iter(orders))}; {count}{', '.join(taken)}, {seeds}"
+    else:
+        ran = "; ".join(f"{', '.join(schedules)}: {blocks}" for blocks, schedules in orders.items())
+        ran += f"; {count}{seeds}"
+    yield f"checked: {checked}; {ran}"
 
 
-def _orders(runs: Sequence[Emulation]) -> str:
-    schedules = ", ".join(dict.fromkeys(run.options.schedule for run in runs))
-    seeds = seeds_text(runs[0].options.seed, runs[-1].options.seed)
-    return f"; {f'{len(runs)} runs, ' if len(runs) > 1 else ''}{schedules}, {seeds}"
+def _more(context: click.Context, runs: Sequence[CheckedRun]) -> str:
+    """How to run more, where nothing was said of it."""
+    if context.params["runs"] is not None or context.params["schedule"] is not None:
+        return ""
+    if any(run.emulation.options.blocks is not None for run in runs) and context.params["blocks"] is None:
+        return "--runs 3 takes all blocks under each schedule, --runs 9 three times; --schedule NAME takes one alone"
+    return "--runs 9 takes each schedule three times; --schedule NAME takes one alone"

@@ -15,7 +15,7 @@ from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.checks.stopped import Stopped
 from cutecc.emulator.host import EmulatorHost, LaunchSummary, Progress
 from cutecc.emulator.names import LINE_INFO_HINT, NEWEST, OLDEST, OPTION_NAMES, models
-from cutecc.emulator.options import EmulatorOptions
+from cutecc.emulator.options import BlockSample, EmulatorOptions
 from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error, stopped_lines
 from cutecc.errors import EmulatorError, LaunchError, UsageError
 from cutecc.ptx.locations import PtxText
@@ -70,6 +70,19 @@ class Emulation:
     def total_blocks(self) -> int:
         """Blocks of all grids."""
         return sum(launch.total for launch in self.launches)
+
+    @property
+    def sample(self) -> BlockSample | None:
+        """Blocks that stand for all, where a run of those takes less: as many as run at a time.
+
+        `None` where blocks, or launches, take what others have written, and where that would be all of them.
+        """
+        if len(self.launches) != 1 or self.options.blocks is not None:
+            return None
+        (launch,) = self.launches
+        if launch.resident is None or launch.resident >= launch.total:
+            return None
+        return BlockSample(count=launch.resident)
 
     def summary(self) -> str:
         """What ran, in a line: `elementwise_add for sm_90a: 1,024 blocks, round-robin`."""

@@ -57,6 +57,8 @@ class LaunchSummary:
     dynamic_shared_bytes: int
     blocks: tuple[int, ...] | None
     """Linear indices of the blocks that ran; `None` for all."""
+    resident: int | None = None
+    """How many run at a time; `None` where clusters depend on each other."""
 
     @property
     def total(self) -> int:
@@ -104,9 +106,11 @@ class EmulatorHost:
         if 0 in launch.grid:
             check_empty_grid(launch, self.shapes)
             return 0
+        from cutecc.emulator.independence import are_independent
         from cutecc.emulator.launch import load_program
         from cutecc.emulator.memory.names import Names
         from cutecc.emulator.parallel import run_launch
+        from cutecc.emulator.waves import waves
 
         program = load_program(self.ptx, launch.kernel.name)
         if refusal := refused(launch, program, self.target):
@@ -134,7 +138,15 @@ class EmulatorHost:
         cluster = cluster_of(launch)
         ran = None if blocks is None or len(blocks) == total else tuple(blocks)
         self.launches.append(
-            LaunchSummary(launch.kernel.name, launch.grid, launch.block, cluster, launch.shared_bytes, ran)
+            LaunchSummary(
+                launch.kernel.name,
+                launch.grid,
+                launch.block,
+                cluster,
+                launch.shared_bytes,
+                ran,
+                len(waves(program, launch, chosen)[0]) if are_independent(program) else None,
+            )
         )
         if run.failure is not None:
             raise run.failure

@@ -56,6 +56,24 @@ def one_a_line(findings: Iterable[Finding]) -> list[Finding]:
     return kept
 
 
+def of_all_runs(runs: Sequence[Sequence[Finding]]) -> list[Finding]:
+    """What was found in several runs, each the first time.
+
+    That shared memory is read which nothing has written is what a race comes to where the reader is early. At a line
+    that races it is told only if it was so in all runs.
+    """
+    found = one_a_line(finding for run in runs for finding in run)
+    racing = {_line(place) for each in found if each.kind == "race" for place in (each.place, each.other) if place}
+    early = [each for each in found if each.kind == "uninitialised-shared" and _line(each.place) in racing]
+    return [each for each in found if each not in early or _in_all(each, runs)]
+
+
+def _in_all(finding: Finding, runs: Sequence[Sequence[Finding]]) -> bool:
+    """Whether each run has found the same at this line."""
+    same = (finding.kind, _line(finding.place))
+    return all(any((each.kind, _line(each.place)) == same for each in run) for run in runs)
+
+
 def _same_columns(one: Finding, two: Finding) -> bool:
     """Of findings of the same lines."""
     return _column(one.place, two.place) and (one.other is None or two.other is None or _column(one.other, two.other))

@@ -40,9 +40,7 @@ class History:
     def note(self, event: int, operation: int) -> None:
         """An event is an access by the operation of this index."""
         if event >= len(self._operations):
-            self.is_broken = False
-        """Whether the checks have failed, so that accesses are missing from here on."""
-        self._operations = np.concatenate([self._operations, np.zeros(event, np.int32)])
+            self._operations = np.concatenate([self._operations, np.zeros(event, np.int32)])
         self._operations[event] = operation
 
     def operations(self, events: NDArray[Any]) -> NDArray[np.int32]:

@@ -71,11 +71,15 @@ def bundles(tmp_path_factory: pytest.TempPathFactory, cutecc_in: Any) -> Path:
 
 def test_a_race_is_found_at_its_lines_and_found_again(cutecc: Any, bundles: Path) -> None:
     racy = bundles / "racy.py"
-    result = cutecc("sanitize", racy, "--runs", "2", status=1, env=NO_GPU)
+    result = cutecc("sanitize", racy, status=1, env=NO_GPU)
     lines = result.stdout.splitlines()
     assert lines[0] == "reverse for sm_80 on the CPU emulator: N=128"
-    said = " ".join(" ".join(lines[1:4]).split())
-    assert said.startswith("checked: accumulators, ") and "races; 2 blocks; 2 runs, round-robin, random, seeds" in said
+    said = " ".join(" ".join(lines[1:6]).split())
+    assert (
+        said.startswith("checked: accumulators, ")
+        and "races; 2 blocks; round-robin, random, adversarial, seed 0" in said
+    )
+    assert "--runs 9 takes each schedule three times" in said
     assert all(len(line) <= 80 or str(racy) in line for line in lines)
     text = result.stdout
     assert f"{racy}:21:" in text and f"{racy}:19:" in text
@@ -83,7 +87,7 @@ def test_a_race_is_found_at_its_lines_and_found_again(cutecc: Any, bundles: Path
     assert "shared+" in text and "of block (0, 0, 0)" in text
     again = [line.partition("reproduce: ")[2] for line in lines if "reproduce: " in line][-1]
     command = shlex.split(again)
-    assert command[:-1] == ["cutecc", "sanitize", str(racy), "--schedule", "random", "--seed"]
+    assert command[:-1] == ["cutecc", "sanitize", str(racy), "--schedule", "round-robin", "--seed"]
     found = json.loads(cutecc(*command[1:], "--json", status=1).stdout)
     assert found["ok"] is False and len(found["runs"]) == 1
     assert {each["kind"] for each in found["findings"]} >= {"race"}
@@ -97,9 +101,39 @@ def test_a_clean_kernel(cutecc: Any, bundles: Path) -> None:
     result = cutecc("sanitize", clean, "--size", "N=192", "--runs", "3", "--blocks", "2", env=NO_GPU)
     said = " ".join(result.stdout.split())
     assert "reverse for sm_90a on the CPU emulator" in said
-    assert "a sample of 2 of 3 blocks; 3 runs, round-robin, random, adversarial, seeds 0 to 2" in said
+    assert "a sample of 2 of 3 blocks; round-robin, random, adversarial, seed 0" in said
     assert result.stdout.endswith("nothing found\n")
     assert cutecc("sanitize", clean, "-q", "--check", "races").stdout == ""
+
+
+def test_which_runs_there_are(cutecc: Any, bundles: Path) -> None:
+    def runs(*options: str) -> list[tuple[str, int, int]]:
+        told = json.loads(cutecc("sanitize", bundles / "clean.cutecc", *options, "--json").stdout)["runs"]
+        return [(run["schedule"], run["seed"], run["blocks"]) for run in told]
+
+    three = ["round-robin", "random", "adversarial"]
+    assert runs("--seed", "4") == [(each, 4, 2) for each in three]
+    assert runs("--runs", "1") == [("round-robin", 0, 2)]
+    assert runs("--runs", "5") == [(three[number % 3], number // 3, 2) for number in range(5)]
+    assert runs("--schedule", "random") == [("random", 0, 2)]
+    assert runs("--schedule", "random", "--runs", "2") == [("random", 0, 2), ("random", 1, 2)]
+    # 8,192 threads run at a time: of blocks that have nothing to do with each other the others take as many.
+    large = ["--size", f"N={64 * 300}"]
+    assert runs(*large) == [("round-robin", 0, 300), ("random", 0, 128), ("adversarial", 0, 128)]
+    assert runs(*large, "--blocks", "200") == [(each, 0, 200) for each in three]
+    assert runs(*large, "--runs", "3") == [(each, 0, 300) for each in three]
+
+
+def test_runs_beside_each_other_find_the_same(bundles: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> str:
+        result = CliRunner().invoke(main.cutecc, ["sanitize", str(bundles / "racy.py"), "--json"])
+        assert result.exit_code == 1, result.output
+        return re.sub(r'"seconds": [\d.]+', "", result.output)
+
+    apart = told()
+    monkeypatch.setattr("cutecc.cli.checked_runs._WORTH_SECONDS", 0.0)
+    monkeypatch.setattr("cutecc.emulator.options.available_cores", lambda: 2)
+    assert told() == apart
 
 
 def test_several_sizes(cutecc: Any, bundles: Path) -> None:
@@ -107,7 +141,10 @@ def test_several_sizes(cutecc: Any, bundles: Path) -> None:
     result = cutecc("sanitize", racy, "--size", "N=64,192", "--check=races", status=1, env={"COLUMNS": "200"})
     head, checked, *rest = result.stdout.splitlines()
     assert head == "reverse for sm_80 on the CPU emulator: N=64; N=192"
-    assert checked == "checked: barriers, bounds, races; 1 block, 3 blocks; 2 runs, round-robin, seed 0"
+    assert (
+        checked
+        == "checked: barriers, bounds, races; 1 block, 3 blocks; 6 runs, round-robin, random, adversarial, seed 0"
+    )
     (again,) = [line.partition("reproduce: ")[2] for line in rest if "reproduce: " in line]
     assert again == f"cutecc sanitize {racy} --check races --size N=64 --schedule round-robin --seed 0"
     found = json.loads(cutecc(*shlex.split(again)[1:], "--json", status=1).stdout)

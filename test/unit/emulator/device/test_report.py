@@ -11,7 +11,14 @@ import pytest
 from cutecc.emulator.checks import wording
 from cutecc.emulator.checks.finding import Finding, Place, Relation
 from cutecc.emulator.host import LaunchSummary
-from cutecc.emulator.report import describe_blocks, finding_dict, finding_lines, one_a_line, sanitizer_error
+from cutecc.emulator.report import (
+    describe_blocks,
+    finding_dict,
+    finding_lines,
+    of_all_runs,
+    one_a_line,
+    sanitizer_error,
+)
 from cutecc.errors import SanitizerError, SourceLocation
 
 
@@ -101,6 +108,14 @@ def test_between_blocks_and_in_them_both_are_said(race: Finding) -> None:
     (one,) = one_a_line([between("block"), between("grid")])
     assert "atomics with release and acquire" in one.message
     assert one.message.endswith("threads of one block need sync_threads() between the two as well")
+
+
+def test_a_read_of_unwritten_memory_at_a_race_is_told_if_all_runs_have_found_it(race: Finding) -> None:
+    early = replace(race, kind="uninitialised-shared", message="reads shared memory", other=None)
+    assert of_all_runs([[race], [race, early]]) == [replace(race)]
+    assert of_all_runs([[race, early], [early, race]]) == [race, early]
+    elsewhere = replace(early, place=replace(race.place, location=SourceLocation("k.py", 3)))
+    assert of_all_runs([[race], [elsewhere]]) == [race, elsewhere]
 
 
 def test_what_to_do_follows_from_the_kind(race: Finding) -> None:
