@@ -84,7 +84,7 @@ class Header:
     @property
     def workload(self) -> Workload | None:
         """How to run the kernel and rate it, as the record keeps it; `None` for a file that says nothing of it."""
-        workload = Workload(list(self.outputs), self.tolerance, self.ulp, self.bytes, self.flops)
+        workload = Workload(list(self.outputs), self.tolerance, self.bytes, self.flops, self.ulp)
         return None if workload == Workload() else workload
 
     def bytes_moved(self, sizes: Mapping[str, int] | None = None) -> float | None:

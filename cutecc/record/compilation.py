@@ -61,12 +61,12 @@ class Workload(msgspec.Struct, frozen=True):
     """The parameters that the kernel writes."""
     tolerance: float | None = None
     """The largest relative error that counts as equal."""
-    ulp: int | None = None
-    """Steps of the output's type that count as equal."""
     bytes: str | None = None
     """Bytes that a run moves, as arithmetic over named sizes."""
     flops: str | None = None
     """Floating-point operations of a run, as arithmetic over named sizes."""
+    ulp: int | None = None
+    """Steps of the output's type that count as equal."""
 
 
 class Remark(msgspec.Struct, frozen=True):

@@ -92,12 +92,19 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the developer's shell sets, tests see the defaults, but for the user's cache, which they leave alone."""
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever the developer's shell sets, tests see the defaults, but for the user's cache, which they leave alone.
+
+    What a command that is called in this process sets, such as what `--load` names, is gone after the test.
+    """
     for name in [*os.environ]:
         if name.startswith("CUTECC_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("CUTECC_CACHE", "0")
+    yield
+    for name in [*os.environ]:
+        if name.startswith("CUTECC_"):
+            del os.environ[name]
 
 
 @pytest.fixture
