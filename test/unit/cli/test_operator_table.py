@@ -71,6 +71,7 @@ def test_what_an_operator_does_not_say() -> None:
     assert row_of(facts) == ("f64,-,-,-", "nt-", "-", "-", "8,-,16", "x")
 
 
+@pytest.mark.torch
 def test_a_terminal_has_lines_that_fit(tmp_path: Path) -> None:
     arguments = ["operators", "--target", "sm_80", "--gemm", "100x104x96:f16", "--where", "provider=cutedsl"]
     status, text = on_a_terminal(CUTECC, arguments, tmp_path, errors=False, COLUMNS="80")

@@ -12,10 +12,17 @@ from warm_client import kind_of
 APART = ("writing-passes.md", "caching.md")
 # Here a command goes on from what another has left in the cache.
 WITH_CACHE = ("README.md", "inspecting.md")
+NEED_TORCH = ("operations.md", "operators.md")
 PAGES = [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in APART]
 
 
-@pytest.mark.parametrize("document", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(path, id=path.name, marks=[pytest.mark.torch] * (path.name in NEED_TORCH))
+        for path in [ROOT / "README.md", *PAGES]
+    ],
+)
 def test_commands_do_what_the_document_shows(
     document: Path, tmp_path: Path, command: Path, commands_folder: Path | None, request: pytest.FixtureRequest
 ) -> None:
