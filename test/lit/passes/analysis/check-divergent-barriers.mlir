@@ -133,6 +133,22 @@ gpu.module @kernels {
     return
   }
 
+  // A loop from the thread's index: two rounds for each thread, or one for the first 72 and none for the others.
+  cuda.kernel @rounds() attributes {nvvm.reqntid = array<i32: 128, 1, 1>} {
+    %c72 = arith.constant 72 : i32
+    %c128 = arith.constant 128 : i32
+    %c256 = arith.constant 256 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    scf.for %i = %tid to %c256 step %c128 : i32 {
+      nvvm.barrier
+    }
+    scf.for %i = %tid to %c72 step %c128 : i32 {
+      // expected-warning @below {{a barrier inside a loop that threads leave at different times}}
+      nvvm.barrier
+    }
+    return
+  }
+
   // Nobody waits at a barrier to which threads only come by arriving.
   cuda.kernel @arrivals() attributes {nvvm.reqntid = array<i32: 128, 1, 1>} {
     %c2 = arith.constant 2 : i32
