@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cutecc.emulator.checks.access import Access, MakeFinding
 from cutecc.emulator.checks.accumulators import Accumulators
 from cutecc.emulator.checks.agents import Agents, Started
+from cutecc.emulator.checks.barrier_phases import BarrierPhases
 from cutecc.emulator.checks.clocks import PROXY_GLOBAL, PROXY_SHARED, PROXY_TENSOR_MAP, Clocks
 from cutecc.emulator.checks.exits import Exits
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
@@ -68,6 +69,8 @@ class Checker(Watch):
             self._deciding = _deciding(program, maybe)
             self.counts = bool(self._deciding)
         self._exits = Exits(self._clocks, memory.shared_stride) if "races" in which else None
+        phases = BarrierPhases(program, self._clocks, machine.report)
+        self._barrier_phases = phases if phases.concerned else None
         self._numbers: WeakKeyDictionary[Gang, NDArray[np.int64]] = WeakKeyDictionary()
         self._ordered = bool({"races", "proxies"} & which)
         self._strong = [strength(each) != WEAK for each in program.operations]
@@ -239,7 +242,31 @@ class Checker(Watch):
         self._synchronisation.finish(agent, key)
 
     def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
+        name, *which = cast("tuple[Any, ...]", key)
+        if self._barrier_phases is not None and name == "barrier":
+            self._arrive(self._barrier_phases, gang, lanes, operation, *which)
         self._synchronisation.release(gang.agents[lanes.mask], operation, key)
+
+    def _arrive(
+        self,
+        phases: BarrierPhases,
+        gang: Gang,
+        lanes: Lanes,
+        operation: Operation,
+        slot: int,
+        number: int,
+        phase: int,
+    ) -> None:
+        """Threads of a block come to one of its barriers."""
+        threads = gang.agents[lanes.mask]
+
+        def make(earlier: Operation, part: int, text: str) -> Finding:
+            row, lane = divmod(int(np.flatnonzero(lanes.mask)[part]), 32)
+            place = self._machine.place(operation, gang, row, lane)
+            other = self._machine.place(earlier, gang, row, lane, "arrived before")
+            return Finding("barrier", text, place, other=other)
+
+        phases.arrive(threads, operation, slot, number, phase, make)
 
     def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         self._synchronisation.acquire(gang.agents[lanes.mask], operation, key)

@@ -147,6 +147,16 @@ def proxy(space: str, does: Did, by: Operation) -> str:
     )
 
 
+def again_at_barrier(number: int) -> str:
+    """A thread that arrived at a barrier and comes there again."""
+    return (
+        f"comes to barrier {number} again, and nothing says that the phase which it arrived at before is over: both "
+        "may count in one phase, in place of a warp that has not come\n"
+        "what a thread arrives for and what it waits for, such as full and empty, need a barrier id each; or it waits "
+        "for those who leave the phase before it comes again"
+    )
+
+
 def descriptor(by: Operation) -> str:
     return (
         f"{copy_name(by)} uses a descriptor that was written through the generic proxy, without a "
