@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
@@ -19,11 +20,12 @@ from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.initialisation import LocalMemory
 from cutecc.emulator.checks.locations import Locations
-from cutecc.emulator.checks.order import WEAK, strength
+from cutecc.emulator.checks.order import WEAK, fences_threads, strength
 from cutecc.emulator.checks.races import Races
 from cutecc.emulator.checks.registers import uses_of
 from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import SharedShadow
+from cutecc.emulator.checks.signals import Signals
 from cutecc.emulator.checks.spreading import LOADS, STORES, undefined_registers
 from cutecc.emulator.checks.synchronisation import Synchronisation
 from cutecc.emulator.checks.undefined import Undefined
@@ -74,6 +76,10 @@ class Checker(Watch):
         self._numbers: WeakKeyDictionary[Gang, NDArray[np.int64]] = WeakKeyDictionary()
         self._ordered = bool({"races", "proxies"} & which)
         self._strong = [strength(each) != WEAK for each in program.operations]
+        self._signals: Signals | None = None
+        if "races" in which:
+            describe = functools.partial(self._describe, "global")
+            self._signals = Signals(program, self._clocks, history, self._locations, describe)
         self._races = Races(
             self._clocks,
             history,
@@ -85,6 +91,7 @@ class Checker(Watch):
             self._place,
             self._agents.bursts,
             machine.shape.cluster,
+            self._signals,
         )
         self._remembers_shared = bool({"races", "proxies", "initialisation"} & which)
         history.map(memory.allocations, len(program.module_image), self._clocks)
@@ -135,6 +142,8 @@ class Checker(Watch):
         self._note(access, chosen, size)
         if self._strong[operation.index]:
             self._locations.access(threads, operation, kind, space, chosen)
+            if space == "global" and self._signals is not None:
+                self._signals.access(threads, operation, kind, chosen)
 
     def _follow(
         self,
@@ -272,7 +281,10 @@ class Checker(Watch):
         self._synchronisation.acquire(gang.agents[lanes.mask], operation, key)
 
     def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
-        self._synchronisation.fence(gang.agents[lanes.mask], operation)
+        threads = gang.agents[lanes.mask]
+        self._synchronisation.fence(threads, operation)
+        if self._signals is not None and operation.form.opcode != "wgmma" and fences_threads(operation.form):
+            self._signals.fence(threads, operation)
 
     def together(self, gang: Gang, lanes: Lanes) -> None:
         """Whole warps have executed an instruction together; others of `lanes` are passed over."""

@@ -46,6 +46,10 @@ class Locations:
         self._fence_of_block[agents] = is_of_block(operation.form)
         clocks.now += 1
 
+    def fenced(self, agents: NDArray[Any]) -> NDArray[Any]:
+        """When threads executed their last fence of more than the block; 0 where that was none."""
+        return np.where(self._fence_of_block[agents], 0, self._fence_events[agents])
+
     def release_fenced(self, clock: Clock, agents: NDArray[Any]) -> None:
         """What threads have done before their last fence of more than the block is released to a clock."""
         for agent in agents[(self._fence_events[agents] > 0) & ~self._fence_of_block[agents]].tolist():

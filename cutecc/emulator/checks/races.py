@@ -31,6 +31,7 @@ from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.order import OF_BLOCK, WEAK, WIDE, is_initialisation, strength
 from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import AGENT_MASK, Shadow
+from cutecc.emulator.checks.signals import Signals
 from cutecc.emulator.checks.updates import writes_back
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.program import Program
@@ -55,8 +56,11 @@ class Races:
         place: Callable[[int, Operation, str], Place],
         bursts: Mapping[int, int],
         cluster: tuple[int, int, int],
+        signals: Signals | None = None,
     ) -> None:
-        """`place` says where an agent was when it executed an operation; `bursts` is of `Agents`."""
+        """`place` says where an agent was when it executed an operation; `bursts` is of `Agents`; `signals` are what
+        blocks have told each other."""
+        self._signals = signals
         self._clocks = clocks
         self._history = history
         self._program = program
@@ -225,6 +229,10 @@ class Races:
                     text = wording.same_line(access.space, near)
                 else:
                     text = wording.race(access.space, access.kind, by, did, others, near)
+                    if near == "grid" and by is None and others is None and self._signals is not None:
+                        event, mine = int(events[first]), int(access.agents[parts[first]])
+                        why = self._signals.explain(other, agent, event, access.operation, mine)
+                        text = text if why is None else wording.told(text, why)
                 found = access.finding(text, int(parts[first]), place, "race")
                 if (
                     by is not None

@@ -82,6 +82,11 @@ _BETWEEN: dict[Relation, str] = {
 }
 
 
+def told(message: str, why: str) -> str:
+    """The message of a race of blocks that have told each other something, which does not order the two."""
+    return f"{message.partition(chr(10))[0]}\n{why}"
+
+
 def with_nearer(message: str, relations: Set[Relation]) -> str:
     """The message of a race with what orders those threads too that have more in common."""
     if message.endswith(_BETWEEN["grid"]) and relations & {"warp", "block"}:

@@ -33,7 +33,7 @@ def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, value: cute.Tensor, flag: c
             seen = cute.arch.load(flag.iterator, cutlass.Int32, sem="relaxed", scope="gpu")
         if cutlass.const_expr(not bug):
             cute.arch.fence_acq_rel_gpu()
-        y[0] = value[0]  # bug: race
+        y[0] = value[0]  # bug: race, mend: "without an acquire"
 
 
 @cute.jit

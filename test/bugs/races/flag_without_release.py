@@ -33,7 +33,7 @@ def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, value: cute.Tensor, flag: c
         seen = cutlass.Int32(0)
         while seen == 0:
             seen = cute.arch.load(flag.iterator, cutlass.Int32, sem="acquire", scope="gpu")
-        y[0] = value[0]  # bug: race
+        y[0] = value[0]  # bug: race, mend: "without a release"
 
 
 @cute.jit
