@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("*/[!_]*.py"))
 """One file a bug, in a folder for its family; `_*.py` is what those of a folder share."""
 
-_MARK = r"(?:(?:bug|also|check):\s*[\w-]+|mend:\s*\"[^\"]+\"|other)"
+_MARK = r"(?:(?:bug|also|check):\s*[\w-]+|mend:\s*(?:\"[^\"]+\"|'[^']+')|other)"
 _MARKS = re.compile(rf"#\s*({_MARK}(?:,\s*{_MARK})*)\s*$")
 
 
@@ -49,7 +49,7 @@ class Marks:
                 if role == "other":
                     others.append(number)
                 elif role == "mend":
-                    mends.append((kind.strip().strip('"'), number))
+                    mends.append((kind.strip()[1:-1], number))
                 elif role == "check":
                     checks.add((kind.strip(), number))
                 elif kind.strip() not in FINDING_KINDS:

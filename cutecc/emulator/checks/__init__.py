@@ -6,7 +6,7 @@
 | `initialisation` | reads of what nothing has written | `undefined`, `spreading`, `initialisation`, `registers` |
 | `races` | accesses to the same byte that nothing orders | `races`, `exits`, `updates`, `signals` |
 | `proxies` | a missing `fence.proxy.async` | `races` |
-| `barriers` | misuse of barriers and mbarriers, also at a block's end | their instructions; `barrier_phases`, `leftovers` |
+| `barriers` | misuse of barriers and mbarriers, also at the end | their instructions; `barrier_phases`, `leftovers` |
 | `accumulators` | registers of a `wgmma` that is under way | `accumulators` |
 
 What `races` compares an access with is in `shadow` and `readers`; what happened before it, in `clocks`, which

@@ -2,7 +2,8 @@
 
 `Gang.in_flight` lists them for the gang's warps; `block.state["wgmma"]` counts for all warps of a block. Each warp of a
 warpgroup does its own quarter, 16 rows of A and D, and waits at `wgmma.wait_group` for nothing but that its
-warpgroup's other warps have started theirs: hardware gives no other order among the four.
+warpgroup's other warps have started theirs: hardware gives no other order among the four. What a warp did before it
+started its quarter is over, then, for those that have waited for theirs.
 """
 
 from __future__ import annotations
@@ -91,6 +92,11 @@ def absent(gang: Gang, row: int, number: int) -> list[int]:
     first = warp // WARPS * WARPS
     started = counts(gang.blocks[row]).started[first : first + WARPS]
     return [first + int(each) for each in np.flatnonzero(started <= number)]
+
+
+def start_key(gang: Gang, row: int, group: int) -> Hashable:
+    """What `Watch` knows the starts of a group by, of all warps of the warpgroup."""
+    return "starts", "wgmma", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]) // WARPS, group
 
 
 def group_key(gang: Gang, row: int, group: int) -> Hashable:

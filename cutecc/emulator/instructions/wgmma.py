@@ -157,8 +157,11 @@ class _Multiply:
         started = warpgroup.start(gang, rows, operation, self._accumulators, self._sources)
         agents: list[Agent] = []
         if machine.watch.listens:
-            each_row = np.arange(gang.warps)[:, None]
-            agents = [machine.watch.spawn(gang, lanes.only(each_row == row), operation) for row in rows]
+            alone = [lanes.only((np.arange(gang.warps) == row)[:, None]) for row in rows]
+            agents = [machine.watch.spawn(gang, each, operation) for each in alone]
+            for row, each in zip(rows, alone, strict=True):
+                key = warpgroup.start_key(gang, row, int(started.groups[row]))
+                machine.watch.release(gang, each, operation, key)
         before = [each for each in gang.in_flight[:-1] if each.shares_accumulators(started)]
 
         def happen() -> None:
@@ -331,7 +334,8 @@ def wait_group(operation: Operation) -> Step:
         if gang.machine.watch.listens:
             for row, group in sorted(groups):
                 alone = lanes.only((np.arange(gang.warps) == row)[:, None])
-                gang.machine.watch.acquire(gang, alone, operation, warpgroup.group_key(gang, row, group))
+                for key in (warpgroup.group_key(gang, row, group), warpgroup.start_key(gang, row, group)):
+                    gang.machine.watch.acquire(gang, alone, operation, key)
         if not missing:
             return None
         waiting = np.zeros(gang.shape, np.bool_)

@@ -26,7 +26,7 @@ def hand_over_kernel(x: cute.Tensor, y: cute.Tensor, value: cute.Tensor, flag: c
     if block == 0:
         value[0] = x[0]  # also: race
         if cutlass.const_expr(bug):
-            cute.arch.store(flag.iterator, cutlass.Int32(1))  # bug: race
+            cute.arch.store(flag.iterator, cutlass.Int32(1))  # bug: race, mend: 'sem="release", scope="gpu"'
         else:
             cute.arch.store(flag.iterator, cutlass.Int32(1), sem="release", scope="gpu")
     else:
