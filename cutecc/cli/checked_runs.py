@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cutecc.kernel import Kernel
     from cutecc.trial.arguments import Arguments
 
-_WORTH_SECONDS = 2.0
+_WORTH_SECONDS = 4.0
 """Of the first run: then the others run beside each other, for which a process is started."""
 
 

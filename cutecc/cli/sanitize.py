@@ -36,7 +36,7 @@ Examples:
   cutecc sanitize kernel.py --size M=1,127,128,129 --runs 3
 
 Runs take turns at the schedules, with another seed for each round; those of --schedule have each a seed of their own.
-Without --runs the first takes all blocks, and the others a sample where blocks have nothing to do with each other.
+Without --runs the first takes all blocks; the others take a sample if blocks have nothing to do with each other.
 Several sizes have each all runs.
 """
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.run import Run
     from cutecc.emulator.memory.allocations import Allocation
 
+_FEW_BLOCKS = 4
+"""So many are no sample of more."""
 _LINE = re.compile(r"^\s*\.loc\s", re.MULTILINE)
 
 
@@ -73,16 +75,17 @@ class Emulation:
 
     @property
     def sample(self) -> BlockSample | None:
-        """Blocks that stand for all, where a run of those takes less: as many as run at a time.
+        """Blocks that stand for all under another schedule: half of them, and no more than run at a time.
 
-        `None` where blocks, or launches, take what others have written, and where that would be all of them.
+        `None` where blocks, or launches, take what others have written, and where there are few.
         """
         if len(self.launches) != 1 or self.options.blocks is not None:
             return None
         (launch,) = self.launches
-        if launch.resident is None or launch.resident >= launch.total:
+        if launch.resident is None:
             return None
-        return BlockSample(count=launch.resident)
+        count = min(launch.resident, max(_FEW_BLOCKS, -(-launch.total // 2)))
+        return BlockSample(count=count) if count < launch.total else None
 
     def summary(self) -> str:
         """What ran, in a line: `elementwise_add for sm_90a: 1,024 blocks, round-robin`."""
