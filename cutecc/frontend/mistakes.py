@@ -271,6 +271,13 @@ MISTAKES = (
         "a function of NumPy got a value of the running kernel, a {type}, which it cannot compute with",
         "use CuTe's own: cute.math.sin, cute.math.exp, arithmetic of tensors' values, x.load()",
     ),
+    Mistake(
+        "iteration",
+        r"(?:'_?Tensor(?:SSA)?' object is not iterable|cannot unpack non-iterable _?Tensor(?:SSA)? )",
+        "Python cannot go over a tensor, or over the values loaded from one: how many there are is CuTe's to say",
+        "write for i in cutlass.range_constexpr(cute.size(tensor)): … tensor[i]; of loaded values, "
+        "values.reduce(cute.ReductionOp.ADD, 0.0, 0) adds them up",
+    ),
     # Functions and launches.
     Mistake(
         "recursion",

@@ -19,6 +19,7 @@ from cutecc.frontend.failures import ENTRY_FRAME, clean, is_users, trace_error
 from cutecc.frontend.header_names import check_outputs
 from cutecc.frontend.host_functions import check_host_function
 from cutecc.frontend.imports import own_imports
+from cutecc.frontend.iteration import no_iteration
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.positions import fast_positions
 from cutecc.frontend.recursion import bounded_recursion
@@ -88,6 +89,7 @@ def _trace(
         options = f"--generate-line-info {options}".strip()
     with (
         bounded_recursion(),
+        no_iteration(),
         fast_positions(),
         user_lines() if locations else contextlib.nullcontext(UserLines()) as lines,
         own_decorators(callee.function.__globals__),

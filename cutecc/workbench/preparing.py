@@ -220,7 +220,7 @@ def expected_of(
     for tensor, first, second in zip(arguments.outputs, native, wide, strict=True):
         bound, ulp = bounds_of(tensor.elements, workload)
         # As far apart as the largest step of a type lets two numbers be.
-        bound += (ulp or 0) * tensor.elements.largest_step
+        bound += ulp * tensor.elements.largest_step if ulp else 0.0
         agreed.append(second.dtype == np.float64 and tensor.elements.is_float and _agree(first, second, bound))
         chosen.append(second if agreed[-1] else first)
     return chosen, agreed

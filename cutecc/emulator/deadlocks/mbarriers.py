@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cutecc.emulator.deadlocks.waits import Cause, Wait, Waits, brings, counted, listed, where
+from cutecc.emulator.deadlocks.waits import Cause, Wait, Waits, brings, counted, is_same_line, listed, where
 from cutecc.emulator.machine.lanes import WARP
 
 if TYPE_CHECKING:
@@ -140,18 +140,31 @@ def wrong_phase(waits: Waits, wait: Wait, barrier: Mbarrier) -> Cause | None:
     phase, _ = _passed(wait, barrier)
     if barrier.pending < barrier.expected or not barrier.phase or phase >= barrier.phase:
         return None
+    before = barrier.ledger.before("arrives")
+    if before and barrier.phase - phase > 1:
+        return _phases_missed(waits, barrier, phase, before)
     text = (
         f"{waits.name(barrier)} has completed {counted(barrier.phase, 'phase')}, and the wait is for the next one, at "
         "which nobody arrives"
     )
-    evidence = [f"arrived in the last phase: {listed(_arrivals(each) for each in barrier.ledger.before('arrives'))}"]
+    evidence = [f"arrived in the last phase: {listed(_arrivals(each) for each in before)}"]
     mend = f"the wait for the phase that is complete takes parity {1 - barrier.parity}"
     return Cause(text, evidence, mend, waits.program.operations[wait.place])
 
 
-def _is_same_line(one: Operation, two: Operation) -> bool:
-    a, b = one.instruction.location, two.instruction.location
-    return one is two or (a is not None and b is not None and (a.file, a.line) == (b.file, b.line))
+def _phases_missed(waits: Waits, barrier: Mbarrier, waited_for: int, before: Sequence[Entry]) -> Cause:
+    """Those that arrive went on to further phases before anybody has waited for the one before."""
+    at = before[0]
+    text = (
+        f"{waits.name(barrier)} has completed {counted(barrier.phase, 'phase')}, of which those that wait have waited "
+        f"for {waited_for}: who arrives does not wait for them, or more arrive than it counts"
+    )
+    evidence = [f"arrived in the last phase: {listed(_arrivals(each) for each in before)}"]
+    mend = (
+        f"before they arrive again at {where(at.operation)}, have them wait until the others are done with the phase; "
+        f"and mbarrier_init names all that arrive in a phase, now {barrier.expected}"
+    )
+    return Cause(text, evidence, mend, at.operation, _first(at))
 
 
 def _passed(wait: Wait, barrier: Mbarrier) -> tuple[int, Operation | None]:
@@ -167,7 +180,7 @@ def _ended_early(waits: Waits, wait: Wait, barrier: Mbarrier) -> Cause:
     evidence = [f"arrived in the last phase: {listed(_arrivals(each) for each in before)}"] if before else []
     operation = waits.program.operations[wait.place]
     _, last = _passed(wait, barrier)
-    if last is not None and not _is_same_line(last, operation):
+    if last is not None and not is_same_line(last, operation):
         mend = f"one wait for each phase is enough: the last one was waited for at {where(last)}"
         return Cause(text, evidence, mend, operation)
     if not before:
@@ -191,8 +204,12 @@ def _nobody(waits: Waits, barrier: Mbarrier) -> Cause:
         return Cause(text, evidence, mend, entry.operation, _first(entry))
     text = f"no instruction of the kernel arrives at {name}"
     mend = (
-        f"{counted(barrier.expected, 'arrival')} have to come in each phase: mbarrier_arrive by those that it waits for"
+        f"{counted(barrier.expected, 'arrival')} {'has' if barrier.expected == 1 else 'have'} to come in each phase: "
+        "mbarrier_arrive by those that it waits for"
     )
+    if announced := barrier.ledger.altogether("announces"):
+        mend = f"an announcement alone is no arrival: {_ANNOUNCE}"
+        return Cause(text, [_amounts(announced, "announced")], mend, announced[0].operation, _first(announced[0]))
     if init is None:
         return Cause(text, [], mend, waits.program.operations[waits.all[0].place])
     return Cause(text, [f"initialised at {where(init.operation)}"], mend, init.operation, _first(init))

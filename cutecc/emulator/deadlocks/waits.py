@@ -123,14 +123,17 @@ class Waits:
                     yield barrier, entry
 
     def never_executed(self, deed: Deed) -> list[Operation]:
-        """Instructions that would do this, and that nobody has come to, nor can once the waits are over."""
+        """Instructions that would do this, and that nobody has come to, nor can once the waits are over.
+
+        Those of a line of which another copy, as unrolling makes them, has been executed are none.
+        """
         is_one = arrives if deed == "arrives" else brings
-        executed = {entry.operation for _, entry in self.entries(deed)}
+        executed = [entry.operation for _, entry in self.entries(deed)] + [*self.machine.faulted]
         behind = {index for fragment in self.stuck for index in self.reach(fragment)}
         return [
             each
             for each in self.program.operations
-            if is_one(each) and each not in executed and each not in self.machine.faulted and each.index not in behind
+            if is_one(each) and each.index not in behind and not any(is_same_line(each, one) for one in executed)
         ]
 
     def name(self, barrier: Mbarrier) -> str:
@@ -139,6 +142,12 @@ class Waits:
         slot, offset = divmod(barrier.index, memory.shared_stride)
         of = f" of {self.machine.blocks[slot].name}" if len(self.machine.blocks) > 1 else ""
         return f"the mbarrier at {memory.describe('shared', offset)}{of}"
+
+
+def is_same_line(one: Operation, two: Operation) -> bool:
+    """Whether two instructions are the same, or of the same line of Python."""
+    a, b = one.instruction.location, two.instruction.location
+    return one is two or (a is not None and b is not None and (a.file, a.line) == (b.file, b.line))
 
 
 def arrives(operation: Operation) -> bool:

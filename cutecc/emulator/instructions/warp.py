@@ -134,7 +134,10 @@ def _from_lanes(value: Array, lane: Array) -> Array:
 def _report_absent(operation: Operation, gang: Gang, absent: Mask) -> None:
     machine = gang.machine
     if machine.collect is not None:
-        message = "reads the register of a thread that does not take part in the shuffle"
+        message = (
+            "reads the register of a thread that does not take part in the shuffle\n"
+            "move the shuffle out of the branch that leaves the thread out, or let no thread read from it"
+        )
         machine.report(machine.finding("uninitialised-register", message, operation, gang, absent))
 
 

@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from cutlass.cute.typing import Tensor
 
 from cutecc.arguments.specs import parse_spec
 from cutecc.errors import TraceError
@@ -105,6 +106,7 @@ cute.copy(atom, halves, cute.make_rmem_tensor(8, cutlass.Float16))  # here""",
     "assert": "assert thread < n  # here",
     "text-of-a-value": "x[thread] = float(str(thread))  # here",
     "foreign-function": "x[thread] = np.sin(x[thread])  # here",
+    "iteration": "for value in x:  # here\n    y[thread] = value",
     "recursion": "x[thread] = factorial(thread)",
     "never-launched": "x[thread] = 1.0",
     "missing-argument": "x[thread] = 1.0",
@@ -163,6 +165,20 @@ def test_a_recursion_ends_without_lines_too(tmp_path: Path) -> None:
     """What is traced for a plain compile has none. Without the bound it ends the process."""
     error, _ = made(tmp_path, "recursion", locations=False)
     assert "calls itself without end" in error.message
+
+
+@pytest.mark.parametrize("expression", ["sum(x)", "[*x]", "sum(y.load())", "(lambda a, b: a)(*x)"])
+def test_whatever_goes_over_a_tensor_ends(tmp_path: Path, expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would trace for ever."""
+    monkeypatch.setitem(BODIES, "iteration", f"x[thread] = {expression}  # here")
+    error, line = made(tmp_path, "iteration")
+    assert "Python cannot go over a tensor" in error.message
+    assert error.location is not None and error.location.line == line
+
+
+def test_tensors_are_left_as_they_were(tmp_path: Path) -> None:
+    made(tmp_path, "iteration")
+    assert not hasattr(Tensor, "__iter__")
 
 
 def test_what_is_not_known_keeps_its_words() -> None:
