@@ -45,10 +45,6 @@ class Wait:
     """Threads of fragments, each by the row of its warp in the gang."""
 
     @property
-    def fragments(self) -> list[Fragment]:
-        return list({id(each): each for each, _ in self.rows}.values())
-
-    @property
     def place(self) -> int:
         """The first instruction at which anybody waits for it."""
         return min(fragment.place for fragment, _ in self.rows)
@@ -77,11 +73,29 @@ class Waits:
 
     def is_helped(self, wait: Wait) -> bool:
         """Whether others would come to something that releases these, if only they could go on themselves."""
-        own = wait.fragments
-        others = [each for each in self.stuck if not any(each is one for one in own)]
+        own = {(id(fragment), row) for fragment, row in wait.rows}
+        others = [
+            each
+            for each in self.stuck
+            if any((id(each), row) not in own and self._may_release(each, row, wait) for row in rows_of(each.mask))
+        ]
         return any(
             self._releases(self.program.operations[index], wait) for each in others for index in self.reach(each)
         )
+
+    def _may_release(self, fragment: Fragment, row: int, wait: Wait) -> bool:
+        """Whether a warp has to do with what these threads wait for: other blocks have barriers of their own."""
+        block = fragment.gang.blocks[row]
+        match wait.on:
+            case Mbarrier() as barrier:
+                owner = self.machine.blocks[barrier.index // self.machine.memory.shared_stride]
+                return block.cluster is owner.cluster
+            case Barrier() as barrier:
+                return block is barrier.block
+            case ClusterBarrier() as barrier:
+                return block.cluster is barrier.cluster
+            case _:
+                return any(fragment.gang is other.gang and row == own for other, own in wait.rows)
 
     def reach(self, fragment: Fragment) -> set[int]:
         """Operations that threads may come to behind the one that they wait at."""
