@@ -210,5 +210,8 @@ def _steps(name: str) -> tuple[Array, Array]:
 
 
 def _nearest(name: str, values: Array) -> Array:
+    """Of two that are as near the one whose code is even, as the GPU's conversions have it (PTX ISA, "cvt", `.rn`)."""
     codes, middles = _steps(name)
-    return codes[np.searchsorted(middles, values)]
+    places = np.searchsorted(middles, values)
+    in_middle = middles[np.minimum(places, len(middles) - 1)] == values
+    return codes[places + (in_middle & (codes[places] & 1 == 1))]

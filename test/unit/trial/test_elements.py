@@ -43,6 +43,14 @@ def test_bf16_rounds_as_torch_does(torch: Any) -> None:
     np.testing.assert_array_equal(elements("bf16").decode(codes), expected.float().numpy())
 
 
+def test_what_is_in_the_middle_is_rounded_to_even_as_a_gpu_does() -> None:
+    """Else `ulp = 0` refuses what a conversion gives."""
+    kind = elements("f8E4M3FN")
+    codes = kind.encode(np.array([1.0625, 1.1875, 1.3125, -1.1875], "f4"))
+    assert kind.decode(codes).tolist() == [1.0, 1.25, 1.25, -1.25]
+    assert not (codes & 1).any()
+
+
 def test_the_largest_values_of_the_formats() -> None:
     largest = {"f8E4M3FN": 448, "f8E4M3": 240, "f8E5M2": 57344, "f8E4M3B11FNUZ": 30, "f4E2M1FN": 6}
     for name, expected in largest.items():
