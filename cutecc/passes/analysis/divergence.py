@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -32,8 +33,13 @@ _REGISTERS = {
     **dict.fromkeys(("cluster.ctarank", "cluster.ctaid.x", "cluster.ctaid.y", "cluster.ctaid.z"), Divergence.BLOCKS),
 }
 _SOURCES = {f"nvvm.read.ptx.sreg.{name}": found for name, found in _REGISTERS.items()}
-_PER_THREAD = ("nvvm.elect.sync", "nvvm.atomicrmw", "nvvm.match.sync", "llvm.atomicrmw", "llvm.inline_asm")
+_PER_THREAD = ("nvvm.elect.sync", "nvvm.atomicrmw", "nvvm.match.sync", "llvm.atomicrmw")
 _PER_WARP = ("cute_nvgpu.arch.make_warp_uniform", "nvvm.vote.sync", "nvvm.redux.sync")
+_ASSEMBLY = (
+    (re.compile(r"%(?:tid|laneid|lanemask|clock|globaltimer)|\b(?:elect|match|atom)\b"), Divergence.LANES),
+    (re.compile(r"%warpid|\bactivemask\b"), Divergence.WARPS),
+)
+"""What inline assembly itself may ask for that threads get different answers to."""
 _DIVISIONS = ("arith.floordivsi", "arith.divsi", "arith.divui")
 _SHIFTS = ("arith.shrui", "arith.shrsi")
 _OF_LAYOUTS = ("!cute.layout", "!cute.composed_layout", "!cute.shape", "!cute.stride", "!cute.int_tuple")
@@ -52,8 +58,8 @@ def divergence_of(value: ir.Value) -> Divergence:
     """How far `value` can differ between threads that compute it.
 
     Kernel arguments and block indices are the same for a block, and so is what all its threads load from one address;
-    threads wait alike for what other threads write. Thread and lane indices, atomics, and what an inline assembly makes
-    of such, are not.
+    threads wait alike for what other threads write. Thread and lane indices, elections and atomics, and what an inline
+    assembly makes of such, are not.
     """
     whole = _Part(value)
     equality = Equality()
@@ -95,8 +101,8 @@ def _transferred(value: ir.Value, operands: Divergence) -> Divergence:
         uniform = is_broadcast and divergence_of(lane) <= Divergence.WARPS
         return min(operands, Divergence.WARPS) if uniform else operands
     if name == "llvm.inline_asm":
-        # It may read the registers of the thread's place itself.
-        return Divergence.LANES if "%tid" in str(operation) or "%laneid" in str(operation) else operands
+        text = str(operation)
+        return max(operands, *(found for pattern, found in _ASSEMBLY if pattern.search(text)), Divergence.NONE)
     if name in _PER_THREAD:
         return Divergence.LANES
     if operands == Divergence.LANES and (

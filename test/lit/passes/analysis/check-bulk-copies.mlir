@@ -44,6 +44,12 @@ gpu.module @kernels {
     scf.if %one {
       cute.copy(%in, %x, %t) : (!in, !global, !shared)
     }
+    // One of each warp, by inline assembly, of which nothing else is known.
+    %asm = llvm.inline_asm has_side_effects "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }", "=r" : () -> i32
+    %chosen = arith.cmpi ne, %asm, %c0 : i32
+    scf.if %chosen {
+      cute.copy(%in, %x, %t) : (!in, !global, !shared)
+    }
     // Each thread has a copy of its own.
     %own = "test.own"(%t, %tid) : (!shared, i32) -> !shared
     cute.copy(%in, %x, %own) : (!in, !global, !shared)
