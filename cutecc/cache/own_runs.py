@@ -1,20 +1,23 @@
-"""Which command lines this user has compiled with, in which folder, and the text of the file then.
+"""Which command lines this user has compiled with, in which folder, and the text of the files then.
 
 What a record says of its command may come from anybody. What the store says is this user's own doing: running that once
-more, on the same text, runs nothing that has not run here already.
+more, on the same text, runs nothing that has not run here already, but for modules that the files import.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cutecc.cache import lookup
-from cutecc.cache.fingerprint import digest_of
+from cutecc.cache.fingerprint import digest_of, file_digest
 from cutecc.cache.folder import CacheError
 from cutecc.cache.store import Store
 from cutecc.config import Settings
+
+_NAME_CODE = {"--load", "--provider", "--pipeline", "--ptxas", "--link-libraries"}
+"""Options whose values are files that compiling runs, or that decide what it runs; some have other values too."""
 
 
 def remember(command: Sequence[str], source: str, kernel: str) -> None:
@@ -27,12 +30,15 @@ def remember(command: Sequence[str], source: str, kernel: str) -> None:
 
 
 def recall(command: Sequence[str], source: str) -> bytes | None:
-    """What the file `source` held when `command` compiled it in the current folder; `None` where nobody knows."""
+    """What the file `source` held when `command` compiled it in the current folder; `None` where nobody knows.
+
+    Nobody does either where one of `code_of(command)` is not what it was then.
+    """
     if not lookup.wanted(None):
         return None
     try:
         content = Store.of(Settings.from_environment()).get(_name(command, source))
-    except CacheError:
+    except (CacheError, OSError):
         return None
     return None if content is None else content.partition(b"\n")[2]
 
@@ -42,5 +48,14 @@ def kernel_of(content: bytes) -> str:
     return content.partition(b"\n")[0].decode(errors="replace")
 
 
+def code_of(command: Sequence[str]) -> Iterator[str]:
+    """The files beside its kernels that a command line has code from: passes, operators, libraries, tools."""
+    for word, following in zip(command, [*command[1:], ""], strict=True):
+        option, is_joined, value = word.partition("=")
+        if option in _NAME_CODE:
+            yield from (each for each in (value if is_joined else following).split(",") if os.path.isfile(each))
+
+
 def _name(command: Sequence[str], source: str) -> str:
-    return f"{digest_of([os.getcwd(), [*command], source])}.run"
+    code = [file_digest(each) for each in code_of(command)]
+    return f"{digest_of([os.getcwd(), [*command], source, code])}.run"

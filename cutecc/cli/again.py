@@ -1,7 +1,7 @@
 """A record's kernel compiled once more, for what the record does not keep: its stages, and what analyses found.
 
 A record may come from anybody, and compiling runs a Python file and what the options name. So it is done for the
-folder of a record only, whose command line this user has run in this folder, on the text that the file still has.
+folder of a record only, whose command line this user has run in this folder, on the text that the files still have.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def _reason_against(command: Sequence[str], source: str) -> str | None:
     path, _ = split_path(source)
     known = own_runs.recall(command, path)
     if known is None:
-        return f"nobody knows that you compiled {path} so, in this folder"
+        beside = " and ".join(own_runs.code_of(command))
+        return f"nobody knows that you compiled {path} so, in this folder{f', with {beside} as now' if beside else ''}"
     try:
         text = Path(path).read_bytes()
     except OSError:

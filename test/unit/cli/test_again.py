@@ -96,13 +96,13 @@ def test_what_this_user_has_not_run_here_is_not_run(cutecc: Any, record: Path, t
     manifest = json.loads((record / "manifest.json").read_text())
     (tmp_path / "evil.py").write_text(SCALE)
     evil = [word.replace("scale.py", "evil.py") for word in manifest["command"]]
-    for changed, name in (
-        ({"source": "evil.py", "command": evil}, "evil.py"),
-        ({"source": "evil.py"}, "evil.py"),
-        ({"command": [*manifest["command"], "--load", "evil.py"]}, "scale.py"),
+    for changed, name, more in (
+        ({"source": "evil.py", "command": evil}, "evil.py", ""),
+        ({"source": "evil.py"}, "evil.py", ""),
+        ({"command": [*manifest["command"], "--load", "evil.py"]}, "scale.py", ", with evil.py as now"),
     ):
         (record / "manifest.json").write_text(json.dumps({**manifest, **changed}))
-        assert unknown.format(name) in refused(cutecc, tmp_path, "show", "out/sm_90a")
+        assert f"{unknown.format(name)}{more}" in refused(cutecc, tmp_path, "show", "out/sm_90a")
     # The same in a folder that has come from elsewhere.
     (record / "manifest.json").write_text(json.dumps(manifest))
     elsewhere = tmp_path / "elsewhere"
@@ -123,3 +123,41 @@ def test_a_bundle_is_not_compiled_again(cutecc: Any, record: Path, tmp_path: Pat
     # Which works.
     cutecc(*COMPILE, "--bundle", "scale.cutecc", "-q", "--dump-after=all", "--line-info", "--bundle-dumps")
     assert cutecc("show", "scale.cutecc", "--target", "sm_80").stderr == ""
+
+
+PASSES = """\
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from cutecc.passes import ModulePass, register
+
+Path("{}").touch()
+
+
+@register
+@dataclass(frozen=True)
+class Nothing(ModulePass):
+    \"\"\"Changes nothing.\"\"\"
+
+    name: ClassVar[str] = "nothing-of-mine"
+
+    def run(self, module):
+        pass
+"""
+
+
+def test_a_file_of_passes_that_has_changed_is_not_run(cutecc: Any, cache_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "scale.py").write_text(SCALE)
+    (tmp_path / "passes.py").write_text(PASSES.format("first"))
+    cutecc(*COMPILE, "--load", "passes.py", "-q")
+    (tmp_path / "ran").unlink()
+    (tmp_path / "passes.py").write_text(PASSES.format("second"))
+    lines = refused(cutecc, tmp_path, "show", "out/sm_90a")
+    assert not (tmp_path / "second").exists()
+    assert lines[1] == (
+        "note: it is not compiled again: nobody knows that you compiled scale.py so, in this folder, with passes.py as "
+        "now"
+    )
+    (tmp_path / "passes.py").write_text(PASSES.format("first"))
+    assert "compiling scale.py again" in cutecc("show", "out/sm_90a").stderr
