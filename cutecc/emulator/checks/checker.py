@@ -306,9 +306,10 @@ class Checker(Watch):
         for finding in self.take():
             self._machine.report(finding)
 
-    def take(self) -> list[Finding]:
-        """What was found so far; forgets it."""
-        self._races.settle()
+    def take(self, *, settled: bool = True) -> list[Finding]:
+        """What was found so far, with what all of it says of races, unless not `settled`; forgets it."""
+        if settled:
+            self._races.settle()
         return self._reports.take()
 
     # Words.

@@ -51,8 +51,10 @@ class Contained(Watch):
 
     def _call(self, check: Callable[[], None], operation: Operation | None) -> None:
         """Have the checks do something, which an instruction asks for."""
-        if self._history.is_broken:
-            return
+        if not self._history.is_broken:
+            self._contain(check, operation)
+
+    def _contain(self, check: Callable[[], None], operation: Operation | None) -> None:
         try:
             check()
         except Exception as failure:  # whatever it is, the kernel's findings are worth more
@@ -65,7 +67,11 @@ class Contained(Watch):
         location = None if operation is None else operation.instruction.location
         self._stopped.append(Stopped.of(failure, self._which - ALWAYS, location, machine.schedule_name, machine.seed))
         if self._checker is not None:
-            for finding in self._checker.take():
+            try:
+                found = self._checker.take()
+            except Exception:  # the failure that is told may be this very one
+                found = self._checker.take(settled=False)
+            for finding in found:
                 machine.report(finding)
 
     # What the checker is told.
@@ -118,6 +124,6 @@ class Contained(Watch):
 
     def end(self) -> None:
         # What was announced wrongly lets waits pass too early, of which races come: it is told first.
-        report_leftovers(self._machine)
+        self._contain(lambda: report_leftovers(self._machine), None)
         if (to := self._checker) is not None:
             self._call(to.end, None)

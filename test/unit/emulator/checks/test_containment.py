@@ -9,7 +9,9 @@ import pytest
 from checked_kernels import KERNEL
 from launched import addresses_of, allocations_of, launch_of, run_text
 
+from cutecc.emulator.checks import containment
 from cutecc.emulator.checks.checker import Checker
+from cutecc.emulator.checks.races import Races
 from cutecc.emulator.checks.selection import CHECK_NAMES
 from cutecc.emulator.checks.undefined import Undefined
 from cutecc.emulator.launch import BlocksRun
@@ -84,5 +86,19 @@ def test_findings_of_before_survive(schedule: str, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Checker, "access", failing)
     found = emulate(schedule=schedule)
+    assert {each.kind for each in found.findings} >= {"race", "out-of-bounds"}
+    assert len(found.stopped) == 1
+
+
+def test_findings_survive_a_failure_of_the_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is said about races when all are found, and of what barriers are left behind."""
+    with monkeypatch.context() as patched:
+        patched.setattr(Races, "settle", fail)
+        found = emulate()
+    assert {each.kind for each in found.findings} >= {"race", "out-of-bounds"}
+    assert len(found.stopped) == 1
+    with monkeypatch.context() as patched:
+        patched.setattr(containment, "report_leftovers", fail)
+        found = emulate()
     assert {each.kind for each in found.findings} >= {"race", "out-of-bounds"}
     assert len(found.stopped) == 1
