@@ -173,14 +173,15 @@ MISTAKES = (
     # Types.
     Mistake(
         "bits-of-float",
-        r"unsupported operand type\(s\) for (?P<operator>&|\||\^|<<|>>|~): '(?P<left>\w+)' and '(?P<right>\w+)'",
+        r"unsupported operand type\(s\) for (?P<operator>&|\||\^|<<|>>): "
+        r"(?=.*'(?:[BT]?Float\d|Int\d|Uint\d|Boolean|TensorSSA))'(?P<left>\w+)' and '(?P<right>\w+)'",
         "{operator} is for integers, and the operands are {left} and {right}",
         "convert the value, x.to(cutlass.Int32), or for its bits load it through "
         "cute.recast_tensor(tensor, cutlass.Int32)",
     ),
     Mistake(
         "tensor-arithmetic",
-        r"unsupported operand type\(s\) for (?P<operator>\S+): '_Tensor' and"
+        r"unsupported operand type\(s\) for (?P<operator>\S+): (?:'_Tensor' and|'\w+' and '_Tensor')"
         r"|got <class 'cutlass\.cute\.tensor\._Tensor'>|Expected TensorSSA, but got tensor",
         "arithmetic and stores take values, and a tensor is memory",
         "load and store explicitly: c.store(a.load() + b.load()), or element by element, c[i] = a[i] + b[i]",

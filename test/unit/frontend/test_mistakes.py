@@ -183,3 +183,12 @@ def test_tensors_are_left_as_they_were(tmp_path: Path) -> None:
 
 def test_what_is_not_known_keeps_its_words() -> None:
     assert explained(["ValueError: something else"]) is None
+    # Python's own, with values of Python.
+    assert explained(["TypeError: unsupported operand type(s) for |: 'set' and 'int'"]) is None
+
+
+def test_a_tensor_may_be_either_operand() -> None:
+    for operands in ("'_Tensor' and 'float'", "'float' and '_Tensor'"):
+        found = explained([f"TypeError: unsupported operand type(s) for *: {operands}"])
+        assert found is not None
+        assert "a tensor is memory" in found.meaning
