@@ -42,6 +42,11 @@ _ASSEMBLY = (
 """What inline assembly itself may ask for that threads get different answers to."""
 _DIVISIONS = ("arith.floordivsi", "arith.divsi", "arith.divui")
 _SHIFTS = ("arith.shrui", "arith.shrsi")
+_COMMUTATIVE = {
+    *(f"arith.{name}" for name in ("addf", "addi", "mulf", "muli", "andi", "ori", "xori")),
+    *(f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf", "maxsi", "maxui", "minsi", "minui")),
+    *("nvvm.fmax", "nvvm.fmin"),
+}
 _OF_LAYOUTS = ("!cute.layout", "!cute.composed_layout", "!cute.shape", "!cute.stride", "!cute.int_tuple")
 _WARP = 32
 
@@ -105,12 +110,40 @@ def _transferred(value: ir.Value, operands: Divergence) -> Divergence:
         return max(operands, *(found for pattern, found in _ASSEMBLY if pattern.search(text)), Divergence.NONE)
     if name in _PER_THREAD:
         return Divergence.LANES
+    if operands == Divergence.LANES and name in _COMMUTATIVE and _is_of_whole_warp(value):
+        return Divergence.WARPS
     if operands == Divergence.LANES and (
         (name in _DIVISIONS and (constant_of(operation.operands[1]) or 1) % _WARP == 0)
         or (name in _SHIFTS and (constant_of(operation.operands[1]) or 0) >= _WARP.bit_length() - 1)
     ):
         return Divergence.WARPS
     return operands
+
+
+def _is_of_whole_warp(value: ir.Value) -> bool:
+    """Whether butterflies have made one value of those of all lanes, as `warp_reduction` does.
+
+    With each, two lanes come to have the same. Those of independent distances, of which a warp has five, reach all.
+    """
+    reached = {0}
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _COMMUTATIVE:
+        one, two, *_ = value.owner.operation.operands
+        before, distance = (one, _distance(one, two)) if _distance(one, two) else (two, _distance(two, one))
+        if not distance:
+            break
+        reached |= {each ^ distance for each in reached}
+        value = before
+    return len(reached) == _WARP
+
+
+def _distance(value: ir.Value, other: ir.Value) -> int | None:
+    """How far the lane is whose `value` a butterfly makes `other`; `None` where it is none."""
+    if isinstance(other.owner, ir.Block) or other.owner.operation.name != "nvvm.shfl.sync":
+        return None
+    _, exchanged, lanes, clamp = other.owner.operation.operands
+    kind = str(other.owner.operation.attributes["kind"])
+    is_whole = "shfl_kind bfly" in kind and constant_of(clamp) == _WARP - 1
+    return constant_of(lanes) if is_whole and exchanged == value else None
 
 
 def _dependencies(part: _Part, equality: Equality) -> Iterator[_Part]:

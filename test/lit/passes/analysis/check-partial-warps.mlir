@@ -76,4 +76,38 @@ gpu.module @kernels {
     }
     cuda.return
   }
+
+  // What butterflies over all of a warp have made is the same in it; over half of it, it is not.
+  cuda.kernel @reduced(%p: !llvm.ptr<1>, %n: i32) {
+    %all = arith.constant -1 : i32
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %c4 = arith.constant 4 : i32
+    %c8 = arith.constant 8 : i32
+    %c16 = arith.constant 16 : i32
+    %c31 = arith.constant 31 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %address = llvm.getelementptr %p[%tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %own = llvm.load %address : !llvm.ptr<1> -> i32
+    %0 = nvvm.shfl.sync bfly %all, %own, %c8, %c31 : i32 -> i32
+    %1 = arith.addi %own, %0 : i32
+    %2 = nvvm.shfl.sync bfly %all, %1, %c4, %c31 : i32 -> i32
+    %3 = arith.addi %1, %2 : i32
+    %4 = nvvm.shfl.sync bfly %all, %3, %c2, %c31 : i32 -> i32
+    %5 = arith.addi %4, %3 : i32
+    %6 = nvvm.shfl.sync bfly %all, %5, %c1, %c31 : i32 -> i32
+    %7 = arith.addi %5, %6 : i32
+    %half = arith.cmpi slt, %7, %n : i32
+    scf.if %half {
+      // expected-warning @below {{sync_warp() of all lanes of its warp}}
+      nvvm.bar.warp.sync %all : i32
+    }
+    %8 = nvvm.shfl.sync bfly %all, %7, %c16, %c31 : i32 -> i32
+    %9 = arith.addi %7, %8 : i32
+    %whole = arith.cmpi slt, %9, %n : i32
+    scf.if %whole {
+      nvvm.bar.warp.sync %all : i32
+    }
+    cuda.return
+  }
 }
