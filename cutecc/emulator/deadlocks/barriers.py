@@ -9,12 +9,13 @@ import numpy as np
 from cutecc.emulator.deadlocks.waits import Cause, Wait, Waits, counted, where
 from cutecc.emulator.instructions.block_barrier import Barrier, Barriers
 from cutecc.emulator.instructions.cluster_barrier import ClusterBarrier
-from cutecc.emulator.machine.lanes import WARP
+from cutecc.emulator.machine.lanes import WARP, Mask
 from cutecc.emulator.machine.stuck import ranges
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.block import Block
+    from cutecc.emulator.machine.gang import Gang
 
 
 def barrier_cause(waits: Waits, wait: Wait) -> Cause | None:
@@ -37,7 +38,7 @@ def _of_block(waits: Waits, wait: Wait, barrier: Barrier) -> Cause:
     threads = WARP * len(come)
     who = f"warp{'s' * (len(missing) > 1)} {ranges(missing)}" if missing else ""
     waited = "all warps of the block" if barrier.expected is None else counted(barrier.expected, "thread")
-    if barrier.partly and not missing:
+    if (barrier.partly or _come_in_part(wait)) and not missing:
         text = f"{name} waits for all threads of a warp, and a part of them takes another way"
         return Cause(text, [], "move the barrier to where all threads of the warp come", operation)
     if other := _another_barrier(block, barrier):
@@ -61,6 +62,15 @@ def _of_block(waits: Waits, wait: Wait, barrier: Barrier) -> Cause:
     else:
         mend = f"count those that come: number_of_threads={threads}"
     return Cause(text, evidence, mend, operation)
+
+
+def _come_in_part(wait: Wait) -> bool:
+    """Whether of a warp that waits there some threads are elsewhere. (A barrier that does not count does not know.)"""
+    here: dict[tuple[Gang, int], Mask] = {}
+    for fragment, row in wait.rows:
+        key = fragment.gang, row
+        here[key] = here.get(key, False) | fragment.mask[row]
+    return any((gang.alive[row] & ~mask).any() for (gang, row), mask in here.items())
 
 
 def _living(waits: Waits, block: Block) -> list[int]:

@@ -215,6 +215,15 @@ def test_a_deadlock_says_how_many_warps_have_come() -> None:
     assert "barrier 1 of block (0, 0, 0): 2 of 4 warps have arrived" in str(caught.value)
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_deadlock_of_parts_of_warps_says_so(schedule: str) -> None:
+    """One half of each warp waits for the block, the other one for the warp."""
+    body = "and.b32 %r1, %r0, 16; setp.eq.u32 %p1, %r1, 0; @%p1 bra LOW;"
+    body += "bar.sync 0; bra END; LOW: bar.warp.sync -1; END:"
+    with pytest.raises(DeadlockError, match="waits for all threads of a warp, and a part of them takes another way"):
+        run(body, threads=128, schedule=schedule)
+
+
 def test_a_deadlock_says_of_each_warp_what_it_waits_for() -> None:
     """Two warps of each of two blocks go in step to barriers of different numbers."""
     body = "shr.u32 %r1, %r0, 5; add.u32 %r1, %r1, 1; bar.sync %r1, 64;"
