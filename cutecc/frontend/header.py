@@ -189,6 +189,8 @@ class _Reader:
         kinds, description = _TYPES[key]
         if not isinstance(value, kinds) or isinstance(value, bool):
             self._fail(f"'{key}' is {description}", key)
+        if isinstance(value, int | float) and value < 0:
+            self._fail(f"'{key}' is negative", key)
         if isinstance(value, list) and not all(isinstance(item, str) for item in cast(list[object], value)):
             self._fail(f"'{key}' is {description}", key)
         if isinstance(value, dict):

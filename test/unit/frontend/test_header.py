@@ -78,6 +78,8 @@ def test_arguments_of_the_command_line_replace_specs() -> None:
         (['outputs = ["a", 3]'], "kernel.py:1:11", "'outputs' is a list of strings"),
         (['peers = "torch_add"'], "kernel.py:1:11", "'peers' is a list of strings"),
         (["tolerance = true"], "kernel.py:1:11", "'tolerance' is a number"),
+        (["ulp = 0.5"], "kernel.py:1:11", "'ulp' is a whole number"),
+        (["ulp = -1"], "kernel.py:1:11", "'ulp' is negative"),
         (['target = "sm_80"', 'entry = "add'], "kernel.py:2:23", "the header is not TOML"),
         (["a b"], "kernel.py:1:13", "the header is not TOML"),
         (['entry = "a"', 'entry = "b"'], "kernel.py:2:22", "the header is not TOML"),
