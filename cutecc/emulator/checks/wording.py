@@ -76,8 +76,7 @@ def _order(by: Operation | None, did: Did, others: Operation | None, near: Relat
 
 _BETWEEN: dict[Relation, str] = {
     "warp": "the two are threads of one warp: sync_warp() belongs between the two",
-    "block": "the two are threads of one block: sync_threads() belongs between the two; in code of some warps alone, a "
-    "named barrier that both come to",
+    "block": "the two are threads of one block: sync_threads() belongs between the two",
     "cluster": "the two are in blocks of one cluster: cluster_arrive() and cluster_wait() belong between the two",
     "grid": "nothing orders blocks of a launch but atomics with release and acquire; or give each memory of its own",
 }

@@ -179,6 +179,9 @@ class Telling(Watch):
     def finish(self, agent: int, key: Any) -> None:
         self.told.append(("finish", agent, key))
 
+    def release(self, gang: Any, lanes: Any, operation: Any, key: Any) -> None:
+        self.told.append(("release", lanes.rows, key))
+
     def acquire(self, gang: Any, lanes: Any, operation: Any, key: Any) -> None:
         self.told.append(("acquire", lanes.rows, key))
 
@@ -195,13 +198,20 @@ def test_what_checks_are_told(major: str) -> None:
     warps.set("%db", np.uint64(tile_b.descriptor))
     warps.do("wgmma.fence.sync.aligned;")
     warps.do(START.replace("0, 0", "1, 0" if major == "mn" else "0, 0"))
-    assert watch.told == [("fence", "wgmma.fence.sync.aligned"), *[("spawn", [row], True) for row in range(4)]]
+    starts = "starts", "wgmma", 0, 0, 0
+    spawned = [("spawn", [row], True) for row in range(4)]
+    assert watch.told == [
+        ("fence", "wgmma.fence.sync.aligned"),
+        *spawned,
+        *[("release", [row], starts) for row in range(4)],
+    ]
     assert not watch.reads
     warps.do(COMMIT)
     warps.do(wait(0))
     keys = [("group", "wgmma", 0, warp, 0) for warp in range(4)]
-    assert watch.told[5:9] == [("finish", 1002 + warp, keys[warp]) for warp in range(4)]
-    assert watch.told[9:] == [("acquire", [warp], keys[warp]) for warp in range(4)]
+    assert watch.told[9:13] == [("finish", 1002 + warp, keys[warp]) for warp in range(4)]
+    # Of its own product, and of what the four did before they started it.
+    assert watch.told[13:] == [("acquire", [warp], key) for warp in range(4) for key in (keys[warp], starts)]
     window, blank = warps.memory.window(0), np.zeros((64, 16), np.float16)
     of_b = tile_b.put(window, blank[:8], "f16")
     for warp in range(4):
