@@ -30,7 +30,7 @@ def told(first: str, second: str, schedule: str, threads: int = 64) -> list[str]
 def test_a_warp_that_may_come_twice_to_one_phase(first: str, second: str, schedule: str) -> None:
     messages = told(first, second, schedule)
     assert messages[0].startswith("comes to barrier 1 again, and nothing says that the phase")
-    assert len(messages) == 1 or messages[1:] == [each for each in messages if each.startswith("no thread can go on")]
+    assert [each.partition(":")[0] for each in messages[1:]] in ([], ["no thread can go on"])
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
