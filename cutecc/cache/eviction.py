@@ -23,18 +23,24 @@ def make_room(folder: Path, limit: int) -> None:
 
     One process at a time does so; others leave it to that one. Files that cannot be removed stay.
     """
-    try:
+    with contextlib.suppress(OSError):
         _remove_abandoned(folder)
-        if sum(status.st_size for _, status in _files(folder)) <= limit:
-            return
-    except OSError:
-        return
-    lock = FileLock(folder / _LOCK, blocking=False, mode=0o600)
+        # Again once the lock is free: who found it taken has left its own file to us.
+        while _bytes(folder) > limit and _remove_alone(folder, int(limit * _SHARE_KEPT)):
+            pass
+
+
+def _bytes(folder: Path) -> int:
+    return sum(status.st_size for _, status in _files(folder))
+
+
+def _remove_alone(folder: Path, kept: int) -> bool:
+    """Whether this process had the lock, and removed something. Raises `OSError`."""
     try:
-        with lock:
-            _remove_oldest(folder, int(limit * _SHARE_KEPT))
-    except (Timeout, OSError):
-        return
+        with FileLock(folder / _LOCK, blocking=False, mode=0o600):
+            return _remove_oldest(folder, kept)
+    except Timeout:
+        return False
 
 
 def _remove_abandoned(folder: Path) -> None:
@@ -44,15 +50,19 @@ def _remove_abandoned(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _remove_oldest(folder: Path, kept: int) -> None:
+def _remove_oldest(folder: Path, kept: int) -> bool:
+    """Whether anything was removed."""
+    removed = False
     files = sorted(_files(folder), key=lambda each: each[1].st_mtime)
     total = sum(status.st_size for _, status in files)
     for path, status in files:
         if total <= kept:
-            return
+            break
         with contextlib.suppress(OSError):
             path.unlink()
             total -= status.st_size
+            removed = True
+    return removed
 
 
 def _files(folder: Path, *, partial: bool = False) -> list[tuple[Path, os.stat_result]]:

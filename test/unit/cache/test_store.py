@@ -314,3 +314,32 @@ def test_eight_writers_and_a_reader(tmp_path: Path) -> None:
     assert store.verify() == []
     assert store.entries()
     assert sum(entry.bytes for entry in store.entries()) <= store.limit
+
+
+def test_room_for_who_came_while_room_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that finds room being made leaves it at that: its file counts all the same."""
+    store, other = (Store(tmp_path / "v1", 1_000_000) for _ in range(2))
+    remove = eviction._remove_oldest
+    late = iter((7, 8))
+
+    def while_others_write(folder: Path, kept: int) -> bool:
+        removed = remove(folder, kept)
+        for number in late:
+            other.put(name(number), b"late" * 100_000)
+        return removed
+
+    monkeypatch.setattr(eviction, "_remove_oldest", while_others_write)
+    for number in range(3):
+        store.put(name(number), b"some" * 100_000)
+    assert next(late, None) is None, "others wrote while room was made"
+    assert 0 < sum(entry.bytes for entry in store.entries()) <= store.limit
+
+
+def test_what_cannot_be_removed_ends_the_making_of_room(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(path)
+
+    store.put(name(1), b"some")
+    monkeypatch.setattr(Path, "unlink", refuse)
+    eviction.make_room(store.folder, 1)
+    assert store.get(name(1)) == b"some"
