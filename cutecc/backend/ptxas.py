@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,9 @@ from cutecc.ptx.locations import python_line
 from cutecc.target import Target
 
 _OPT_LEVEL = re.compile(r"-O\d|-O=.*|--?opt-level(=.*)?")
+_NEVER = ".version 99.9\n.target sm_80\n"
+"""PTX of a version that ptxas rejects, naming the newest that it takes."""
+_NEWEST = re.compile(r"current version is '(\d+)\.(\d+)'")
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,20 @@ def assemble(
         if not cubin.exists():
             raise ToolError("ptxas made no cubin", notes=[f"the options were: {' '.join(arguments)}"])
         return Assembled(cubin.read_bytes(), output.stdout.decode(errors="replace") + output.stderr, tool)
+
+
+@functools.cache
+def newest_ptx(tool: Tool) -> int:
+    """The newest PTX version that the ptxas `tool` takes, times 10; raises `ToolError` when it does not tell."""
+    with tempfile.TemporaryDirectory(prefix="cutecc-") as temporary:
+        (Path(temporary) / "never.ptx").write_text(_NEVER)
+        try:
+            run_tool(tool, ["-arch", "sm_80", "never.ptx"], folder=Path(temporary), timeout=30)
+        except ToolFailure as failure:
+            if match := _NEWEST.search(failure.stderr):
+                return int(match[1]) * 10 + int(match[2])
+            raise
+    raise ToolError(f"{tool.name}: {tool.path} does not tell which PTX it takes")
 
 
 def located_error(log: str, ptx: str, name: str, places: Iterable[InstructionPlace] = ()) -> ToolError | None:

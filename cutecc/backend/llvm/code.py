@@ -9,13 +9,14 @@ from pathlib import Path
 
 from cutecc.backend.llvm import candidates, generators
 from cutecc.backend.llvm.candidates import OptionSet, Quality
-from cutecc.backend.llvm.generation import Job
+from cutecc.backend.llvm.generation import NEWEST_PTX, Job
 from cutecc.backend.llvm.libdevice import libdevice
 from cutecc.backend.llvm.mending import mended
 from cutecc.backend.llvm.newer_operations import replace_newer_operations
 from cutecc.backend.llvm.translation import SHORT_POINTERS, to_llvm_ir
 from cutecc.backend.llvm.unsupported import CALLED, unsupported
-from cutecc.backend.ptxas import Assembled, assemble
+from cutecc.backend.ptxas import Assembled, assemble, newest_ptx
+from cutecc.backend.tools import find_tool
 from cutecc.errors import ToolError
 from cutecc.ir.mlir import ir
 from cutecc.target import Target
@@ -66,12 +67,12 @@ def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], N
     `made` is told the PTX before it is assembled for the first time. Raises `ToolError`: with the user's line for an
     operation that LLVM has no instruction for, and for PTX that ptxas rejects.
     """
-    target, version = _target(device)
+    target, asked = _target(device)
     text = llvm_ir(device, fast_math=options.fast_math)
     job = Job(
         text,
         target.name,
-        version,
+        _ptx_version(asked, options.ptxas),
         options.opt_level,
         libdevice=libdevice(),
         libraries=options.libraries,
@@ -136,10 +137,18 @@ def _not_selected(failure: ToolError, job: Job) -> list[str]:
     return sorted(name for name in set(CALLED.findall(job.text)) if f"{name}.".startswith(f"{found[1]}."))
 
 
-def _target(device: ir.Operation) -> tuple[Target, int]:
-    """The GPU that `device` is for, and the PTX version, times 10."""
+def _target(device: ir.Operation) -> tuple[Target, int | None]:
+    """The GPU that `device` is for, and the PTX version, times 10, that it asks for, if any: wheels of cu13 do not."""
     text = str(device.attributes["targets"]) if "targets" in device.attributes else ""
     chip, version = _CHIP.search(text), _VERSION.search(text)
     if chip is None:
         raise ToolError("the device module does not say which GPU it is for", hints=["run cuda-compute-target on it"])
-    return Target.parse(chip[1]), int(version[1]) if version else 0
+    return Target.parse(chip[1]), int(version[1]) if version else None
+
+
+def _ptx_version(asked: int | None, ptxas: Path | None) -> int:
+    """The PTX version to generate, times 10: what is `asked` for, else LLVM's newest; none that ptxas does not take."""
+    tool = find_tool("ptxas", ptxas)
+    if asked is not None and tool.origin == "package":
+        return asked  # the package that cutecc requires takes what wheels ask for: nothing is run to find that out
+    return min(asked or NEWEST_PTX, newest_ptx(tool))

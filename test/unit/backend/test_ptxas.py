@@ -5,7 +5,8 @@ import pytest
 from ptx_samples import THREE_KERNELS, WITH_LINES
 
 from cutecc.backend.nvdisasm import disassemble
-from cutecc.backend.ptxas import assemble, located_error
+from cutecc.backend.ptxas import assemble, located_error, newest_ptx
+from cutecc.backend.tools import find_tool
 from cutecc.errors import SourceLocation, ToolError, UsageError
 from cutecc.target import Target
 
@@ -45,6 +46,26 @@ def test_options_and_level_reach_ptxas(tmp_path: Path):
     assert "-O1 " in command(opt_level=1)
     assert "--generate-line-info" in command(line_info=True)
     assert "-v -maxrregcount 64 --opt-level=2 kernel.ptx" in command(options=["-maxrregcount", "64", "--opt-level=2"])
+
+
+def test_the_newest_ptx_is_what_the_program_takes():
+    newest = newest_ptx(find_tool("ptxas"))
+    assert newest >= 90
+    text = ".version {}.{}\n.target sm_80\n.address_size 64\n"
+    assert assemble(text.format(newest // 10, newest % 10), SM_80).cubin
+    with pytest.raises(ToolError, match=r"Unsupported \.version"):
+        assemble(text.format(newest // 10 + 1, 0), SM_80)
+
+
+def test_a_program_that_does_not_tell_its_newest_ptx(tmp_path: Path):
+    ptxas = tmp_path / "ptxas"
+    ptxas.write_text("#!/bin/sh\n")
+    ptxas.chmod(0o755)
+    with pytest.raises(ToolError, match="does not tell which PTX it takes"):
+        newest_ptx(find_tool("ptxas", ptxas))
+    ptxas.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
+    with pytest.raises(ToolError, match="failed with exit status 3"):
+        newest_ptx(find_tool("ptxas", ptxas))
 
 
 def test_an_error_points_at_the_ptx_and_the_python_line(tmp_path: Path):

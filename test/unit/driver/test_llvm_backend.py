@@ -16,8 +16,10 @@ from cutecc.backend.tools import find_tool
 from cutecc.errors import PassError, UsageError
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.pipelines import named_pipeline
 from cutecc.ptx.parse import parse_module
 from cutecc.request import CompileOptions
+from cutecc.target import Target
 
 LLVM = CompileOptions(backend="llvm", observe=True)
 RUNAWAY = """
@@ -137,6 +139,29 @@ def test_an_assembler_of_the_users(small_kernel, tmp_path: Path) -> None:
     )
     assert "-arch sm_90a" in log.read_text()
     assert made.compilation.artifact("cubin")
+
+
+@pytest.mark.parametrize("pipeline", ["nvidia", "open"])
+def test_a_module_that_asks_for_no_ptx_version_gets_the_newest(traced_kernels, pipeline: str) -> None:
+    """As the pipelines of the wheel for CUDA 13 do."""
+    kernel = traced_kernels["tma_copy"]
+    text = str(named_pipeline(pipeline, Target.parse("sm_90a")))
+    without = re.sub(r"features=\+ptx\d+", "features=", text)
+    assert without != text
+    made = cutecc.compile_module(kernel.bytecode, target="sm_90a", pipeline=Pipeline.parse(without), options=LLVM)
+    assert ".version 9.0\n" in made.ptx
+
+
+def test_an_older_assembler_of_the_users_gets_ptx_that_it_takes(small_kernel, tmp_path: Path) -> None:
+    program = tmp_path / "older-ptxas"
+    says = "ptxas kernel.ptx, line 1; fatal   : Unsupported .version 9.0; current version is '8.4'"
+    program.write_text(
+        f'#!/bin/sh\nif grep -qs "^.version \\(9\\|8[.][5-9]\\)" *.ptx; then echo "{says}" >&2; exit 255; fi\n'
+        f'exec {find_tool("ptxas").path} "$@"\n'
+    )
+    program.chmod(0o755)
+    made = cutecc.compile_module(small_kernel.bytecode, target="sm_90a", options=replace(LLVM, ptxas=program))
+    assert ".version 8.4\n" in made.ptx
 
 
 def test_options_of_libnvvm_are_refused(small_kernel) -> None:
