@@ -8,13 +8,18 @@ JOBS ?= 2
 # What `make test-torch` installs: make test-torch TORCH=torch==2.13.0
 TORCH ?= torch
 
-.PHONY: help demo test test-torch unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
+# The other build of the wheel's passes and code generation. It would be taken instead of the first: it has its own folder.
+CU13 := .venv-cu13
+CU13_TESTS := test/unit/ir/test_bindings.py test/unit/driver/test_llvm_backend.py test/unit/emulator/test_kernels.py
+
+.PHONY: help demo test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
   bench-lowering clean
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
 	@echo "make test    lint, types, import directions, unit and lit tests"
 	@echo "make test-torch  the tests of torch tensors and of nvidia-cutlass-operators, with torch in .venv"
+	@echo "make test-cu13  the kernels with the wheel for CUDA 13, in an environment of its own, $(CU13)"
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
 	@echo "make gpu-sanitize  the kernels under compute-sanitizer, on such a machine"
 	@echo "make gpu-emulator  the kernels on such a machine and on the emulator, bit for bit"
@@ -23,7 +28,7 @@ help:
 	@echo "make bench   compile time and memory against the stock compiler"
 	@echo "make bench-operations  GEMMs beside torch's; needs a GPU and torch"
 	@echo "make bench-lowering  kernels of the open lowering beside the wheel's; needs a GPU and torch"
-	@echo "make clean   remove .venv and cutecc-out"
+	@echo "make clean   remove .venv, $(CU13) and cutecc-out"
 
 $(BIN)/.base: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cutecc needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -68,6 +73,15 @@ unit: $(BIN)/.dev bytecode
 # What `make test` leaves out, and says so, where there is no torch.
 test-torch: $(BIN)/.torch bytecode
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m torch
+
+$(CU13)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(CU13)
+	$(CU13)/bin/python -m pip install --quiet --upgrade pip
+	$(CU13)/bin/python -m pip install --quiet --editable '.[test]' 'nvidia-cutlass-dsl[cu13]'
+	touch $@
+
+test-cu13: $(CU13)/.dev bytecode
+	$(CU13)/bin/python -m pytest -n $(JOBS) --dist worksteal $(CU13_TESTS)
 
 lit: $(BIN)/.dev bytecode
 	$(BIN)/lit -j $(JOBS) test/lit
@@ -134,4 +148,4 @@ bench-lowering: $(BIN)/.dev
 	$(BIN)/python tools/bench_transform.py --json build/bench-transform.json $(ARGS)
 
 clean:
-	rm -rf $(VENV) cutecc-out
+	rm -rf $(VENV) $(CU13) cutecc-out

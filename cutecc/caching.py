@@ -16,6 +16,7 @@ from cutecc.cache.lookup import load
 from cutecc.cache.store import Store
 from cutecc.config import Settings
 from cutecc.errors import ToolError
+from cutecc.ir.bindings import toolkit
 from cutecc.ir.canonical import canonical_hash
 from cutecc.passes import registry
 from cutecc.passes.sources import module_files, source_files
@@ -72,6 +73,7 @@ def slot_for(request: CompileRequest, plan: Plan, module: ir.Module) -> Slot | N
             "offset": plan.offset,
             "options": {name: value for name, value in options.changed().items() if name != "ptxas"},
             "versions": asdict(plan.compilation.versions),
+            "toolkit": toolkit(),
             "cutecc": own_fingerprint(),
             "files": files,
             "ptxas": assembler,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import importlib.util
+import re
 import sys
 import threading
 import types
@@ -21,6 +22,7 @@ from cutecc.errors import UnsupportedVersionError
 _PACKAGE = "cutlass"
 _LIBRARY = "cutlass._mlir._mlir_libs._cutlass_ir"
 _POPULATED = "_cutecc_populated"
+_TOOLKIT = re.compile(r"_cutlass_ir\.(cu\d+)\.")
 _lock = threading.RLock()
 
 
@@ -59,6 +61,16 @@ def load_submodule(name: str) -> Any:
     """The bindings' module `cutlass._mlir.<name>`, such as `ir` or `dialects.nvvm`."""
     load()
     return importlib.import_module(f"cutlass._mlir.{name}")
+
+
+def toolkit() -> str:
+    """The CUDA toolkit that the bindings' passes and code generation come from, such as `cu12`; empty if untold.
+
+    Where the packages for several are installed, the bindings themselves take the newest that the driver supports, or
+    the newest of all without a driver.
+    """
+    told = _TOOLKIT.search(load().__file__ or "")
+    return told[1] if told else ""
 
 
 def dsl_is_imported() -> bool:

@@ -192,6 +192,12 @@ def test_target_and_pipeline_are_in_the_key(text: str) -> None:
     assert None not in keys
 
 
+def test_the_toolkit_that_the_wheel_was_built_with_is_in_the_key(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {key_of(text)}
+    monkeypatch.setattr(caching, "toolkit", lambda: "cu99")
+    assert len(keys | {key_of(text)}) == 2
+
+
 def test_an_assembler_counts_by_content(text: str, tmp_path: Path) -> None:
     def key(file: str, content: str) -> str | None:
         path = tmp_path / file / "ptxas"

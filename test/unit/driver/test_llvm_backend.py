@@ -147,7 +147,7 @@ def test_a_module_that_asks_for_no_ptx_version_gets_the_newest(traced_kernels, p
     kernel = traced_kernels["tma_copy"]
     text = str(named_pipeline(pipeline, Target.parse("sm_90a")))
     without = re.sub(r"features=\+ptx\d+", "features=", text)
-    assert without != text
+    assert "features= " in without
     made = cutecc.compile_module(kernel.bytecode, target="sm_90a", pipeline=Pipeline.parse(without), options=LLVM)
     assert ".version 9.0\n" in made.ptx
 
