@@ -51,19 +51,21 @@ def _too_few_bytes(waits: Waits, barrier: Mbarrier) -> Cause | None:
     first = announced[0]
     if cause := _by_whole_warp(announced, came, "announce, each"):
         return cause
-    if brought:
-        evidence = [f"{_amounts(announced, 'announced')}; {_amounts(brought, 'came')}"]
-        text = f"the copies bring {barrier.missing_bytes:,} bytes fewer than are announced to {name}"
-        return Cause(
-            text, evidence, _announce(came, sum(each.times for each in announced)), first.operation, _first(first)
-        )
     text = f"no copy completes at {name}, to which {counted(barrier.missing_bytes, 'byte')} are announced"
     evidence = [_amounts(announced, "announced")]
+    if brought:
+        text = f"the copies bring {barrier.missing_bytes:,} bytes fewer than are announced to {name}"
+        evidence = [f"{evidence[0]}; {_amounts(brought, 'came')}"]
     if failed := next((each for each in waits.machine.faulted if brings(each)), None):
         return Cause(text, evidence, f"the copy at {where(failed)} is not made, for what is said of it above", failed)
     for other, entry in waits.entries("brings", barrier):
+        if brought and not barrier.missing_bytes == entry.amount == -other.missing_bytes:
+            continue
         evidence.append(f"the copy at {where(entry.operation)} completes at {waits.name(other).removeprefix('the ')}")
         return Cause(text, evidence, "give the copy the mbarrier that is waited for", entry.operation, _first(entry))
+    if brought:
+        mend = _announce(came, sum(each.times for each in announced))
+        return Cause(text, evidence, mend, first.operation, _first(first))
     for copy in waits.never_executed("brings"):
         mend = f"no thread comes to {where(copy)}, the copy that would: look at the branch that it is in"
         return Cause(text, evidence, mend, copy)
@@ -72,18 +74,25 @@ def _too_few_bytes(waits: Waits, barrier: Mbarrier) -> Cause | None:
 
 
 def _by_whole_warp(entries: Sequence[Entry], fitting: int, what: str) -> Cause | None:
-    """What threads of a warp do all, where one alone would fit."""
+    """What threads of a warp do all, at one line or at several, where one alone would fit."""
     total = sum(each.amount for each in entries)
-    for entry in entries:
-        threads = len(entry.agents)
-        if threads < 2 or len({agent // WARP for agent in entry.agents}) > 1 or entry.amount % threads:
+    by_warp = [each for each in entries if _is_by_warp(each)]
+    for those in [*([each] for each in by_warp), by_warp]:
+        if not those or total - sum(each.amount - each.amount // len(each.agents) for each in those) != fitting:
             continue
-        if total - entry.amount + entry.amount // threads == fitting:
-            size = entry.amount // entry.times
-            text = f"{threads} threads of a warp {what} {size:,} bytes: {threads - 1} × {size:,} bytes too many"
-            mend = "one thread of the warp is enough: put it under `with cute.arch.elect_one():`"
-            return Cause(text, [], mend, entry.operation, _first(entry))
+        first, *others = those
+        threads, size = len(first.agents), first.amount // first.times
+        text = f"{threads} threads of a warp {what} {size:,} bytes: {threads - 1} × {size:,} bytes too many"
+        evidence = [f"the same at {listed(where(each.operation) for each in others)}"] if others else []
+        mend = "one thread of the warp is enough: put it under `with cute.arch.elect_one():`"
+        return Cause(text, evidence, mend, first.operation, _first(first))
     return None
+
+
+def _is_by_warp(entry: Entry) -> bool:
+    """Whether several threads of one warp did the same."""
+    agents = entry.agents
+    return len(agents) > 1 and len({each // WARP for each in agents}) == 1 and not entry.amount % len(agents)
 
 
 def _announce(came: int, times: int) -> str:
