@@ -13,7 +13,8 @@ from cutecc.emulator.checks.hints import hint_of
 from cutecc.emulator.checks.reports import widest
 from cutecc.emulator.checks.selection import ALWAYS
 from cutecc.emulator.checks.stopped import Stopped
-from cutecc.emulator.machine.stuck import places_in
+from cutecc.emulator.checks.wording import again_at
+from cutecc.emulator.machine.stuck import awaited_barriers, places_in
 from cutecc.errors import SanitizerError, SourceLocation
 
 if TYPE_CHECKING:
@@ -57,15 +58,28 @@ def one_a_line(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def of_all_runs(runs: Sequence[Sequence[Finding]]) -> list[Finding]:
-    """What was found in several runs, each the first time.
+    """What was found in several runs, each the first time, without what comes of it under some order of warps.
 
-    That shared memory is read which nothing has written is what a race comes to where the reader is early. At a line
-    that races it is told only if it was so in all runs.
+    That shared memory is read which nothing has written is what a race comes to where the reader is early: of the place
+    that the race is about. Of others, at a line that races, it is told only if it was so in all runs. A deadlock
+    at barriers that warps come to again comes of that, and its counts say nothing.
     """
     found = one_a_line(finding for run in runs for finding in run)
-    racing = {_line(place) for each in found if each.kind == "race" for place in (each.place, each.other) if place}
-    early = [each for each in found if each.kind == "uninitialised-shared" and _line(each.place) in racing]
-    return [each for each in found if each not in early or _in_all(each, runs)]
+    races = [each for each in found if each.kind == "race"]
+    racing = {(_line(place), each.address) for each in races for place in (each.place, each.other) if place}
+    lines = {line for line, _ in racing}
+    again = {number for each in found if (number := again_at(each.message)) is not None}
+
+    def is_told(each: Finding) -> bool:
+        match each.kind:
+            case "uninitialised-shared" if (line := _line(each.place)) in lines:
+                return (line, each.address) not in racing and _in_all(each, runs)
+            case "deadlock":
+                return not awaited_barriers(each.message.splitlines()) <= again
+            case _:
+                return True
+
+    return [each for each in found if is_told(each)]
 
 
 def _in_all(finding: Finding, runs: Sequence[Sequence[Finding]]) -> bool:

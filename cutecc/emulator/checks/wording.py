@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from typing import Literal
 
@@ -150,6 +151,12 @@ def proxy(space: str, does: Did, by: Operation) -> str:
         "proxy, without a fence.proxy.async between the two\n"
         f"the threads that wrote call fence_proxy({arguments}) before the barrier that orders the two"
     )
+
+
+def again_at(message: str) -> int | None:
+    """The barrier that such a message is about; `None` for all others."""
+    match = re.match(r"comes to barrier (\d+) again", message)
+    return int(match[1]) if match else None
 
 
 def again_at_barrier(number: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _WHERE = re.compile(r" waits? at (.+?) for ")
+_FOR_BARRIER = re.compile(r" waits? at .+? for barrier (\d+) of ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,14 @@ def stuck_lines(found: Iterable[Stuck]) -> list[str]:
 def places_in(lines: Iterable[str]) -> frozenset[str]:
     """Where threads wait, of such lines; they are in another order, and more or fewer, under other schedules."""
     return frozenset(match[1] for line in lines if (match := _WHERE.search(line)))
+
+
+def awaited_barriers(lines: Iterable[str]) -> frozenset[int | None]:
+    """The numbers of the barriers of a block that threads wait for, of such lines; `None` for other things."""
+    waits = [line for line in lines if _WHERE.search(line)]
+    return frozenset(int(match[1]) if (match := _FOR_BARRIER.search(line)) else None for line in waits) or frozenset(
+        {None}
+    )
 
 
 def _line(warps: tuple[int, ...], blocks: Sequence[Stuck]) -> str:

@@ -111,11 +111,27 @@ def test_between_blocks_and_in_them_both_are_said(race: Finding) -> None:
 
 
 def test_a_read_of_unwritten_memory_at_a_race_is_told_if_all_runs_have_found_it(race: Finding) -> None:
-    early = replace(race, kind="uninitialised-shared", message="reads shared memory", other=None)
+    early = replace(race, kind="uninitialised-shared", message="reads shared memory", other=None, address="shared+1028")
     assert of_all_runs([[race], [race, early]]) == [replace(race)]
     assert of_all_runs([[race, early], [early, race]]) == [race, early]
     elsewhere = replace(early, place=replace(race.place, location=SourceLocation("k.py", 3)))
     assert of_all_runs([[race], [elsewhere]]) == [race, elsewhere]
+
+
+def test_a_read_of_unwritten_memory_that_races_with_its_write_is_not_told_besides(race: Finding) -> None:
+    early = replace(race, kind="uninitialised-shared", message="reads shared memory", other=None)
+    assert of_all_runs([[race, early], [early, race]]) == [race]
+
+
+def test_a_deadlock_at_a_barrier_that_warps_come_to_again_is_not_told_besides(race: Finding) -> None:
+    again = replace(race, kind="barrier", message=wording.again_at_barrier(1))
+    wait = "warp 3 of block (0, 0, 0) waits at k.py:2:5 for barrier {} of block (0, 0, 0): 2 of 4 warps have arrived"
+    stuck = replace(race, kind="deadlock", message=f"no thread can go on\n{wait.format(1)}", other=None)
+    assert of_all_runs([[again], [again, stuck]]) == [again]
+    assert of_all_runs([[stuck]]) == [stuck]
+    for other in (wait.format(2), "warp 0 of block (0, 0, 0) waits at k.py:1:1 for parity 0 of the mbarrier at full"):
+        besides = replace(stuck, message=f"{stuck.message}\n{other}")
+        assert of_all_runs([[again, besides]]) == [again, besides]
 
 
 def test_what_to_do_follows_from_the_kind(race: Finding) -> None:
