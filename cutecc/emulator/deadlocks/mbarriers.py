@@ -184,6 +184,9 @@ def _passed(wait: Wait, barrier: Mbarrier) -> tuple[int, Operation | None]:
 
 def _ended_early(waits: Waits, wait: Wait, barrier: Mbarrier) -> Cause:
     before = barrier.ledger.before("arrives")
+    if before and len(barrier.ledger.seen) < barrier.phase:
+        # Whole phases went by between two waits: that the parity was right again said nothing.
+        return _phases_missed(waits, barrier, len(barrier.ledger.seen), before)
     complete = f"{counted(barrier.phase, 'phase')} {'is' if barrier.phase == 1 else 'are'} complete"
     text = f"{waits.name(barrier)} is waited for once more than it completes: {complete}, and nobody arrives again"
     evidence = [f"arrived in the last phase: {listed(_arrivals(each) for each in before)}"] if before else []

@@ -53,6 +53,8 @@ class Ledger:
     )
     """By instruction that threads of a gang waited with, and went on: how many phases were complete when they last did,
     and which threads."""
+    seen: set[int] = field(default_factory=set[int])
+    """How many phases were complete, each time that a wait passed."""
 
     def note(self, deed: Deed, operation: Operation, gang: Gang, mask: Mask, times: int, amount: int) -> None:
         """Threads do something in the present phase."""
@@ -65,6 +67,7 @@ class Ledger:
 
     def passes(self, operation: Operation, gang: Gang, mask: Mask, phase: int) -> None:
         """Threads find that this phase has begun, and go on."""
+        self.seen.add(phase)
         before = self.passed.get((gang, operation))
         self.passed[gang, operation] = phase, mask if before is None or before[0] < phase else before[1] | mask
 
