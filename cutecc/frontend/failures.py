@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import difflib
 import functools
 import linecache
@@ -56,7 +58,8 @@ def trace_error(error: BaseException, context: str, user_file: str | None) -> Tr
     if known := explained(_message([each]) for each in chain):
         notes = [f"the DSL's own words: {known.original}"]
         return TraceError(f"{context}: {known.meaning}", location, notes, [known.instead])
-    return TraceError(f"{context}: {_message(chain)}", location, list(_notes(chain)), list(_hints(chain)))
+    hints = _of_unknown_name(chain[0], location) or list(_hints(chain))
+    return TraceError(f"{context}: {_message(chain)}", location, list(_notes(chain)), hints)
 
 
 def _first(locations: Iterator[SourceLocation | None]) -> SourceLocation | None:
@@ -138,6 +141,35 @@ def _hints(chain: list[BaseException]) -> Iterator[str]:
             yield f"if it is a package: pip install {name}"
         if _NO_GPU.search(message_of(error)):
             yield "the kernel asks a GPU while it is traced: pass the answer as a constant, and it compiles anywhere"
+
+
+def _of_unknown_name(error: BaseException, location: SourceLocation | None) -> list[str]:
+    """What may be meant by a name that the file gives to nothing; the DSL takes each for one that a branch makes."""
+    if not isinstance(error, NameError) or isinstance(error, UnboundLocalError) or location is None:
+        return []
+    try:
+        names = set(_names_given("".join(linecache.getlines(location.file))))
+    except SyntaxError:
+        return []
+    if not error.name or error.name in names:
+        return []
+    if close := difflib.get_close_matches(error.name, [*names, *dir(builtins)], n=1):
+        return [f"did you mean {close[0]}?"]
+    return [f"nothing in {os.path.basename(location.file)} is called so: define it, or import it"]
+
+
+def _names_given(source: str) -> Iterator[str]:
+    """The names of a file's variables, parameters, functions, classes and imports."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield other or name.partition(".")[0]
+            case _:
+                pass
 
 
 def _syntax_location(error: BaseException) -> SourceLocation | None:

@@ -45,6 +45,7 @@ def explained(texts: Iterable[str]) -> Explanation | None:
     return None
 
 
+_ARGUMENTS = "pass one for each parameter of the function's def, in its order or by name"
 _ACCESS = r"'nvvm\.(?P<what>load|store)\.ext' op"
 MISTAKES = (
     # Pointers and memory.
@@ -152,6 +153,12 @@ MISTAKES = (
         "elements",
     ),
     Mistake(
+        "index-type",
+        r"Expected Coord, whose leaves are integers or None, but got",
+        "a tensor is indexed with something that is no integer",
+        "divide integers with //, for / makes a float of them, or convert the index: cutlass.Int32(i)",
+    ),
+    Mistake(
         "tiler-rank",
         r"(?i)expects? rank\((?:tiler|target)\) (?:<=|>=) rank\((?:input|tiler)\)|expected rank\(target\) >= rank",
         "the tiler has more modes than the tensor or layout that it divides",
@@ -188,7 +195,7 @@ MISTAKES = (
     ),
     Mistake(
         "store-type",
-        r"type mismatch, store (?P<value>\w+) to (?P<element>\w+)",
+        r"(?i:type mismatch), store (?P<value>\w+) (?:\(-> \w+\) )?to (?:Tensor with element type )?(?P<element>\w+)",
         "a value of type {value} is stored into a tensor of {element}",
         "convert it: value.to(tensor.element_type)",
     ),
@@ -197,6 +204,18 @@ MISTAKES = (
         r"unsupported data type: <class '(?P<kind>\w+)'>",
         "a {kind} of Python is no value that a GPU has",
         "give a number, or a value of a type such as cutlass.Float32",
+    ),
+    Mistake(
+        "element-type",
+        r"type must be a type of Numeric, but got",
+        "the type of elements has to be one of CuTe's own",
+        "write cutlass.Float32, cutlass.Int32 and so on, or take another tensor's: tensor.element_type",
+    ),
+    Mistake(
+        "load-of-any-size",
+        r"dynamic layout doesn't support load",
+        "load() takes all elements of a tensor into registers, and how many this one has, only the running kernel knows",
+        "load a tile of a constant size, cute.local_tile(x, (4,), (i,)).load(), or element by element, x[i]",
     ),
     Mistake(
         "value-shapes",
@@ -248,6 +267,12 @@ MISTAKES = (
         "put the values into a tensor, or choose with if and elif",
     ),
     Mistake(
+        "loop-bound",
+        r"Loop `(?P<bound>\w+)` must be an integer type, not `(?P<type>\w+)`",
+        "the {bound} of a loop is an integer, and this one is a {type}",
+        "convert it, range(cutlass.Int32(n)); integers are divided with //, and x.shape[0] is the size of a mode",
+    ),
+    Mistake(
         "constexpr-range",
         r"`range_constexpr\(\)` requires all arguments to be Python integers",
         "cutlass.range_constexpr unrolls the loop while it is compiled, and the bound is known to the running kernel "
@@ -271,6 +296,13 @@ MISTAKES = (
         r"loop of ufunc does not support argument \d of type (?P<type>\w+)",
         "a function of NumPy got a value of the running kernel, a {type}, which it cannot compute with",
         "use CuTe's own: cute.math.sin, cute.math.exp, arithmetic of tensors' values, x.load()",
+    ),
+    Mistake(
+        "method",
+        r"'(?P<type>B?Float\d\w*|Int\d+|Uint\d+|TensorSSA)' object has no attribute "
+        r"'(?P<name>sqrt|rsqrt|exp2?|log2?|log10|sin|cos|tan|tanh|erf)'",
+        "a value of type {type} has no method {name}",
+        "the functions of numbers are in cute.math: cute.math.{name}(x)",
     ),
     Mistake(
         "iteration",
@@ -297,6 +329,37 @@ MISTAKES = (
         "missing-argument",
         r"^TypeError: missing a required argument: '(?P<name>\w+)'",
         "the call gives no argument for '{name}'",
-        "pass one for each parameter of the function's def, in its order or by name",
+        _ARGUMENTS,
+    ),
+    Mistake(
+        "too-many-arguments",
+        r"^TypeError: too many positional arguments",
+        "the call gives more arguments than the function has parameters",
+        _ARGUMENTS,
+    ),
+    Mistake(
+        "unknown-argument",
+        r"^TypeError: got an unexpected keyword argument '(?P<name>\w+)'",
+        "the call gives an argument '{name}', and the function has no such parameter",
+        _ARGUMENTS,
+    ),
+    Mistake(
+        "no-kernel",
+        r"'NoneType' object has no attribute 'launch'",
+        "what is launched is no kernel but a plain function, which has run already and returned nothing",
+        "put @cute.kernel above its def",
+    ),
+    Mistake(
+        "brackets",
+        r"^TypeError: 'function' object is not subscriptable",
+        "a function is followed by brackets; a kernel's grid and block do not stand there in the CuTe DSL",
+        "write kernel(…).launch(grid=[…], block=[…])",
+    ),
+    Mistake(
+        "value-of-another-function",
+        r"op using value defined outside the region",
+        "a value that one function made is used in another, that of a kernel in the host function or the reverse: a "
+        "return, a global variable or an object carried it there",
+        "give it to the kernel as an argument; what a kernel computes it stores into a tensor",
     ),
 )

@@ -64,6 +64,10 @@ g = cute.make_tensor(cute.recast_ptr(x.iterator, dtype=cutlass.Float16), cute.ma
     operation = cute.nvgpu.cpasync.CopyBulkTensorTileG2SOp()
     atom, t = cute.nvgpu.cpasync.make_tiled_tma_atom(operation, g, box, (64, 64))
     load(atom, t).launch(grid=[1, 1, 1], block=[128, 1, 1])"""
+PLAIN = """\
+def plain(x, n):
+    x[0] = 1.0
+"""
 
 BODIES: dict[str, str] = {
     "address-space": f"{SHARED}cute.arch.store(cute.arch.map_dsmem_ptr(s.iterator, cutlass.Int32(1)), 1.0)  # here",
@@ -88,6 +92,7 @@ cute.copy(atom, halves, cute.make_rmem_tensor(8, cutlass.Float16))  # here""",
     "mma-types": "op = cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float32, cutlass.Float32, (16, 8, 16))  # here",
     "wrong-rank": "x[thread, 0] = 1.0  # here",
     "slice": "x[thread:n] = 1.0  # here",
+    "index-type": "x[thread / 2] = 1.0  # here",
     "tiler-rank": "tile = cute.local_tile(x, (4, 4), (thread, 0))  # here",
     "congruent": "layout = cute.make_layout((4, 4), stride=(1,))  # here",
     "dynamic-layout": "s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(n))  # here",
@@ -95,6 +100,8 @@ cute.copy(atom, halves, cute.make_rmem_tensor(8, cutlass.Float16))  # here""",
     "tensor-arithmetic": "x = x + y  # here",
     "store-type": "x[thread] = cutlass.Int32(1 << 20)  # here",
     "python-type": 'x[thread] = "a"  # here',
+    "element-type": "r = cute.make_rmem_tensor(4, float)  # here",
+    "load-of-any-size": "y.store(cute.make_tensor(x.iterator, cute.make_layout(n)).load())  # here",
     "value-shapes": "x.store(cute.make_rmem_tensor(4, cutlass.Float32).load())  # here",
     "tensor-as-truth": "if x:  # here\n    y[thread] = 1.0",
     "length": "for i in range(len(x)):  # here\n    y[i] = 1.0",
@@ -102,20 +109,36 @@ cute.copy(atom, halves, cute.make_rmem_tensor(8, cutlass.Float16))  # here""",
     "type-changes": "total = 0\nfor i in range(n):  # here\n    total = total + x[i]\nx[thread] = total",
     "value-for-constant": "table = [1.0, 2.0]\nx[thread] = table[thread]  # here",
     "dictionary": "table = {0: 1.0}\nx[thread] = table[thread]  # here",
+    "loop-bound": "for i in range(x[0]):  # here\n    y[i] = 1.0",
     "constexpr-range": "for i in cutlass.range_constexpr(n):  # here\n    x[i] = 1.0",
     "assert": "assert thread < n  # here",
     "text-of-a-value": "x[thread] = float(str(thread))  # here",
     "foreign-function": "x[thread] = np.sin(x[thread])  # here",
+    "method": "x[thread] = x[thread].sqrt()  # here",
     "iteration": "for value in x:  # here\n    y[thread] = value",
     "recursion": "x[thread] = factorial(thread)",
     "never-launched": "x[thread] = 1.0",
     "missing-argument": "x[thread] = 1.0",
+    "too-many-arguments": "x[thread] = 1.0",
+    "unknown-argument": "x[thread] = 1.0",
+    "no-kernel": "x[thread] = 1.0",
+    "brackets": "x[thread] = 1.0",
+    "value-of-another-function": "x[thread] = 1.0\nreturn x",
 }
-AROUND = {"recursion": "def factorial(i):\n    return i * factorial(i - 1)  # here", "tma-barrier": TMA}
+AROUND = {
+    "recursion": "def factorial(i):\n    return i * factorial(i - 1)  # here",
+    "tma-barrier": TMA,
+    "no-kernel": PLAIN,
+}
 LAUNCHES = {
     "tma-barrier": TMA_LAUNCH,
     "never-launched": "kernel(x, y, n)  # here",
     "missing-argument": "kernel(x, y).launch(grid=[1, 1, 1], block=[128, 1, 1])  # here",
+    "too-many-arguments": "kernel(x, y, n, n).launch(grid=[1, 1, 1], block=[128, 1, 1])  # here",
+    "unknown-argument": "kernel(x, y, n, m=n).launch(grid=[1, 1, 1], block=[128, 1, 1])  # here",
+    "no-kernel": "plain(x, n).launch(grid=[1, 1, 1], block=[128, 1, 1])  # here",
+    "brackets": "kernel[1, 128](x, y, n)  # here",
+    "value-of-another-function": f"{LAUNCH}  # here",
 }
 
 
@@ -173,6 +196,15 @@ def test_whatever_goes_over_a_tensor_ends(tmp_path: Path, expression: str, monke
     monkeypatch.setitem(BODIES, "iteration", f"x[thread] = {expression}  # here")
     error, line = made(tmp_path, "iteration")
     assert "Python cannot go over a tensor" in error.message
+    assert error.location is not None and error.location.line == line
+
+
+@pytest.mark.parametrize(("value", "kind"), [("cutlass.Float64(1.0)", "Float64"), ("cutlass.Int32(1 << 20)", "i32")])
+def test_an_element_of_another_type(tmp_path: Path, value: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The DSL has other words for a store through an index than for a fragment's."""
+    monkeypatch.setitem(BODIES, "store-type", f"x[thread] = {value}  # here")
+    error, line = made(tmp_path, "store-type")
+    assert f"a value of type {kind} is stored into a tensor of Float32" in error.message
     assert error.location is not None and error.location.line == line
 
 

@@ -74,6 +74,25 @@ def test_the_users_line(tmp_path: Path, body: str, underlined: str, message: str
         assert any(each.startswith(hint) for each in error.hints)
 
 
+def test_a_misspelt_name(tmp_path: Path) -> None:
+    """The DSL says of every unknown name that it may be made in a branch."""
+    error = failure(tmp_path / "kernel.py", "thread = t\n    x[thrad] = 1.0")
+    assert "name 'thrad' is not defined" in error.message
+    assert error.hints == ["did you mean thread?"]
+
+
+def test_a_name_that_nothing_is_like(tmp_path: Path) -> None:
+    error = failure(tmp_path / "kernel.py", "x[t] = entirely_unknown")
+    assert error.hints == ["nothing in kernel.py is called so: define it, or import it"]
+
+
+def test_a_name_that_a_branch_makes(tmp_path: Path) -> None:
+    error = failure(tmp_path / "kernel.py", "if t < 4:\n        w = x[t]\n    x[t] = w")
+    assert "name 'w' is not defined" in error.message
+    [hint] = error.hints
+    assert "before the control flow" in hint
+
+
 def test_the_line_of_what_the_dsl_rewrites(tmp_path: Path) -> None:
     """The DSL refuses an early exit before the kernel runs, so that no frame of the user's is at that line."""
     error = failure(tmp_path / "kernel.py", "while t < 4:\n        return")
