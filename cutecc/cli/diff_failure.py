@@ -25,7 +25,7 @@ _OF_OTHERS = ("runs", "insert_after", "insert_before", "replace", "without")
 
 def incomparable_lines(result: KernelResult, run: Run, command: str | None) -> Iterator[str]:
     """Why there is nothing to compare, as the run of the first variant says, and `command`, which tells more of it."""
-    yield f"cannot be compared: {_all(result, 'fails')}; {_where(run)}"
+    yield f"cannot be compared: {_all(result, 'fails', 'do')}; {_where(run)}"
     error = _error(run, result.kernel.file)
     place = f"{one_line(str(error.location))}: " if error.location else ""
     yield f"{place}error: {message_text(error.message)}"
@@ -37,7 +37,7 @@ def incomparable_lines(result: KernelResult, run: Run, command: str | None) -> I
 
 def wrong_lines(result: KernelResult, run: Run, command: str | None) -> Iterator[str]:
     """The same of a kernel whose variants run, and write what they should not."""
-    yield f"{_all(result, 'is wrong')}; {_where(run)}"
+    yield f"{_all(result, 'is wrong', 'are')}; {_where(run)}"
     yield "hint: look for the mistake in the kernel, or in its reference" + (f": {command}" if command else "")
 
 
@@ -64,10 +64,10 @@ def sanitize_hint(context: click.Context, kernel: PlannedKernel, run: Run) -> st
     )
 
 
-def _all(result: KernelResult, what: str) -> str:
+def _all(result: KernelResult, what: str, they: str) -> str:
     first, *others = result.kernel.variants
     beside = "" if not others else ", which the others are compared with,"
-    return f"{first.name}{beside} {what}{' itself, as they do' if others else ''}"
+    return f"{first.name}{beside} {what}{f' itself, as they {they}' if others else ''}"
 
 
 def _where(run: Run) -> str:

@@ -252,8 +252,12 @@ def _changes(variant: Variant, other: Variant | None) -> str:
 
 
 def problem_lines(result: KernelResult) -> list[str]:
-    """What is wrong, a line for each variant: why it has no code, or its first run that is wrong."""
+    """What is wrong, a line for each variant: why it has no code, or its first run that is wrong.
+
+    What is wrong in the same way as in a variant above is not told again.
+    """
     found: list[str] = []
+    told: dict[str | None, tuple[object, ...]] = {}
     for variant in result.kernel.variants:
         if variant.failure:
             found.append(f"{variant.name} does not compile: {variant.failure}")
@@ -263,8 +267,12 @@ def problem_lines(result: KernelResult) -> list[str]:
             where = f"with {sizes_text(run.sizes)}, seed {run.seed}" if run.sizes else f"seed {run.seed}"
             alike = f", as {run.alike}" if run.alike else ""
             count = len(result.of(variant))
-            found.append(f"{variant.name} {run.verdict}{alike}, in {len(wrong)} of {count} run{_s(count)}; {where}:")
-            found += [f"  {problem}" for problem in run.problems]
+            head = f"{variant.name} {run.verdict}{alike}, in {len(wrong)} of {count} run{_s(count)}; {where}"
+            told[variant.name] = (run.sizes, run.seed, run.problems)
+            if told.get(run.alike) == told[variant.name]:
+                found.append(head)
+            else:
+                found += [f"{head}:", *(f"  {problem}" for problem in run.problems)]
     return found
 
 

@@ -13,7 +13,8 @@ from fake_cuda import FakeCuda
 
 from cutecc import isolation
 from cutecc.arguments.specs import parse_spec
-from cutecc.cli.diff_table import Report, as_dict, effect_lines
+from cutecc.cli.diff_failure import wrong_lines
+from cutecc.cli.diff_table import Report, as_dict, effect_lines, problem_lines
 from cutecc.errors import DeadlockError, LaunchError, RecordError, SourceLocation, UsageError
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.open_pipeline import open_pipeline
@@ -255,6 +256,15 @@ def test_what_all_have_wrong_is_alike(bench: Bench) -> None:
     result = bench({"nvidia/nvvm": Written(FAR), "open/nvvm": Written(FAR)}, NUMBERS)
     assert verdicts(result) == ["differs", "differs"]
     assert [run.alike for run in result.wrong] == [None, "nvidia/nvvm"]
+    # What both have wrong is told once.
+    assert problem_lines(result) == [
+        "nvidia/nvvm differs, in 1 of 1 run; seed 0:",
+        "  1 of 4 elements of y differs",
+        "  the first at y[2]: 3.5, expected 3.0",
+        "open/nvvm differs, as nvidia/nvvm, in 1 of 1 run; seed 0",
+    ]
+    first, _ = wrong_lines(result, result.wrong_alike, None)
+    assert first == "nvidia/nvvm, which the others are compared with, is wrong itself, as they are; with seed 0"
 
 
 def test_a_fault_and_other_text_are_differences(bench: Bench) -> None:
