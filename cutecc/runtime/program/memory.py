@@ -51,4 +51,6 @@ class AddressSpace:
             where = f"at offset {offset} of allocation {allocation}, which has {self.sizes[allocation]} bytes"
         else:
             where = f"at address {address:#x}, which is none of its own"
-        raise LaunchError(f"the host program uses {size} bytes {where}")
+        # The DSL traces x[0] = 1.0 in a host function too, for tensors of the CPU.
+        hint = "a tensor here is in the GPU's memory: only a kernel reads and writes elements of it"
+        raise LaunchError(f"the host program uses {size} bytes {where}", hints=[hint])

@@ -115,7 +115,9 @@ def test_addresses_that_are_known_beforehand_are_checked_too() -> None:
 def test_pointers_are_not_memory() -> None:
     evaluate = build(I("load", [0], [1]), types="i64 i32")
     for pointer in (0, 0x7F00_0000_0000, 2**62 - 4, 2**64 - 2, address_of(2)):
-        assert "none of its own" in failure(evaluate, pointer).message
+        found = failure(evaluate, pointer)
+        assert "none of its own" in found.message
+        assert "only a kernel reads and writes elements" in found.hints[0]
     evaluate([address_of(1) + 124], Recorder())
 
 
