@@ -12,7 +12,7 @@ from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.divergence import Divergence
 from cutecc.passes.analysis.loops import enclosing
 from cutecc.passes.analysis.places import by_kernel, walk_device
-from cutecc.passes.analysis.reaching import BETWEEN, Condition, Reach, values_of
+from cutecc.passes.analysis.reaching import BETWEEN, WARP, Condition, Reach, values_of
 from cutecc.passes.diagnostics import warning
 from cutecc.passes.registry import register
 
@@ -105,10 +105,12 @@ def _check_counts(number: int | None, barriers: Sequence[_Barrier]) -> None:
             waiting |= threads
     total = arriving + len(waiting)
     if 0 < total < expected:
+        # Barriers count whole warps (PTX ISA, "bar").
+        fewer = "" if total % WARP else f"count those, number_of_threads={total}, or "
         warning(
             first.operation,
-            f"barrier {number} waits for {expected} threads, and at most {total} come to it: those that come wait for "
-            "ever",
+            f"barrier {number} waits for {expected} threads, and at most {total} come to it: "
+            f"{fewer}let the others come too",
             {"threads expected": expected, "threads arriving": total},
         )
 

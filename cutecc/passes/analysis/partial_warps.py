@@ -117,5 +117,6 @@ def _mend(operation: ir.Operation, condition: Condition, present: set[int] | Non
         return "call it before the branch, and use its result there"
     takes_mask = operation.name in ("nvvm.shfl.sync", "nvvm.vote.sync", "nvvm.redux.sync", "nvvm.bar.warp.sync")
     if takes_mask and present is not None:
-        return f"move it out of the branch, or name those that come: mask={sum(1 << lane for lane in present):#010x}"
+        mask = sum(1 << lane for lane in present)
+        return f"move it out of the branch, or name those that come, if the call takes a mask: mask={mask:#010x}"
     return "move it out of the branch"

@@ -22,7 +22,7 @@ gpu.module @kernels {
     %some = arith.cmpi ult, %tid, %c16 : i32
     scf.if %some {
       %2 = nvvm.shfl.sync bfly %half, %tid, %c1, %c31 : i32 -> i32
-      // expected-warning-re @below {{a shuffle of all lanes of its warp inside a branch (line {{[0-9]+}}) whose condition differs between threads of a warp, so that 16 of 32 come there: move it out of the branch, or name those that come: mask=0x0000ffff}}
+      // expected-warning-re @below {{a shuffle of all lanes of its warp inside a branch (line {{[0-9]+}}) whose condition differs between threads of a warp, so that 16 of 32 come there: move it out of the branch, or name those that come, if the call takes a mask: mask=0x0000ffff}}
       %3 = nvvm.shfl.sync bfly %all, %tid, %c1, %c31 : i32 -> i32
       // expected-warning @below {{a shuffle, as warp_idx() and make_warp_uniform() are, of all lanes}}
       %4 = cute_nvgpu.arch.make_warp_uniform(%tid) : i32

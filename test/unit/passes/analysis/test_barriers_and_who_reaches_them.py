@@ -72,7 +72,10 @@ def test_a_barrier_that_too_few_come_to_is_shown_where_they_wait(operations: lis
     text = KERNEL.format("\n".join(lines))
     (remark,) = remarks_of(CheckDivergentBarriers(), text)
     assert remark.severity == "warning"
-    assert remark.message.startswith("barrier 1 waits for 128 threads, and at most 64 come to it")
+    assert remark.message == (
+        "barrier 1 waits for 128 threads, and at most 64 come to it: count those, number_of_threads=64, or let the "
+        "others come too"
+    )
     assert remark.location is not None
     assert int(remark.location.split(":")[1]) == text.splitlines().index(lines[1]) + 1 + at
 
