@@ -214,7 +214,7 @@ MISTAKES = (
     Mistake(
         "load-of-any-size",
         r"dynamic layout doesn't support load",
-        "load() takes all elements of a tensor into registers, and how many this one has, only the running kernel knows",
+        "load() takes all elements of a tensor into registers, and how many that is, only the running kernel knows",
         "load a tile of a constant size, cute.local_tile(x, (4,), (i,)).load(), or element by element, x[i]",
     ),
     Mistake(
