@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,8 @@ class ArtifactCollector(Observer):
         """Why there is no host program although there is a host function."""
         self._places: Mapping[str, str] = {}
         """By kernel, the user's line that its launch is ascribed to."""
+        self._host_accesses: Sequence[Remark] = ()
+        """Warnings of what the host function does that no call can."""
         self._log = ""
 
     def armed(self, pipeline: Pipeline) -> Pipeline:
@@ -84,13 +86,13 @@ class ArtifactCollector(Observer):
 
     def _translate_host(self, module: ir.Module) -> None:
         from cutecc.backend.host import UntranslatableError, launches_kernels, translate
-        from cutecc.backend.launchability import launch_places
+        from cutecc.backend.launchability import host_accesses, launch_places
 
         if not launches_kernels(module):
             return
         try:
             self._host, self._no_host = translate(module), None
-            self._places = launch_places(module)
+            self._places, self._host_accesses = launch_places(module), host_accesses(module)
         except UntranslatableError as failure:
             self._host, self._no_host = None, _not_launchable(failure.message, failure.location)
 
@@ -132,6 +134,8 @@ class ArtifactCollector(Observer):
 
             for text in ptx:
                 add("ptx", ".ptx", text.encode(), instruction_places(text, self._lost))
+        if self._request.options.observe:
+            compilation.warnings += self._host_accesses
         for cubin in self._cubins(ptx):
             if "cubin" in wanted:
                 add("cubin", ".cubin", cubin)

@@ -1,4 +1,4 @@
-"""Why a kernel can never be launched, as far as that is known when it is compiled."""
+"""Why a kernel can never be launched, or its host function called, as far as that is known when it is compiled."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 NAME = "check-launch"
+_ACCESSES = {"llvm.load": "reads", "llvm.store": "writes"}
+_GLOBAL_POINTER = "!llvm.ptr<1>"
 SUMMARY = "Warn of kernels that can never be launched, for what a block or a grid takes more of than there is."
 
 
@@ -178,6 +180,33 @@ def launch_places(module: ir.Module) -> dict[str, str]:
 
     module.operation.walk(visit)
     return found
+
+
+def host_accesses(module: ir.Module) -> list[Remark]:
+    """A warning for each place where a host function itself reads or writes the GPU's memory, which a CPU cannot.
+
+    For a module whose host function is in the LLVM dialect, and its pointers with it.
+    """
+    from cutecc.ir.mlir import ir
+
+    found: dict[tuple[str, str | None], Remark] = {}
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "gpu.module":
+            return ir.WalkResult.SKIP
+        # A load's only operand is the pointer, a store's last.
+        if operation.name in _ACCESSES and str(list(operation.operands)[-1].type) == _GLOBAL_POINTER:
+            does, place = _ACCESSES[operation.name], user_location(operation.location)
+            message = (
+                f"the host function {does} an element of a tensor in the GPU's memory, where a call of it ends: only a "
+                f"kernel can; {does.removesuffix('s')} it there"
+            )
+            location = str(place) if place else None
+            found.setdefault((message, location), Remark("warning", message, location, NAME))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return [*found.values()]
 
 
 def _signed(value: int) -> int:

@@ -1,4 +1,4 @@
-"""`check-launch`: which kernels of a finished record can never be launched."""
+"""`check-launch`: which kernels of a finished record can never be launched, or their host function called."""
 
 from __future__ import annotations
 

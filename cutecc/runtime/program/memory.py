@@ -51,6 +51,6 @@ class AddressSpace:
             where = f"at offset {offset} of allocation {allocation}, which has {self.sizes[allocation]} bytes"
         else:
             where = f"at address {address:#x}, which is none of its own"
-        # The DSL traces x[0] = 1.0 in a host function too, for tensors of the CPU.
+        # The DSL traces x[0] = 1.0 in a host function too, for tensors of the CPU: compiling warned of the line.
         hint = "a tensor here is in the GPU's memory: only a kernel reads and writes elements of it"
         raise LaunchError(f"the host program uses {size} bytes {where}", hints=[hint])
