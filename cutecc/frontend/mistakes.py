@@ -323,7 +323,8 @@ MISTAKES = (
         "never-launched",
         r"Kernel `(?P<kernel>\w+)` was called but never launched",
         "calling the kernel {kernel} runs nothing, it takes the arguments: it has to be launched",
-        "write {kernel}(…).launch(grid=[…], block=[…])",
+        "write {kernel}(…).launch(grid=[…], block=[…]) in the host function; what a kernel itself calls is a function "
+        "with @cute.jit",
     ),
     Mistake(
         "missing-argument",

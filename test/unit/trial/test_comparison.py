@@ -59,6 +59,14 @@ def test_elements_never_written_are_told_apart() -> None:
     assert found.max_absolute_error == math.inf
 
 
+def test_a_value_of_8_bits_may_be_the_poison() -> None:
+    tensor = written("i8[3]", None)
+    tensor.codes[:2] = [0, 1]
+    found = compare(tensor, np.arange(3, dtype="i1"), Workload())
+    told = "1 element of y was never written, or given the value that outputs begin with"
+    assert found.problems()[0] == told
+
+
 def test_of_a_sample_of_blocks_only_what_was_written_counts() -> None:
     tensor = written("f32[4]", None)
     tensor.codes[:2] = [1.0, 3.0]
