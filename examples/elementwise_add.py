@@ -60,7 +60,7 @@ def add_kernel(
 @cute.jit
 def elementwise_add(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
     """c = a + b for row-major (M, N) tensors."""
-    # 4 x 32 threads of 4 x 4 values each: a tile of 16 x 128, every warp on one row of 512 bytes.
+    # 4 x 32 threads of 4 x 4 values each: a tile of 16 x 128, every warp on four rows of 512 bytes.
     threads = cute.make_ordered_layout((4, 32), order=(1, 0))
     values = cute.make_ordered_layout((4, 4), order=(1, 0))
     tiler, tv_layout = cute.make_layout_tv(threads, values)

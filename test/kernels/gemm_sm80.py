@@ -125,7 +125,7 @@ def gemm_sm80(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
     threads = cute.make_ordered_layout((THREADS * WIDTH // TILE_K, TILE_K // WIDTH), order=(1, 0))
     tiled_copy = cute.make_tiled_copy_tv(piece, threads, cute.make_ordered_layout((1, WIDTH), order=(1, 0)))
 
-    # Four warps as 2 x 2; each takes 16 neighbouring columns, so that one ldmatrix serves two products.
+    # Four warps as 2 x 2; each takes two products of 8 columns, 16 apart, so that one ldmatrix serves both.
     op = warp.MmaF16BF16Op(a.element_type, cutlass.Float32, (16, 8, 16))
     tiled_mma = cute.make_tiled_mma(op, (2, 2, 1), permutation_mnk=(32, 32, 16))
 
