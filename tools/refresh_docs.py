@@ -10,6 +10,7 @@ The page is its own source. A comment, which no reader sees, stands above a code
     <!-- ptx: examples/gemm.py at="cute.gemm(" op=wgmma.* -->         lines of the PTX
     <!-- run -->                                                      below each `$ command`, what it prints
     <!-- passes: open -->                                             above a table: the passes of a named pipeline
+    <!-- operations: examples/gemm.py … -->                           above a table of operations: its last column
     <!-- picture: cutecc layout '(4,8):(8,1)' -o pictures/x.svg -->   above `![…](pictures/x.svg)`: the file itself
 
 `ir` and `ptx` compile the kernel for the target in its header, with `--line-info`, once for all blocks; with
@@ -18,6 +19,10 @@ separated by commas, of the operation's name; `with=` is in the line, and can be
 Python that it came from, and in that alone; with `used=1`, something uses its result. Of those, `pick=1,3..5,-1` takes
 the first, the third to fifth and the last; `needs=2` adds what defines their operands, two levels deep; `context=1`
 adds neighbours. A page says once how `ir_excerpts.show` prints them; an `ir` block begins with the stage it shows.
+
+`operations` tells after which pass dumps of the kernels hold none of a row's operations any more; the other columns are
+written by hand. In the first, `cute.make_shape`, `make_stride` are two of one dialect. Operations that these kernels
+have and the page does not name are an error.
 
 Commands run in a scratch folder with copies of `examples/` and `test/kernels/`, in no promised order.
 
@@ -39,22 +44,25 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from glossary import LastSeen, completed, last_seen
 from ir_excerpts import Choice, ExcerptError, Line, choose, read_dump, read_ptx, show
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("examples", "test/kernels")
-MARKER = re.compile(r"^<!-- ((?:source|ir|ptx|picture|passes)(?=:)|run(?= -->)):?(.*?)-->\n", re.MULTILINE)
+MARKER = re.compile(r"^<!-- ((?:source|ir|ptx|picture|passes|operations)(?=:)|run(?= -->)):?(.*?)-->\n", re.MULTILINE)
 FENCE = re.compile(r"```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 IMAGE = re.compile(r"!\[[^\]]*\]\((pictures/[\w.-]+)\)")
 TABLE = re.compile(r"((?:^\|.*\n)+)", re.MULTILINE)
-BELOW = {"picture": (IMAGE, 1, "picture"), "passes": (TABLE, 1, "table")}
+BELOW = {"picture": (IMAGE, 1, "picture"), "passes": (TABLE, 1, "table"), "operations": (TABLE, 1, "table")}
 """What stands below a marker that has no code block below it: its pattern, the group that is generated, its name."""
 
 
@@ -152,6 +160,19 @@ class Kernels:
 
     def lines(self, file: str, stage: str, pipeline: str = "nvidia") -> list[Line]:
         """The lines of the IR after a pass of a pipeline, or of `traced` or `ptx`."""
+        with self._compiled(file, pipeline) as output:
+            if (output, stage) not in self._lines:
+                self._lines[output, stage] = self._read(file, output, stage)
+            return self._lines[output, stage]
+
+    def operations(self, file: str) -> LastSeen:
+        """The operations of CuTe in a kernel's dumps."""
+        with self._compiled(file, "nvidia") as output:
+            return last_seen((stage, output / dump) for stage, dump in _stages(output))
+
+    @contextmanager
+    def _compiled(self, file: str, pipeline: str) -> Iterator[Path]:
+        """The folder of a compiled kernel, to read while no other thread does."""
         output = self._folder / f"{pipeline}-{file.replace('/', '-')}"
         with self._lock:
             lock = self._locks.setdefault(output.name, threading.Lock())
@@ -160,9 +181,7 @@ class Kernels:
                 raise self._failures[output]
             if not output.exists():
                 self._compile(file, pipeline, output)
-            if (output, stage) not in self._lines:
-                self._lines[output, stage] = self._read(file, output, stage)
-            return self._lines[output, stage]
+            yield output
 
     def _compile(self, file: str, pipeline: str, output: Path) -> None:
         command = [*_cutecc(), "compile", ROOT / file, "--quiet", "--dump-after=all", "--line-info", "-o", output]
@@ -176,19 +195,21 @@ class Kernels:
         if stage == "ptx":
             (path,) = output.glob("*.ptx")
             return read_ptx(path.read_text())
-        manifest = json.loads((output / "manifest.json").read_text())
-        name, _, number = stage.partition("#")
-        dump, seen = "00-traced.mlir", 0
-        for step in manifest["steps"] if stage != "traced" else []:
-            # A pass that changed nothing wrote no dump: the last one before it is what it left.
-            dump = step["dump"] or dump
-            seen += step["name"] == name
-            if seen == int(number or 1):
-                break
-        else:
-            if stage != "traced":
-                raise ExcerptError(f"no pass {stage}")
+        dump = dict(_stages(output)).get(stage if "#" in stage else f"{stage}#1")
+        if dump is None:
+            raise ExcerptError(f"no pass {stage}")
         return read_dump((output / dump).read_text(), Path(file).name)
+
+
+def _stages(output: Path) -> list[tuple[str, str]]:
+    """What a compilation went through, as `traced#1` and `cse#2`, each with its dump."""
+    found = [("traced#1", "00-traced.mlir")]
+    seen: Counter[str] = Counter()
+    for step in json.loads((output / "manifest.json").read_text())["steps"]:
+        seen[step["name"]] += 1
+        # A pass that changed nothing wrote no dump: the last one before it is what it left.
+        found.append((f"{step['name']}#{seen[step['name']]}", step["dump"] or found[-1][1]))
+    return found
 
 
 def _cutecc() -> list[str]:
@@ -305,6 +326,7 @@ def refreshed(text: str) -> Page:
             "run": lambda block: run(block, scratch),
             "picture": lambda block: picture(block, scratch),
             "passes": passes,
+            "operations": lambda block: completed(block.body, map(kernels.operations, block.arguments.split()), text),
         }
         found = blocks(text)
         made = [(block, pool.submit(makers[block.kind], block)) for block in found]

@@ -5,6 +5,7 @@ A page that is out of date is brought up to date by `python tools/refresh_docs.p
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -250,6 +251,56 @@ def test_a_table_has_the_passes_of_a_pipeline_in_order() -> None:
     ) in "\n".join(rows)
     assert any("`cuda-compute-target`" in row for row in rows)
     assert page.text.endswith("|\n\nText.\n")
+
+
+def _compile_two_stages(self: refresh_docs.Kernels, file: str, pipeline: str, output: Path) -> None:
+    """As if `first` and `second` were the passes of a kernel that slices, copies and adds."""
+    output.mkdir()
+    dumps = {
+        "00-traced.mlir": "%a, %b = cute.get_leaves(%x)\n%s = cute.slice(%t, %c)\ncute.copy(%s, %d)\n",
+        "01-first.mlir": "%a = cute.get_leaves(%x)\n%y = cute.get_iter(%z)\n",
+        "03-second.mlir": "%n = arith.addi %i, %j\n",
+    }
+    for name, text in dumps.items():
+        (output / name).write_text(text)
+    steps = [("first", "01-first.mlir"), ("unchanged", None), ("second", "03-second.mlir")]
+    (output / "manifest.json").write_text(json.dumps({"steps": [{"name": n, "dump": d} for n, d in steps]}))
+
+
+OPERATIONS = """\
+`cute.copy` is explained here.
+
+<!-- operations: kernel.py -->
+| operation | what it is | gone after |
+|---|---|---|
+| `cute.get_leaves`, `get_iter` | parts | |
+| `cute.slice` | a part | never |
+"""
+
+
+def test_a_table_says_after_which_pass_an_operation_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refresh_docs.Kernels, "_compile", _compile_two_stages)
+    assert refresh_docs.refreshed(OPERATIONS).text.splitlines()[5:] == [
+        "| `cute.get_leaves`, `get_iter` | parts | `second` |",
+        "| `cute.slice` | a part | `first` |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("`get_iter`", "`get_iter`, `get_shape`", "line 3: no dump has cute.get_shape"),
+        ("`get_iter`", "`get_iter`, `slice`", "not gone after one pass: cute.get_leaves second"),
+        ("`cute.copy` is", "Copying is", "line 3: the page names no cute.copy"),
+        ("`cute.copy` is", "`cute.copy_more` is", "line 3: the page names no cute.copy"),
+    ],
+)
+def test_a_table_of_operations_that_is_wrong_or_lacks_one_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str
+) -> None:
+    monkeypatch.setattr(refresh_docs.Kernels, "_compile", _compile_two_stages)
+    with pytest.raises(ExcerptError, match=message):
+        refresh_docs.refreshed(OPERATIONS.replace(old, new))
 
 
 def test_console_blocks_and_folders_support_the_text(page: Path) -> None:
