@@ -217,3 +217,11 @@ def test_hidden_passes_are_listed() -> None:
     hidden = [str(index) for index, pass_ in enumerate(plain, start=1) if _provider(pass_) != "wheel"]
     sentence = " ".join(PAGE.split("## Hidden passes")[1].split())
     assert f"run them alone: {', '.join(hidden)}, and `lir-pipeline-to-nvvm`" in sentence
+
+
+def test_older_names_lead_to_passes_of_today() -> None:
+    today = {pass_.name for pass_ in _pipelines()[0]}
+    table = PAGE.split("| name then | until | name today |\n|---|---|---|\n")[1].split("\n\n")[0]
+    names = [re.findall(r"`([a-z0-9-]+)`", row.split(" | ")[2])[0] for row in table.splitlines()]
+    assert len(names) > 5
+    assert set(names) <= today
