@@ -72,7 +72,7 @@ def read_dump(text: str, file: str) -> list[Line]:
     for raw in text.splitlines():
         if match := re.match(r"(![\w.]+) = (.*)", raw):
             aliases[match[1]] = match[2]
-        elif match := re.match(r"(#loc\d*) = loc\((.*)\)$", raw):
+        elif match := re.match(r"(#loc\d*) = (.*)", raw):
             locations[match[1]] = match[2]
         elif raw.strip() and not raw.startswith(("#", "//")):
             body.append(raw)

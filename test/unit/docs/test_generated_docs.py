@@ -100,6 +100,12 @@ def test_ptx_lines_know_their_source_and_operands() -> None:
     ]
 
 
+def test_locations_that_debug_scopes_wrap_are_followed() -> None:
+    dump = '#loc = loc("/somewhere/kernel.py":7:4)\n#loc1 = #llvm.di_location<#loc in #di>\nllvm.return loc(#loc1)\n'
+    (line,) = read_dump(dump, "kernel.py")
+    assert line.sources == {7}
+
+
 def test_an_excerpt_is_readable() -> None:
     lines = read_dump(DUMP, "kernel.py")
     assert show(lines, [2, 4, 6]).splitlines() == [
