@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cutecc.ir.constants import constant_of
 from cutecc.ir.mlir import ir
 from cutecc.passes.analysis.equality import Equality, yielded
-from cutecc.passes.analysis.loops import deciding, enclosing, end_of
+from cutecc.passes.analysis.loops import deciding, enclosing, end_of, side_of
 from cutecc.passes.analysis.register_views import is_in_registers
 
 
@@ -27,17 +27,32 @@ class Divergence(enum.IntEnum):
     """Any two threads may have different ones."""
 
 
+class _Between(enum.Flag):
+    """The same, each by itself: the lane's number differs within a warp, and is the same in each of them."""
+
+    NONE = 0
+    BLOCKS = 1
+    WARPS = 2
+    LANES = 4
+
+    @property
+    def farthest(self) -> Divergence:
+        return max((each for each in Divergence if each and _Between[each.name] in self), default=Divergence.NONE)
+
+
+_THREADS = _Between.WARPS | _Between.LANES
 _REGISTERS = {
-    **dict.fromkeys(("tid.x", "tid.y", "tid.z", "laneid"), Divergence.LANES),
-    "warpid": Divergence.WARPS,
-    **dict.fromkeys(("cluster.ctarank", "cluster.ctaid.x", "cluster.ctaid.y", "cluster.ctaid.z"), Divergence.BLOCKS),
+    **dict.fromkeys(("tid.x", "tid.y", "tid.z"), _THREADS),
+    "laneid": _Between.LANES,
+    "warpid": _Between.WARPS,
+    **dict.fromkeys(("cluster.ctarank", "cluster.ctaid.x", "cluster.ctaid.y", "cluster.ctaid.z"), _Between.BLOCKS),
 }
 _SOURCES = {f"nvvm.read.ptx.sreg.{name}": found for name, found in _REGISTERS.items()}
 _PER_THREAD = ("nvvm.elect.sync", "nvvm.atomicrmw", "nvvm.match.sync", "llvm.atomicrmw")
 _PER_WARP = ("cute_nvgpu.arch.make_warp_uniform", "nvvm.vote.sync", "nvvm.redux.sync")
 _ASSEMBLY = (
-    (re.compile(r"%(?:tid|laneid|lanemask|clock|globaltimer)|\b(?:elect|match|atom)\b"), Divergence.LANES),
-    (re.compile(r"%warpid|\bactivemask\b"), Divergence.WARPS),
+    (re.compile(r"%(?:tid|laneid|lanemask|clock|globaltimer)|\b(?:elect|match|atom)\b"), _THREADS),
+    (re.compile(r"%warpid|\bactivemask\b"), _Between.WARPS),
 )
 """What inline assembly itself may ask for that threads get different answers to."""
 _DIVISIONS = ("arith.floordivsi", "arith.divsi", "arith.divui")
@@ -75,22 +90,29 @@ def divergence_of(value: ir.Value) -> Divergence:
         if each not in depends:
             depends[each] = list(_dependencies(each, equality))
             waiting += depends[each]
-    found = dict.fromkeys(depends, Divergence.NONE)
+    found = dict.fromkeys(depends, _Between.NONE)
     order = list(reversed(found))
     changed = True
     while changed:
         changed = False
         for each in order:
-            joined = max((found[other] for other in depends[each]), default=Divergence.NONE)
-            new = joined if each.layout else _transferred(each.value, joined)
-            if new > found[each]:
-                found[each] = new
+            joined = _joined(found[other] for other in depends[each])
+            new = joined if each.layout else _transferred(each.value, joined, found)
+            if new not in found[each]:
+                found[each] |= new
                 changed = True
-    return found[whole]
+    return found[whole].farthest
 
 
-def _transferred(value: ir.Value, operands: Divergence) -> Divergence:
-    """What an operation makes of its operands' divergence."""
+def _joined(parts: Iterable[_Between]) -> _Between:
+    joined = _Between.NONE
+    for each in parts:
+        joined |= each
+    return joined
+
+
+def _transferred(value: ir.Value, operands: _Between, found: Mapping[_Part, _Between]) -> _Between:
+    """What an operation makes of its operands' divergence, which joins what is `found` of them so far."""
     if isinstance(value.owner, ir.Block):
         return operands
     operation = value.owner.operation
@@ -98,25 +120,24 @@ def _transferred(value: ir.Value, operands: Divergence) -> Divergence:
     if name in _SOURCES:
         return _SOURCES[name]
     if name in _PER_WARP:
-        return min(operands, Divergence.WARPS)
+        return operands & ~_Between.LANES
     if name == "nvvm.shfl.sync":
         _, _, lane, clamp = operation.operands
         # Every lane of a warp reads the lane of one number.
         is_broadcast = "shfl_kind idx" in str(operation.attributes["kind"]) and constant_of(clamp) == _WARP - 1
-        uniform = is_broadcast and divergence_of(lane) <= Divergence.WARPS
-        return min(operands, Divergence.WARPS) if uniform else operands
+        uniform = is_broadcast and _Between.LANES not in found[_Part(_seen_from(operation, lane))]
+        return operands & ~_Between.LANES if uniform else operands
     if name == "llvm.inline_asm":
         text = str(operation)
-        return max(operands, *(found for pattern, found in _ASSEMBLY if pattern.search(text)), Divergence.NONE)
+        return operands | _joined(asked for pattern, asked in _ASSEMBLY if pattern.search(text))
     if name in _PER_THREAD:
-        return Divergence.LANES
-    if operands == Divergence.LANES and name in _COMMUTATIVE and _is_of_whole_warp(value):
-        return Divergence.WARPS
-    if operands == Divergence.LANES and (
-        (name in _DIVISIONS and (constant_of(operation.operands[1]) or 1) % _WARP == 0)
+        return _THREADS
+    if (
+        (name in _COMMUTATIVE and _is_of_whole_warp(value))
+        or (name in _DIVISIONS and (constant_of(operation.operands[1]) or 1) % _WARP == 0)
         or (name in _SHIFTS and (constant_of(operation.operands[1]) or 0) >= _WARP.bit_length() - 1)
     ):
-        return Divergence.WARPS
+        return operands & ~_Between.LANES
     return operands
 
 
@@ -155,7 +176,7 @@ def _dependencies(part: _Part, equality: Equality) -> Iterator[_Part]:
         return
     operation = owner.operation
     number = ir.OpResult(value).result_number
-    operands = list(operation.operands)
+    operands = [_seen_from(operation, each) for each in operation.operands]
     if operation.name in ("scf.if", "scf.for", "scf.while"):
         yield from (_Part(each, part.layout) for each in _results_of(operation, number))
         if not equality.is_passed_on(value):
@@ -171,6 +192,20 @@ def _dependencies(part: _Part, equality: Equality) -> Iterator[_Part]:
     else:
         of_layout = str(value.type).startswith(_OF_LAYOUTS)
         yield from (_Part(each, of_layout and _is_tensor(str(each.type))) for each in operands)
+
+
+def _seen_from(operation: ir.Operation, value: ir.Value) -> ir.Value:
+    """What `value` is at `operation`: a branch's result, in another branch of the same condition, is that side's."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "scf.if":
+        branch, inside = value.owner.operation, operation
+        for around in enclosing(operation):
+            if around.name == "scf.if" and around.operands[0] == branch.operands[0]:
+                value = list(yielded(branch, ir.OpResult(value).result_number))[side_of(inside, around)]
+                break
+            inside = around
+        else:
+            break
+    return value
 
 
 def _is_tensor(type_text: str) -> bool:

@@ -10,6 +10,7 @@ from cutecc.ir.constants import constant_of
 from cutecc.ir.mlir import ir
 from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.divergence import Divergence
+from cutecc.passes.analysis.equality import Equality
 from cutecc.passes.analysis.loops import enclosing
 from cutecc.passes.analysis.places import by_kernel, walk_device
 from cutecc.passes.analysis.reaching import BETWEEN, WARP, Condition, Reach, values_of
@@ -34,9 +35,9 @@ class CheckDivergentBarriers(AnalysisPass):
 
     def run(self, module: ir.Module) -> None:
         for barriers in by_kernel(walk_device(module, *_BARRIERS)):
-            values = values_of(barriers[0])
+            values, equality = values_of(barriers[0]), Equality()
             reaches = (Reach.of(each, values, of_cluster=each.name in _CLUSTER_NAMES) for each in barriers)
-            _check_kernel([_Barrier(each, reach) for each, reach in zip(barriers, reaches, strict=True)])
+            _check_kernel([_Barrier(each, reach, equality) for each, reach in zip(barriers, reaches, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class _Barrier:
 
     operation: ir.Operation
     reach: Reach
+    equality: Equality
+    """Of the kernel's values: loops hand the numbers of a `NamedBarrier` on."""
 
     @property
     def expected(self) -> int | None:
@@ -52,7 +55,21 @@ class _Barrier:
         operands = list(self.operation.operands)
         if self.operation.name in _CLUSTER_NAMES or len(operands) < 2:
             return None
-        return constant_of(operands[1])
+        return constant_of(self.equality.origin(operands[1]))
+
+    @property
+    def identifier(self) -> int | None:
+        """Its number; `None` when it is computed."""
+        return self.identifier_of(self.operation)
+
+    def identifier_of(self, operation: ir.Operation) -> int | None:
+        """The number of another barrier of the kernel."""
+        operands = list(operation.operands)
+        return constant_of(self.equality.origin(operands[0])) if operands else 0
+
+    def is_like(self, operation: ir.Operation) -> bool:
+        """Whether `operation` is such a barrier, of the same number."""
+        return operation.name == self.operation.name and self.identifier_of(operation) == self.identifier
 
 
 def _check_kernel(barriers: Sequence[_Barrier]) -> None:
@@ -67,7 +84,7 @@ def _check_kernel(barriers: Sequence[_Barrier]) -> None:
     by_identifier: dict[int | None, list[_Barrier]] = {}
     for barrier in barriers:
         if barrier.operation.name not in _CLUSTER_NAMES and len(barrier.operation.operands) >= 1:
-            by_identifier.setdefault(_identifier(barrier.operation), []).append(barrier)
+            by_identifier.setdefault(barrier.identifier, []).append(barrier)
     # One whose identifier is computed may be any of them.
     if None not in by_identifier:
         for number, same in by_identifier.items():
@@ -84,7 +101,7 @@ def _is_wrong(barrier: _Barrier, condition: Condition) -> bool:
         return condition.divergence == Divergence.LANES
     if condition.divergence == Divergence.LANES and barrier.operation.name != _CLUSTER:
         return True
-    return condition.is_loop or not _both_branches_have(condition.around, barrier.operation)
+    return condition.is_loop or not _both_branches_have(condition.around, barrier)
 
 
 def _check_counts(number: int | None, barriers: Sequence[_Barrier]) -> None:
@@ -132,26 +149,20 @@ def _say_divergent(barrier: _Barrier, condition: Condition, arriving: set[int] |
     )
 
 
-def _both_branches_have(branch: ir.Operation, barrier: ir.Operation) -> bool:
+def _both_branches_have(branch: ir.Operation, barrier: _Barrier) -> bool:
     """Whether warps that take either branch come to as many barriers like this one."""
     counts = [_count(region, barrier) for region in branch.regions]
     return len(counts) == 2 and counts[0] == counts[1]
 
 
-def _count(region: ir.Region, barrier: ir.Operation) -> int:
+def _count(region: ir.Region, barrier: _Barrier) -> int:
     """How many barriers like `barrier` a way through `region` has; of branches in it, the one with most counts."""
     found = 0
     for block in region.blocks:
         for each in block.operations:
             operation = each.operation
-            if operation.name == barrier.name and _identifier(operation) == _identifier(barrier):
+            if barrier.is_like(operation):
                 found += 1
             elif len(operation.regions):
                 found += max(_count(inner, barrier) for inner in operation.regions)
     return found
-
-
-def _identifier(operation: ir.Operation) -> int | None:
-    """The number of a barrier; `None` when it is computed."""
-    operands = list(operation.operands)
-    return constant_of(operands[0]) if operands else 0

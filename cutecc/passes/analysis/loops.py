@@ -18,6 +18,11 @@ def enclosing(operation: ir.Operation) -> Iterator[ir.Operation]:
         around = around.operation.parent
 
 
+def side_of(operation: ir.Operation, around: ir.Operation) -> int:
+    """The number of the region of `around` that `operation` stands in, as one of its own operations."""
+    return next(number for number, each in enumerate(around.regions) if operation.block in list(each.blocks))
+
+
 def deciding(around: ir.Operation) -> list[ir.Value]:
     """What decides which side of a branch is taken, or how many rounds a loop has; nothing of other operations."""
     if around.name == "scf.if":

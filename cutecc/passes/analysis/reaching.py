@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cutecc.ir.locations import nearest_location
 from cutecc.ir.mlir import ir
 from cutecc.passes.analysis.divergence import Divergence, divergence_of
-from cutecc.passes.analysis.loops import deciding, enclosing
+from cutecc.passes.analysis.loops import deciding, enclosing, side_of
 from cutecc.passes.analysis.per_thread import ThreadValues, Values, block_shape
 from cutecc.passes.analysis.places import function_of
 
@@ -78,7 +78,7 @@ def _conditions(operation: ir.Operation, values: ThreadValues | None, of_cluster
     """The branches and loops around `operation` that threads of its block or cluster may take differently."""
     inside = operation
     for around in enclosing(operation):
-        region = next(number for number, each in enumerate(around.regions) if _is_in(inside, each))
+        region = side_of(inside, around)
         rounds = _rounds(around, values) if values else None
         if rounds is not None:
             if (divergence := _of_values(rounds)) != Divergence.NONE:
@@ -115,7 +115,3 @@ def _of_values(values: Values) -> Divergence:
         return Divergence.NONE
     warps = [values[first : first + WARP] for first in range(0, len(values), WARP)]
     return Divergence.WARPS if all(len(set(warp)) == 1 for warp in warps) else Divergence.LANES
-
-
-def _is_in(operation: ir.Operation, region: ir.Region) -> bool:
-    return any(operation.block == block for block in region.blocks)

@@ -184,4 +184,81 @@ gpu.module @kernels {
     }
     cuda.return
   }
+
+  // The numbers of a named barrier, which a loop hands on.
+  cuda.kernel @carried_numbers(%n: i32) attributes {nvvm.reqntid = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c64 = arith.constant 64 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %first = arith.cmpi ult, %tid, %c64 : i32
+    scf.if %first {
+      %done:3 = scf.while (%k = %c0, %id = %c1, %threads = %c64) : (i32, i32, i32) -> (i32, i32, i32) {
+        %goes_on = arith.cmpi slt, %k, %n : i32
+        scf.condition(%goes_on) %k, %id, %threads : i32, i32, i32
+      } do {
+      ^bb0(%k: i32, %id: i32, %threads: i32):
+        nvvm.barrier id = %id number_of_threads = %threads
+        %more = arith.addi %k, %c1 : i32
+        scf.yield %more, %id, %threads : i32, i32, i32
+      }
+    }
+    cuda.return
+  }
+
+  // A search as schedulers of tiles have it: what a warp's lanes find together is the same in each warp.
+  cuda.kernel @lanes_search(%sizes: !flags, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c31 = arith.constant 31 : i32
+    %all = arith.constant -1 : i32
+    %lane = nvvm.read.ptx.sreg.laneid : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %at = cute.make_coord(%lane) : (i32) -> !cute.coord<"?">
+    %size = cute.memref.load(%sizes, %at) : (!flags, !cute.coord<"?">) -> i32
+    %before = arith.cmpi sle, %size, %n : i32
+    %votes = nvvm.vote.sync ballot %all, %before -> i32
+    %count = math.ctpop %votes : i32
+    %is_one = arith.cmpi slt, %count, %n : i32
+
+    // Of the same condition, this side has the size of all, the other one each lane's own.
+    %found = scf.if %is_one -> (i32) {
+      %shared = nvvm.shfl.sync idx %all, %size, %count, %c31 : i32 -> i32
+      scf.yield %shared : i32
+    } else {
+      scf.yield %size : i32
+    }
+    scf.if %is_one {
+      %holds = arith.cmpi eq, %found, %n : i32
+      scf.if %holds {
+        nvvm.barrier
+      }
+    } else {
+      %holds = arith.cmpi eq, %found, %n : i32
+      scf.if %holds {
+        // expected-warning @below {{whose condition differs between threads of a warp}}
+        nvvm.barrier
+      }
+    }
+
+    // By the threads' numbers, each warp finds something else.
+    %below = arith.cmpi slt, %tid, %n : i32
+    %others = nvvm.vote.sync ballot %all, %below -> i32
+    %differs = arith.cmpi eq, %others, %n : i32
+    scf.if %differs {
+      // expected-warning @below {{whose condition differs between warps}}
+      nvvm.barrier
+    }
+
+    // The lane that is asked is what was found in the round before.
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%from = %c0) -> (i32) : i32 {
+      %next = nvvm.shfl.sync idx %all, %size, %from, %c31 : i32 -> i32
+      scf.yield %next : i32
+    }
+    %ends = arith.cmpi eq, %last, %n : i32
+    scf.if %ends {
+      nvvm.barrier
+    }
+    cuda.return
+  }
 }
