@@ -243,17 +243,38 @@ def _complement_of_coordinates(layout: Layout, box: IntTuple) -> Layout:
             steps.append((size, stride))
         elif size != 1:
             raise LayoutError(f"complement of {layout}: stride {stride} is an offset, others lead to coordinates")
+    # Modes of size 1 too, which are no steps.
+    paths = _paths(layout)
 
     def along(path: tuple[int, ...], size: Any) -> Layout:
-        deeper = [basis.path[len(path)] for _, basis in steps if basis.path[: len(path)] == path != basis.path]
-        parts = modes(size) if deeper or is_tuple(size) or not path else ()
-        if parts:
+        exact = [(steps_along, basis.value) for steps_along, basis in steps if basis.path == path]
+        deeper = _modes_below(path, paths)
+        if deeper or not path or (is_tuple(size) and not exact):
+            parts = modes(size)
             count = max(len(parts), *(mode + 1 for mode in deeper), 0)
             return join(*(along((*path, m), parts[m] if m < len(parts) else 1) for m in range(count)))
-        rest = complement(_layout_of([(s, basis.value) for s, basis in steps if basis.path == path]), size)
+        rest = complement(_layout_of(exact), product(size))
+        if rest.size == 1:
+            return Layout(1, _along(path, _end(exact)))
         return Layout(rest.shape, map_leaves(functools.partial(_along, path), rest.stride))
 
     return along((), box)
+
+
+def _end(flat: list[tuple[Any, Any]]) -> Integer:
+    """Where flat modes end, of which the one with the longest step is the last; without any, at 1."""
+    last_size, last_stride = max(flat, key=lambda mode: mode[1]) if len(flat) > 1 else (*flat, (1, 1))[0]
+    return multiply(last_size, last_stride)
+
+
+def _paths(layout: Layout) -> list[tuple[int, ...]]:
+    """The modes of coordinates that a layout's strides lead along."""
+    return [stride.path for stride in leaves(layout.stride) if isinstance(stride, Basis)]
+
+
+def _modes_below(path: tuple[int, ...], paths: list[tuple[int, ...]]) -> list[int]:
+    """The modes of the mode at `path` that others lead along, or along parts of."""
+    return [each[len(path)] for each in paths if each[: len(path)] == path != each]
 
 
 def _along(path: tuple[int, ...], stride: Integer) -> Basis | int:
@@ -295,10 +316,11 @@ def _inverse(layout: Layout, invert: Callable[[list[_Step]], list[tuple[Any, Any
     if not any(isinstance(step.stride, Basis) for step in steps):
         return _layout_of(invert(steps))
     coordinates = [(step, step.stride) for step in steps if isinstance(step.stride, Basis)]
+    paths = _paths(layout)
 
     def along(path: tuple[int, ...]) -> Layout:
         exact = [_Step(step.size, basis.value, step.start) for step, basis in coordinates if basis.path == path]
-        deeper = [basis.path[len(path)] for _, basis in coordinates if basis.path[: len(path)] == path != basis.path]
+        deeper = _modes_below(path, paths)
         if deeper:
             return join(*(along((*path, mode)) for mode in range(max(deeper) + 1)))
         return _layout_of(invert(exact))

@@ -6,9 +6,10 @@ from typing import Any
 
 from cutecc.errors import LayoutError
 from cutecc.layout.algebra import Tile, coalesce, complement, composition, show_tile
+from cutecc.layout.basis import Basis
 from cutecc.layout.layout import Layout, join, make_layout
 from cutecc.layout.swizzle import on_outer
-from cutecc.layout.tuples import is_tuple
+from cutecc.layout.tuples import is_tuple, leaves
 
 
 @on_outer
@@ -24,8 +25,10 @@ def logical_divide(layout: Layout, tiler: Tile) -> Layout:
         divided = [logical_divide(layout[mode], each) for mode, each in enumerate(tiler)]
         return join(*divided, *(layout[mode] for mode in range(len(tiler), len(layout))))
     tile = tiler if isinstance(tiler, Layout) else make_layout(tiler)
+    # A tile of coordinates is of the layout's own modes, which coalescing would join.
+    box = layout if any(isinstance(stride, Basis) for stride in leaves(tile.stride)) else coalesce(layout)
     try:
-        return composition(layout, join(tile, complement(tile, coalesce(layout).shape)))
+        return composition(layout, join(tile, complement(tile, box.shape)))
     except LayoutError as error:
         raise LayoutError(error.message, notes=[*error.notes, f"to divide {layout} by {tile}"]) from None
 

@@ -207,13 +207,12 @@ def _cosize(layout: AnyLayout) -> Any:
 
 def _get(value: Any, *path: Any) -> Any:
     value = value.layout if isinstance(value, View | TiledLayout) else value
-    for mode in leaves(tuple(path)):
-        length = len(value) if isinstance(value, Layout) else tuples.rank(value)
-        if isinstance(value, ComposedLayout):
-            raise LayoutError(f"get: a mode of {value} is no layout by itself", hints=["slice it instead"])
-        if not 0 <= mode < length:
+    if isinstance(value, Layout | ComposedLayout):
+        return modes.get(value, *leaves(path))
+    for mode in leaves(path):
+        if not 0 <= mode < tuples.rank(value):
             raise LayoutError(f"get: there is no mode {mode} in {show(value)}")
-        value = value[mode] if isinstance(value, Layout) else tuples.modes(value)[mode]
+        value = tuples.modes(value)[mode]
     return value
 
 
@@ -226,7 +225,8 @@ def _dice(layout: Layout, coordinate: Any) -> Layout:
 
 
 def _flatten(value: Any) -> Any:
-    return modes.flatten_layout(value) if isinstance(value, Layout) else tuples.flatten(_tuple_of(value))
+    value = value.layout if isinstance(value, View | TiledLayout) else value
+    return modes.flatten_layout(value) if isinstance(value, Layout | ComposedLayout) else tuples.flatten(value)
 
 
 def _size(value: Any) -> Any:

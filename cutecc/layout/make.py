@@ -136,10 +136,10 @@ def make_layout_tv(threads: Layout, values: Layout) -> tuple[IntTuple, Layout]:
 def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | None = None) -> Layout:
     """Copies of `block` that fill `shape`, the copies in the given order of modes (leftmost first without one).
 
-    Each mode is `(block, copies)`; where the block does not divide the shape, the last copies stick out.
+    Each mode is `(block, copies)`; where the block does not divide the shape, the last copies stick out. A mode of the
+    shape that is a tuple is as many elements as it has.
     """
-
-    target = modes(shape)
+    target = tuple(map(product, modes(shape)))
     if len(block) > len(target):
         raise LayoutError(f"tile_to_shape: the block {block} has more modes than the shape {show(shape)}")
     padded = append_to_rank(block, len(target))

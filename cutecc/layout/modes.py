@@ -114,9 +114,12 @@ def slice_layout(coordinate: Coordinate, layout: SomeLayout) -> tuple[SomeLayout
 
 
 @functools.lru_cache(maxsize=65536)
-def dice(coordinate: Coordinate, layout: Layout) -> Layout:
+def dice(coordinate: Coordinate, layout: SomeLayout) -> SomeLayout:
     """The modes of `layout` where `coordinate` has a number."""
-    return Layout(dice_tuple(coordinate, layout.shape), dice_tuple(coordinate, layout.stride))
+    if isinstance(layout, ComposedLayout):
+        return cast(SomeLayout, ComposedLayout(layout.inner, layout.offset, dice(coordinate, layout.outer)))
+    diced = Layout(dice_tuple(coordinate, layout.shape), dice_tuple(coordinate, layout.stride))
+    return cast(SomeLayout, diced)
 
 
 def _check_modes(name: str, layout: Layout, *chosen: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from cutecc.layout.algebra import Tile
 from cutecc.layout.basis import ArithmeticTuple, add_coordinates
 from cutecc.layout.divide import zipped_divide
-from cutecc.layout.integers import Integer, add, divide, multiply, remainder
+from cutecc.layout.integers import Integer, Symbolic, absolute, add, divide, multiply, remainder, sign, subtract
 from cutecc.layout.layout import Layout
 from cutecc.layout.make import make_identity_layout
 from cutecc.layout.modes import dice_tuple, slice_layout
@@ -69,7 +69,13 @@ def hierarchical_coordinate(layout: Layout, index: Integer) -> Any:
 
 
 def _leaf_coordinate(index: Integer, size: Any, stride: Any) -> Integer:
-    return 0 if stride == 0 or size == 1 else remainder(divide(index, stride), size)
+    if stride == 0 or size == 1:
+        return 0
+    if isinstance(stride, Symbolic):
+        # It may be 0 too: then nothing is divided by it, and the coordinate is 0.
+        moves = absolute(sign(stride))
+        return remainder(multiply(divide(index, add(stride, subtract(1, moves))), moves), size)
+    return remainder(divide(index, stride), size)
 
 
 def _whole(shape: Any) -> Any:

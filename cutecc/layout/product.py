@@ -8,7 +8,7 @@ from cutecc.layout.integers import multiply
 from cutecc.layout.layout import Layout, join, make_layout
 from cutecc.layout.modes import append_to_rank
 from cutecc.layout.swizzle import on_outer
-from cutecc.layout.tuples import is_tuple
+from cutecc.layout.tuples import is_tuple, leaves
 
 
 @on_outer
@@ -25,6 +25,8 @@ def logical_product(block: Layout, tiler: Tile) -> Layout:
         multiplied = [logical_product(block[mode], each) for mode, each in enumerate(tiler)]
         return join(*multiplied, *(block[mode] for mode in range(len(tiler), len(block))))
     tiles = tiler if isinstance(tiler, Layout) else make_layout(tiler)
+    if all(stride == 0 for stride in leaves(tiles.stride)):
+        return join(block, tiles)
     try:
         return join(block, composition(complement(block, multiply(block.size, tiles.cosize)), tiles))
     except LayoutError as error:

@@ -9,9 +9,9 @@ from typing import Any, cast
 from cutecc.errors import LayoutError
 from cutecc.layout.algebra import cached
 from cutecc.layout.basis import Basis
-from cutecc.layout.integers import Integer, ceil_divide, divide, divides, multiply, sign
+from cutecc.layout.integers import Integer, absolute, ceil_divide, divide, divides, multiply, shape_divide, sign
 from cutecc.layout.layout import Layout, join
-from cutecc.layout.swizzle import ComposedLayout, SomeLayout, Swizzle
+from cutecc.layout.swizzle import AnyLayout, ComposedLayout, SomeLayout, Swizzle
 from cutecc.layout.tuples import is_tuple, show
 
 
@@ -34,8 +34,8 @@ def upcast(count: int, layout: SomeLayout) -> SomeLayout:
     if count == 1:
         return layout
     if isinstance(layout, ComposedLayout):
-        swizzle = _shifted(_swizzle_of(layout), -_bits(count))
-        return cast(SomeLayout, ComposedLayout(swizzle, _divided(layout.offset, count), upcast(count, layout.outer)))
+        inner, outer = _recast_inner(layout.inner, count, up=True), upcast(count, layout.outer)
+        return cast(SomeLayout, ComposedLayout(inner, _divided(layout.offset, count), outer))
     return cast(SomeLayout, _by_mode(_upcast_mode, count, layout.shape, layout.stride))
 
 
@@ -44,16 +44,9 @@ def downcast(count: int, layout: SomeLayout) -> SomeLayout:
     if count == 1:
         return layout
     if isinstance(layout, ComposedLayout):
-        swizzle = _shifted(_swizzle_of(layout), _bits(count))
-        offset = multiply(cast(Integer, layout.offset), count)
-        return cast(SomeLayout, ComposedLayout(swizzle, offset, downcast(count, layout.outer)))
+        inner, outer = _recast_inner(layout.inner, count, up=False), downcast(count, layout.outer)
+        return cast(SomeLayout, ComposedLayout(inner, multiply(cast(Integer, layout.offset), count), outer))
     return cast(SomeLayout, _by_mode(_downcast_mode, count, layout.shape, layout.stride))
-
-
-def _swizzle_of(layout: ComposedLayout) -> Swizzle:
-    if not isinstance(layout.inner, Swizzle):
-        raise LayoutError(f"recast: of composed layouts only swizzled ones, not {layout}")
-    return layout.inner
 
 
 def _by_mode(change: Callable[[int, Any, Any], tuple[Any, Any]], count: int, shape: Any, stride: Any) -> Layout:
@@ -72,8 +65,10 @@ def _upcast_mode(count: int, size: Any, stride: Any) -> tuple[Any, Any]:
         return ceil_divide(size, -(-count // step)), -(-step // count) * sign(stride)
     if isinstance(stride, Basis):
         raise LayoutError(f"recast: stride {stride} leads to coordinates, which have no width")
-    # A stride that is not known is taken to be a multiple, as CuTe does.
-    return size, divide(stride, count)
+    if divides(count, stride):
+        return size, divide(stride, count)
+    # CuTe leaves the size alone. A stride within one of the new elements leads to the next of them.
+    return size, multiply(sign(stride), shape_divide(absolute(stride), count))
 
 
 def _downcast_mode(count: int, size: Any, stride: Any) -> tuple[Any, Any]:
@@ -82,6 +77,12 @@ def _downcast_mode(count: int, size: Any, stride: Any) -> tuple[Any, Any]:
     if isinstance(stride, int) and abs(stride) == 1:
         return multiply(size, count), stride
     return size, multiply(stride, count)
+
+
+def _recast_inner(inner: Swizzle | AnyLayout, count: int, *, up: bool) -> Swizzle | AnyLayout:
+    if isinstance(inner, Swizzle):
+        return _shifted(inner, -_bits(count) if up else _bits(count))
+    return upcast(count, inner) if up else downcast(count, inner)
 
 
 def _bits(count: int) -> int:

@@ -20,7 +20,8 @@ _TOKEN = re.compile(
     r"|(?P<mark>[()\[\]<>,;:@_])"
     r"|(?P<end>$))"
 )
-_KNOWN = re.compile(r"i(?P<width>8|16|32|64)|div=(?P<divisibility>\d{1,40})")
+# CuTe divides by a negative stride and keeps the sign in what it says of the quotient.
+_KNOWN = re.compile(r"i(?P<width>8|16|32|64)|div=-?(?P<divisibility>\d{1,40})")
 
 _DEEPEST = 64
 LONGEST_NUMBER = 40

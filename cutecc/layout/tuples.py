@@ -147,9 +147,10 @@ def _front_to_back(
 ) -> tuple[IntTuple, ...]:
     """Each mode divided by what the modes before it have left of `rest`."""
     result: list[IntTuple] = []
-    for mode in shape:
+    for position, mode in enumerate(shape):
+        # A size of 0 has nothing to divide by, but behind the last mode nothing is left to divide.
+        rest = divide(rest, product(shape[position - 1])) if position else rest
         result.append(divide(mode, rest))
-        rest = divide(rest, product(mode))
     return tuple(result)
 
 

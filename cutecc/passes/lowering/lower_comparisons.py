@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import view
 from cutecc.ir.walking import walk
+from cutecc.layout import Basis, Layout
+from cutecc.layout.tuples import is_tuple
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
 from cutecc.passes.limits import limited
@@ -24,7 +26,8 @@ _PREDICATES = {"cute.elem_less": Predicate.LESS, "cute.equal": Predicate.EQUAL}
 class LowerComparisons(ModulePass):
     """Write `elem_less` and `equal` of coordinates: they hold when they hold for each pair of numbers.
 
-    `elem_less` of a coordinate and a shape is what a predicate is made of: the coordinate is inside.
+    Values that nest in different ways are not equal. `elem_less` of a coordinate and a shape is what a predicate is
+    made of: the coordinate is inside.
     """
 
     name: ClassVar[str] = "lower-comparisons"
@@ -40,13 +43,15 @@ class LowerComparisons(ModulePass):
 
 def _compare(operation: ir.Operation, leaves: Leaves) -> ir.Value:
     variables: dict[str, ir.Value] = {}
-    sides: list[list[Number]] = []
+    sides: list[Any] = []
     for side, operand in enumerate(operation.operands):
         carried = carried_by(operand.type)
         names = carried.names if carried else ("0",)
         variables |= {f"{side}.{name}": leaf for name, leaf in zip(names, leaves.of(operand), strict=True)}
-        sides.append(numbers(algebraic(view(operand.type), side)))
-    left, right = sides
+        sides.append(algebraic(view(operand.type), side))
+    if operation.name == "cute.equal" and _frame(sides[0]) != _frame(sides[1]):
+        return constant(0, 1)
+    left, right = map(numbers, sides)
     if len(left) != len(right):
         raise error(operation, f"{operation.name} compares {len(left)} numbers with {len(right)}")
     arithmetic = Arithmetic(variables)
@@ -57,6 +62,19 @@ def _compare(operation: ir.Operation, leaves: Leaves) -> ir.Value:
         holds = one if holds is None else computed("arith.andi", holds, one)
     assert holds is not None
     return holds
+
+
+def _frame(value: Any) -> Any:
+    """All of a value but its numbers: how it nests, where it has `_`, and the modes that strides lead along."""
+    if is_tuple(value):
+        return tuple(map(_frame, value))
+    match value:
+        case Layout(shape, stride):
+            return _frame((shape, stride))
+        case Basis(path=path):
+            return f"@{path}"
+        case _:
+            return "_" if value is None else ""
 
 
 def _width(number: Number) -> int:

@@ -1,4 +1,4 @@
-"""Evaluates what the wheel lowers a layout expression to: straight-line integer arithmetic on structs of leaves."""
+"""Evaluates what a layout expression is lowered to: straight-line integer arithmetic on structs of leaves."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from cutecc.ir.mlir import ir
 _TOKEN = re.compile(r"struct<\(|\)>|i\d+|ptr<\d+>|ptr|[, ]+")
 
 
-def call(function: ir.Operation, operands: Sequence[str], result: str, leaves: Leaves) -> Leaves:
-    """The leaves of the result, in the order of its text, given those of the operands in the order of theirs.
+def call(function: ir.Operation, operands: Sequence[str], results: Sequence[str], leaves: Leaves) -> Leaves:
+    """The leaves of the results, in the order of their texts, given those of the operands in the order of theirs.
 
-    `operands` and `result` are the types before lowering. Raises `Undefined`.
+    `operands` and `results` are the types before lowering. Raises `Undefined`.
     """
     block = function.regions[0].blocks[0]
     remaining = iter(leaves)
@@ -28,8 +28,8 @@ def call(function: ir.Operation, operands: Sequence[str], result: str, leaves: L
     if next(remaining, None) is not None:
         raise ValueError(f"more leaves than {operands} have: {leaves}")
     names: dict[ir.Value, Any] = dict(zip(block.arguments, arguments, strict=True))
-    (returned,) = _run(block, names)
-    flat = list(_flat(_in_order_of_text(returned, result)))
+    returned = _run(block, names)
+    flat = list(_flat([_in_order_of_text(value, text) for value, text in zip(returned, results, strict=True)]))
     if None in flat:
         raise Undefined("the result has an undefined leaf")
     return tuple(flat)
@@ -65,7 +65,14 @@ def _filled(shape: Any, text: str, leaves: Iterator[int]) -> Any:
 
 def _in_order_of_text(value: Any, text: str) -> Any:
     # The struct of a composed layout holds the outer layout, which the text names last, first: its own inverse.
-    return value[::-1] if text.startswith("!cute.composed_layout") and isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    if text.startswith("!cute.composed_layout"):
+        return value[::-1]
+    if text.startswith("!cute.memref") and " o " in text:
+        pointer, layout = value
+        return [pointer, layout[::-1]]
+    return value
 
 
 def _flat(value: Any) -> Iterator[Any]:
@@ -207,6 +214,8 @@ _RULES: dict[str, Callable[..., int]] = {
     "arith.xori": lambda left, right: left ^ right,
     "arith.shli": lambda left, right: left << right,
     "arith.shrsi": lambda left, right: left >> right,
+    # Of addresses and offsets, which are not negative.
+    "arith.shrui": lambda left, right: left >> right,
     "arith.extsi": lambda value: value,
     "arith.trunci": lambda value: value,
     "arith.index_cast": lambda value: value,

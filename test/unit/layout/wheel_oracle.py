@@ -50,6 +50,15 @@ class Expression:
     attributes: tuple[tuple[str, Any], ...] = ()
 
 
+@dataclass(frozen=True)
+class Written:
+    """An expression as a function: the types of its operands and results, and the text of its module."""
+
+    operands: list[str]
+    results: list[str]
+    text: str
+
+
 Answer = tuple[str, ...]
 Outcome = Answer | Refused | Aborted | Undefined
 Leaves = tuple[int, ...]
@@ -94,6 +103,11 @@ def values(cases: Iterable[tuple[Expression, Sequence[int]]]) -> list[Any]:
     shape before those of its stride; the pointer of a tensor before its layout. Results are in the same order.
     """
     return _shared().ask("values", [(case, tuple(leaves)) for case, leaves in cases])
+
+
+def written(cases: Iterable[Expression]) -> list[Any]:
+    """Each expression as a `Written` function, for another compiler to lower, or the exception that stands for it."""
+    return _shared().ask("written", list(cases))
 
 
 def lowered(case: Expression) -> str:

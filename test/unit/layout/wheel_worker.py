@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wheel_arithmetic import call
-from wheel_oracle import Aborted, Answer, Expression, Leaves, Refused, Undefined
+from wheel_oracle import Aborted, Answer, Expression, Leaves, Refused, Undefined, Written
 
 from cutecc.ir import bindings
 from cutecc.ir.mlir import ir, passmanager
@@ -112,12 +112,22 @@ def values(cases: Sequence[tuple[Expression, Leaves]]) -> Iterator[Leaves | Exce
 def _evaluated(found: _Lowered | Exception, leaves: Leaves) -> Leaves | Exception:
     if isinstance(found, Exception):
         return found
-    return _attempt(lambda: call(found.function, found.operands, found.result, leaves))
+    return _attempt(lambda: call(found.function, found.operands, found.results, leaves))
 
 
 def lowered(cases: Sequence[Expression]) -> list[str | Exception]:
     """The text of the function that each expression is lowered to."""
     return [found if isinstance(found, Exception) else str(found.function) for found in _lower(cases)]
+
+
+def written(cases: Sequence[Expression]) -> Iterator[Written | Exception]:
+    """Each expression as a module of one function, whose arguments are its operands."""
+
+    def write(case: Expression) -> Written:
+        module = ir.Module.create()
+        return Written(*_function(module, "f", case), str(module))
+
+    return (_attempt(lambda case=case: write(case)) for case in cases)
 
 
 class _Scratch:
@@ -176,12 +186,12 @@ class _Scratch:
 
 @dataclass(frozen=True)
 class _Lowered:
-    """An expression's function after lowering, and the types that its arguments and result had before."""
+    """An expression's function after lowering, and the types that its arguments and results had before."""
 
     module: ir.Module  # Owns the function.
     function: ir.Operation
     operands: list[str]
-    result: str
+    results: list[str]
 
 
 def _lower(cases: Sequence[Expression]) -> list[_Lowered | Exception]:
@@ -217,18 +227,19 @@ def _operations(module: ir.Module) -> list[ir.Operation]:
     return [view.operation for view in module.body.operations]
 
 
-def _function(module: ir.Module, name: str, case: Expression) -> tuple[list[str], str]:
+def _function(module: ir.Module, name: str, case: Expression) -> tuple[list[str], list[str]]:
     functions = bindings.load_submodule("dialects.func")
     empty = ir.FunctionType.get([], [])
     function = functions.FuncOp(name, empty, ip=ir.InsertionPoint(module.body))
     try:
         block = function.add_entry_block()
         scratch = _Scratch(block)
-        (result,) = scratch.build(case)
-        functions.ReturnOp([result], ip=ir.InsertionPoint(block))
-        signature = ir.FunctionType.get([argument.type for argument in block.arguments], [result.type])
+        made = scratch.build(case)
+        functions.ReturnOp(made, ip=ir.InsertionPoint(block))
+        results = [value.type for value in made]
+        signature = ir.FunctionType.get([argument.type for argument in block.arguments], results)
         function.operation.attributes["function_type"] = ir.TypeAttr.get(signature)
-        return scratch.operands, str(result.type)
+        return scratch.operands, list(map(str, results))
     except BaseException:
         function.operation.erase()
         raise
@@ -360,6 +371,7 @@ _QUESTIONS: dict[str, Callable[[Any], Iterable[Any]]] = {
     "types": types,
     "values": values,
     "lowered": lowered,
+    "written": written,
     "canonical": canonical,
     "ask_type": ask_type,
 }

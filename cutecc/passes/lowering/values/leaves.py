@@ -43,7 +43,7 @@ from cutecc.ir.types import (
     view,
 )
 from cutecc.ir.types.atoms import CopyAtom, MmaAtom
-from cutecc.layout import ComposedLayout, Layout, Symbolic
+from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic
 from cutecc.layout.basis import Basis
 from cutecc.layout.tuples import is_tuple
 from cutecc.passes.lowering.values import llvm_types
@@ -206,26 +206,28 @@ def pointer_type(pointer: Pointer) -> ir.Type:
     return llvm_types.pointer(_ADDRESS_SPACES[pointer.space])
 
 
-def numbers(value: Any) -> list[Number]:
-    """All numbers of a value of the layout algebra, known ones too, in the order of leaves."""
+def numbers(value: Any, *, paths: bool = False) -> list[Number]:
+    """All numbers of a value of the layout algebra, known ones too, in the order of leaves.
+
+    With `paths`, behind each stride that leads to coordinates also those of the modes it leads along.
+    """
     found: list[Number] = []
-    _collect(value, found)
+    _collect(value, found, paths)
     return found
 
 
-def _collect(value: Any, found: list[Number]) -> None:
+def _collect(value: Any, found: list[Number], paths: bool) -> None:
     if is_tuple(value):
         for part in value:
-            _collect(part, found)
+            _collect(part, found, paths)
     elif isinstance(value, Layout):
-        _collect(value.shape, found)
-        _collect(value.stride, found)
+        _collect((value.shape, value.stride), found, paths)
     elif isinstance(value, ComposedLayout):
-        _collect(value.outer, found)
-        _collect(value.offset, found)
-        _collect(value.inner, found)
+        _collect((value.outer, value.offset, value.inner), found, paths)
     elif isinstance(value, Basis):
-        found.append(value.value)
+        found += (value.value, *(value.path if paths else ()))
+    elif isinstance(value, Swizzle):
+        found += (value.bits, value.base, value.shift)
     elif isinstance(value, int | Symbolic):
         found.append(value)
 

@@ -10,15 +10,17 @@ from collections.abc import Callable
 from typing import Any
 
 from cutecc.ir.types import CopyAtom, Pointer, SmemDescriptor, TiledCopy, TiledMma
-from cutecc.layout import AnyLayout, ComposedLayout, Layout, Swizzle, Symbolic, tiled
+from cutecc.layout import AnyLayout, ComposedLayout, Layout, Swizzle, tiled
+from cutecc.layout.algebra import coalesce, complement
 from cutecc.layout.functions import FUNCTIONS, Kind, View
-from cutecc.layout.integers import Integer, add, divide, multiply, remainder, subtract
+from cutecc.layout.integers import Integer, add, ceil_divide, divide, multiply, remainder, subtract
 from cutecc.layout.layout import idx2crd, make_layout
 from cutecc.layout.make import make_identity_layout
+from cutecc.layout.modes import append_to_rank, dice, dice_tuple, get, prepend_to_rank, slice_tuple
 from cutecc.layout.partition import flat_coordinate, hierarchical_coordinate
 from cutecc.layout.tma import tma_partition
 from cutecc.layout.tuples import ceil_div, is_tuple, leaves, modes, product
-from cutecc.passes.lowering.values.leaves import numbers
+from cutecc.passes.lowering.values.leaves import dynamic, numbers
 
 
 def _call(name: str) -> Callable[..., Any]:
@@ -52,8 +54,10 @@ def shape_of(value: Any) -> Any:
 def part_of(value: Any, mode: tuple[int, ...]) -> Any:
     """The mode of a tuple or layout that a path of numbers leads to."""
     value = value.layout if isinstance(value, View) else value
+    if isinstance(value, Layout | ComposedLayout):
+        return get(value, *mode)
     for each in mode:
-        value = value[each] if isinstance(value, Layout) else modes(value)[each]
+        value = modes(value)[each]
     return value
 
 
@@ -62,8 +66,7 @@ def _size(value: Any, mode: tuple[int, ...] = ()) -> Integer:
 
 
 def _cosize(value: Any, mode: tuple[int, ...] = ()) -> Integer:
-    layout = value.layout if isinstance(value, View) else value
-    return part_of(layout, mode).cosize if mode else layout.cosize
+    return part_of(value, mode).cosize
 
 
 def _get(value: Any, mode: tuple[int, ...] = ()) -> Any:
@@ -103,18 +106,27 @@ def _group_modes(value: Any, begin: int, end: int) -> Any:
     return on_layout(value, lambda layout: FUNCTIONS["group_modes"].call(layout, begin, end))
 
 
-def _to_rank(name: str) -> Callable[..., Any]:
-    function = FUNCTIONS[name].call
+def _is_layout(value: Any) -> bool:
+    """Whether `value` is a layout or a tensor, and not an int tuple."""
+    return isinstance(value, Layout | ComposedLayout | View)
 
-    def meaning(value: Any, fill: Any = None, *, rank: int) -> Any:
-        filling = () if fill is None else (fill,)
-        return on_layout(value, lambda layout: function(layout, rank, *filling))
 
-    return meaning
+def _append_to_rank(value: Any, fill: Any, rank: int) -> Any:
+    if _is_layout(value):
+        return on_layout(value, lambda layout: append_to_rank(layout, rank, fill))
+    missing = rank - len(modes(value))
+    return (*modes(value), *(fill,) * missing) if missing > 0 else value
+
+
+def _prepend_to_rank(value: Any, fill: Any, rank: int) -> Any:
+    if _is_layout(value):
+        return on_layout(value, lambda layout: prepend_to_rank(layout, rank, fill))
+    missing = rank - len(modes(value))
+    return (*(fill,) * missing, *modes(value)) if missing > 0 else value
 
 
 def _select(value: Any, mode: tuple[int, ...]) -> Any:
-    if isinstance(value, Layout | ComposedLayout | View):
+    if _is_layout(value):
         return on_layout(value, lambda layout: FUNCTIONS["select"].call(layout, *mode))
     return tuple(modes(value)[each] for each in mode)
 
@@ -124,32 +136,50 @@ def _recast_layout(value: Any, new_type_bits: int, old_type_bits: int) -> Any:
 
 
 def _slice(value: Any, coordinate: Any, **_: Any) -> Any:
-    from cutecc.layout.modes import slice_tuple
-
-    if isinstance(value, Layout | ComposedLayout | View):
+    if _is_layout(value):
         return FUNCTIONS["slice"].call(value, coordinate)
     return slice_tuple(coordinate, value)
 
 
 def _dice(value: Any, coord: Any) -> Any:
-    return FUNCTIONS["dice"].call(value, coord)
+    if _is_layout(value):
+        return on_layout(value, lambda layout: dice(coord, layout))
+    return dice_tuple(coord, value)
 
 
 def _elementwise(function: Callable[[Integer, Integer], Integer]) -> Callable[..., Any]:
+    """`function` mode by mode. A mode that the other side lacks, or has 0 for a tuple, is taken over as it is."""
+
     def meaning(left: Any, right: Any, **_: Any) -> Any:
         if is_tuple(left) and is_tuple(right):
-            length = max(len(left), len(right))
-            padded = [(*each, *(0,) * (length - len(each))) for each in (left, right)]
-            return tuple(meaning(a, b) for a, b in zip(*padded, strict=True))
-        if is_tuple(right) or is_tuple(left):
-            return meaning(left, right[0]) if is_tuple(right) else meaning(left[0], right)
+            both = min(len(left), len(right))
+            return (*map(meaning, left, right), *left[both:], *right[both:])
+        if is_tuple(left) or is_tuple(right):
+            return left if is_tuple(left) else right
         return function(left, right)
 
     return meaning
 
 
-def _ceil_div(left: Any, right: Any, **_: Any) -> Any:
-    return ceil_div(left, shape_of(right))
+def _ceil_div(shape: Any, tiler: Any, **_: Any) -> Any:
+    """How many tiles there are: of a shape mode by mode, of layouts in as many elements as a mode has."""
+    if isinstance(tiler, Layout):
+        return _tiles_of(tiler, shape)
+    if not any(isinstance(each, Layout) for each in leaves(tiler)):
+        return ceil_div(shape, tiler)
+    if not is_tuple(shape):
+        return ceil_divide(shape, product(shape_of(tiler)))
+    return (*map(_ceil_div, shape, tiler), *shape[len(tiler) :])
+
+
+def _tiles_of(tile: Layout, shape: Any) -> Any:
+    """How many copies of `tile` cover as many elements as `shape` has: of its first element, then of it as a whole."""
+    size, packed = product(shape), coalesce(tile)
+    return ceil_divide(size, packed.size) if packed.stride == 1 else complement(tile, size).shape
+
+
+def _complement(layout: Layout, cotarget: Any, **_: Any) -> Layout:
+    return complement(layout, shape_of(cotarget))
 
 
 def _crd2idx(coordinate: Any, layout: Any, **_: Any) -> Any:
@@ -172,7 +202,7 @@ def _product(value: Any, **_: Any) -> Any:
 
 
 def _tile_layouts(tile: Any, **_: Any) -> list[Any]:
-    return list(tile)
+    return [layout for layout in leaves(tile) if layout is not None]
 
 
 def _partition(source: bool) -> Callable[..., Any]:
@@ -250,7 +280,7 @@ def _same(value: Any, **_: Any) -> Any:
 
 
 def _scalars(value: Any, only_dynamic: bool = False, **_: Any) -> list[Any]:
-    return [number for number in numbers(value) if not only_dynamic or isinstance(number, Symbolic)]
+    return dynamic(value) if only_dynamic else numbers(value, paths=True)
 
 
 def _iterator(value: Any, **_: Any) -> Any:
@@ -303,20 +333,21 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     **{
         f"cute.{name}": _call(name)
         for name in (
-            *("composition", "coalesce", "filter", "filter_zeros", "complement", "left_inverse", "right_inverse"),
+            *("composition", "coalesce", "filter", "filter_zeros", "left_inverse", "right_inverse"),
             *("logical_divide", "zipped_divide", "tiled_divide", "flat_divide"),
             *("logical_product", "zipped_product", "tiled_product", "flat_product", "blocked_product", "raked_product"),
             *("make_ordered_layout", "make_layout_like", "make_fragment_like", "make_identity_layout", "tile_to_shape"),
             "shape_div",
         )
     },
+    "cute.complement": _complement,
     "cute.local_tile": _local("local_tile"),
     "cute.local_partition": _local("local_partition"),
     "cute.slice": _slice,
     "cute.dice": _dice,
     "cute.group_modes": _group_modes,
-    "cute.append_to_rank": _to_rank("append_to_rank"),
-    "cute.prepend_to_rank": _to_rank("prepend_to_rank"),
+    "cute.append_to_rank": _append_to_rank,
+    "cute.prepend_to_rank": _prepend_to_rank,
     "cute.select": _select,
     "cute.recast_layout": _recast_layout,
     "cute.make_layout": _make_layout,

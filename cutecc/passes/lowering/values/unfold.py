@@ -42,7 +42,7 @@ from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, parse_int_t
 from cutecc.layout.basis import Basis
 from cutecc.layout.functions import View
 from cutecc.layout.integers import Integer, divides, masked, subtract
-from cutecc.layout.tuples import is_tuple
+from cutecc.layout.tuples import congruent, is_static, is_tuple, map_leaves
 from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant
 from cutecc.passes.lowering.values.failing import building_before
@@ -56,6 +56,10 @@ operation with several results, to their values in order.
 A tensor in memory is its layout; a part of it, or a tensor of coordinates, a `View`, which has an offset too. An atom
 or tiling is the view of its type.
 """
+
+
+_MAKING_TUPLES = ("cute.make_coord", "cute.make_shape", "cute.make_stride", "cute.make_int_tuple", "cute.make_tile")
+"""Operations with an operand for each `?` of their result. One whose type says its number carries nothing."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,8 @@ class Unfolding:
         if operation.name in self._repacking:
             leaves = [leaf for each in operands for leaf in self._leaves.of(each)]
             (carried,) = kind.results
+            if carried is not None and operation.name in _MAKING_TUPLES and len(leaves) != len(carried.types):
+                leaves = [self._number(each, type) for each, type in zip(operands, carried.types, strict=True)]
             if operation.name == "cute.make_atom" and carried is not None and not leaves:
                 # Nobody has set its state yet.
                 leaves = [constant(0, ir.IntegerType(type).width) for type in carried.types]
@@ -140,6 +146,14 @@ class Unfolding:
             leaves += [arithmetic.value(number, width) for number, width in zip(wanted, widths, strict=True)]
             found.append(leaves)
         self._leaves.replace(operation, found)
+
+    def _number(self, operand: ir.Value, type: ir.Type) -> ir.Value:
+        """The number that an operand is, or that its type says, of the type of the leaf that it becomes."""
+        if leaves := self._leaves.of(operand):
+            return leaves[0]
+        (known,) = numbers(plain(view(operand.type)))
+        assert isinstance(known, int)
+        return constant(known, ir.IntegerType(type).width)
 
 
 def _kind(operation: ir.Operation, operands: Sequence[ir.Value], wanted: Callable[[ir.Operation], bool]) -> _Kind:
@@ -185,27 +199,30 @@ def evaluate(operation: ir.Operation, meaning: Meaning) -> Unfolded:
         type_view = view(result.type)
         if isinstance(type_view, MemRef):
             value, offset = (value.layout, value.offset) if isinstance(value, View) else (value, 0)
-            value, offset = as_typed(type_view, value, offset)
+            value, offset = as_typed(type_view.layout, value, offset)
         elif isinstance(type_view, Pointer | SmemDescriptor):
             value, offset = (), value
         elif isinstance(type_view, SmemDescriptorView) and isinstance(value, View):
             value, offset = value.layout, value.offset
         elif isinstance(value, View):
-            # A layout has no place for an offset: who wants it asks `crd2idx`.
-            value = (value.offset, value.layout) if isinstance(type_view, CoordTensor) else value.layout
+            # A layout has no place for an offset, nor for what CuTe takes out of a swizzled one: who wants it asks
+            # `crd2idx`.
+            if isinstance(type_view, CoordTensor):
+                value = (value.offset, value.layout)
+            else:
+                value, _ = as_typed(plain(type_view), value.layout, 0)
         found.append(tuple(_behind(type_view, value)))
     return Unfolded(tuple(found), offset)
 
 
-def as_typed(type_view: MemRef, layout: Any, offset: Any) -> tuple[Any, Any]:
-    """The layout and offset of a tensor as its type has them, where the algebra gave a swizzled layout.
+def as_typed(expected: Any, layout: Any, offset: Any) -> tuple[Any, Any]:
+    """A layout and its offset as the layout that the type says has them, where the algebra gave a swizzled one.
 
     CuTe takes a swizzle apart into strides where no two of a thread's elements share the bits that it flips. An offset
     that a swizzle does not touch moves the pointer, and so do the lowest bits of one.
     """
     if not isinstance(layout, ComposedLayout):
         return layout, offset
-    expected = type_view.layout
     if isinstance(expected, Layout):
         from cutecc.layout.swizzled_strides import swizzled_strides
 
@@ -221,10 +238,27 @@ def as_typed(type_view: MemRef, layout: Any, offset: Any) -> tuple[Any, Any]:
     return ComposedLayout(layout.inner, subtract(swizzled, moved), layout.outer), moved
 
 
+def _settled(value: Any, expected: Any) -> Any:
+    """`value` with the strides of modes of size 1, along which there is no step, as the type says them."""
+    match value, expected:
+        case Layout(shape, stride), Layout(said_shape, said) if congruent(shape, said_shape):
+            return Layout(shape, map_leaves(_settled_stride, shape, stride, said))
+        case ComposedLayout(inner, offset, outer), ComposedLayout():
+            return ComposedLayout(_settled(inner, expected.inner), offset, _settled(outer, expected.outer))
+        case (offset, Layout() as layout), (_, Layout() as said_layout):
+            return (offset, _settled(layout, said_layout))
+        case _:
+            return value
+
+
+def _settled_stride(size: Any, stride: Any, said: Any) -> Any:
+    return said if size == 1 and is_static(said) else stride
+
+
 def _behind(type_view: TypeView, value: Any) -> list[Number]:
     """Of the numbers of `value`, those that the type has `?` for."""
-    expected = [] if isinstance(type_view, Pointer | SmemDescriptor) else numbers(plain(type_view))
-    given = numbers(value)
+    said = () if isinstance(type_view, Pointer | SmemDescriptor) else plain(type_view)
+    expected, given = numbers(said), numbers(_settled(value, said))
     if len(expected) != len(given) or any(
         isinstance(number, int) and isinstance(other, int) and number != other
         for number, other in zip(given, expected, strict=True)

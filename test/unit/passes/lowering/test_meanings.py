@@ -89,7 +89,7 @@ def test_swizzled_parts_hold_at_every_coordinate(traced_kernels: dict[str, Trace
             operands = [algebraic(view(value.type), index) for index, value in enumerate(operation.operands)]
             part = MEANINGS[operation.name](*operands, **plain_attributes(operation))
             if isinstance(result, MemRef) and isinstance(part.layout, ComposedLayout):
-                layout, offset = as_typed(result, part.layout, part.offset)
+                layout, offset = as_typed(result.layout, part.layout, part.offset)
                 for thread, index in itertools.product(range(0, 128, 5), range(part.layout.outer.size)):
                     found, expected = offset + layout(index), part.offset + part.layout(index)
                     known = {each.name: thread for number in (found, expected) for each in variables(number)}
