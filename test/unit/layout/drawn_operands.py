@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from random import Random
 from typing import Any
 
@@ -151,6 +152,9 @@ class Drawing:
 
 
 def shape_in(operand: str) -> Any:
-    """The shape of a layout or tensor from its text."""
-    text = operand.split('"')[-2] if '"' in operand else operand
-    return parse_int_tuple(text.split(" o ")[-1].rpartition(":")[0])
+    """The shape of a layout or tensor from its text, or an int tuple itself."""
+    kind, _, text = operand.partition(" ")
+    if kind in ("shape", "stride", "int_tuple", "coord"):
+        return parse_int_tuple(re.sub(r"@\d+", "", text))
+    layout = operand.split('"')[-2] if '"' in operand else operand
+    return parse_int_tuple(layout.split(" o ")[-1].rpartition(":")[0])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 from drawn_operands import INDICES, Drawing, shape_in
 from wheel_oracle import Expression, expression
 
-from cutecc.layout import parse_int_tuple
 from cutecc.layout.tuples import is_tuple, map_leaves, prefix_products, rank, show
 
 _DIVISIONS = ("composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
@@ -40,12 +38,10 @@ def _product(operation: str) -> Callable[[Drawing], Expression]:
 def _of_mode(operation: str, *kinds: str) -> Callable[[Drawing], Expression]:
     def draw_one(draw: Drawing) -> Expression:
         kind = draw.random.choice(("view", *kinds))
-        operand = draw.any_view() if kind == "view" else draw.tile(3, 1) if kind == "tile" else draw.of_kind(kind)
-        if kind == "view":
-            shape = shape_in(operand)
-        else:
-            shape = draw.shape() if kind == "tile" else parse_int_tuple(re.sub(r"@\d+", "", operand.split(" ")[1]))
-        return expression(operation, operand, mode=draw.mode(shape))
+        if kind == "tile":
+            return expression(operation, draw.tile(3, 1), mode=draw.mode(draw.shape()))
+        operand = draw.any_view() if kind == "view" else draw.of_kind(kind)
+        return expression(operation, operand, mode=draw.mode(shape_in(operand)))
 
     return draw_one
 
@@ -119,23 +115,15 @@ def _from_index(operation: str) -> Callable[[Drawing], Expression]:
 
 
 def _slice(draw: Drawing) -> Expression:
-    if draw.random.random() < 0.25:
-        operand = draw.of_kind("shape", "stride", "int_tuple", "coord")
-        shape = parse_int_tuple(re.sub(r"@\d+", "", operand.split(" ")[1]))
-    else:
-        operand = draw.any_view()
-        shape = shape_in(operand)
-    return expression("slice", operand, draw.coordinate(shape, 0.5))
+    # Parts of tensors with a swizzled layout are in test_swizzled_parts.py.
+    operand = draw.any_layout() if draw.random.random() < 0.6 else draw.tensor(swizzled_layout=False)
+    return expression("slice", operand, draw.coordinate(shape_in(operand), 0.5))
 
 
 def _dice(draw: Drawing) -> Expression:
-    if draw.random.random() < 0.5:
-        operand = draw.of_kind("shape", "stride", "int_tuple", "coord")
-        shape = parse_int_tuple(re.sub(r"@\d+", "", operand.split(" ")[1]))
-    else:
-        operand = draw.any_view()
-        shape = shape_in(operand)
-    return expression("dice", operand, coord=f'#cute.coord<"{draw.coordinate(shape, 0.5)}">')
+    kinds = ("shape", "stride", "int_tuple", "coord")
+    operand = draw.of_kind(*kinds) if draw.random.random() < 0.5 else draw.any_layout()
+    return expression("dice", operand, coord=f'#cute.coord<"{draw.coordinate(shape_in(operand), 0.5)}">')
 
 
 def _local_tile(draw: Drawing) -> Expression:
