@@ -72,8 +72,11 @@ class Drawing:
         """A swizzled layout, or a layout of a layout, whose offset then may be a coordinate."""
         shape = self.shape() if shape is None else shape
         if self.random.random() < 0.65:
+            # Of other sizes and strides, CuTe takes swizzles apart into strides that are not theirs.
+            shape = map_leaves(_power_of_two, shape)
+            strides = map_leaves(_power_of_two, self.strides(shape))
             offset = self.random.choice((0, 0, 0, 8, 16, 64, 192))
-            return f"{self.swizzle()} o {offset} o {show(shape)}:{show(self.strides(shape))}"
+            return f"{self.swizzle()} o {offset} o {show(shape)}:{show(strides)}"
         if self.random.random() < 0.5:
             inner = self.sizes(2)
             return f"{show(inner)}:{show(self.strides(inner))} o (0,0) o {show(shape)}:{self.to_coordinates(shape)}"
@@ -149,6 +152,10 @@ class Drawing:
         if kind == "coord":
             return f"coord {self.coordinate(self.shape(), 0.2)}"
         return f"{kind} {show(self.shape()) if kind == 'shape' else self.int_tuple()}"
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << (abs(number).bit_length() - 1) if number else 0
 
 
 def shape_in(operand: str) -> Any:

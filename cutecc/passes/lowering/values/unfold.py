@@ -226,7 +226,12 @@ def as_typed(expected: Any, layout: Any, offset: Any) -> tuple[Any, Any]:
     if isinstance(expected, Layout):
         from cutecc.layout.swizzled_strides import swizzled_strides
 
-        return swizzled_strides(layout, expected.shape)
+        found, offset = swizzled_strides(layout, expected.shape)
+        known = zip(numbers(_settled(found, expected)), numbers(expected), strict=True)
+        if any(_contradicts(number, said) for number, said in known):
+            # Where sizes are no powers of two, CuTe's are wrong.
+            raise Error(f"the swizzle of {layout} cannot be taken apart into the strides of {expected}")
+        return found, offset
     if not isinstance(layout.inner, Swizzle):
         return layout, offset
     swizzled, said = cast(Integer, layout.offset), cast(Integer, expected.offset)
@@ -259,12 +264,13 @@ def _behind(type_view: TypeView, value: Any) -> list[Number]:
     """Of the numbers of `value`, those that the type has `?` for."""
     said = () if isinstance(type_view, Pointer | SmemDescriptor) else plain(type_view)
     expected, given = numbers(said), numbers(_settled(value, said))
-    if len(expected) != len(given) or any(
-        isinstance(number, int) and isinstance(other, int) and number != other
-        for number, other in zip(given, expected, strict=True)
-    ):
+    if len(expected) != len(given) or any(map(_contradicts, given, expected)):
         raise Error(f"cutecc computed {show(tuple(given))}, which is not what {type_view} says; this is a bug")
     return [number for number, other in zip(given, expected, strict=True) if isinstance(other, Symbolic)]
+
+
+def _contradicts(number: Number, said: Number) -> bool:
+    return isinstance(number, int) and isinstance(said, int) and number != said
 
 
 def plain(type_view: TypeView) -> Any:
