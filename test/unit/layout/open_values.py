@@ -10,12 +10,16 @@ from cutecc.ir.walking import walk
 from cutecc.passes.lowering.lower_comparisons import LowerComparisons
 from cutecc.passes.lowering.lower_cute_types import LowerCuteTypes
 from cutecc.passes.lowering.lower_pointers import LowerPointers
+from cutecc.passes.lowering.partition_tiles import PartitionTiles
 from cutecc.passes.lowering.unfold_layouts import UnfoldLayouts
 from cutecc.passes.lowering.unfold_tensors import UnfoldTensors
 from cutecc.passes.lowering.values.meanings import MEANINGS
 from cutecc.passes.lowering.values.unfold import evaluate
 
-_PASSES = (UnfoldLayouts(), UnfoldTensors(), LowerPointers(), LowerComparisons(), LowerCuteTypes())
+_PASSES = (
+    *(UnfoldLayouts(), UnfoldTensors(), PartitionTiles()),
+    *(LowerPointers(), LowerComparisons(), LowerCuteTypes()),
+)
 
 
 def values_of(module: ir.Module, written: Written, leaves: Leaves) -> Leaves:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from drawn_operands import INDICES, Drawing, shape_in
+from drawn_partitions import PARTITIONS
 from wheel_oracle import Expression, expression
 
 from cutecc.layout.tuples import is_tuple, map_leaves, prefix_products, rank, show
@@ -261,5 +262,6 @@ CASES: dict[str, Callable[[Drawing], Expression]] = {
     },
     "recast_layout": _recast_layout,
     "add_offset": _add_offset,
+    **PARTITIONS,
 }
 """How the operands of each operation are drawn."""

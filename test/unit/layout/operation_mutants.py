@@ -29,6 +29,11 @@ def mutant(case: Expression, chance: float, random: Random) -> tuple[Expression,
     operands: list[str | Expression] = []
     for place, operand in enumerate(case.operands):
         assert isinstance(operand, str)
+        if operand.startswith("!cute.tiled_"):
+            operands.append(operand)
+            # Whether the product is added to what there is, which the warpgroup's instruction is told.
+            values += [0] if "sm90" in operand else []
+            continue
         if operand.startswith("i32 "):
             operands.append("i32")
             values.append(int(operand.removeprefix("i32 ")))
