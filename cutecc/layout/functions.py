@@ -220,7 +220,7 @@ def _select(layout: AnyLayout, *chosen: Any) -> AnyLayout:
     return modes.select(layout, *leaves(chosen))
 
 
-def _dice(layout: Layout, coordinate: Any) -> Layout:
+def _dice(layout: AnyLayout, coordinate: Any) -> AnyLayout:
     return modes.dice(coordinate, layout)
 
 
@@ -288,7 +288,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("local_tile", _local_tile, "layout:view tiler:tile coord:coord projection:coord?"),
     ("local_partition", _local_partition, "layout:view threads:layout index:coord projection:coord?"),
     ("slice", _slice, "layout:view coord:coord"),
-    ("dice", _dice, "layout:layout coord:coord"),
+    ("dice", _dice, "layout:any coord:coord"),
     ("layout", _layout, "view:view"),
     ("recast_layout", recast.recast_layout, "new_bits:int old_bits:int layout:any"),
     ("crd2idx", _crd2idx, "coord:coord layout:anything stride:shape?"),
