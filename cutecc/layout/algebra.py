@@ -249,7 +249,7 @@ def _complement_of_coordinates(layout: Layout, box: IntTuple) -> Layout:
     def along(path: tuple[int, ...], size: Any) -> Layout:
         exact = [(steps_along, basis.value) for steps_along, basis in steps if basis.path == path]
         deeper = _modes_below(path, paths)
-        if deeper or not path or (is_tuple(size) and not exact):
+        if deeper or not path or (is_tuple(size) and path not in paths):
             parts = modes(size)
             count = max(len(parts), *(mode + 1 for mode in deeper), 0)
             return join(*(along((*path, m), parts[m] if m < len(parts) else 1) for m in range(count)))

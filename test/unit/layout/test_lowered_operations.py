@@ -31,8 +31,8 @@ _REFUSED = (
     # The wheel goes on: with sizes below 1, or as if offsets were not visited twice.
     *("is not injective", "is negative", "sizes are at least 1"),
     *("with several modes, strides have to be known", "divides the other"),
-    # A swizzle of a base below 0.
-    "moves bits within one of the new elements",
+    # It recasts to a swizzle with a base below 0, and takes one apart whose offset shares bits with the coordinate.
+    *("moves bits within one of the new elements", "cannot be taken apart into the strides"),
 )
 """Parts of cutecc's errors where the wheel answers."""
 
@@ -74,6 +74,7 @@ FOUND = [
     (expression("equal", "stride (1@0,?)", "stride (1@1,2)"), (2,)),
     (expression("equal", "coord (?,3)", "coord (1,_)"), (1,)),
     (expression("equal", "(2,?):(1,2)", "(2,(3,4)):(1,(2,4))"), (3,)),
+    (expression("complement", "((1,1),1):((1@0@0,1@1@0),1@1)", "shape (4,(16,3),8)"), ()),
     (expression("left_inverse", "(2,(8,1),3):(1@0,(2@0@1,1@1@1),1@2)"), ()),
     (expression("complement", "(2,(8,8)):(1@0,(1@0@1,1@1@1))", "shape 32"), ()),
 ]

@@ -116,7 +116,8 @@ def _value(operation: ir.Operation, name: str, inputs: list[Any], type_: str) ->
     if name == "arith.constant":
         return _wrapped(int(operation.attributes["value"].value), type_)
     if name == "builtin.unrealized_conversion_cast":
-        return inputs[0]
+        # Of a static number of which it wants the value, the wheel leaves the cast from a struct without members.
+        return inputs[0] if isinstance(inputs[0], list) == type_.startswith("!llvm.struct") else None
     if name == "arith.select":
         condition, first, second = inputs
         return None if condition is None else first if condition else second
