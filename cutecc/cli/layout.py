@@ -20,6 +20,7 @@ from cutecc.layout.expressions import evaluate_expression, show_value
 from cutecc.layout.facts import LARGEST, Facts, facts_of, leads_to_coordinates
 from cutecc.layout.functions import TiledLayout, View, describe, is_integers
 from cutecc.layout.layout import Layout, make_layout
+from cutecc.layout.modes import group_modes
 from cutecc.layout.pictures import (
     Banks,
     Colour,
@@ -243,8 +244,9 @@ def _plain(value: Any, option: str) -> AnyLayout:
 def _picture(value: Any, request: _Request) -> Picture:
     layout = _layout_of(value)
     if request.tile is not None:
-        # The layout's offset is the index in the tile.
-        return picture_of_threads(layout, request.tile, lines=request.lines)
+        # The layout's offset is the index in the tile. All modes after that of the threads are the values'.
+        pairs = group_modes(layout, 1, layout.rank) if layout.rank > 2 else layout
+        return picture_of_threads(pairs, request.tile, lines=request.lines)
     if request.tiler is not False:
         return picture_of_tiles(layout, request.tiler, form=request.form, lines=request.lines)
     begin = value.offset if isinstance(value, View) else 0

@@ -19,7 +19,7 @@ from cutecc.layout.algebra import (
     right_inverse,
     show_tile,
 )
-from cutecc.layout.basis import ArithmeticTuple, Basis, add_coordinates
+from cutecc.layout.basis import ArithmeticTuple, Basis, Ratio, add_coordinates
 from cutecc.layout.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
 from cutecc.layout.integers import Integer, Symbolic, divisibility, evaluate, symbol, variables
 from cutecc.layout.layout import Layout, crd2idx, idx2crd, join, make_layout
@@ -74,6 +74,7 @@ __all__ = [
     "IntTuple",
     "Integer",
     "Layout",
+    "Ratio",
     "Stride",
     "Swizzle",
     "Symbolic",

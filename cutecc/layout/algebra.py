@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, cast
 
 from cutecc.errors import LayoutError
-from cutecc.layout.basis import Basis
+from cutecc.layout.basis import Basis, Ratio
 from cutecc.layout.integers import Integer, Symbolic, absolute, ceil_divide, divide, minimum, multiply, sign
 from cutecc.layout.layout import Layout, join, make_layout
 from cutecc.layout.swizzle import ComposedLayout, Swizzle, on_outer
@@ -86,7 +86,7 @@ def _continues(size: Integer, stride: Any, next_size: Integer, next_stride: Any)
     if not isinstance(size, int) or not isinstance(next_size, int):
         return False
     end = stride * size
-    known = isinstance(end.value if isinstance(end, Basis) else end, int)
+    known = isinstance(end.value if isinstance(end, Basis) else end, int | Ratio)
     return known and end == next_stride
 
 
@@ -154,6 +154,8 @@ def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layo
             if mode >= len(inside):
                 raise whole.error(f"stride {stride} names a mode that {inside} does not have")
             inside = inside[mode]
+        if isinstance(stride.value, Ratio):
+            raise whole.error(f"stride {stride} leads between the coordinates of {inside}")
         return _compose(inside, shape, stride.value, whole)
     if stride == 0:
         return Layout(shape, 0)
@@ -316,6 +318,8 @@ def _inverse(layout: Layout, invert: Callable[[list[_Step]], list[tuple[Any, Any
     if not any(isinstance(step.stride, Basis) for step in steps):
         return _layout_of(invert(steps))
     coordinates = [(step, step.stride) for step in steps if isinstance(step.stride, Basis)]
+    if part := next((basis for _, basis in coordinates if isinstance(basis.value, Ratio)), None):
+        raise LayoutError(f"inverse of {layout}: stride {part} goes a part of a step")
     paths = _paths(layout)
 
     def along(path: tuple[int, ...]) -> Layout:

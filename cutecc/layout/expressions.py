@@ -7,8 +7,10 @@ The grammar is that of `cutecc.layout.text`, with calls wherever a value can sta
 
     expression := operand (" o " operand)*           composition; `S<3,4,3> o 0 o (8,64)` has an offset in the middle
     operand    := primary [":" primary]              shape:stride; a shape alone is a compact layout
-    primary    := 4 | _4 | 1@0 | ?{i64 div=8} | _ | S<3,4,3> | name(expression, ...)
+    primary    := integer | integer@4 | 1/2@4 | _ | S<3,4,3> | name(argument, ...)
                 | (expression, ...) | <expression, ...> | [expression; ...]
+    integer    := 4 | _4 | ?{i64 div=8}
+    argument   := [name "="] expression              after a name, no more without one, as in Python
 
 Nothing is run but the functions of `cutecc.layout.functions`.
 """
@@ -22,8 +24,8 @@ from typing import Any, cast
 
 from cutecc.errors import LayoutError, SourceLocation
 from cutecc.layout.algebra import composition, show_tile
-from cutecc.layout.basis import Basis
-from cutecc.layout.functions import FUNCTIONS, Function, Kind, TiledLayout, View, describe, is_integers
+from cutecc.layout.basis import Basis, Ratio
+from cutecc.layout.functions import FUNCTIONS, Function, Kind, Parameter, TiledLayout, View, describe, is_integers
 from cutecc.layout.integers import Symbolic
 from cutecc.layout.layout import Layout, make_layout
 from cutecc.layout.swizzle import ComposedLayout, Swizzle
@@ -36,7 +38,7 @@ _TOKEN = re.compile(
     r"|(?P<number>-?\d+|_\d+)"
     r"|(?P<compose>o\b|∘)"
     r"|(?:cute(?:\.|::))?(?P<name>[A-Za-z]\w*)"
-    r"|(?P<mark>[()\[\]<>,;:@_])"
+    r"|(?P<mark>[()\[\]<>,;:@_/=])"
     r"|(?P<end>$))"
 )
 _DEEPEST = 100
@@ -89,8 +91,6 @@ class _Evaluator:
         match = _TOKEN.match(self._text, self._position)
         if match is None:
             at = len(self._text) - len(self._text[self._position :].lstrip())
-            if self._text[at] == "=":
-                raise self._error("arguments go by position, without names", at, at + 1)
             raise self._error(f"unexpected '{self._text[at]}'", at, at + 1)
         self._token = match
         self._start = match.start(match.lastgroup or 0)
@@ -138,41 +138,59 @@ class _Evaluator:
 
     def _primary(self) -> _Value:
         start = self._start
+        if self._token["name"] == "None":
+            self._advance()
+            return _Value(None, start, self._end)
         if self._token["name"]:
             return self._call()
         if self._next_is("("):
             return self._parenthesized()
-        for opening, separator, closing in (("[", ";", "]"), ("<", ",", ">")):
+        # A list of CuTe's Python has commas: `mode=[0, 1]`.
+        for opening, separators, closing in (("[", ";,", "]"), ("<", ",", ">")):
             if self._next_is(opening):
-                parts = self._list(separator, closing)
+                parts = self._list(separators, closing)
                 return _Value(tuple(part.value for part in parts), start, self._end)
         if self._next_is("_"):
             self._advance()
             return _Value(None, start, self._end)
-        if self._token["swizzle"] or self._token["symbol"]:
-            text = self._token["swizzle"] or self._token["symbol"]
+        if self._token["swizzle"]:
+            text = self._token["swizzle"]
             self._advance()
-            value = self._checked(lambda: parse(text), start, self._end)
-            if isinstance(value.value, Symbolic):
-                value = _Value(replace(value.value, name=str(self._symbols)), start, self._end)
-                self._symbols += 1
-            return value
-        if self._token["number"]:
-            return self._number()
+            return self._checked(lambda: parse(text), start, self._end)
+        if self._token["symbol"] or self._token["number"]:
+            return self._integer()
         raise self._unexpected("a number, '?', '(' or the name of a function")
 
-    def _number(self) -> _Value:
+    def _integer(self) -> _Value:
+        """A number, known or not, and what follows `@` where it is a step along modes."""
         start = self._start
-        value = int(self._token["number"].lstrip("_"))
-        self._advance()
+        value: Any = self._symbol() if self._token["symbol"] else self._number("a number")
+        if isinstance(value, int) and self._next_is("/"):
+            self._advance()
+            at = self._start
+            denominator = self._number("a number after '/'")
+            value = self._checked(lambda: Ratio(cast(int, value), denominator), at, self._end).value
+            if not self._next_is("@"):
+                raise self._unexpected("'@' and the number of a mode after a part of a step")
         path: list[int] = []
         while self._next_is("@"):
             self._advance()
-            if not self._token["number"]:
-                raise self._unexpected("the number of a mode after '@'")
-            path.append(int(self._token["number"].lstrip("_")))
-            self._advance()
+            path.append(self._number("the number of a mode after '@'"))
         return _Value(Basis(value, tuple(reversed(path))) if path else value, start, self._end)
+
+    def _number(self, expected: str) -> int:
+        if not self._token["number"]:
+            raise self._unexpected(expected)
+        value = int(self._token["number"].lstrip("_"))
+        self._advance()
+        return value
+
+    def _symbol(self) -> Symbolic:
+        text, start = self._token["symbol"], self._start
+        self._advance()
+        symbol: Symbolic = self._checked(lambda: parse(text), start, self._end).value
+        self._symbols += 1
+        return replace(symbol, name=str(self._symbols - 1))
 
     def _parenthesized(self) -> _Value:
         """A tuple; a layout alone in parentheses is that layout."""
@@ -182,17 +200,23 @@ class _Evaluator:
             return _Value(parts[0].value, start, self._end)
         return _Value(tuple(part.value for part in parts), start, self._end)
 
-    def _list(self, separator: str, closing: str) -> list[_Value]:
-        self._advance()
+    def _list(self, separators: str, closing: str) -> list[_Value]:
         parts: list[_Value] = []
-        while not self._next_is(closing):
-            if parts:
-                if not self._next_is(separator):
-                    raise self._unexpected(f"'{separator}' or '{closing}'")
-                self._advance()
-            parts.append(self._expression())
-        self._advance()
+        self._each(separators, closing, lambda: parts.append(self._expression()))
         return parts
+
+    def _each(self, separators: str, closing: str, read: Callable[[], None]) -> None:
+        """Call `read` for each part of a list that begins here; any of `separators`' characters stands between two."""
+        self._advance()
+        first = True
+        while not self._next_is(closing):
+            if not first:
+                if not self._token["mark"] or self._token["mark"] not in separators:
+                    raise self._unexpected(f"'{separators[0]}' or '{closing}'")
+                self._advance()
+            read()
+            first = False
+        self._advance()
 
     def _call(self) -> _Value:
         name, start = self._token["name"], self._start
@@ -202,29 +226,71 @@ class _Evaluator:
             raise self._error(f"there is no function '{name}'", start, start + len(name), hints=_close(name))
         if not self._next_is("("):
             raise self._error(f"'{name}' needs arguments", start, start + len(name), hints=[str(function)])
-        arguments = self._list(",", ")")
-        values = [self._argument(function, at, each) for at, each in enumerate(arguments[: len(function.parameters)])]
-        if function.repeats:
-            last = len(function.parameters) - 1
-            values += [self._argument(function, last, each) for each in arguments[last + 1 :]]
-        elif len(arguments) > len(function.parameters):
-            extra = arguments[len(function.parameters)]
-            raise self._error(f"{name} takes no more arguments", extra.start, extra.end, hints=[str(function)])
-        if len(arguments) < function.required:
-            missing = function.parameters[len(arguments)].name
-            raise self._error(f"{name}: '{missing}' is missing", self._end - 1, self._end, hints=[str(function)])
+        given, more = self._arguments(function)
+        values = [self._argument(function, parameter, given[parameter]) for parameter in given]
+        values += [self._argument(function, function.parameters[-1], each) for each in more]
         return self._checked(lambda: function.call(*values), start, self._end)
 
-    def _argument(self, function: Function, index: int, argument: _Value) -> Any:
-        parameter = function.parameters[index]
+    def _arguments(self, function: Function) -> tuple[dict[Parameter, _Value], list[_Value]]:
+        """A call's arguments in the order of parameters, and what follows of the last one, which repeats."""
+        given: dict[Parameter, _Value] = {}
+        more: list[_Value] = []
+        named = False
 
+        def argument() -> None:
+            nonlocal named
+            start, name = self._start, self._name_of_argument()
+            if name:
+                named = True
+                parameter = next((each for each in function.parameters if name in (each.name, each.python_name)), None)
+                if parameter is None:
+                    raise self._error(
+                        f"{function.name} has no parameter '{name}'", start, start + len(name), hints=[str(function)]
+                    )
+            elif named:
+                raise self._unexpected("a name, as of the argument before")
+            else:
+                parameter = next((each for each in function.parameters if not each.named and each not in given), None)
+            value = self._expression()
+            if parameter is None and function.repeats:
+                more.append(value)
+            elif parameter is None:
+                raise self._error(
+                    f"{function.name} takes no more arguments", value.start, value.end, hints=[str(function)]
+                )
+            elif parameter in given:
+                raise self._error(f"{function.name}: '{parameter.name}' is given twice", start, value.end)
+            else:
+                given[parameter] = value
+
+        self._each(",", ")", argument)
+        in_order = {parameter: given[parameter] for parameter in function.parameters if parameter in given}
+        for position, parameter in enumerate(function.parameters):
+            # Of several that can be left out, those before one that is given cannot.
+            if parameter not in given and (not parameter.optional or position < len(given)):
+                raise self._error(
+                    f"{function.name}: '{parameter.name}' is missing", self._end - 1, self._end, hints=[str(function)]
+                )
+        return in_order, more
+
+    def _name_of_argument(self) -> str:
+        """The `name` of `name=`, read; empty where the argument has none."""
+        name = self._token["name"]
+        following = _TOKEN.match(self._text, self._position)
+        if not name or following is None or following["mark"] != "=":
+            return ""
+        self._advance()
+        self._advance()
+        return name
+
+    def _argument(self, function: Function, parameter: Parameter, argument: _Value) -> Any:
         def wrong(reason: str, hints: Iterable[str] = ()) -> LayoutError:
             message = f"{function.name}: '{parameter.name}' {reason}"
             return self._error(message, argument.start, argument.end, hints=[*hints, str(function)])
 
         value = argument.value
-        if isinstance(value, View) and parameter.kind not in (Kind.VIEW, Kind.ANYTHING):
-            if value.offset != 0:
+        if isinstance(value, View) and parameter.kind not in (Kind.VIEW, Kind.INNER_VIEW, Kind.ANYTHING):
+            if any(leaf != 0 for leaf in leaves(value.offset)):
                 raise wrong(
                     f"is a layout that begins at {show(value.offset)}",
                     [f"layout(...) gives {value.layout} without that"],

@@ -11,7 +11,7 @@ from cutecc.errors import LayoutError
 from cutecc.layout import algebra, divide, make, modes, partition, recast, tuples
 from cutecc.layout.basis import ArithmeticTuple, Basis, add_coordinates
 from cutecc.layout.integers import Symbolic
-from cutecc.layout.layout import Layout, crd2idx, idx2crd, make_layout
+from cutecc.layout.layout import Layout, crd2idx, first_of, idx2crd, make_layout, whole
 from cutecc.layout.product import (
     blocked_product,
     flat_product,
@@ -51,8 +51,8 @@ class Kind(Enum):
 
     LAYOUT = "a layout"
     ANY_LAYOUT = "a layout or composed layout"
-    INNER = "a layout, composed layout or swizzle"
     VIEW = "a layout or composed layout, which may have an offset"
+    INNER_VIEW = "a layout, composed layout or swizzle"
     TILE = "a layout, a shape or a tile"
     SHAPE = "a shape or stride"
     COORDINATE = "a coordinate"
@@ -69,10 +69,10 @@ class Kind(Enum):
                 return isinstance(value, Layout) or shape
             case Kind.ANY_LAYOUT:
                 return isinstance(value, Layout | ComposedLayout) or shape
-            case Kind.INNER:
-                return isinstance(value, Layout | ComposedLayout | Swizzle) or shape
             case Kind.VIEW:
                 return isinstance(value, Layout | ComposedLayout | View) or shape
+            case Kind.INNER_VIEW:
+                return isinstance(value, Layout | ComposedLayout | View | Swizzle) or shape
             case Kind.TILE:
                 return isinstance(value, Layout) or is_tile(value)
             case Kind.SHAPE:
@@ -88,7 +88,7 @@ class Kind(Enum):
 
     def convert(self, value: Any) -> Any:
         """`value` as the functions take it: a shape for a layout is the compact layout of it."""
-        if self in (Kind.LAYOUT, Kind.ANY_LAYOUT, Kind.INNER, Kind.VIEW) and is_integers(value):
+        if self in (Kind.LAYOUT, Kind.ANY_LAYOUT, Kind.VIEW, Kind.INNER_VIEW) and is_integers(value):
             return make_layout(value)
         return value
 
@@ -100,6 +100,10 @@ class Parameter:
     name: str
     kind: Kind
     optional: bool = False
+    python_name: str = ""
+    """What CuTe's own Python calls it, where that is something else."""
+    named: bool = False
+    """Whether it is given by name only."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ class Function:
         return sum(not each.optional for each in self.parameters)
 
     def __str__(self) -> str:
-        names = [f"[{each.name}]" if each.optional else each.name for each in self.parameters]
+        names = [f"{each.name}=" if each.named else each.name for each in self.parameters]
+        names = [f"[{name}]" if each.optional else name for name, each in zip(names, self.parameters, strict=True)]
         return f"{self.name}({', '.join(names)}{', ...' if self.repeats else ''})"
 
 
@@ -164,6 +169,17 @@ def _moved(view: AnyLayout | View, find: Callable[[AnyLayout], tuple[AnyLayout, 
     return View(part, add_coordinates(offset, further))
 
 
+def _on_layout(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which rearranges modes, of a layout or of a view, which begins where it did."""
+
+    def on_either(view: AnyLayout | View, *arguments: Any) -> Any:
+        if isinstance(view, View):
+            return View(function(view.layout, *arguments), view.offset)
+        return function(view, *arguments)
+
+    return on_either
+
+
 def _slice(view: AnyLayout | View, coordinate: Any) -> View:
     return _moved(view, lambda layout: modes.slice_layout(coordinate, layout))
 
@@ -189,20 +205,25 @@ def _crd2idx(coordinate: Any, layout: Any, stride: Any = None) -> Any:
     if stride is not None:
         return crd2idx(coordinate, _tuple_of(layout), stride)
     layout, offset = _layout_of(layout.layout if isinstance(layout, TiledLayout) else layout)
+    coordinate = first_of(coordinate)
     index = layout(coordinate) if isinstance(layout, Layout | ComposedLayout) else crd2idx(coordinate, layout)
-    return add_coordinates(offset, index)
+    return whole(add_coordinates(offset, index), f"{layout} at {show(coordinate)}")
 
 
 def _idx2crd(index: Any, shape: Any) -> Any:
     return idx2crd(index, _tuple_of(shape))
 
 
-def _stride(layout: Layout) -> Any:
-    return layout.stride
+def _shape(value: Any, *path: Any) -> Any:
+    return _get(_tuple_of(value), *path)
 
 
-def _cosize(layout: AnyLayout) -> Any:
-    return layout.cosize
+def _stride(layout: Layout, *path: Any) -> Any:
+    return _get(layout.stride, *path)
+
+
+def _cosize(layout: AnyLayout, *path: Any) -> Any:
+    return _get(layout, *path).cosize if path else layout.cosize
 
 
 def _get(value: Any, *path: Any) -> Any:
@@ -229,16 +250,16 @@ def _flatten(value: Any) -> Any:
     return modes.flatten_layout(value) if isinstance(value, Layout | ComposedLayout) else tuples.flatten(value)
 
 
-def _size(value: Any) -> Any:
-    return tuples.product(_tuple_of(value))
+def _size(value: Any, *path: Any) -> Any:
+    return tuples.product(_shape(value, *path))
 
 
-def _rank(value: Any) -> int:
-    return tuples.rank(_tuple_of(value))
+def _rank(value: Any, *path: Any) -> int:
+    return tuples.rank(_shape(value, *path))
 
 
-def _depth(value: Any) -> int:
-    return tuples.depth(_tuple_of(value))
+def _depth(value: Any, *path: Any) -> int:
+    return tuples.depth(_shape(value, *path))
 
 
 def _make_layout_tv(threads: Layout, values: Layout) -> TiledLayout:
@@ -248,7 +269,7 @@ def _make_layout_tv(threads: Layout, values: Layout) -> TiledLayout:
 _KINDS = {
     "layout": Kind.LAYOUT,
     "any": Kind.ANY_LAYOUT,
-    "inner": Kind.INNER,
+    "inner_view": Kind.INNER_VIEW,
     "view": Kind.VIEW,
     "tile": Kind.TILE,
     "shape": Kind.SHAPE,
@@ -258,65 +279,73 @@ _KINDS = {
     "anything": Kind.ANYTHING,
 }
 
-# Each function with its parameters, `name:kind`; `?` follows an optional one, `*` one that can be repeated.
+# Each function with its parameters, `name:kind`, or `name/python_name:kind`; `?` follows an optional one, `*` one that
+# can be repeated, and `=` stands before one that is given by name.
 _TABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("make_layout", make_layout, "shape:shape stride:shape?"),
     ("make_ordered_layout", make.make_ordered_layout, "shape:shape order:shape"),
-    ("make_layout_like", make.make_layout_like, "layout:any"),
-    ("make_fragment_like", make.make_fragment_like, "layout:any"),
-    ("make_layout_tv", _make_layout_tv, "threads:layout values:layout"),
+    ("make_layout_like", make.make_layout_like, "layout/input:any"),
+    ("make_fragment_like", make.make_fragment_like, "layout/src:any"),
+    ("make_layout_tv", _make_layout_tv, "threads/thr_layout:layout values/val_layout:layout"),
     ("make_identity_layout", make.make_identity_layout, "shape:shape"),
     ("make_identity_tensor", _identity_tensor, "shape:shape"),
-    ("tile_to_shape", make.tile_to_shape, "block:any shape:shape order:shape?"),
-    ("composition", algebra.composition, "left:inner right:tile"),
-    ("coalesce", algebra.coalesce, "layout:any profile:shape?"),
-    ("filter", algebra.filter_layout, "layout:any"),
-    ("filter_zeros", algebra.filter_zeros, "layout:any"),
-    ("complement", algebra.complement, "layout:layout cotarget:shape"),
-    ("left_inverse", algebra.left_inverse, "layout:layout"),
-    ("right_inverse", algebra.right_inverse, "layout:layout"),
-    ("logical_divide", divide.logical_divide, "layout:any tiler:tile"),
-    ("zipped_divide", divide.zipped_divide, "layout:any tiler:tile"),
-    ("tiled_divide", divide.tiled_divide, "layout:any tiler:tile"),
-    ("flat_divide", divide.flat_divide, "layout:any tiler:tile"),
+    ("tile_to_shape", make.tile_to_shape, "block/atom:any shape/trg_shape:shape order:shape?"),
+    ("composition", _on_layout(algebra.composition), "left/lhs:inner_view right/rhs:tile"),
+    ("coalesce", algebra.coalesce, "layout/input:any profile/target_profile:shape?"),
+    ("filter", _on_layout(algebra.filter_layout), "layout/input:view"),
+    ("filter_zeros", _on_layout(algebra.filter_zeros), "layout/input:view"),
+    ("complement", algebra.complement, "layout/input:layout cotarget:shape"),
+    ("left_inverse", algebra.left_inverse, "layout/input:layout"),
+    ("right_inverse", algebra.right_inverse, "layout/input:layout"),
+    ("logical_divide", _on_layout(divide.logical_divide), "layout/target:view tiler:tile"),
+    ("zipped_divide", _on_layout(divide.zipped_divide), "layout/target:view tiler:tile"),
+    ("tiled_divide", _on_layout(divide.tiled_divide), "layout/target:view tiler:tile"),
+    ("flat_divide", _on_layout(divide.flat_divide), "layout/target:view tiler:tile"),
     ("logical_product", logical_product, "block:any tiler:tile"),
     ("zipped_product", zipped_product, "block:any tiler:tile"),
     ("tiled_product", tiled_product, "block:any tiler:tile"),
     ("flat_product", flat_product, "block:any tiler:tile"),
     ("blocked_product", blocked_product, "block:any tiler:layout"),
     ("raked_product", raked_product, "block:any tiler:layout"),
-    ("local_tile", _local_tile, "layout:view tiler:tile coord:coord projection:coord?"),
-    ("local_partition", _local_partition, "layout:view threads:layout index:coord projection:coord?"),
-    ("slice", _slice, "layout:view coord:coord"),
-    ("dice", _dice, "layout:any coord:coord"),
+    ("local_tile", _local_tile, "layout/input:view tiler:tile coord:coord projection/proj:coord?"),
+    ("local_partition", _local_partition, "layout/target:view threads/tiler:layout index:coord projection/proj:coord?"),
+    ("slice", _slice, "layout/src:view coord:coord"),
+    ("slice_", _slice, "layout/src:view coord:coord"),
+    ("dice", _dice, "layout/src:any coord/dicer:coord"),
     ("layout", _layout, "view:view"),
-    ("recast_layout", recast.recast_layout, "new_bits:int old_bits:int layout:any"),
+    (
+        "recast_layout",
+        recast.recast_layout,
+        "new_bits/new_type_bits:int old_bits/old_type_bits:int layout/src_layout:any",
+    ),
     ("crd2idx", _crd2idx, "coord:coord layout:anything stride:shape?"),
-    ("idx2crd", _idx2crd, "index:coord shape:anything"),
-    ("get", _get, "value:anything mode:modes*"),
-    ("select", _select, "layout:any mode:modes*"),
-    ("group_modes", modes.group_modes, "layout:any begin:int end:int"),
-    ("append", modes.append, "layout:any other:layout"),
-    ("prepend", modes.prepend, "layout:any other:layout"),
+    ("idx2crd", _idx2crd, "index/idx:coord shape:anything"),
+    ("get", _get, "value/obj:anything mode:modes*"),
+    ("select", _select, "layout/obj:any mode:modes*"),
+    ("group_modes", _on_layout(modes.group_modes), "layout/input:view begin:int end:int"),
+    ("append", modes.append, "layout/input:any other/elem:layout"),
+    ("prepend", modes.prepend, "layout/input:any other/elem:layout"),
     ("append_to_rank", modes.append_to_rank, "layout:any rank:int"),
     ("prepend_to_rank", modes.prepend_to_rank, "layout:any rank:int"),
-    ("flatten", _flatten, "value:anything"),
-    ("shape", _tuple_of, "layout:anything"),
-    ("stride", _stride, "layout:layout"),
-    ("size", _size, "value:anything"),
-    ("cosize", _cosize, "layout:any"),
-    ("rank", _rank, "value:anything"),
-    ("depth", _depth, "value:anything"),
-    ("ceil_div", tuples.ceil_div, "left:shape right:shape"),
-    ("shape_div", tuples.shape_div, "left:shape right:shape"),
+    ("flatten", _flatten, "value/a:anything"),
+    ("shape", _shape, "layout/input:anything =mode:modes?"),
+    ("stride", _stride, "layout/input:layout =mode:modes?"),
+    ("size", _size, "value/obj:anything =mode:modes?"),
+    ("cosize", _cosize, "layout/obj:any =mode:modes?"),
+    ("rank", _rank, "value/obj:anything =mode:modes?"),
+    ("depth", _depth, "value/obj:anything =mode:modes?"),
+    ("ceil_div", tuples.ceil_div, "left/input:shape right/tiler:shape"),
+    ("shape_div", tuples.shape_div, "left/lhs:shape right/rhs:shape"),
 ]
 
 
 def _function(name: str, call: Callable[..., Any], parameters: str) -> Function:
     found: list[Parameter] = []
     for word in parameters.split():
-        parameter, _, kind = word.partition(":")
-        found.append(Parameter(parameter, _KINDS[kind.rstrip("?*")], kind.endswith("?")))
+        names, _, kind = word.partition(":")
+        parameter, _, python_name = names.partition("/")
+        kind_of = _KINDS[kind.rstrip("?*")]
+        found.append(Parameter(parameter.lstrip("="), kind_of, kind.endswith("?"), python_name, parameter[0] == "="))
     return Function(name, call, tuple(found), parameters.endswith("*"))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from cutecc.errors import LayoutError
-from cutecc.layout.basis import ArithmeticTuple, Basis, add_coordinates
+from cutecc.layout.basis import ArithmeticTuple, Basis, Ratio, add_coordinates, scaled
 from cutecc.layout.integers import Integer, Symbolic, absolute, add, divide, multiply, remainder, subtract, width
 from cutecc.layout.tuples import (
     Coordinate,
@@ -18,6 +18,7 @@ from cutecc.layout.tuples import (
     is_static,
     is_tuple,
     leaves,
+    map_leaves,
     modes,
     prefix_products,
     product,
@@ -71,7 +72,7 @@ class Layout:
         return Layout(modes(self.shape)[mode], modes(self.stride)[mode])
 
     def __call__(self, coordinate: Coordinate) -> Any:
-        """The offset of a coordinate; with `Basis` strides, the coordinate it goes to."""
+        """The offset of a coordinate; with `Basis` strides, the coordinate it goes to, of which `Ratio`s are parts."""
         return _crd2idx(coordinate, self.shape, self.stride)
 
     @property
@@ -95,13 +96,16 @@ class Layout:
         last: dict[tuple[int, ...], Integer] = {}
         for size, stride in zip(leaves(self.shape), leaves(self.stride), strict=True):
             path, step = (stride.path, stride.value) if isinstance(stride, Basis) else ((), stride)
+            if isinstance(step, Ratio):
+                raise LayoutError(f"cosize of {self}: stride {stride} goes a part of a step")
             last[path] = add(last.get(path, 0), multiply(subtract(size, 1), absolute(step)))
         found = product(tuple(add(each, 1) for each in last.values()))
         if isinstance(found, int) or is_static(self.shape):
             return found
         # CuTe asks for the offset of the last index, in which every stride has a part, but that of a mode of size 1.
         strides = [step for size, step in zip(leaves(self.shape), leaves(self.stride), strict=True) if size != 1]
-        widest = max(width(part.value if isinstance(part, Basis) else part) for part in [*leaves(self.shape), *strides])
+        numbers = [*leaves(self.shape), *(step.value if isinstance(step, Basis) else step for step in strides)]
+        widest = max(map(width, cast(list[Integer], numbers)))
         return replace(found, width=max(found.width, widest))
 
     @property
@@ -129,10 +133,23 @@ def crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride | None = Non
     """The offset of `coordinate` in `shape:stride`; compact strides when there are none.
 
     The coordinate nests as the shape does, or less: an integer counts through the modes below it, leftmost fastest.
-    With `Basis` strides the result is a coordinate. Raises `LayoutError` when they do not fit.
+    `None`, CuTe's `_`, counts as 0. With `Basis` strides the result is a coordinate. Raises `LayoutError` when they do
+    not fit, and where strides such as `1/2@0` lead between two coordinates.
     """
     layout = make_layout(shape, stride)
-    return _crd2idx(coordinate, layout.shape, layout.stride)
+    return whole(layout(first_of(coordinate)), f"{layout} at {show(coordinate)}")
+
+
+def first_of(coordinate: Coordinate) -> Any:
+    """The first of the coordinates that `coordinate` names: 0 for each `_`."""
+    return map_leaves(lambda leaf: 0 if leaf is None else leaf, coordinate)
+
+
+def whole(coordinate: ArithmeticTuple, what: str) -> IntTuple:
+    """`coordinate`, which `what` gives. Raises `LayoutError` where it is a part of a step."""
+    if any(isinstance(leaf, Ratio) for leaf in leaves(coordinate)):
+        raise LayoutError(f"{what} is {show(coordinate)}, between two coordinates")
+    return coordinate
 
 
 def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
@@ -154,7 +171,7 @@ def _crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride) -> Any:
             parts.append(_crd2idx(coordinate, shape[-1], modes(stride)[-1]))
         return _sum(parts)
     if isinstance(stride, Basis):
-        return Basis(multiply(stride.value, coordinate), stride.path).as_coordinate()
+        return Basis(scaled(stride.value, coordinate), stride.path).as_coordinate()
     assert not is_tuple(stride)
     return multiply(coordinate, stride)
 

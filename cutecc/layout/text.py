@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from cutecc.errors import LayoutError, SourceLocation
-from cutecc.layout.basis import Basis
+from cutecc.layout.basis import Basis, Ratio
 from cutecc.layout.integers import Symbolic
 from cutecc.layout.layout import Layout, make_layout
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"|(?P<symbol>\?(?:\{(?P<known>[^}]*)\})?)"
     r"|(?P<number>-?\d+)"
     r"|(?P<composed>o\b)"
-    r"|(?P<mark>[()\[\]<>,;:@_])"
+    r"|(?P<mark>[()\[\]<>,;:@_/])"
     r"|(?P<end>$))"
 )
 # CuTe divides by a negative stride and keeps the sign in what it says of the quotient.
@@ -211,6 +211,8 @@ class _Parser:
             self._advance()
             return None
         value = self._integer()
+        if isinstance(value, int) and self._next_is("/"):
+            value = self._ratio(value)
         path: list[int] = []
         while self._next_is("@"):
             self._advance()
@@ -221,6 +223,16 @@ class _Parser:
                 raise self._error("modes are counted from 0")
             self._advance()
         return Basis(value, tuple(reversed(path))) if path else value
+
+    def _ratio(self, numerator: int) -> Ratio:
+        """A part of a step; only what leads to coordinates, `1/2@0`, has steps."""
+        self._advance()
+        start, denominator = self._start, self._integer()
+        if not isinstance(denominator, int) or denominator == 0:
+            raise self._error("expected a number other than 0 after '/'", start)
+        if not self._next_is("@"):
+            raise self._error("expected '@' and the number of a mode after a part of a step")
+        return Ratio(numerator, denominator)
 
     def _integer(self) -> Any:
         if self._token["number"]:

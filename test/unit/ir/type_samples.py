@@ -41,7 +41,7 @@ from cutecc.ir.types import (
     Vector,
     WorkIdResponse,
 )
-from cutecc.layout import Basis, ComposedLayout, Layout, Swizzle, symbol
+from cutecc.layout import Basis, ComposedLayout, Layout, Ratio, Swizzle, symbol
 
 F16, F32, I8, I32 = map(Scalar, ("f16", "f32", "i8", "i32"))
 E2M1, E4M3, E8M0 = map(Scalar, ("f4E2M1FN", "f8E4M3FN", "f8E8M0FNU"))
@@ -91,6 +91,9 @@ VALUES: dict[str, TypeView] = {
     '!cute.memref<i1, rmem, "():()">': MemRef(Scalar("i1"), RMEM, Layout((), ()), 1),
     '!cute.memref<f32, gmem, "S<3,4,3> o 0 o (8,64):(64,1)">': MemRef(F32, GMEM, ComposedLayout(SWIZZLE, 0, MATRIX), 4),
     # The `?` of the layout is another one than that of the offset.
+    '!cute.coord_tensor<"(0,0)", "(4,(2,8)):(1/2@0,(-3/2@1,2/4@0@1))">': CoordTensor(
+        (0, 0), Layout((4, (2, 8)), (Basis(Ratio(1, 2), (0,)), (Basis(Ratio(-3, 2), (1,)), Basis(Ratio(2, 4), (1, 0)))))
+    ),
     '!cute.coord_tensor<"(0,?{div=8})", "(4,?):(1@0,?@1)">': CoordTensor(
         (0, symbol("0", divisibility=8)), Layout((4, symbol("1")), (Basis(1, (0,)), Basis(symbol("2"), (1,))))
     ),

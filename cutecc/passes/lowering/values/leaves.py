@@ -207,7 +207,7 @@ def pointer_type(pointer: Pointer) -> ir.Type:
 
 
 def numbers(value: Any, *, paths: bool = False) -> list[Number]:
-    """All numbers of a value of the layout algebra, known ones too, in the order of leaves.
+    """All integers of a value of the layout algebra, known ones too, in the order of leaves.
 
     With `paths`, behind each stride that leads to coordinates also those of the modes it leads along.
     """
@@ -225,7 +225,7 @@ def _collect(value: Any, found: list[Number], paths: bool) -> None:
     elif isinstance(value, ComposedLayout):
         _collect((value.outer, value.offset, value.inner), found, paths)
     elif isinstance(value, Basis):
-        found += (value.value, *(value.path if paths else ()))
+        _collect((value.value, *(value.path if paths else ())), found, paths)
     elif isinstance(value, Swizzle):
         found += (value.bits, value.base, value.shift)
     elif isinstance(value, int | Symbolic):
