@@ -18,7 +18,6 @@ from cutecc.layout.tuples import (
     is_static,
     is_tuple,
     leaves,
-    map_leaves,
     modes,
     prefix_products,
     product,
@@ -142,7 +141,7 @@ def crd2idx(coordinate: Coordinate, shape: IntTuple, stride: Stride | None = Non
 
 def first_of(coordinate: Coordinate) -> Any:
     """The first of the coordinates that `coordinate` names: 0 for each `_`."""
-    return map_leaves(lambda leaf: 0 if leaf is None else leaf, coordinate)
+    return tuple(map(first_of, coordinate)) if is_tuple(coordinate) else 0 if coordinate is None else coordinate
 
 
 def whole(coordinate: ArithmeticTuple, what: str) -> IntTuple:

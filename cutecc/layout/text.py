@@ -7,10 +7,11 @@ import re
 from typing import Any
 
 from cutecc.errors import LayoutError, SourceLocation
-from cutecc.layout.basis import Basis, Ratio
+from cutecc.layout.basis import Basis, Ratio, add_coordinates
 from cutecc.layout.integers import Symbolic
 from cutecc.layout.layout import Layout, make_layout
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
+from cutecc.layout.tuples import is_tuple, show
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<swizzle>S<\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*>)"
@@ -31,10 +32,7 @@ LONGEST_NUMBER = 40
 @functools.lru_cache(maxsize=65536)
 def parse_layout(text: str) -> Layout:
     """The layout `text` spells. Raises `LayoutError` with the place of the mistake."""
-    layout = parse(text)
-    if not isinstance(layout, Layout):
-        layout = _as_layout(layout, text)
-    return layout
+    return _as_layout(parse(text), text)
 
 
 @functools.lru_cache(maxsize=65536)
@@ -59,15 +57,14 @@ def parse_tile(text: str) -> Any:
 def parse_any_layout(text: str) -> AnyLayout:
     """The layout or composed layout `text` spells; a shape alone is a compact layout."""
     value = parse(text)
-    if isinstance(value, Layout | ComposedLayout):
-        return value
-    return _as_layout(value, text)
+    return value if isinstance(value, ComposedLayout) else _as_layout(value, text)
 
 
 def _as_layout(value: Any, text: str) -> Layout:
+    """A layout; of a shape alone the compact one."""
     if isinstance(value, Swizzle | ComposedLayout):
         raise LayoutError(f"'{text}' is not a plain layout")
-    return make_layout(value)
+    return value if isinstance(value, Layout) else make_layout(value)
 
 
 @functools.lru_cache(maxsize=65536)
@@ -80,20 +77,33 @@ def parse(text: str) -> Any:
 
 
 def _composed(first: Any, offset: Any, outer: Any) -> AnyLayout:
-    """`first o offset o outer`; `a o x o (b o y o c)` is `(a o x o b) o y o c`."""
-    if not isinstance(first, Layout | Swizzle) or not isinstance(outer, Layout | ComposedLayout):
+    """`first o offset o outer`, shapes alone as compact layouts."""
+    if isinstance(outer, Swizzle):
         raise LayoutError("'o' stands between a swizzle or layout, an offset, and a layout")
-    if isinstance(outer, ComposedLayout):
-        return ComposedLayout(_inner(first, offset, outer.inner), outer.offset, outer.outer)
-    if isinstance(first, Swizzle) and first.bits == 0 and offset == 0:
-        return outer
-    return ComposedLayout(first, offset, outer)
+    outer = _as_layout(outer, show(outer))
+    composed = ComposedLayout(first if isinstance(first, Swizzle) else _as_layout(first, show(first)), offset, outer)
+    _check_range(composed)
+    return outer if isinstance(first, Swizzle) and first.bits == 0 and offset == 0 else composed
 
 
-def _inner(first: Layout | Swizzle, offset: Any, then: Any) -> Any:
-    if isinstance(then, Swizzle):
-        raise LayoutError(f"{first} of {then}: a swizzle cannot be the outer one")
-    return _composed(first, offset, then)
+def _check_range(composed: ComposedLayout) -> None:
+    """Whether the inner layout takes what the outer one gives, as CuTe asks: it tries where the outer one begins."""
+    inner, outer = composed.inner, composed.outer
+    try:
+        begin = add_coordinates(composed.offset, outer(0))
+    except LayoutError:
+        raise LayoutError(f"the offset {show(composed.offset)} cannot be added to the coordinates of {outer}") from None
+    if isinstance(inner, Swizzle) and is_tuple(begin):
+        raise LayoutError(f"{inner} takes offsets, and {outer} leads to coordinates")
+    if isinstance(inner, Layout) and not _is_coordinate(begin, inner.shape):
+        raise LayoutError(f"{inner} takes no coordinate such as {show(begin)}, where {outer} begins")
+
+
+def _is_coordinate(value: Any, shape: Any) -> bool:
+    """Whether `value` nests as `shape` does, or less."""
+    if not is_tuple(value):
+        return True
+    return is_tuple(shape) and len(value) == len(shape) and all(map(_is_coordinate, value, shape))
 
 
 class _Parser:
@@ -159,12 +169,12 @@ class _Parser:
             return None
         start, value = self._start, self.layout()
         try:
-            return value if isinstance(value, Layout) else _as_layout(value, self._text)
+            return _as_layout(value, self._text)
         except LayoutError as error:
             raise self._error(error.message, start) from None
 
     def layout(self) -> Any:
-        """An int tuple, a layout, a swizzle, or several composed by `o`."""
+        """An int tuple, a layout, a swizzle, or two composed by `o`."""
         start = self._start
         first = self._simple()
         if self._token["composed"] is None:
@@ -174,7 +184,7 @@ class _Parser:
         if self._token["composed"] is None:
             raise self._error("expected 'o' and a layout after the offset")
         self._advance()
-        outer = self.layout()
+        outer = self._simple()
         try:
             return _composed(first, offset, outer)
         except LayoutError as error:
