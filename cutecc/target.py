@@ -55,6 +55,7 @@ _LIMITS: dict[tuple[int, int], Limits] = {
 }
 _SUFFIXES = {8: ("",), 9: ("", "a"), 10: ("", "a", "f"), 11: ("", "a", "f"), 12: ("", "a", "f")}
 _NAME = re.compile(r"sm_([0-9]{1,9})([0-9])([af]?)")
+_IN_NAME = re.compile(r"sm_\d+[af]?")
 _NAME_IT = 'name the target instead: target="sm_90a" in Python, --target sm_90a in a shell'
 
 
@@ -103,6 +104,12 @@ _KNOWN = {Target(major, minor, suffix) for major, minor in _LIMITS for suffix in
 def known_targets() -> list[Target]:
     """Every target that cutecc compiles for, oldest first."""
     return sorted(_KNOWN)
+
+
+def target_in_name(name: str) -> Target | None:
+    """The target that the name of a file or folder says, the last one of several: `gemm-sm_90a.mlirbc`."""
+    known = {target.name: target for target in known_targets()}
+    return next((known[word] for word in reversed(_IN_NAME.findall(name)) if word in known), None)
 
 
 def parse_targets(text: str) -> list[Target]:

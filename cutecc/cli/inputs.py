@@ -17,7 +17,7 @@ from cutecc.passes.dumps import Stage, read_stage
 from cutecc.record import Workload
 from cutecc.record.folder import MANIFEST, file_name
 from cutecc.request import CompileOptions
-from cutecc.target import Target, parse_targets
+from cutecc.target import Target, parse_targets, target_in_name
 
 MODULE_SUFFIXES = (".mlir", ".mlirbc", ".bc")
 _NAMED_FILES = 3
@@ -129,7 +129,8 @@ def choose(
         path = Path(text)
         data = read_input(path)
         stage = read_stage(data[:65536].decode(errors="replace"))
-        return ModuleFile(path, data, _targets(target or (stage.target if stage else None), settings), stage)
+        own = stage.target if stage else getattr(target_in_name(path.name), "name", None)
+        return ModuleFile(path, data, _targets(target or own, settings), stage)
     path, function = split_path(text)
     if Path(path).is_dir():
         raise UsageError(f"{path} is a folder, not a kernel's file", hints=[_instead_of_folder(Path(path))])

@@ -36,8 +36,8 @@ def parity(
 ) -> None:
     """Compare the nvidia pipeline, pass by pass, with the wheel's single run: the same PTX, byte for byte?
 
-    Compares every .mlir file at or below PATH. A file's name says its target: gemm-sm_90a.mlir. Ends with status 1 when
-    a module is different or failed.
+    Compares every .mlir and .mlirbc file at or below PATH. A file's name says its target: gemm-sm_90a.mlir. Ends with
+    status 1 when a module is different or failed.
     """
     default = Target.parse(target) if target else None
     settings = {"both": (False, True), "off": (False,), "on": (True,)}[line_info]

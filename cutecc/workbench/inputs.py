@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from cutecc.frontend.naming import kernel_request
 from cutecc.frontend.traced import TraceRequest
 from cutecc.passes.dumps import read_stage
 from cutecc.pool import WorkerPool
-from cutecc.target import Target, known_targets, parse_targets
+from cutecc.target import Target, parse_targets, target_in_name
 
 MODULES = (".mlir", ".mlirbc")
 """The ends of the names of files that hold a module."""
@@ -121,11 +120,9 @@ def _runs(own: Target, wanted: Target) -> bool:
 
 
 def _target_of(file: Path, wanted: Sequence[Target]) -> str | None:
-    known = {target.name for target in known_targets()}
     for part in (file.name, *(parent.name for parent in file.parents)):
-        for word in re.findall(r"sm_\d+[af]?", part)[::-1]:
-            if word in known:
-                return word
+        if target := target_in_name(part):
+            return target.name
     stage = _stage(file)
     if stage:
         return Target.parse(stage.target).name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import tempfile
 import threading
@@ -18,7 +17,8 @@ from cutecc.errors import Error, UsageError
 from cutecc.isolation import ProcessDied
 from cutecc.passes.dumps import read_stage
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.target import Target, known_targets
+from cutecc.target import Target, target_in_name
+from cutecc.workbench.inputs import MODULES
 
 Result = Literal["identical", "composite", "different", "failed"]
 RESULTS: tuple[Result, ...] = ("identical", "composite", "different", "failed")
@@ -54,17 +54,17 @@ class ParityRow:
 
 
 def find_modules(paths: Sequence[str]) -> list[str]:
-    """The `.mlir` files among and under `paths`, sorted; `UsageError` when there are none."""
+    """The modules among and under `paths`, text and bytecode, sorted; `UsageError` when there are none."""
     found: list[str] = []
     for path in map(Path, paths):
         if path.is_dir():
-            found += sorted(str(file) for file in path.rglob("*.mlir") if file.is_file())
+            found += sorted(str(file) for file in path.rglob("*") if file.suffix in MODULES and file.is_file())
         elif path.is_file():
             found.append(str(path))
         else:
             raise UsageError(f"there is no file or folder {path}")
     if not found:
-        raise UsageError(f"no .mlir files in {', '.join(paths)}")
+        raise UsageError(f"no .mlir files in {', '.join(paths)}, and no .mlirbc")
     return found
 
 
@@ -73,10 +73,8 @@ def target_of(file: str, default: Target | None) -> Target:
 
     Raises `UsageError` without either.
     """
-    names = {target.name: target for target in known_targets()}
-    for word in re.findall(r"sm_\d+[af]?", os.path.basename(file))[::-1]:
-        if word in names:
-            return names[word]
+    if target := target_in_name(Path(file).name):
+        return target
     with Path(file).open("rb") as opened:
         stage = read_stage(opened.readline(65536).decode(errors="replace"))
     if stage:
@@ -109,13 +107,21 @@ def compare_all(
     def work() -> None:
         while chunk := take():
             while chunk := [task for task in chunk if task not in rows]:
+                begun = [""]
+
+                def follow(event: str | ParityRow) -> None:
+                    if isinstance(event, ParityRow):
+                        finished(event)
+                    else:
+                        begun[:] = [event]  # noqa: B023
+
                 try:
-                    isolation.call("cutecc.workbench.parity:compare_chunk", chunk, on_event=finished)
+                    isolation.call("cutecc.workbench.parity:compare_chunk", chunk, on_event=follow)
                 except ProcessDied as death:
                     culprit = next((task for task in chunk if task not in rows), None)
                     if culprit is None:
                         break
-                    finished(_failed(culprit, death.message))
+                    finished(_failed(culprit, f"{begun[0]}: {death.message}"))
 
     with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(work) for _ in range(jobs)]
@@ -129,17 +135,17 @@ def compare_all(
     return [rows[task] for task in tasks]
 
 
-def compare_chunk(tasks: Sequence[ParityTask], *, emit: Callable[[ParityRow], None]) -> None:
-    """Compare in this process, one task after the other."""
+def compare_chunk(tasks: Sequence[ParityTask], *, emit: Callable[[str | ParityRow], None]) -> None:
+    """Compare in this process, one task after the other; tells `emit` of each step that begins, and each row."""
     for task in tasks:
         try:
-            emit(compare(task))
+            emit(compare(task, emit))
         except (Error, OSError) as failure:
             emit(_failed(task, str(failure)))
 
 
-def compare(task: ParityTask) -> ParityRow:
-    """Compare one module in this process."""
+def compare(task: ParityTask, entering: Callable[[str], None] = lambda step: None) -> ParityRow:
+    """Compare one module in this process; `entering` is told whose run begins."""
     from cutecc.driver import lower
     from cutecc.ir.modules import fresh_context, parse
     from cutecc.passes.nvidia.single_run import single_run_ptx
@@ -149,9 +155,12 @@ def compare(task: ParityTask) -> ParityRow:
     data = Path(task.file).read_bytes()
     wheel = WheelOptions(preserve_line_info=task.line_info)
     with fresh_context(), tempfile.TemporaryDirectory(prefix="cutecc-") as scratch:
+        entering("reading the module")
         module = parse(data, task.file)
+        entering("the wheel's single run")
         expected = single_run_ptx(module, task.target, wheel, Path(scratch), lir=uses_lir(module))
     options = CompileOptions(wheel=wheel, artifacts=("ptx",), reproduce=False)
+    entering("the nvidia pipeline")
     compilation = lower(CompileRequest(data, task.target, "kernel", task.file, options=options))
     found = [compilation.files[artifact.file].decode() for artifact in compilation.artifacts]
     if found != expected:

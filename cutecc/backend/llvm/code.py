@@ -107,11 +107,12 @@ def _generate(
     device: ir.Operation,
     made: Callable[[str], None] | None = None,
 ) -> _Candidate:
+    process = option_set.for_process(fast_math=options.fast_math)
     try:
-        answer = generators.generate(option_set.for_process(fast_math=options.fast_math), job)
+        answer = generators.generate(process, job)
     except ToolError as failure:
         if names := _not_selected(failure, job):
-            raise unsupported(device, names) from failure
+            raise unsupported(device, names, later_than=_newer_ptx(process, job)) from failure
         raise
     if answer.unknown:
         raise unsupported(device, answer.unknown)
@@ -135,6 +136,18 @@ def _not_selected(failure: ToolError, job: Job) -> list[str]:
         return []
     # LLVM's last words leave out the types that the name ends in.
     return sorted(name for name in set(CALLED.findall(job.text)) if f"{name}.".startswith(f"{found[1]}."))
+
+
+def _newer_ptx(process: tuple[str, ...], job: Job) -> int | None:
+    """The PTX version of `job`, of which LLVM did not select all, when with its newest one it does."""
+    if job.ptx_version >= NEWEST_PTX:
+        return None
+    newer = replace(job, ptx_version=NEWEST_PTX)
+    try:
+        generators.generate(process, newer)
+    except ToolError as failure:
+        return None if _not_selected(failure, newer) else job.ptx_version
+    return job.ptx_version
 
 
 def _target(device: ir.Operation) -> tuple[Target, int | None]:

@@ -15,8 +15,11 @@ from cutecc.ir.mlir import ir
 CALLED = re.compile(r"@(llvm\.[\w.]+)\(")
 
 
-def unsupported(device: ir.Operation, names: Iterable[str]) -> ToolError:
-    """The error for the intrinsics called `names`, at the first operation of `device` that becomes one of them."""
+def unsupported(device: ir.Operation, names: Iterable[str], *, later_than: int | None = None) -> ToolError:
+    """The error for the intrinsics called `names`, at the first operation of `device` that becomes one of them.
+
+    LLVM has no instruction for them, or only one `later_than` the chosen PTX version, times 10.
+    """
     wanted = set(names)
     found: list[tuple[ir.Operation, str]] = []
     seen: dict[str, str | None] = {}
@@ -34,15 +37,16 @@ def unsupported(device: ir.Operation, names: Iterable[str]) -> ToolError:
 
     device.walk(look, ir.WalkOrder.PRE_ORDER)
     hints = ["--backend nvvm may have one"]
+    what = found[0][0].name if found else ", ".join(sorted(wanted))
+    message = f"LLVM 22 has no instruction for {what}"
+    if later_than is not None:
+        message = f"LLVM 22 cannot select an instruction for {what} in PTX {later_than / 10}, only in a later version"
+        hints = ["the version is the one that the module's target asks for, or the newest that ptxas takes"]
     if not found:
-        listed = ", ".join(sorted(wanted))
-        return ToolError(f"LLVM 22 has no instruction for {listed} on this target", hints=hints)
+        return ToolError(f"{message} on this target", hints=hints)
     operation, name = found[0]
-    return ToolError(
-        f"LLVM 22 has no instruction for {operation.name}: it becomes the intrinsic {name}",
-        location=user_location(operation.location),
-        hints=hints,
-    )
+    location = user_location(operation.location)
+    return ToolError(f"{message}: it becomes the intrinsic {name}", location=location, hints=hints)
 
 
 def _kind(operation: ir.Operation) -> str:

@@ -207,10 +207,17 @@ def test_an_unknown_target(says, small_kernel, target: str) -> None:
     )
 
 
+def test_the_target_is_in_a_modules_name(cutecc, small_kernel, tmp_path: Path) -> None:
+    (tmp_path / "k-sm_90a.mlirbc").write_bytes(small_kernel.bytecode)
+    cutecc("compile", "k-sm_90a.mlirbc", "--stop-after=cute-desugar", "-o", "out", env={"CUDA_VISIBLE_DEVICES": ""})
+    assert read_folder(tmp_path / "out").target == "sm_90a"
+
+
 def test_no_target(says, small_kernel, tmp_path: Path) -> None:
     """On a machine without a GPU; the driver's library is hidden in case there is one."""
+    (tmp_path / "k.mlirbc").write_bytes(small_kernel.bytecode)
     says(
-        small_kernel.module,
+        "k.mlirbc",
         status=USAGE,
         env={"CUDA_VISIBLE_DEVICES": ""},
         lines=[

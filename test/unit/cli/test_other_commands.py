@@ -138,6 +138,13 @@ def test_parity_with_failures(cutecc, modules: Path) -> None:
     assert cutecc("parity", "modules", "-j2", "--line-info=off", "-q", status=1).stderr == ""
 
 
+def test_parity_reads_bytecode_below_a_folder(cutecc, small_kernel, tmp_path: Path) -> None:
+    (tmp_path / "bytecode").mkdir()
+    (tmp_path / "bytecode" / "k-sm_80.mlirbc").write_bytes(small_kernel.bytecode)
+    done = cutecc("parity", "bytecode", "-j1", "--line-info=off")
+    assert done.stdout == "identical 1  composite 0  different 0  failed 0  of 1\n"
+
+
 def test_parity_usage(cutecc, modules: Path, tmp_path: Path) -> None:
     assert "there is no file or folder nowhere" in cutecc("parity", "nowhere", status=2).stderr
     (tmp_path / "empty").mkdir()

@@ -42,3 +42,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx88">] {
     llvm.return
   }
 }
+
+// -----
+
+// One that this chip has, but not in the PTX version that the module asks for.
+gpu.module @kernels [#nvvm.target<chip = "sm_90", features = "+ptx78">] {
+  llvm.func @kernel(%out: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @below {{LLVM 22 cannot select an instruction for nvvm.elect.sync in PTX 7.8, only in a later version: it becomes the intrinsic llvm.nvvm.elect.sync}}
+    %0 = nvvm.elect.sync -> i1
+    llvm.store %0, %out : i1, !llvm.ptr<1>
+    llvm.return
+  }
+}
