@@ -1,7 +1,7 @@
-"""Coverage: which operations and atoms modules need, and which of them the `open` pipeline lowers.
+"""Coverage: whether the `open` pipeline lowers modules, and what they need of it: operations and atoms.
 
-What it lowers is what its passes themselves go by: each pass looks for the operations that it says it `lowers`, and
-atoms have a row each in `cutecc/passes/lowering/atoms`.
+Whether it does, its passes themselves say: they run, up to code generation. What it lowers is what they go by: each
+pass looks for the operations that it says it `lowers`, and atoms have a row each in `cutecc/passes/lowering/atoms`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from cutecc import isolation
@@ -33,6 +33,8 @@ _BASE = frozenset(
     ("arith", "builtin", "cf", "cuda", "func", "gpu", "llvm", "math", "nvvm", "scf", "ub", "vector"),
 )
 """Dialects that the rest of the pipeline converts, with passes that are MLIR's own."""
+_REMOVED = {"iket": ("strip-iket-ops",)}
+"""Dialects of which one of the wheel's passes removes every operation."""
 _WITH_ATOM = ("cute.copy", "cute.gemm", "cute.copy_atom_call", "cute.mma_atom_call")
 """Operations whose first operand is the atom that they execute."""
 
@@ -68,32 +70,32 @@ class Failed:
 
 @dataclass(frozen=True)
 class ModuleCoverage:
-    """What one module needs."""
+    """What one module needs, and whether it is lowered."""
 
     file: str
     target: str
     uses: tuple[Use, ...] = ()
     unreadable: Failed | None = None
     """Why it could not be traced, read, or brought as far as the first lowering pass."""
-    verified: bool = False
-    """Whether the passes were run."""
     failed: Failed | None = None
-    """Where they failed."""
+    """Where the passes of `open` end on it."""
+    verified: bool = False
+    """Whether the tables are held against that."""
 
     @property
     def missing(self) -> list[Use]:
-        """What `open` does not lower."""
+        """What the tables have no pass for."""
         return [use for use in self.uses if not use.lowered_by]
 
     @property
     def covered(self) -> bool:
-        """Whether all is lowered, as far as the tables say."""
-        return self.unreadable is None and not self.missing
+        """Whether the passes run through."""
+        return self.unreadable is None and self.failed is None
 
     @property
     def contradicts(self) -> bool:
-        """Whether a pass failed although the tables say that everything is lowered."""
-        return self.covered and self.failed is not None
+        """Whether the tables, when they are verified, say something else."""
+        return self.verified and self.unreadable is None and self.covered == bool(self.missing)
 
 
 @dataclass
@@ -143,7 +145,7 @@ def survey(
 ) -> list[ModuleCoverage]:
     """What each of `inputs` needs, in their order, found out by `jobs` processes; an abort is that module's failure.
 
-    With `verify` the passes of `open`, up to code generation, run on each.
+    With `verify`, each says where the tables are wrong about it.
     """
     found: dict[int, ModuleCoverage] = {}
 
@@ -154,15 +156,18 @@ def survey(
     def look(chunk: dict[int, _Task]) -> None:
         """Look at modules in one process, and in another at those behind one that ends it."""
         while chunk:
-            entered = ["", ""]
+            entered = [""]
+            needed: dict[int, tuple[Use, ...]] = {}
 
-            def follow(event: tuple[int, str] | tuple[int, ModuleCoverage]) -> None:
+            def follow(event: _Event) -> None:
                 index, told = event
                 if isinstance(told, ModuleCoverage):
                     del chunk[index]
                     finished(index, told)
-                else:
+                elif isinstance(told, str):
                     entered[:] = [told]  # noqa: B023
+                else:
+                    needed[index] = told  # noqa: B023
 
             try:
                 isolation.call("cutecc.workbench.coverage:survey_chunk", dict(chunk), on_event=follow)
@@ -170,7 +175,11 @@ def survey(
                 index, task = next(iter(chunk.items()))
                 del chunk[index]
                 failure = Failed(death.message, entered[0] or None)
-                finished(index, ModuleCoverage(task.input.file, task.input.target, unreadable=failure))
+                died = ModuleCoverage(task.input.file, task.input.target, verified=verify)
+                if index in needed:
+                    finished(index, replace(died, uses=needed[index], failed=failure))
+                else:
+                    finished(index, replace(died, unreadable=failure))
 
     with ThreadPoolExecutor(jobs) as pool:
         try:
@@ -205,40 +214,54 @@ def _chunks(
         yield chunk
 
 
-def survey_chunk(
-    tasks: dict[int, _Task], *, emit: Callable[[tuple[int, str] | tuple[int, ModuleCoverage]], None]
-) -> None:
-    """Look at modules in this process, one after the other; tells `emit` of each pass that begins, and each result."""
+_Told = str | tuple[Use, ...] | ModuleCoverage
+"""Of a module: the pass that begins, what it needs, and at last all that was found."""
+_Event = tuple[int, _Told]
+
+
+def survey_chunk(tasks: dict[int, _Task], *, emit: Callable[[_Event], None]) -> None:
+    """Look at modules in this process, one after the other; tells `emit` how it goes."""
     for index, task in tasks.items():
         emit((index, _look(task, functools.partial(_tell, emit, index))))
 
 
-def _tell(emit: Callable[[tuple[int, str]], None], index: int, pass_name: str) -> None:
-    emit((index, pass_name))
+def _tell(emit: Callable[[_Event], None], index: int, told: _Told) -> None:
+    emit((index, told))
 
 
-def _look(task: _Task, entering: Callable[[str], None]) -> ModuleCoverage:
-    from cutecc.ir.modules import fresh_context, parse
-    from cutecc.planning import uses_lir
+def _look(task: _Task, tell: Callable[[_Told], None]) -> ModuleCoverage:
+    from cutecc.ir.modules import fresh_context
 
-    file, target = task.input.file, task.input.target
+    found = ModuleCoverage(task.input.file, task.input.target, verified=task.verify)
     with fresh_context():
         try:
-            module = parse(task.module, file)
-            passes = open_pipeline(target, lir=uses_lir(module)).passes
-            first = next(index for index, pass_ in enumerate(passes) if pass_.lowers)
-            _run(passes[:first], module, entering)
-            uses = tuple(uses_of(module))
+            module, lowering, uses = _needed(task.module, task.input, tell)
         except Error as error:
-            return ModuleCoverage(file, target, unreadable=_failed(error))
-        failed = None
-        if task.verify:
-            last = next(index for index, pass_ in enumerate(passes) if pass_.name in CODE_GENERATION)
-            try:
-                _run(passes[first:last], module, entering)
-            except Error as error:
-                failed = _failed(error)
-    return ModuleCoverage(file, target, uses, verified=task.verify, failed=failed)
+            return replace(found, unreadable=_failed(error))
+        tell(uses)
+        try:
+            _run(lowering, module, tell)
+        except Error as error:
+            return replace(found, uses=uses, failed=_failed(error))
+    return replace(found, uses=uses)
+
+
+def _needed(
+    bytecode: bytes, of: Input, entering: Callable[[str], None]
+) -> tuple[ir.Module, Sequence[ModulePass], tuple[Use, ...]]:
+    """A module where the first pass that lowers begins, the passes from there to code generation, what it needs.
+
+    Raises `Error`.
+    """
+    from cutecc.ir.modules import parse
+    from cutecc.planning import uses_lir
+
+    module, target = parse(bytecode, of.file), of.target
+    passes = open_pipeline(target, lir=uses_lir(module)).passes
+    first = next(index for index, pass_ in enumerate(passes) if pass_.lowers)
+    last = next(index for index, pass_ in enumerate(passes) if pass_.name in CODE_GENERATION)
+    _run(passes[:first], module, entering)
+    return module, passes[first:last], tuple(uses_of(module))
 
 
 def _run(passes: Iterable[ModulePass], module: ir.Module, entering: Callable[[str], None]) -> None:
@@ -262,9 +285,10 @@ def uses_of(module: ir.Module) -> list[Use]:
     first: dict[Need, ir.Operation] = {}
     passes: dict[Need, tuple[str, ...]] = {}
     for operation in walk(module):
-        if operation.name.partition(".")[0] in _BASE:
+        if (dialect := operation.name.partition(".")[0]) in _BASE:
             continue
-        needs = {Need("operation", operation.name): lowered_by().get(operation.name, ())}
+        by = _REMOVED.get(dialect) or lowered_by().get(operation.name, ())
+        needs = {Need("operation", operation.name): by}
         if operation.name in _WITH_ATOM:
             needs |= dict([_atom(operation.operands[0].type)])
         for need, by in needs.items():
@@ -312,11 +336,12 @@ def _read_atom(type: ir.Type) -> tuple[Need, tuple[str, ...]]:
 
 
 def missing_here(module: bytes, target: str) -> list[str]:
-    """What `open` does not lower of a traced module, looked at in this process. Raises `Error`."""
-    looked = _look(_Task(Input("-", target), module, verify=False), lambda pass_name: None)
-    if unreadable := looked.unreadable:
-        raise Error(unreadable.message, unreadable.location)
-    return [use.need.name for use in looked.missing]
+    """What the tables have no pass for in a traced module, looked at in this process. Raises `Error`."""
+    from cutecc.ir.modules import fresh_context
+
+    with fresh_context():
+        _, _, uses = _needed(module, Input("-", target), lambda pass_name: None)
+    return [use.need.name for use in uses if not use.lowered_by]
 
 
 def rows(modules: Iterable[ModuleCoverage], *, every: bool = False) -> list[Row]:

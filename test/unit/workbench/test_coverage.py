@@ -134,9 +134,61 @@ gpu.module @kernels {
     (found,) = survey(find_inputs([str(module)]), jobs=1, verify=True)
     assert [use.need.name for use in found.missing] == []
     assert found.contradicts
+    (alone,) = survey(find_inputs([str(module)]), jobs=1)
+    assert not alone.covered
+    assert not alone.contradicts
+    assert alone.failed == found.failed
     assert found.failed is not None
     assert found.failed.pass_name == "allocate-registers"
     assert "how many has to be known" in found.failed.message
+
+
+def test_what_a_pass_of_the_wheel_removes_is_lowered(tmp_path: Path) -> None:
+    module = tmp_path / "ranges-sm_90a.mlir"
+    module.write_text(
+        """
+gpu.module @kernels {
+  cuda.kernel @kernel(%size: i32) {
+    "iket.range_push"() <{event_name = "a"}> : () -> ()
+    "iket.range_pop"() : () -> ()
+    "iket.mark"(%size) <{event_name = "b"}> : (i32) -> ()
+    %token = "iket.range_start"() <{event_name = "c"}> : () -> !iket.range.token
+    "iket.range_end"(%token) : (!iket.range.token) -> ()
+    return
+  }
+}
+"""
+    )
+    (found,) = survey(find_inputs([str(module)]), jobs=1, verify=True)
+    assert found.covered
+    assert not found.contradicts
+    assert {use.lowered_by for use in found.uses} == {("strip-iket-ops",)}
+
+
+def test_coordinates_of_parts_of_a_step_are_looked_at(tmp_path: Path) -> None:
+    """As those of fp4 elements, which are counted in bytes."""
+    module = tmp_path / "fp4-sm_90a.mlir"
+    tensor = '!cute.coord_tensor<"(0,0)", "(8,4):(1/2@0,1@1)">'
+    module.write_text(
+        f"""
+gpu.module @kernels {{
+  cuda.kernel @kernel(%row: i32, %out: !llvm.ptr<1>) {{
+    %tensor = cute.static : {tensor}
+    %at = cute.make_coord(%row) : (i32) -> !cute.coord<"(?,_)">
+    %rows = cute.slice(%tensor, %at) : {tensor}, !cute.coord<"(?,_)">
+    %begin = cute.get_iter(%rows) : !cute.coord_tensor<"(?,0)", "(4):(1@1)">
+    %coordinate = cute.deref_arith_tuple_iter(%begin) : !cute.arith_tuple_iter<"(?,0)">
+    %first, %second = cute.get_leaves(%coordinate) : !cute.int_tuple<"(?,0)">
+    %number = cute.get_scalars(%first) : !cute.int_tuple<"?">
+    llvm.store %number, %out : i32, !llvm.ptr<1>
+    return
+  }}
+}}
+"""
+    )
+    (found,) = survey(find_inputs([str(module)]), jobs=1, verify=True)
+    assert (found.unreadable, found.failed) == (None, None)
+    assert not found.contradicts
 
 
 def test_an_abort_is_one_modules_failure(tmp_path: Path, traced_kernels) -> None:
