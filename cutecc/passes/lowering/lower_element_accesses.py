@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import Pointer, view
+from cutecc.ir.types import CoordTensor, Pointer, view
 from cutecc.ir.walking import walk
+from cutecc.layout.functions import FUNCTIONS, View
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.arithmetic import poison
@@ -25,7 +26,7 @@ from cutecc.passes.lowering.values.memory import (
 )
 from cutecc.passes.lowering.values.tensors import tensor_of
 from cutecc.passes.lowering.values.tf32 import SOURCES, is_of_tf32, take_tf32_as_f32
-from cutecc.passes.lowering.values.unfold import algebraic
+from cutecc.passes.lowering.values.unfold import Unfolding, algebraic
 from cutecc.passes.registry import register
 
 
@@ -35,13 +36,15 @@ class LowerElementAccesses(ModulePass):
     """Write loads and stores of single elements and of whole register tensors as `llvm.load` and `llvm.store`.
 
     The address is the pointer plus the offset of the coordinate, through the pointer's swizzle. Elements that lie side
-    by side are one vector. With a mask, each is accessed by itself, under its condition. Numbers that the trace has as
-    `tf32` are `f32` from here on, as they are in memory.
+    by side are one vector. With a mask, each is accessed by itself, under its condition. An element of a tensor of
+    coordinates is in no memory, but computed. Numbers that the trace has as `tf32` are `f32` from here on, as they are
+    in memory.
     """
 
     name: ClassVar[str] = "lower-element-accesses"
 
     def run(self, module: ir.Module) -> None:
+        Unfolding({"cute.memref.load": _coordinate}).run(module, _is_of_coordinates)
         leaves = Leaves()
         found = list(walk(module, *self.lowers, *SOURCES))
         accesses = [each for each in found if each.name in self.lowers]
@@ -51,6 +54,14 @@ class LowerElementAccesses(ModulePass):
             with building_before(operation):
                 results = _LOWERINGS[operation.name](operation, leaves)
             leaves.replace(operation, [[result] for result in results])
+
+
+def _is_of_coordinates(operation: ir.Operation) -> bool:
+    return isinstance(view(operation.operands[0].type), CoordTensor)
+
+
+def _coordinate(tensor: View, coordinate: Any, **_: Any) -> Any:
+    return FUNCTIONS["crd2idx"].call(coordinate, tensor)
 
 
 def _load(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:

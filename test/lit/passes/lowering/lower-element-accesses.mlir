@@ -416,3 +416,20 @@ func.func @halves(%a: !nibbles) {
   %0 = cute.memref.load_vec(%a) : (!nibbles) -> vector<3xi4>
   return
 }
+
+// -----
+
+// An element of a tensor of coordinates is where it begins, plus what the layout gives.
+!coordinates = !cute.coord_tensor<"(?,2)", "(8,4):(1@1,4@0)">
+// CHECK-LABEL: func.func @coordinate
+func.func @coordinate(%tensor: !coordinates, %at: !cute.coord<"(3,?)">) -> !cute.int_tuple<"(?,5)"> {
+  // CHECK-DAG: %[[BEGIN:.*]] = builtin.unrealized_conversion_cast %arg0
+  // CHECK-DAG: %[[COLUMN:.*]] = builtin.unrealized_conversion_cast %arg1
+  // CHECK-DAG: %[[FOUR:.*]] = arith.constant 4 : i32
+  // CHECK: %[[STEPS:.*]] = arith.muli %[[FOUR]], %[[COLUMN]]
+  // CHECK: %[[SUM:.*]] = arith.addi %[[BEGIN]], %[[STEPS]]
+  // CHECK: %[[TUPLE:.*]] = builtin.unrealized_conversion_cast %[[SUM]] : i32 to !cute.int_tuple<"(?,5)">
+  // CHECK: return %[[TUPLE]]
+  %element = cute.memref.load(%tensor, %at) : (!coordinates, !cute.coord<"(3,?)">) -> !cute.int_tuple<"(?,5)">
+  return %element : !cute.int_tuple<"(?,5)">
+}
