@@ -18,7 +18,7 @@ from cutecc.errors import Error, UsageError
 from cutecc.ir.split import MARK
 from cutecc.opt.contained import rewrite_in_worker
 from cutecc.opt.request import ChunkFinished, Form, PrintChoice, Printed, RewriteRequest, Said, Told
-from cutecc.target import Target
+from cutecc.target import Target, target_in_name
 
 _EPILOG = """\b
 Examples:
@@ -48,7 +48,7 @@ expected, and 2 for a wrong request.
 @click.argument("file", default="-")
 @click.option("--pipeline", metavar="NAME|TEXT|FILE", callback=refuse_empty, help="The passes to run; none by default.")
 @load_option
-@click.option("--target", metavar="NAME", help="The target that a named pipeline is for.")
+@click.option("--target", metavar="NAME", help="The target that a named pipeline is for; else the file's name says it.")
 @backend_option
 @click.option(
     "--emit",
@@ -75,7 +75,8 @@ def opt(context: click.Context, file: str, **values: Any) -> None:
 
     Diagnostics and what the --print options ask for go to standard error.
     """
-    target = Target.parse(values["target"] or Settings.from_environment().target or "sm_90a")
+    own = getattr(target_in_name(Path(file).name), "name", None)
+    target = Target.parse(values["target"] or own or Settings.from_environment().target or "sm_90a")
     request = _request(file, target, values)
     outputs: list[bytes] = []
     failed = False

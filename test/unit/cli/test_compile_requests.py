@@ -211,6 +211,8 @@ def test_the_target_is_in_a_modules_name(cutecc, small_kernel, tmp_path: Path) -
     (tmp_path / "k-sm_90a.mlirbc").write_bytes(small_kernel.bytecode)
     cutecc("compile", "k-sm_90a.mlirbc", "--stop-after=cute-desugar", "-o", "out", env={"CUDA_VISIBLE_DEVICES": ""})
     assert read_folder(tmp_path / "out").target == "sm_90a"
+    (tmp_path / "k-sm_80.mlirbc").write_bytes(small_kernel.bytecode)
+    assert ".target sm_80" in cutecc("opt", "k-sm_80.mlirbc", "--pipeline=nvidia", "--emit=ptx").stdout
 
 
 def test_no_target(says, small_kernel, tmp_path: Path) -> None:
