@@ -15,7 +15,7 @@ import msgspec
 
 from cutecc.errors import LayoutError
 from cutecc.layout.algebra import show_tile
-from cutecc.layout.basis import Basis
+from cutecc.layout.basis import Basis, Ratio
 from cutecc.layout.facts import LARGEST, facts_of, leads_to_coordinates
 from cutecc.layout.layout import Layout, join
 from cutecc.layout.pictures.banks import BITS, COUNT, Banks
@@ -42,7 +42,7 @@ class Axis(msgspec.Struct):
 
     shape: str
     """As CuTe spells it, `(4,(2,8))`."""
-    modes: list[list[int | str]]
+    modes: list[list[float | str]]
     """Of each leaf its size and its stride, and of a layout to coordinates the mode it leads to, `0` or `1.0`."""
 
 
@@ -52,7 +52,7 @@ class Stage(msgspec.Struct, omit_defaults=True):
     add: int = 0
     swizzle: list[int] | None = None
     """Bits, base, shift."""
-    modes: list[list[int | str]] | None = None
+    modes: list[list[float | str]] | None = None
 
 
 class Grid(msgspec.Struct, omit_defaults=True):
@@ -112,7 +112,7 @@ _TYPES = re.compile(
     r'|tiled_mma<[^\n]*?atom_layout_MNK = <"[^"]*">(?:, permutation_MNK = <"[^"]*">)?>)'
     r"|_nvgpu\.(?:sm\d+|SM\d+)\.mma\w*<(?:[^<>\n]|<[^<>]*>)*>)"
 )
-_QUOTED = re.compile(r'"((?:S<|[(\d?])[\w<>,():@?{}= -]*)"')
+_QUOTED = re.compile(r'"((?:S<|[(\d?])[\w<>,():@?{}= /-]*)"')
 _MEMREF = re.compile(r'!cute\.memref<(.*?), (\w+)(?:, align<\d+>)?(?:, (S<[^>]*>))?, "([^"]*)">')
 _COPY = re.compile(r'!cute\.tiled_copy<(.*), layout_copy_tv = <"([^"]*)">, tiler_mn = <"([^"]*)">>')
 _MMA = re.compile(r'!cute\.tiled_mma<(.*), atom_layout_MNK = <"([^"]*)">(?:, permutation_MNK = <"([^"]*)">)?>')
@@ -175,14 +175,19 @@ def _axes(layout: Layout) -> list[Axis]:
     return [Axis("1", []), *axes] if len(axes) < 2 else axes
 
 
-def _modes(layout: Layout) -> list[list[int | str]]:
-    found: list[list[int | str]] = []
+def _modes(layout: Layout) -> list[list[float | str]]:
+    found: list[list[float | str]] = []
     for size, stride in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
         if isinstance(stride, Basis):
-            found.append([size, cast(int, stride.value), ".".join(map(str, stride.path))])
+            found.append([size, _step(stride), ".".join(map(str, stride.path))])
         else:
             found.append([size, stride])
     return found
+
+
+def _step(stride: Basis) -> float:
+    value = stride.value
+    return value.numerator / value.denominator if isinstance(value, Ratio) else cast(int, value)
 
 
 def _inside(layout: ComposedLayout) -> list[Stage]:

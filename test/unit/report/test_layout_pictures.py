@@ -93,6 +93,8 @@ def test_coordinates_name_their_modes() -> None:
     grid = only("((2,4),3):((1@1,16@0),1@1@0)")
     assert offset(grid, (3, 2)) == {"1": 1, "0": 16, "0.1": 2}
     assert grid.axes[0].modes == [[2, 1, "1"], [4, 16, "0"]]
+    parts = only("(8,4):(1/2@0,1@1)")
+    assert offset(parts, (3, 2)) == {"0": 1.5, "1": 2}
 
 
 def test_shared_memory_says_the_bank_of_each_element() -> None:
@@ -180,7 +182,7 @@ def test_other_texts_have_none(text: str) -> None:
 def test_what_is_found_in_a_module() -> None:
     module = """
 !memref_smem_f16 = !cute.memref<f16, smem, align<128>, "(8,8):(8,1)">
-func.func @k(%arg0: !cute.layout<"(4,(2,8)):(1,(4,8))">, %arg1: !cute.coord_tensor<"(0,0)", "(2,2):(1@0,1@1)">) {
+func.func @k(%arg0: !cute.layout<"(4,(2,8)):(1,(4,8))">, %arg1: !cute.coord_tensor<"(0,0)", "(2,2):(1/2@0,1@1)">) {
   %0 = cute.x : !cute.tiled_copy<!cute_nvgpu.atom.g2r<f32>, layout_copy_tv = <"(4,2):(2,1)">, tiler_mn = <"[8:1]">>
   %1 = cute.static : !cute.shape<"(8,8)">
   %2 = "test.op"() {name = "a: b"} : () -> !cute.tile<"[8:1;_]">
@@ -188,7 +190,7 @@ func.func @k(%arg0: !cute.layout<"(4,(2,8)):(1,(4,8))">, %arg1: !cute.coord_tens
     assert sorted(layout_pictures([module, module]).pictures) == [
         '!cute.memref<f16, smem, align<128>, "(8,8):(8,1)">',
         '!cute.tiled_copy<!cute_nvgpu.atom.g2r<f32>, layout_copy_tv = <"(4,2):(2,1)">, tiler_mn = <"[8:1]">>',
-        "(2,2):(1@0,1@1)",
+        "(2,2):(1/2@0,1@1)",
         "(4,(2,8)):(1,(4,8))",
         "(4,2):(2,1)",
         "(8,8):(8,1)",
