@@ -239,6 +239,7 @@ def _known_first(shape: IntTuple) -> IntTuple:
 
 def _complement_of_coordinates(layout: Layout, box: IntTuple) -> Layout:
     """What `layout` leaves out of each mode of a `box` of coordinates."""
+    _check_whole_steps("complement", layout)
     steps: list[tuple[Any, Basis]] = []
     for size, stride in _flat_modes(filter_layout(layout)):
         if isinstance(stride, Basis):
@@ -277,6 +278,12 @@ def _paths(layout: Layout) -> list[tuple[int, ...]]:
 def _modes_below(path: tuple[int, ...], paths: list[tuple[int, ...]]) -> list[int]:
     """The modes of the mode at `path` that others lead along, or along parts of."""
     return [each[len(path)] for each in paths if each[: len(path)] == path != each]
+
+
+def _check_whole_steps(what: str, layout: Layout) -> None:
+    for stride in leaves(layout.stride):
+        if isinstance(stride, Basis) and isinstance(stride.value, Ratio):
+            raise LayoutError(f"{what} of {layout}: stride {stride} goes a part of a step")
 
 
 def _along(path: tuple[int, ...], stride: Integer) -> Basis | int:
@@ -318,8 +325,7 @@ def _inverse(layout: Layout, invert: Callable[[list[_Step]], list[tuple[Any, Any
     if not any(isinstance(step.stride, Basis) for step in steps):
         return _layout_of(invert(steps))
     coordinates = [(step, step.stride) for step in steps if isinstance(step.stride, Basis)]
-    if part := next((basis for _, basis in coordinates if isinstance(basis.value, Ratio)), None):
-        raise LayoutError(f"inverse of {layout}: stride {part} goes a part of a step")
+    _check_whole_steps("inverse", layout)
     paths = _paths(layout)
 
     def along(path: tuple[int, ...]) -> Layout:

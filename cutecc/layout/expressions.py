@@ -175,6 +175,8 @@ class _Evaluator:
         path: list[int] = []
         while self._next_is("@"):
             self._advance()
+            if (self._token["number"] or "").startswith("-"):
+                raise self._error("modes are counted from 0", self._start, self._position)
             path.append(self._number("the number of a mode after '@'"))
         return _Value(Basis(value, tuple(reversed(path))) if path else value, start, self._end)
 

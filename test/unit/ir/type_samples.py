@@ -91,6 +91,7 @@ VALUES: dict[str, TypeView] = {
     '!cute.memref<i1, rmem, "():()">': MemRef(Scalar("i1"), RMEM, Layout((), ()), 1),
     '!cute.memref<f32, gmem, "S<3,4,3> o 0 o (8,64):(64,1)">': MemRef(F32, GMEM, ComposedLayout(SWIZZLE, 0, MATRIX), 4),
     # The `?` of the layout is another one than that of the offset.
+    '!cute.stride<"(1/2@0,?@1)">': StrideValue((Basis(Ratio(1, 2), (0,)), Basis(symbol("0"), (1,)))),
     '!cute.coord_tensor<"(0,0)", "(4,(2,8)):(1/2@0,(-3/2@1,2/4@0@1))">': CoordTensor(
         (0, 0), Layout((4, (2, 8)), (Basis(Ratio(1, 2), (0,)), (Basis(Ratio(-3, 2), (1,)), Basis(Ratio(2, 4), (1, 0)))))
     ),

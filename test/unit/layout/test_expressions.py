@@ -98,6 +98,7 @@ def test_value(text: str, result: str) -> None:
         ("make_layout(stride=1, 4)", "expected a name", "                      ^"),
         ("local_tile(8, 4, proj=1)", "local_tile: 'coord' is missing", "                       ^"),
         ("8:1/0@0", "division by 0", "    ^"),
+        ("8:1@-1", "modes are counted from 0", "    ^^"),
         ("8:1/2", "expected '@' and the number of a mode", "     ^"),
         ("crd2idx((3,1), (4,8):(1/2@0,1@1))", "(4,8):(1/2@0,1@1) at (3,1) is (3/2,1), between", "^" * 33),
         ("rank(coalesce((4,8), (1,1,1)))", "coalesce: profile (1,1,1) has more modes", "     ^^^^^^^^^^^^^^^^^^^^^^^^"),

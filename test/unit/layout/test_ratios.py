@@ -101,7 +101,7 @@ def test_between_two_coordinates() -> None:
         cl.crd2idx((3, 5), layout.shape, layout.stride)
     with pytest.raises(LayoutError, match="between two coordinates"):
         cl.slice_layout((3, None), layout)
-    for function in (cl.right_inverse, cl.left_inverse):
+    for function in (cl.right_inverse, cl.left_inverse, lambda layout: cl.complement(layout, (8, 8))):
         with pytest.raises(LayoutError, match="stride 1/2@0 goes a part of a step"):
             function(layout)
     with pytest.raises(LayoutError, match=r"cosize .* stride 1/2@0 goes a part of a step"):
