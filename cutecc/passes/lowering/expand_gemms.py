@@ -33,6 +33,7 @@ from cutecc.passes.lowering.values.tensors import (
 from cutecc.passes.registry import register
 
 _CALL = "cute.mma_atom_call"
+_ONE = Layout(1, 0)
 
 
 @register
@@ -40,8 +41,9 @@ _CALL = "cute.mma_atom_call"
 class ExpandGemms(ModulePass):
     """Write out every `cute.gemm` as loops over its atom, along K, M and N.
 
-    The operands are A (values, M, K), B (values, N, K), C and D (values, M, N), where a K of 1 may be missing. Products
-    are added in the order of K. Values of several atoms are so many products, each of its own values: a loop inside.
+    The operands are A (values, M, K), B (values, N, K), C and D (values, M, N), where modes of 1 may be missing: K, all
+    of M, N and K, and that of values, from (M, K) × (N, K) → (M, N) and from (M) × (N) → (M, N). Products are added in
+    the order of K. Values of several atoms are so many products, each of its own values: a loop inside.
     """
 
     name: ClassVar[str] = "expand-gemms"
@@ -103,11 +105,13 @@ def _expand(gemm: ir.Operation, leaves: Leaves) -> None:
     mma, *values = gemm.operands
     atom = mma_atom(view(mma.type))
     mma_row(atom)
-    d, a, b, c = (_operand(value, leaves) for value in values)
+    operands = [_operand(value, leaves) for value in values]
+    d, a, b, c = _with_values(operands)
     counts = {"m": _mode(a, 1).size, "n": _mode(b, 1).size, "k": _mode(a, 2).size}
     sums = [(_mode(each, 1).size, _mode(each, 2).size) for each in (c, d)]
     if _mode(b, 2).size != counts["k"] or sums != [(counts["m"], counts["n"])] * 2:
-        raise Error(f"A {a.layout}, B {b.layout}, C {c.layout} and D {d.layout} are not of matching sizes")
+        of_d, *others = (each.layout for each in operands)
+        raise Error("A {}, B {}, C {} and D {} are not of matching sizes".format(*others, of_d))
     atom_value = pack(to_type(atom), leaves.of(mma))
     accumulates = values[0] == values[3]
 
@@ -131,9 +135,17 @@ def _operand(value: ir.Value, leaves: Leaves) -> Operand:
     return operand_of(value, leaves) if isinstance(view(value.type), SmemDescriptorView) else tensor_of(value, leaves)
 
 
+def _with_values(operands: Sequence[Operand]) -> list[Operand]:
+    """D, A, B and C, each with a mode of values in front: none has one where C is (M, N)."""
+    _, a, b, c = (len(modes_of(each)) for each in operands)
+    if max(a, b) > 3:
+        raise Error(f"A {operands[1].layout} and B {operands[2].layout} have more modes than values, M or N, and K")
+    return [replace(each, layout=join(_ONE, *modes_of(each))) if c == 2 else each for each in operands]
+
+
 def _mode(tensor: Operand, number: int) -> Layout:
     modes = modes_of(tensor)
-    return modes[number] if number < len(modes) else Layout(1, 0)
+    return modes[number] if number < len(modes) else _ONE
 
 
 def _part(tensor: Operand, modes: str, turns: dict[str, ir.Value | int | None]) -> Operand:
