@@ -6,14 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import constant
+from cutecc.passes.lowering.values.arithmetic import constant, converted
+from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, pointer_type
 from cutecc.passes.lowering.values.pointers import swizzled
+from cutecc.passes.lowering.values.unfold import plain_attributes
 from cutecc.passes.registry import register
 
 
@@ -30,7 +33,7 @@ class LowerPointers(ModulePass):
     def run(self, module: ir.Module) -> None:
         leaves = Leaves()
         for operation in limited(walk(module, *self.lowers)):
-            with ir.InsertionPoint(operation), operation.location:
+            with building_before(operation):
                 result = _LOWERINGS[operation.name](operation, leaves)
             leaves.replace(operation, [[result]])
 
@@ -42,12 +45,18 @@ def _recast(operation: ir.Operation, leaves: Leaves) -> ir.Value:
     type = pointer_type(target)
     if pointer.type == type:
         return pointer
+    if any(isinstance(each, ir.IntegerType) for each in (pointer.type, type)):
+        raise Error("tensor memory has addresses of its own: no other pointer is one into it")
     return ir.Operation.create("llvm.addrspacecast", [type], [pointer]).result
 
 
 def _to_integer(operation: ir.Operation, leaves: Leaves) -> ir.Value:
     pointer = leaves.of(operation.operands[0])[0]
-    return ir.Operation.create("llvm.ptrtoint", [_integer(operation.results[0].type)], [pointer]).result
+    type = _integer(operation.results[0].type)
+    if isinstance(pointer.type, ir.IntegerType):
+        # An address of tensor memory is a number already.
+        return pointer if pointer.type == type else converted("arith.extui", pointer, type)
+    return ir.Operation.create("llvm.ptrtoint", [type], [pointer]).result
 
 
 def _integer(type: ir.Type) -> ir.Type:
@@ -59,14 +68,17 @@ def _from_integer(operation: ir.Operation, leaves: Leaves) -> ir.Value:
     address = leaves.of(operation.operands[0])[0]
     target = view(operation.results[0].type)
     assert isinstance(target, Pointer)
-    return ir.Operation.create("llvm.inttoptr", [pointer_type(target)], [address]).result
+    type = pointer_type(target)
+    # Of tensor memory the verifier takes numbers of 32 bits alone.
+    return address if address.type == type else ir.Operation.create("llvm.inttoptr", [type], [address]).result
 
 
 def _swizzle(operation: ir.Operation, leaves: Leaves) -> ir.Value:
+    """A swizzle is in the type of CuTe's pointers, and beside a plain one."""
     pointer = operation.operands[0]
     source = view(pointer.type)
-    assert isinstance(source, Pointer)
-    return swizzled(leaves.of(pointer)[0], source.swizzle)
+    swizzle = source.swizzle if isinstance(source, Pointer) else plain_attributes(operation).get("swizzle")
+    return swizzled(leaves.of(pointer)[0], swizzle)
 
 
 def _warp_uniform(operation: ir.Operation, leaves: Leaves) -> ir.Value:

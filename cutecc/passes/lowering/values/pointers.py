@@ -152,11 +152,18 @@ def _multiple_of(step: ir.Operation) -> int:
 
 
 def constant_step(step: ir.Operation) -> int | None:
-    """Bytes that a `llvm.getelementptr` of one index moves by; `None` where only the running kernel knows."""
+    """Bytes that a `llvm.getelementptr` of one index moves by; `None` where only the running kernel, or LLVM, knows."""
     indices = list(step.attributes["rawConstantIndices"])
-    if len(indices) != 1 or indices[0] == _DYNAMIC:
+    type = step.attributes["elem_type"].value
+    if len(indices) != 1 or indices[0] == _DYNAMIC or not _is_of_numbers(type):
         return None
-    return indices[0] * bytes_of(step.attributes["elem_type"].value)
+    return indices[0] * bytes_of(type)
+
+
+def _is_of_numbers(type: ir.Type) -> bool:
+    """Whether `type` is one that cutecc steps over itself: a kernel's own steps may be over structs and pointers."""
+    element = type.element_type if isinstance(type, ir.VectorType) else type
+    return isinstance(element, ir.IntegerType | ir.FloatType)
 
 
 def _taken_again(step: ir.Operation, pointer: ir.Value) -> ir.Value:

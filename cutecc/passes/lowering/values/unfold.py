@@ -38,7 +38,7 @@ from cutecc.ir.types.values import (
     TileValue,
 )
 from cutecc.ir.walking import walk
-from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, parse_int_tuple, show
+from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, parse, parse_int_tuple, show
 from cutecc.layout.basis import Basis
 from cutecc.layout.functions import View
 from cutecc.layout.integers import Integer, divides, masked, subtract
@@ -322,7 +322,7 @@ def _renamed(value: Any, prefix: str) -> Any:
 
 
 def plain_attributes(operation: ir.Operation) -> dict[str, Any]:
-    """The attributes of an operation that its meaning takes: numbers and lists of numbers."""
+    """The attributes of an operation that its meaning takes: numbers, lists of numbers, swizzles."""
     found: dict[str, Any] = {}
     for name in operation.attributes:
         attribute = operation.attributes[name]
@@ -336,4 +336,6 @@ def plain_attributes(operation: ir.Operation) -> dict[str, Any]:
             found[name] = True
         elif (text := str(attribute)).startswith("#cute.coord<"):
             found[name] = parse_int_tuple(text.split('"')[1])
+        elif text.startswith("#cute.swizzle<"):
+            found[name] = parse(text.split('"')[1])
     return found
