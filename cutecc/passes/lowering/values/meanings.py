@@ -13,13 +13,13 @@ from cutecc.ir.types import CopyAtom, Pointer, SmemDescriptor, TiledCopy, TiledM
 from cutecc.layout import AnyLayout, ComposedLayout, Layout, Swizzle, tiled
 from cutecc.layout.algebra import coalesce, complement
 from cutecc.layout.functions import FUNCTIONS, Kind, View
-from cutecc.layout.integers import Integer, add, ceil_divide, divide, multiply, remainder, subtract
+from cutecc.layout.integers import Integer, add, ceil_divide, divide, minimum, multiply, remainder, sign, subtract
 from cutecc.layout.layout import idx2crd, make_layout
 from cutecc.layout.make import make_identity_layout
 from cutecc.layout.modes import append_to_rank, dice, dice_tuple, get, prepend_to_rank, slice_tuple
 from cutecc.layout.partition import flat_coordinate, hierarchical_coordinate
 from cutecc.layout.tma import tma_partition
-from cutecc.layout.tuples import ceil_div, is_tuple, leaves, modes, product
+from cutecc.layout.tuples import ceil_div, is_tuple, leaves, modes, nested_as, product
 from cutecc.passes.lowering.values.leaves import dynamic, numbers
 
 
@@ -191,6 +191,19 @@ def _begun(coordinate: Any) -> Any:
     if is_tuple(coordinate):
         return tuple(map(_begun, coordinate))
     return 0 if coordinate is None else coordinate
+
+
+def _increment_coord(coordinate: Any, shape: Any, **_: Any) -> Any:
+    """The next coordinate in a shape: a number that comes to its size is 0 and raises the next; the last has no end."""
+    carry: Integer = 1
+    found: list[Integer] = []
+    *before, (last, _) = zip(leaves(coordinate), leaves(shape), strict=True)
+    for number, size in before:
+        raised = add(number, carry)
+        # 1 at the size and beyond, else 0.
+        carry = minimum(add(sign(subtract(raised, size)), 1), 1)
+        found.append(multiply(raised, subtract(1, carry)))
+    return nested_as(coordinate, [*found, add(last, carry)])
 
 
 def _product_each(value: Any, **_: Any) -> Any:
@@ -366,6 +379,7 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "cute.cosize": _cosize,
     "cute.crd2idx": _crd2idx,
     "cute.idx2crd": _idx2crd,
+    "cute.increment_coord": _increment_coord,
     "cute.get_flat_coord": _flat_coord,
     "cute.get_hier_coord": _hier_coord,
     "cute.tuple_add": _elementwise(add),
