@@ -1,22 +1,22 @@
-"""Which atoms the open lowering knows: a row for each, made by the decorators below."""
+"""Which atoms the open lowering knows: a row for each, made by the decorators below in the modules beside this one."""
 
 from __future__ import annotations
 
+import functools
 import importlib
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from cutecc.errors import Error, UsageError
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, TypeView
 from cutecc.layout import Layout
 from cutecc.layout.tiled import values_of
+from cutecc.passes.lowering import atoms
 from cutecc.passes.lowering.values.memory import Tensor, joined
 from cutecc.passes.lowering.values.tensors import Coordinates, Operand, known_count
-
-_FAMILIES = ("universal", "qualified", "sm80", "sm90", "tma", "bulk")
-
 
 Whole = Literal["never", "unless predicated", "always"]
 
@@ -143,6 +143,7 @@ _PREFETCHES: dict[str, Callable[[Copy], None]] = {}
 _PRODUCTS: dict[str, MmaRow] = {}
 _HELD: dict[str, State] = {}
 
+_Row = TypeVar("_Row")
 _LowerCopy = Callable[[Copy], None]
 _LowerProduct = Callable[[Product], None]
 
@@ -158,7 +159,7 @@ def copies(
 
     def add(lower: _LowerCopy) -> _LowerCopy:
         _check_own(lower)
-        _COPIES.update(dict.fromkeys(kinds, CopyRow(lower, has_predicate, takes, state, whole)))
+        _add(_COPIES, kinds, CopyRow(lower, has_predicate, takes, state, whole))
         return lower
 
     return add
@@ -169,7 +170,7 @@ def prefetches(*kinds: str) -> Callable[[_LowerCopy], _LowerCopy]:
 
     def add(lower: _LowerCopy) -> _LowerCopy:
         _check_own(lower)
-        _PREFETCHES.update(dict.fromkeys(kinds, lower))
+        _add(_PREFETCHES, kinds, lower)
         return lower
 
     return add
@@ -182,10 +183,18 @@ def multiplies(
 
     def add(lower: _LowerProduct) -> _LowerProduct:
         _check_own(lower)
-        _PRODUCTS.update(dict.fromkeys(kinds, MmaRow(lower, takes, state)))
+        _add(_PRODUCTS, kinds, MmaRow(lower, takes, state))
         return lower
 
     return add
+
+
+def _add(rows: dict[str, _Row], kinds: Sequence[str], row: _Row) -> None:
+    """Give each of `kinds` its row. Raises `Error` for a kind that has one, or is named twice: which would hold?"""
+    for kind in kinds:
+        if kind in rows:
+            raise Error(f"the atoms called {kind} have two rows: {rows[kind]} and {row}")
+        rows[kind] = row
 
 
 def _check_own(lower: Callable[..., None]) -> None:
@@ -211,7 +220,7 @@ def mma_rows() -> dict[str, MmaRow]:
 
 def holds(*kinds: str, state: State) -> None:
     """Have atoms called `kinds` carry `state`; nothing copies with them before they are made another."""
-    _HELD.update(dict.fromkeys(kinds, state))
+    _add(_HELD, kinds, state)
 
 
 def state_of(atom: CopyAtom | MmaAtom) -> State | None:
@@ -282,6 +291,8 @@ HINT = "--pipeline nvidia compiles it"
 """Of errors about what no row is for."""
 
 
+@functools.cache
 def _load() -> None:
-    for family in _FAMILIES:
-        importlib.import_module(f"cutecc.passes.lowering.atoms.{family}")
+    """Import the modules of this package, which make their rows."""
+    for module in pkgutil.iter_modules(atoms.__path__, f"{atoms.__name__}."):
+        importlib.import_module(module.name)
