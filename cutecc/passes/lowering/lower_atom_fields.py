@@ -14,7 +14,7 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
 from cutecc.passes.lowering.atoms.table import HINT, spelled, state_of
 from cutecc.passes.lowering.values.failing import building_before
-from cutecc.passes.lowering.values.leaves import Leaves
+from cutecc.passes.lowering.values.leaves import Leaves, carried_by
 from cutecc.passes.registry import register
 
 _SET, _GET = "cute_nvgpu.atom.set_value", "cute_nvgpu.atom.get_value"
@@ -35,7 +35,9 @@ class LowerAtomFields(ModulePass):
                 index, type = _field(operation)
                 fields = list(leaves.of(operation.operands[0]))
                 if operation.name == _GET:
-                    found = [fields[index]]
+                    asked = operation.results[0].type
+                    carried = carried_by(asked)
+                    found = [_as(fields[index], carried.types[0] if carried else asked)]
                 else:
                     fields[index] = _as(leaves.of(operation.operands[1])[0], type)
                     found = fields
@@ -58,8 +60,14 @@ def _field(operation: ir.Operation) -> tuple[int, ir.Type]:
 
 
 def _as(value: ir.Value, type: ir.Type) -> ir.Value:
-    """A pointer as its number, or of the address space, that the atom carries."""
+    """A field of another type: a pointer as its number or from it, or as one of another address space."""
     if value.type == type:
         return value
-    name = "llvm.ptrtoint" if isinstance(type, ir.IntegerType) else "llvm.addrspacecast"
+    match (value.type, type):
+        case (_, ir.IntegerType()):
+            name = "llvm.ptrtoint"
+        case (ir.IntegerType(), _):
+            name = "llvm.inttoptr"
+        case _:
+            name = "llvm.addrspacecast"
     return ir.Operation.create(name, [type], [value]).result

@@ -101,6 +101,13 @@ def constant_of_type(number: int, type: ir.Type) -> ir.Value:
     return ir.Operation.create("arith.constant", [type], attributes=attributes).result
 
 
+def zero(type: ir.Type) -> ir.Value:
+    """The value of a type of LLVM's that has no bit set."""
+    if isinstance(type, ir.IntegerType):
+        return constant_of_type(0, type)
+    return ir.Operation.create("llvm.mlir.zero", [type]).result
+
+
 def poison(type: ir.Type) -> ir.Value:
     """No value in particular."""
     return ir.Operation.create("ub.poison", [type], attributes={"value": ir.Attribute.parse("#ub.poison")}).result

@@ -44,7 +44,7 @@ from cutecc.layout.functions import View
 from cutecc.layout.integers import Integer, divides, masked, subtract
 from cutecc.layout.tuples import congruent, is_static, is_tuple, map_leaves
 from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant
+from cutecc.passes.lowering.values.arithmetic import Arithmetic, zero
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Carried, Leaves, Number, carried_by, is_lowered, numbers
 from cutecc.passes.lowering.values.pointers import advance
@@ -126,7 +126,7 @@ class Unfolding:
                 leaves = [self._number(each, type) for each, type in zip(operands, carried.types, strict=True)]
             if operation.name == "cute.make_atom" and carried is not None and not leaves:
                 # Nobody has set its state yet.
-                leaves = [constant(0, ir.IntegerType(type).width) for type in carried.types]
+                leaves = [zero(type) for type in carried.types]
             self._leaves.replace(operation, [leaves])
             return
         if kind.unfolded is None:
