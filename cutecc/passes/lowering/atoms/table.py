@@ -202,7 +202,7 @@ def _check_own(lower: Callable[..., None]) -> None:
     if not lower.__module__.startswith("cutecc."):
         raise UsageError(
             f"{lower.__name__}: rows of atoms are cutecc's own",
-            hints=["write a pass that lowers the calls of these atoms, and insert it before lower-atoms"],
+            hints=["write a pass that lowers each cute.copy or cute.gemm of these atoms, for before lower-atom-fields"],
         )
 
 

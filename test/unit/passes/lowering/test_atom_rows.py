@@ -33,7 +33,7 @@ def test_a_file_is_told_that_it_cannot_bring_rows(decorator: str, kind: str, tmp
     with pytest.raises(UsageError, match="mine: rows of atoms are cutecc's own") as raised:
         load_file(file)
     assert raised.value.location is not None and raised.value.location.line == 4
-    assert "before lower-atoms" in str(raised.value.hints)
+    assert "cute.gemm" in str(raised.value.hints) and "before lower-atom-fields" in str(raised.value.hints)
     assert all(row.lower.__name__ != "mine" for row in (*copy_rows().values(), *mma_rows().values()))
 
 
