@@ -157,19 +157,38 @@ _Spelling = Callable[[ir.Operation], None]
 
 
 def _packing_conversion(operation: ir.Operation) -> None:
-    """`cvt` of two `f32`s into halves of a register. The third operand is for those that join more."""
+    """`cvt` of two `f32`s into halves of a register, or of its lower half. The third operand is for those that join
+    more."""
     first, second, _ = operation.operands
     kind = named(operation, "to")
-    if kind not in ("f16x2", "bf16x2"):
-        return
     relu = _flag(operation, "relu", ".relu")
-    modifiers = f"{modifier(operation, 'rnd')}{relu}{modifier(operation, 'sat')}"
+    sat = modifier(operation, "sat")
+    result = operation.results[0]
+    if kind in ("f16x2", "bf16x2"):
+        modifiers, held = f"{relu}{sat}", "i32"
+    elif kind in ("e4m3x2", "e5m2x2", "ue8m0x2") and not _flag(operation, "extractHi", "hi"):
+        modifiers, held = f"{sat}{relu}", "i16"
+    else:
+        return
     with operation.location, ir.InsertionPoint(operation):
-        text = f"cvt{modifiers}.{kind}.f32 $0, $1, $2;"
-        result = operation.results[0]
-        packed = inline_assembly(text, "=r,f,f", [result.type], [first, second], side_effects=False)
-        result.replace_all_uses_with(packed.results[0])
+        text = f"cvt{modifier(operation, 'rnd')}{modifiers}.{kind}.f32 $0, $1, $2;"
+        constraints = f"={REGISTERS[held].constraint},f,f"
+        packed = inline_assembly(text, constraints, [ir.Type.parse(held)], [first, second], side_effects=False)
+        value = packed.results[0]
+        result.replace_all_uses_with(create("llvm.zext", [result.type], [value]) if held == "i16" else value)
     operation.erase()
+
+
+def _saturating_integer(operation: ir.Operation) -> None:
+    """`cvt.sat` of a float as an integer; without `sat`, LLVM 22 has it."""
+    if not _flag(operation, "sat", ".sat"):
+        return
+    result, (source,) = operation.results[0], operation.operands
+    rounding = named(operation, "rnd") or "rni"
+    way = f"{rounding.removesuffix('i')}i{_flag(operation, 'ftz', '.ftz')}.sat"
+    sign = "s" if _flag(operation, "is_signed", "s") else "u"
+    instruction = f"cvt.{way}.{sign}{ir.IntegerType(result.type).width}.{source.type}"
+    assemble(operation, instruction, [], [source], side_effects=False)
 
 
 def _bulk_load(operation: ir.Operation) -> None:
@@ -289,6 +308,7 @@ _SPELLINGS: dict[str, _Spelling] = {
     "nvvm.fmin": _extreme_of_three,
     "nvvm.fmax": _extreme_of_three,
     "nvvm.convert.and.pack.integer": _packed_integers,
+    "nvvm.convert.float.to.integer": _saturating_integer,
     "llvm.call_intrinsic": _called,
 }
 """Each leaves alone what it has no spelling for."""

@@ -165,6 +165,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-LABEL: .entry conversions(
   // CHECK: cvt.rn.bf16x2.f32 %r{{[0-9]+}}, [[A:%r[0-9]+]], [[B:%r[0-9]+]];
   // CHECK: cvt.rz.relu.f16x2.f32 %r{{[0-9]+}}, [[A]], [[B]];
+  // CHECK: cvt.rn.satfinite.relu.e4m3x2.f32 %rs{{[0-9]+}}, [[A]], [[B]];
+  // CHECK: cvt.rni.ftz.sat.s32.f32 %r{{[0-9]+}}, [[A]];
   llvm.func @conversions(%a: f32, %b: f32, %i: i32, %o: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel} {
     %0 = "nvvm.cvt.packfloat.f32"(%a, %b, %i) <{extractHi = false, relu = false, rnd = #nvvm.fp_rnd_mode<rn>,
         sat = #nvvm.sat<none>, to = #nvvm.packfloat_type<bf16x2>}> : (f32, f32, i32) -> i32
@@ -172,6 +174,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     %1 = "nvvm.cvt.packfloat.f32"(%a, %b, %i) <{extractHi = false, relu = true, rnd = #nvvm.fp_rnd_mode<rz>,
         sat = #nvvm.sat<none>, to = #nvvm.packfloat_type<f16x2>}> : (f32, f32, i32) -> i32
     llvm.store volatile %1, %o : i32, !llvm.ptr<1>
+    %2 = "nvvm.cvt.packfloat.f32"(%a, %b, %i) <{extractHi = false, relu = true, rnd = #nvvm.fp_rnd_mode<rn>,
+        sat = #nvvm.sat<satfinite>, to = #nvvm.packfloat_type<e4m3x2>}> : (f32, f32, i32) -> i32
+    llvm.store volatile %2, %o : i32, !llvm.ptr<1>
+    %3 = "nvvm.convert.float.to.integer"(%a) <{sat, ftz, is_signed}> : (f32) -> i32
+    llvm.store volatile %3, %o : i32, !llvm.ptr<1>
     llvm.return
   }
 }
