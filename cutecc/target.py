@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from cutecc.errors import NoGpuError, UsageError
+from cutecc.spelling import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,7 @@ class Target:
             if target in _KNOWN:
                 return target
         names = [target.name for target in known_targets()]
-        hints = [f"known targets: {', '.join(names)}"]
-        if close := difflib.get_close_matches(text, names, n=1):
-            hints.insert(0, f"did you mean {close[0]}?")
+        hints = [*did_you_mean(text, names), f"known targets: {', '.join(names)}"]
         raise UsageError(f"unknown target '{text}'", hints=hints)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from cutecc.spelling import close_names
 
 Kind = Literal["float", "signed", "unsigned", "bool"]
 
@@ -113,5 +114,5 @@ def find_numeric_type(name: str) -> NumericType | None:
 
 def close_type_names(name: str) -> list[str]:
     """Names of numeric types that `name` may be a misspelling of, best first, in their canonical spelling."""
-    close = difflib.get_close_matches(name.lower(), list(_by_name()), n=3)
+    close = close_names(name, _by_name(), most=3)
     return list(dict.fromkeys(_by_name()[match].name for match in close))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 
 from cutecc.errors import NoGpuError, UsageError
 from cutecc.runtime.workspace import Workspace
+from cutecc.spelling import did_you_mean
 from cutecc.trial.on_device import HostMemory
 
 NO_GPU = "no GPU here: running on the CPU emulator"
@@ -19,11 +19,11 @@ def open_device(name: str) -> Workspace:
     if match is None:
         if name == "cpu":
             raise UsageError("the CPU emulator has no times to measure", hints=["cutecc run --device cpu --counters"])
-        close = difflib.get_close_matches(name.lower(), ("cpu", "cuda", "cuda:0"), n=1)
-        meant = f"; did you mean {close[0]}?" if close else ""
-        raise UsageError(
-            f"no device is called '{name}'{meant}", hints=["devices: cpu, which is the emulator, cuda:0, cuda:1, …"]
-        )
+        hints = [
+            *did_you_mean(name, ("cpu", "cuda", "cuda:0")),
+            "devices: cpu, which is the emulator, cuda:0, cuda:1, …",
+        ]
+        raise UsageError(f"no device is called '{name}'", hints=hints)
     return Workspace(int(match[1] or 0))
 
 

@@ -291,14 +291,14 @@ def _choice(values: dict[str, Any], *, on_cpu: bool) -> Choice:
 
 def _check_pipelines(names: Sequence[str]) -> None:
     """Raise `UsageError` for what is neither a pipeline's name nor a file."""
-    from cutecc.passes.named import NAMED
+    from cutecc.passes.named import NAMED, unknown_pipeline
 
     for name in names:
         if name not in NAMED and not Path(name).is_file():
             from cutecc.passes.pipelines import named_pipelines
 
             if name not in (known := named_pipelines()):
-                raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(known)}"])
+                raise unknown_pipeline(name, known)
 
 
 def _points(values: dict[str, Any], *, on_cpu: bool, run_on: Literal["cpu", "cuda"] | None) -> Points:

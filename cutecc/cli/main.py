@@ -18,6 +18,7 @@ from cutecc.cli.harmless import harmless, message_text, one_line, readable
 from cutecc.cli.streams import discard_output, open_closed
 from cutecc.config import Settings
 from cutecc.errors import Error, RecordError, UsageError, describe
+from cutecc.spelling import close_names
 
 EXIT_FAILED = 1
 """The kernel does not trace, a pass or tool failed, or a comparison found a difference."""
@@ -80,9 +81,7 @@ class _LazyGroup(click.Group):
         return getattr(importlib.import_module(_COMMANDS[cmd_name][0]), cmd_name.replace("-", "_"))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        import difflib
-
-        if args and args[0] not in _COMMANDS and (close := difflib.get_close_matches(args[0], _COMMANDS, n=1)):
+        if args and args[0] not in _COMMANDS and (close := close_names(args[0], _COMMANDS)):
             ctx.fail(f"no command '{args[0]}'; did you mean '{close[0]}'?")
         return super().resolve_command(ctx, args)
 

@@ -14,6 +14,7 @@ from cutecc.cli.options import load_option, warn_of_plugins
 from cutecc.cli.tables import folded
 from cutecc.errors import UsageError
 from cutecc.passes.catalog import PassEntry
+from cutecc.spelling import did_you_mean
 
 
 @click.command(epilog="Example: cutecc passes canonicalize")
@@ -32,10 +33,7 @@ def passes(name: str | None) -> None:
         return
     found = next((entry for entry in entries if entry.name == name), None)
     if found is None:
-        import difflib
-
-        close = difflib.get_close_matches(name, [entry.name for entry in entries], n=1)
-        hints = [*([f"did you mean {close[0]}?"] if close else []), "cutecc passes lists them all"]
+        hints = [*did_you_mean(name, [entry.name for entry in entries]), "cutecc passes lists them all"]
         raise UsageError(f"no pass is called '{name}'", hints=hints)
     _show_one(found)
 

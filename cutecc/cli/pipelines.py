@@ -8,9 +8,8 @@ import click
 
 from cutecc import isolation
 from cutecc.cli.options import backend_option, load_option, make_wheel_options, warn_of_plugins, wheel_options
-from cutecc.errors import UsageError
 from cutecc.passes.generation.choice import Backend
-from cutecc.passes.named import NAMED
+from cutecc.passes.named import NAMED, unknown_pipeline
 from cutecc.target import Target
 
 
@@ -26,7 +25,7 @@ def pipelines(name: str | None, target: str, lir: bool, backend: Backend | None,
     named, failures = (NAMED, ()) if name in NAMED else isolation.call("cutecc.passes.pipelines:pipelines_and_failures")
     warn_of_plugins(failures)
     if name and name not in named:
-        raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(named)}"])
+        raise unknown_pipeline(name, named)
     options = make_wheel_options(values)
     for each in [name] if name else named:
         passes: list[str] = isolation.call(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import Compilation
 from cutecc.record.bundle import read_bundle
 from cutecc.record.folder import MANIFEST, read_folder
+from cutecc.spelling import did_you_mean
 
 
 def read_records(path: Path, target: str | None = None) -> list[Compilation]:
@@ -24,8 +24,7 @@ def _fitting(path: Path, records: list[Compilation], target: str | None) -> list
     fitting = [record for record in records if target in (None, record.target)]
     if not fitting:
         names = sorted({record.target for record in records})
-        close = difflib.get_close_matches(str(target), names, n=1)
-        hints = [f"did you mean {close[0]}?"] if close else []
+        hints = did_you_mean(str(target), names)
         raise UsageError(f"{path} holds no record for {target}; it has {', '.join(names)}", hints=hints)
     return fitting
 

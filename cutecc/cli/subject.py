@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from cutecc.record import Workload
 from cutecc.record.folder import MANIFEST
 from cutecc.request import CompileOptions, CompileRequest, with_line_info
 from cutecc.runtime.device import runs_on
+from cutecc.spelling import did_you_mean
 from cutecc.target import Target
 from cutecc.trial.arguments import specs_of
 
@@ -164,7 +164,7 @@ def _from_record(text: str, capability: tuple[int, int] | None, args: Sequence[s
     for each in args:
         name, spec = split_arg(each)
         if name not in specs:
-            close = [f"did you mean {match}?" for match in difflib.get_close_matches(name, specs, n=1)]
+            close = did_you_mean(name, specs)
             raise UsageError(
                 f"--arg {name}: the kernel has no such parameter", hints=[*close, f"parameters: {', '.join(specs)}"]
             )

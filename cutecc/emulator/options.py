@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import os
 import re
@@ -15,6 +14,7 @@ from cutecc.emulator.grid import Dim3, clusters_of, index_of, linear, whole_clus
 from cutecc.emulator.machine.schedule import SCHEDULES, ScheduleName
 from cutecc.emulator.memory.poison import SHARED_STARTS, SharedStart
 from cutecc.errors import UsageError
+from cutecc.spelling import did_you_mean
 
 Checks: TypeAlias = "bool | str | Iterable[str] | None"
 """What to check: `True` for everything, or names, `"races,barriers"` or a list of them."""
@@ -164,9 +164,8 @@ def read_schedule(name: object) -> ScheduleName:
         for known in SCHEDULES:
             if name == known:
                 return known
-    close = difflib.get_close_matches(str(name), SCHEDULES, n=1)
-    meant = f"; did you mean {close[0]}?" if close else ""
-    raise UsageError(f"no schedule is called {name!r}{meant}", hints=[f"schedules: {', '.join(SCHEDULES)}"])
+    hints = [*did_you_mean(str(name), SCHEDULES), f"schedules: {', '.join(SCHEDULES)}"]
+    raise UsageError(f"no schedule is called {name!r}", hints=hints)
 
 
 def read_shared_start(name: object) -> SharedStart:

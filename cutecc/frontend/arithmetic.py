@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import operator
 from collections.abc import Callable, Collection, Mapping
 
 from cutecc.errors import SourceLocation, UsageError
+from cutecc.spelling import did_you_mean
 
 Number = int | float
 
@@ -56,7 +56,7 @@ def _check(node: ast.expr, names: Collection[str] | None, text: str) -> None:
             pass
         case ast.Name(id=name):
             if names is not None and name not in names:
-                close = [f"did you mean {match}?" for match in difflib.get_close_matches(name, names, n=1)]
+                close = did_you_mean(name, names)
                 known = f"named sizes: {', '.join(names)}" if names else "no spec names a size, as f32[?N] does"
                 raise _error(f"unknown size '{name}'", node, text, [*close, known])
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -38,6 +37,7 @@ from cutecc.frontend.annotations import (
 from cutecc.frontend.callee import Callee
 from cutecc.frontend.describe import describe_known, is_placeholder
 from cutecc.record.compilation import Parameter, Signature
+from cutecc.spelling import did_you_mean
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -318,7 +318,7 @@ def _missing_specs(callee: Callee, missing: list[str], in_shell: bool) -> SpecEr
 
 def _unknown_parameter(callee: Callee, name: str, source: SourceLocation | None) -> SpecError:
     known = list(callee.signature.parameters)
-    close = [f"did you mean '{match}'?" for match in difflib.get_close_matches(name, known, n=1)]
+    close = did_you_mean(name, known)
     return SpecError(
         f"{callee.qualified_name} has no parameter '{name}'",
         source or callee.location(),

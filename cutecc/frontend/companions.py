@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import os
 import sys
@@ -14,6 +13,7 @@ from cutecc.errors import UsageError, foreign_failures
 from cutecc.frontend.failures import trace_error
 from cutecc.frontend.imports import own_imports
 from cutecc.frontend.kernel_file import run_file
+from cutecc.spelling import did_you_mean
 from cutecc.trial.reference import bind_by_name, expected_outputs
 
 
@@ -25,7 +25,7 @@ def find_function(path: str, name: str) -> Callable[..., Any]:
     function = getattr(_module(os.path.abspath(path), path), name, None)
     if not callable(function):
         names = [each for each, value in vars(_module(os.path.abspath(path), path)).items() if callable(value)]
-        hints = [f"did you mean '{match}'?" for match in difflib.get_close_matches(name, names, n=1)]
+        hints = did_you_mean(name, names)
         raise UsageError(f"{path} has no function '{name}'", hints=hints)
     return function
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import difflib
 import functools
 import linecache
 import os
@@ -19,6 +18,7 @@ from typing import Any
 
 from cutecc.errors import SourceLocation, TraceError, message_of
 from cutecc.frontend.mistakes import explained
+from cutecc.spelling import close_names, did_you_mean
 
 ENTRY_FRAME = "__cutecc_entry__"
 """The name of the frame that calls the DSL in the user's name; it stands at the function's `def`."""
@@ -130,9 +130,9 @@ def _hints(chain: list[BaseException]) -> Iterator[str]:
         for text in [suggestion] if isinstance(suggestion, str) else suggestion or ():
             yield _ARCH_ADVICE.sub("choose a target that has it, with --target", clean(str(text)))
         if isinstance(error, AttributeError) and isinstance(error.obj, types.ModuleType) and error.name:
-            close = difflib.get_close_matches(error.name, dir(error.obj), n=1)
-            if new := _RENAMED.get(error.name) or (close[0] if close else None):
-                yield f"did you mean {error.obj.__name__}.{new}?"
+            module = error.obj
+            close = [_RENAMED[error.name]] if error.name in _RENAMED else close_names(error.name, dir(module))
+            yield from (f"did you mean {module.__name__}.{each}?" for each in close)
         if isinstance(error, ImportError) and _OPERATORS.search(message_of(error)):
             yield "it is of nvidia-cutlass-operators: pip install 'cutecc[operators]'"
         elif isinstance(error, ModuleNotFoundError) and error.name:
@@ -153,8 +153,8 @@ def _of_unknown_name(error: BaseException, location: SourceLocation | None) -> l
         return []
     if not error.name or error.name in names:
         return []
-    if close := difflib.get_close_matches(error.name, [*names, *dir(builtins)], n=1):
-        return [f"did you mean {close[0]}?"]
+    if close := did_you_mean(error.name, [*names, *dir(builtins)]):
+        return close
     return [f"nothing in {os.path.basename(location.file)} is called so: define it, or import it"]
 
 

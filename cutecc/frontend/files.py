@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import os
 from collections.abc import Generator
 
 from cutecc.errors import Error, UsageError
+from cutecc.spelling import did_you_mean
 
 
 def check_file(path: str) -> None:
@@ -17,8 +17,7 @@ def check_file(path: str) -> None:
         return
     folder, base = os.path.split(path)
     names = sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []
-    close = difflib.get_close_matches(base, names, n=1)
-    hints = [f"did you mean {os.path.join(folder, close[0])}?"] if close else []
+    hints = did_you_mean(base, names, lambda each: os.path.join(folder, each))
     raise UsageError(f"there is no file {path}", hints=hints)
 
 

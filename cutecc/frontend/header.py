@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 import tokenize
 import tomllib
@@ -20,6 +19,7 @@ from cutecc.errors import SourceLocation, UsageError
 from cutecc.frontend.arithmetic import check, evaluate
 from cutecc.frontend.files import check_file
 from cutecc.record import Workload
+from cutecc.spelling import did_you_mean
 
 _LINE = re.compile(r"[ \t]*#[ \t]*cutecc:(?P<payload>.*)")
 _TOML_POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -184,7 +184,7 @@ class _Reader:
 
     def _check(self, key: str, value: object) -> None:
         if key not in _TYPES:
-            close = [f"did you mean {match}?" for match in difflib.get_close_matches(key, _TYPES, n=1)]
+            close = did_you_mean(key, _TYPES)
             self._fail(f"unknown key '{key}' in the header", key, [*close, f"known keys: {', '.join(_TYPES)}"])
         kinds, description = _TYPES[key]
         if not isinstance(value, kinds) or isinstance(value, bool):

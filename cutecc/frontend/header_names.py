@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import difflib
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.frontend.header import Header
+from cutecc.spelling import did_you_mean
 
 
 def check_functions(header: Header, path: str) -> None:
@@ -24,7 +24,7 @@ def check_functions(header: Header, path: str) -> None:
     for key, name in wanted:
         if name not in defined:
             raise UsageError(
-                f"{key}: {path} defines no '{name}'", _place(header, key, name), hints=_similar(name, defined)
+                f"{key}: {path} defines no '{name}'", _place(header, key, name), hints=did_you_mean(name, defined)
             )
 
 
@@ -38,12 +38,8 @@ def check_outputs(outputs: Mapping[str, SourceLocation | None], parameters: Iter
     names = list(parameters)
     for name, place in outputs.items():
         if name not in names:
-            hints = [*_similar(name, names), f"parameters: {', '.join(names)}"]
+            hints = [*did_you_mean(name, names), f"parameters: {', '.join(names)}"]
             raise UsageError(f"outputs: {function} has no parameter '{name}'", place, hints=hints)
-
-
-def _similar(name: str, names: Iterable[str]) -> list[str]:
-    return [f"did you mean '{match}'?" for match in difflib.get_close_matches(name, sorted(names), n=1)]
 
 
 def _place(header: Header, key: str, name: str) -> SourceLocation | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import difflib
 import importlib
 import importlib.util
 import os
@@ -21,6 +20,7 @@ from cutecc.frontend.dsl import keep_excepthook
 from cutecc.frontend.failures import trace_error
 from cutecc.frontend.files import check_file
 from cutecc.frontend.host_functions import check_host_function, host_functions, imported_host_functions
+from cutecc.spelling import did_you_mean
 
 
 def split_path(text: str) -> tuple[str, str | None]:
@@ -124,8 +124,7 @@ def _named(function: str, module: ModuleType, path: str) -> Any:
         value = getattr(value, part, None)
     if value is None:
         names = list(host_functions(module))
-        close = difflib.get_close_matches(function, names, n=1)
-        hints = [f"did you mean {path}:{close[0]}?"] if close else []
+        hints = did_you_mean(function, names, lambda each: f"{path}:{each}")
         hints.append(f"@cute.jit functions in it: {', '.join(names) or 'none'}")
         raise UsageError(f"{path} has no function '{function}'", hints=hints)
     return value
@@ -139,7 +138,7 @@ def _evaluate(entry: str, module: ModuleType, path: str, source: SourceLocation 
         hints: list[str] = []
         if isinstance(error, NameError) and error.name:
             public = [name for name in vars(module) if not name.startswith("_")]
-            hints = [f"did you mean {match}?" for match in difflib.get_close_matches(error.name, public, n=1)]
+            hints = did_you_mean(error.name, public)
         location = source or SourceLocation("entry", text=entry)
         if isinstance(error, SyntaxError) and error.offset:
             location = dataclasses.replace(location, column=(location.column or 1) + error.offset - 1, length=1)

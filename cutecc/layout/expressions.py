@@ -31,6 +31,7 @@ from cutecc.layout.layout import Layout, make_layout
 from cutecc.layout.swizzle import ComposedLayout, Swizzle
 from cutecc.layout.text import LONGEST_NUMBER, parse
 from cutecc.layout.tuples import is_tuple, leaves, show
+from cutecc.spelling import did_you_mean
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<swizzle>S<\s*-?\d+\s*,\s*-?\d+\s*,\s*-?\d+\s*>)"
@@ -350,7 +351,4 @@ def _as_layout(value: Any) -> Any:
 
 
 def _close(name: str) -> list[str]:
-    import difflib
-
-    close = difflib.get_close_matches(name, FUNCTIONS, n=1)
-    return [f"did you mean {FUNCTIONS[close[0]]}?"] if close else [f"functions: {', '.join(FUNCTIONS)}"]
+    return did_you_mean(name, FUNCTIONS, FUNCTIONS.__getitem__) or [f"functions: {', '.join(FUNCTIONS)}"]

@@ -7,7 +7,6 @@ difference: `1x1` is `1x1x1`. Nothing in it is evaluated.
 
 from __future__ import annotations
 
-import difflib
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from typing import TypeAlias
 
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import UsageError
+from cutecc.spelling import did_you_mean
 
 Fact: TypeAlias = "str | int | bool | None"
 """A value of metadata; `None` is `none` in text."""
@@ -98,9 +98,8 @@ class MetadataFilter:
         """Raise `UsageError` for a key that is not among `known`, which are the keys of all metadata there is."""
         for each in self.conditions:
             if each.key not in known:
-                close = difflib.get_close_matches(each.key, known, n=1)
-                hints = [f"did you mean {close[0]}?"] if close else []
-                raise UsageError(f"no metadata is called '{each.key}'", hints=[*hints, f"known: {_listed(known)}"])
+                hints = [*did_you_mean(each.key, known), f"known: {_listed(known)}"]
+                raise UsageError(f"no metadata is called '{each.key}'", hints=hints)
 
 
 def _listed(keys: set[str]) -> str:

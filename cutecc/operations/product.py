@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from cutecc.operations.tile_model import Problem
 from cutecc.operations.variant import Bound, Variant
 from cutecc.operations.views import MatrixArray
 from cutecc.runtime.checks import check_device
+from cutecc.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
@@ -287,11 +287,8 @@ class Product:
     def _check_names(self, names: set[str]) -> None:
         known = [each.name for each in self.epilogue.operands]
         for name in names - self._names:
-            close = difflib.get_close_matches(name, known, n=1)
-            hints = [f"did you mean {close[0]}?"] if close else []
-            raise ArgumentError(
-                f"the epilogue has no operand '{name}'", hints=[*hints, f"its operands: {', '.join(known)}"]
-            )
+            hints = [*did_you_mean(name, known), f"its operands: {', '.join(known)}"]
+            raise ArgumentError(f"the epilogue has no operand '{name}'", hints=hints)
 
     def _run_anew(self, index: int, given: Given, device: str, emulator: EmulatorOptions | None) -> None:
         """A call that is not like an earlier one."""

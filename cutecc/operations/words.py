@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Sequence
 
 from cutecc.errors import UsageError
+from cutecc.spelling import close_names
 
 
 def known_word(word: str, known: Collection[str], what: str) -> str:
@@ -22,8 +22,7 @@ def known_word(word: str, known: Collection[str], what: str) -> str:
 def unknown_word(word: str, known: Collection[str], what: str, *, close: Sequence[str] | None = None) -> UsageError:
     """The error that `word` is no `what`; `close` are the words that it may be a misspelling of, best first."""
     if close is None:
-        folded = {each.lower(): each for each in known}
-        close = [folded[match] for match in difflib.get_close_matches(word.strip().lower(), list(folded), n=1)]
+        close = close_names(word, known)
     hints = [f"did you mean {close[0]}?"] if close else []
     return UsageError(f"unknown {what} '{word.strip()}'", hints=[*hints, f"known: {', '.join(known)}"])
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import types
 import typing
 from typing import Any
 
 from cutecc.errors import UsageError
+from cutecc.spelling import did_you_mean
 
 Option = tuple[str, str]
 """An option's name and its value as written, without quotes or braces around it."""
@@ -91,9 +91,7 @@ def convert_options(pass_class: type[Any], options: typing.Iterable[Option]) -> 
     for name, text in options:
         field = fields.get(name)
         if field is None:
-            hints = [f"options of {pass_class.name}: {', '.join(fields) or 'none'}"]
-            if close := difflib.get_close_matches(name, fields, n=1):
-                hints.insert(0, f"did you mean {close[0]}?")
+            hints = [*did_you_mean(name, fields), f"options of {pass_class.name}: {', '.join(fields) or 'none'}"]
             raise UsageError(f"pass {pass_class.name} has no option '{name}'", hints=hints)
         values[field.name] = _convert(pass_class.name, name, text, types_by_field[field.name])
     return values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +13,7 @@ from cutecc.passes import limits, registry
 from cutecc.passes.base import ModulePass
 from cutecc.passes.options import convert_options, parse_options, split_list
 from cutecc.passes.wheel import WheelPass, check_paths
+from cutecc.spelling import did_you_mean
 
 _OCCURRENCE = re.compile(r"[0-9]{1,9}")
 _DEEPEST = 16
@@ -54,9 +54,7 @@ class Pipeline:
         found = [index for index, pass_ in enumerate(self.passes) if pass_.name == name]
         if not found:
             names = [pass_.name for pass_ in self.passes]
-            hints = [f"the pipeline has {', '.join(dict.fromkeys(names))}"]
-            if close := difflib.get_close_matches(name, names, n=1):
-                hints.insert(0, f"did you mean {close[0]}?")
+            hints = [*did_you_mean(name, names), f"the pipeline has {', '.join(dict.fromkeys(names))}"]
             raise UsageError(f"no pass '{name}' in the pipeline", hints=hints)
         if not occurrence:
             return found

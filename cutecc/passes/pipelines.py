@@ -9,7 +9,7 @@ from cutecc.errors import Error, UsageError
 from cutecc.passes import plugins, registry
 from cutecc.passes.generation.backends import with_backend
 from cutecc.passes.generation.choice import Backend
-from cutecc.passes.named import NAMED
+from cutecc.passes.named import NAMED, unknown_pipeline
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.open_pipeline import open_pipeline
@@ -30,7 +30,7 @@ def named_pipeline(name: str, target: Target, options: WheelOptions = WheelOptio
         return open_pipeline(target.name, options, lir=lir)
     if named := registry.find_pipeline(name):
         return named.build(target, options)
-    raise UsageError(f"no pipeline is called '{name}'", hints=[f"named pipelines: {', '.join(named_pipelines())}"])
+    raise unknown_pipeline(name, named_pipelines())
 
 
 def named_pipelines() -> dict[str, str]:

@@ -122,6 +122,15 @@ def registered_names() -> set[str]:
     return {*_registry, *_pipelines}
 
 
+def all_names() -> set[str]:
+    """The name of every pass and pipeline there is: cutecc's, the wheel's, plugins'."""
+    from cutecc.passes.named import NAMED
+    from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OTHER_REGISTERED
+
+    _load_everything()
+    return {*registered_names(), *NAMED, *DESCRIPTIONS, *OTHER_REGISTERED}
+
+
 def registering_modules() -> set[str]:
     """The modules that define what is registered so far."""
     return {definition.__module__ for definition in _definitions().values()}

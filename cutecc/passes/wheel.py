@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING
 from cutecc.errors import PassError, UsageError
 from cutecc.ir.locations import user_location
 from cutecc.passes.base import ModulePass
-from cutecc.passes.named import NAMED
 from cutecc.passes.options import Option, print_options
+from cutecc.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
@@ -88,11 +87,9 @@ def check_registered(pass_: WheelPass) -> None:
     except (ValueError, RuntimeError) as failure:
         text = str(failure)
         if "does not refer to a registered pass" in text:
-            from cutecc.passes import plugins
-            from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OTHER_REGISTERED
+            from cutecc.passes import plugins, registry
 
-            close = difflib.get_close_matches(pass_.name, [*DESCRIPTIONS, *OTHER_REGISTERED, *NAMED], n=1)
-            hints = [*([f"did you mean {close[0]}?"] if close else []), "cutecc passes lists them all"]
+            hints = [*did_you_mean(pass_.name, registry.all_names()), "cutecc passes lists them all"]
             notes = [failure.message for failure in plugins.failures()]
             raise UsageError(f"no pass is called '{pass_.name}'", notes=notes, hints=hints) from None
         if "can't run" in text or "nest" in text:

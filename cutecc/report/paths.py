@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable
 
 from cutecc.errors import UsageError
+from cutecc.spelling import did_you_mean
 
 
 def short_names(files: Iterable[str]) -> dict[str, str]:
@@ -38,6 +38,5 @@ def find_file(files: Collection[str], wanted: str) -> str:
         names = short_names(found)
         raise UsageError(f"{wanted} is {len(found)} files: {', '.join(sorted(names.values()))}")
     known = sorted(short_names(files).values())
-    close = difflib.get_close_matches(end, known, n=1)
-    hints = [f"did you mean {close[0]}?"] if close else [f"it names {', '.join(known[:5])}"] if known else []
+    hints = did_you_mean(end, known) or ([f"it names {', '.join(known[:5])}"] if known else [])
     raise UsageError(f"the record names no file {wanted}", hints=hints)

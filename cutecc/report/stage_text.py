@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from cutecc.record import Compilation, Step
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.pipeline_text import pass_names, selectors_of
 from cutecc.record.stages import Stages
+from cutecc.spelling import close_names, did_you_mean
 
 TRACED = "traced"
 """What the first module of a record is called."""
@@ -87,7 +87,7 @@ def choose(compilation: Compilation, stages: Stages, selector: str) -> Position:
         raise UsageError(
             f"pass {selector} failed: there is no module after it", hints=[f"the last one there is: {known[-1].name}"]
         )
-    close = difflib.get_close_matches(selector, [each.name for each in known], n=3, cutoff=0.5)
+    close = close_names(selector, [each.name for each in known], most=3, least=0.5)
     hints = [f"did you mean {' or '.join(close)}?"] if close else ["name a pass that ran, its number, traced or last"]
     raise UsageError(f"no pass '{selector}' ran", hints=hints)
 
@@ -148,8 +148,7 @@ def find_named(known: Sequence[Found], name: str, where: str) -> Found:
     if found:
         raise UsageError(f"{len(found)} functions {where} are called {name}", hints=[f"a symbol: {found[0].name}"])
     names = [short_kernel_name(each.name) for each in known]
-    close = difflib.get_close_matches(name, names, n=1)
-    hints = [f"did you mean {close[0]}?"] if close else [f"it has {', '.join(names)}"] if names else []
+    hints = did_you_mean(name, names) or ([f"it has {', '.join(names)}"] if names else [])
     raise UsageError(f"there is no function '{name}' {where}", hints=hints)
 
 

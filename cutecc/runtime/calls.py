@@ -9,6 +9,7 @@ from cutecc.arguments.specs import ConstSpec, NoneSpec, StreamSpec
 from cutecc.errors import ArgumentError, SpecError
 from cutecc.runtime.parameters import CallGroup
 from cutecc.runtime.streams import find_stream
+from cutecc.spelling import did_you_mean
 
 
 class _Missing:
@@ -117,13 +118,11 @@ class CallForm:
         return ArgumentError(f"{self._function} takes {arguments}, and {given} are given in place", hints=hints)
 
     def _unknown(self, name: str) -> ArgumentError:
-        import difflib
-
         known = [*self._names, *self._aliases, "stream", *_ON_CPU]
         if name in _ON_CPU:
             hint = f'{name}= is for calls on the CPU emulator: pass device="cpu" too'
             return ArgumentError(f"{self._function} has no parameter '{name}'", hints=[hint, self._usage()])
-        close = [f"did you mean '{match}'?" for match in difflib.get_close_matches(name, known, n=1)]
+        close = did_you_mean(name, known)
         return ArgumentError(f"{self._function} has no parameter '{name}'", hints=[*close, self._usage()])
 
     def _usage(self) -> str:

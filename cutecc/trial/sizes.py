@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from cutecc.arguments.sizes import named_values, size_names, unify_sizes
 from cutecc.arguments.specs import Dynamic, Mode, PointerSpec, Spec, TensorSpec, TupleSpec
 from cutecc.errors import UsageError
+from cutecc.spelling import did_you_mean
 
 _NUMBER = re.compile("[0-9]{1,18}")
 _NEGATIVE = re.compile("-[0-9]{1,18}")
@@ -62,7 +62,7 @@ def with_sizes(specs: Mapping[str, Spec], sizes: Mapping[str, int]) -> dict[str,
     names = size_names(specs)
     for name in sizes:
         if name not in names:
-            close = [f"did you mean {match}?" for match in difflib.get_close_matches(name, names, n=1)]
+            close = did_you_mean(name, names)
             known = f"named sizes: {', '.join(names)}" if names else "no spec names a size, as f32[?N] does"
             raise UsageError(f"no size is called '{name}'", hints=[*close, known])
     values = {**named_values(unify_sizes(specs)), **sizes}

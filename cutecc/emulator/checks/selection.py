@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Literal, get_args
 
 from cutecc.errors import UsageError
+from cutecc.spelling import did_you_mean
 
 CheckName = Literal["bounds", "initialisation", "races", "proxies", "barriers", "accumulators"]
 CHECK_NAMES: tuple[CheckName, ...] = get_args(CheckName)
@@ -24,10 +24,9 @@ def parse_checks(wanted: str | bool) -> frozenset[CheckName]:
     names = {name.strip() for name in wanted.split(",") if name.strip()}
     unknown = sorted(names - {"all", *CHECK_NAMES})
     if unknown:
-        close = difflib.get_close_matches(unknown[0], ("all", *CHECK_NAMES), n=1)
-        meant = f"; did you mean {close[0]}?" if close else ""
-        hints = [f"checks are: all, {', '.join(CHECK_NAMES)}"]
-        raise UsageError(f"there is no check '{unknown[0]}'{meant}", hints=hints)
+        known = ("all", *CHECK_NAMES)
+        hints = [*did_you_mean(unknown[0], known), f"checks are: {', '.join(known)}"]
+        raise UsageError(f"there is no check '{unknown[0]}'", hints=hints)
     if "all" in names:
         return frozenset(CHECK_NAMES)
     chosen: frozenset[CheckName] = frozenset(name for name in CHECK_NAMES if name in names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import difflib
 import inspect
 from collections.abc import Sequence
 from types import FunctionType
@@ -14,6 +13,7 @@ from cutecc.operations.epilogue import functions
 from cutecc.operations.epilogue.source import WrittenFunction, failing_location
 from cutecc.operations.epilogue.symbolic import Trace, Value
 from cutecc.operations.epilogue.values import ACCUM, Input
+from cutecc.spelling import did_you_mean
 
 
 def called(written: WrittenFunction, builder: Trace, inputs: Sequence[Input]) -> Any:
@@ -62,5 +62,4 @@ def _in_scope(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
 
 def _name_hints(name: str | None, inputs: Sequence[Input]) -> list[str]:
     known = [*functions.__all__, ACCUM, *(each.name for each in inputs)]
-    close = difflib.get_close_matches(name or "", known, n=1)
-    return [f"did you mean {close[0]}?" if close else f"functions: {', '.join(functions.__all__)}"]
+    return did_you_mean(name or "", known) or [f"functions: {', '.join(functions.__all__)}"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,6 +19,7 @@ from cutecc.operations.epilogue.functions import (
 )
 from cutecc.operations.epilogue.values import Conversion, Epilogue, is_float
 from cutecc.operations.operand import Operand
+from cutecc.spelling import did_you_mean
 
 
 def _identity(accum: Any) -> Any:
@@ -99,9 +99,8 @@ def named_epilogue(
     `identity`, and for a conversion that the type of D does not have.
     """
     if name not in _FUNCTIONS:
-        close = difflib.get_close_matches(name, NAMES, n=1)
-        hints = [f"did you mean {close[0]}?"] if close else []
-        raise EpilogueError(f"there is no epilogue called {name}", hints=[*hints, f"names: {', '.join(NAMES)}"])
+        hints = [*did_you_mean(name, NAMES), f"names: {', '.join(NAMES)}"]
+        raise EpilogueError(f"there is no epilogue called {name}", hints=hints)
     function, conversion = _FUNCTIONS[name]
     result = _full("D", d, conversion)
     source = result if c is None else _full("C", c, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Mapping
 from numbers import Real
@@ -12,6 +11,7 @@ from cutecc.errors import EpilogueError
 from cutecc.operations.epilogue.declarations import Column, Declaration, Full, Row, Scalar, Size, declared, kind_of
 from cutecc.operations.epilogue.source import WrittenFunction, frame_of
 from cutecc.operations.epilogue.values import ACCUM, Input
+from cutecc.spelling import close_names
 
 _BLAS_SCALARS = {"alpha": 1.0, "beta": 0.0}
 """Parameters that are scalars of the compute type when nothing else is said, and what they then are."""
@@ -40,7 +40,7 @@ def inputs_of(written: WrittenFunction, operands: Mapping[str, Any], compute: st
         declaration = _declaration(written, parameter, operands, compute, size)
         if declaration is None:
             unknown = [name for name in operands if name not in names]
-            close = difflib.get_close_matches(parameter.name, unknown, n=1)
+            close = close_names(parameter.name, unknown)
             raise EpilogueError(
                 f"what the operand {parameter.name} is has not been said",
                 place,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from cutecc.operations.epilogue.source import WrittenFunction, definition_locati
 from cutecc.operations.epilogue.symbolic import Trace
 from cutecc.operations.epilogue.values import ACCUM, ACCUMULATORS, Argument, Epilogue, Input, Output, Step
 from cutecc.operations.epilogue.verification import compute_type
+from cutecc.spelling import did_you_mean
 
 
 def trace(function: Callable[..., Any], /, accumulator: str = "f32", **operands: Any) -> Epilogue:
@@ -103,11 +103,10 @@ def _refuse_unknown(written: WrittenFunction, operands: Mapping[str, Any], names
         # Only says how large the product is.
         if name in names or name == ACCUM:
             continue
-        close = difflib.get_close_matches(name, names, n=1)
         raise EpilogueError(
             f"the function has no parameter and no result called {name}",
             written.location,
-            hints=[f"did you mean {close[0]}?" if close else f"it has {', '.join(names)}"],
+            hints=did_you_mean(name, names) or [f"it has {', '.join(names)}"],
         )
 
 

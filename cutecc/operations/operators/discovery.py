@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -19,6 +18,7 @@ from cutecc.operations.operators.package import DenseTensorConstraints, GemmOper
 from cutecc.operations.operators.provider import CuteccProvider, offered
 from cutecc.operations.operators.session import as_target_sm
 from cutecc.operations.operators.tensors import gemm_arguments
+from cutecc.spelling import did_you_mean
 from cutecc.target import Target
 
 _NAMED = 3
@@ -234,8 +234,7 @@ def _unknown(name: str, target: Target, problem: GemmProblem | None) -> UsageErr
         word for each in _candidates(target, problem, None) for word in re.split(r"[_.]", each.metadata.operator_name)
     }
     beginnings = {word[: len(name)].lower(): word for word in sorted(words)}
-    close = difflib.get_close_matches(name.lower(), beginnings, n=1)
-    hints = [f"did you mean {beginnings[close[0]]}?"] if close else []
+    hints = did_you_mean(name, beginnings, beginnings.__getitem__)
     return UsageError(
         f"no operator for {target} has '{name}' in its name",
         hints=[*hints, *rounding_hints(problem), _listing_hint(target, problem)],

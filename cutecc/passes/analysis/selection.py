@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from cutecc.errors import UsageError
 from cutecc.passes import registry
 from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.of_records import RECORD_ANALYSES, RecordAnalysis
+from cutecc.spelling import did_you_mean
 
 ALL = "all"
 
@@ -68,9 +68,8 @@ def check_names(names: Iterable[str], among: Iterable[str]) -> None:
     known = sorted(among)
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hints = [f"did you mean {close[0]}?"] if close else []
-            raise UsageError(f"there is no analysis '{name}'", hints=[*hints, f"there are {', '.join(known)}"])
+            hints = [*did_you_mean(name, known), f"there are {', '.join(known)}"]
+            raise UsageError(f"there is no analysis '{name}'", hints=hints)
 
 
 def _parse(text: str) -> AnalysisPass:

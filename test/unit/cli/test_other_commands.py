@@ -94,8 +94,11 @@ def test_pipelines_prints_them_in_full(cutecc, options: list[str]) -> None:
 
 def test_a_pipeline_that_is_not_there(cutecc) -> None:
     done = cutecc("pipelines", "nvidai", status=2)
-    assert "error: no pipeline is called 'nvidai'" in done.stderr
-    assert "hint: named pipelines: nvidia" in done.stderr
+    assert done.stderr.splitlines() == [
+        "error: no pipeline is called 'nvidai'",
+        "hint: did you mean nvidia?",
+        "hint: named pipelines: nvidia, open",
+    ]
 
 
 # parity

@@ -58,4 +58,4 @@ def test_what_does_not(tmp_path: Path, text: str) -> None:
         check(tmp_path, text)
     assert caught.value.location
     assert (caught.value.location.line, caught.value.location.column) == (1, 24)
-    assert caught.value.hints == (["did you mean 'expect'?"] if "expect(" in text else [])
+    assert caught.value.hints == (["did you mean expect?"] if "expect(" in text else [])

@@ -149,6 +149,13 @@ def test_what_the_wheel_does_not_know(text: str, message: str) -> None:
     assert caught.value.message.startswith(message)
 
 
+@pytest.mark.parametrize("meant", ["cute-desugar", "unfold-layouts", "check-coalescing", "arith-expand", "open"])
+def test_whoever_has_a_pass_or_pipeline_a_misspelled_name_is_told(meant: str) -> None:
+    with fresh_context(), pytest.raises(UsageError) as caught:
+        check_registered(parse_pass(f"{meant[:2]}{meant[3:]}"))
+    assert caught.value.hints[0] == f"did you mean {meant}?"
+
+
 def test_a_pass_in_the_wrong_place() -> None:
     with fresh_context(), pytest.raises(UsageError) as caught:
         check_registered(parse_pass("cuda-compute-target"))

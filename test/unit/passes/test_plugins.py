@@ -114,6 +114,14 @@ def test_a_file_with_passes_and_a_pipeline(tmp_path: Path) -> None:
     assert remarks(kernel) == ["first", "second"]
 
 
+def test_a_misspelled_name_is_told_of_passes_and_pipelines_of_a_file(command, tmp_path: Path) -> None:
+    file = write(tmp_path / "mine.py", PASS.format(name="test-mark"))
+    module = write(tmp_path / "m.mlir", MODULE.decode())
+    for text, meant in (("test-mrak{word=no}", "test-mark"), ("test-mark-boht", "test-mark-both")):
+        done = command("opt", module, f"--pipeline={text}", f"--load={file}")
+        assert f"hint: did you mean {meant}?" in done.stderr
+
+
 def test_passes_of_a_file_reach_worker_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUTECC_LOAD", str(write(tmp_path / "mine.py", PASS.format(name="test-mark"))))
     plugins.load_files.cache_clear()

@@ -200,7 +200,7 @@ def test_ways_to_call(axpby: Binder, args: tuple[Any, ...], kwargs: dict[str, An
             "compile it again for 64",
         ),
         (REQUIRED, {"tile": object}, "'tile' is a compile-time constant, 128: leave it out", None),
-        (REQUIRED[:4], {"negat": True}, "f has no parameter 'negat'", "did you mean 'negate'?"),
+        (REQUIRED[:4], {"negat": True}, "f has no parameter 'negat'", "did you mean negate?"),
         (REQUIRED, {"x": X}, "f: argument 'x' is given twice, in its place and by name", None),
         ((*REQUIRED, None, 4), {"stream": 5}, "f: argument 'stream' is given twice, in its place and by name", None),
         ((*REQUIRED, None, 4, 6), {"stream": 5}, "f takes 6 arguments, and 8 are given in place", None),

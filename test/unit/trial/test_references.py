@@ -98,7 +98,7 @@ def test_a_reference_in_a_file_without_the_dsl(tmp_path: Path) -> None:
     assert found.tolist() == [2, 2, 2]
     with pytest.raises(UsageError, match="has no function 'twic'") as missing:
         call_reference(str(file), "twic", {}, [])
-    assert missing.value.hints == ["did you mean 'twice'?"]
+    assert missing.value.hints == ["did you mean twice?"]
     with pytest.raises(TraceError, match="the reference 'broken' fails: AttributeError") as failed:
         call_reference(str(file), "broken", {"x": np.ones(3)}, ["y"])
     assert failed.value.location is not None
