@@ -44,7 +44,7 @@ class Plan:
 
 
 def plan(request: CompileRequest, module: ir.Module) -> Plan:
-    """Choose, edit and check the pipeline for `module`, and begin its record.
+    """Choose and edit the pipeline for `module`, check what of it is to run, and begin its record.
 
     Raises `UsageError` for a pipeline, pass, option or selector that does not exist. Needs a current context.
     """
@@ -53,10 +53,9 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
     checked_options(options.wheel.ptx_options)
     _check_nvvm_options(options.wheel.nvvm_options)
     unedited = _chosen_pipeline(options, target, module)
-    whole = _edited_pipeline(unedited, options)
-    _check_passes(whole)
-    start, stop = _bounds(unedited, whole, options)
+    whole, start, stop = bounded_pipeline(unedited, options)
     pipeline = Pipeline(whole.passes[start:stop])
+    _check_passes(pipeline)
     _check_chip(target, whole, module)
     selectors = whole.selectors()[start:stop]
     for selector in (*options.dumps.after, *options.dumps.before):
@@ -97,6 +96,15 @@ def checked_pipeline(options: CompileOptions, target: Target, module: ir.Module)
     return pipeline
 
 
+def bounded_pipeline(unedited: Pipeline, options: CompileOptions) -> tuple[Pipeline, int, int]:
+    """The pipeline with the edits of `options`, and from where to where it runs, as Python slices.
+
+    Raises `UsageError` for a selector that means no pass, and where there is nothing to run.
+    """
+    whole = _edited_pipeline(unedited, options)
+    return whole, *_bounds(unedited, whole, options)
+
+
 def _check_passes(pipeline: Pipeline) -> None:
     for pass_ in pipeline:
         if isinstance(pass_, WheelPass):
@@ -117,10 +125,12 @@ def _chosen_pipeline(options: CompileOptions, target: Target, module: ir.Module)
             from cutecc.passes.nvidia.standins.lir_composite import with_composite_where_needed
 
             pipeline = with_composite_where_needed(pipeline, module)
-    if options.backend:
+    try:
+        pipeline = with_backend(pipeline, options.backend, target, options.wheel)
+    except UsageError:
         # A misspelt name is one pass, which generates no code.
         _check_passes(pipeline)
-    pipeline = with_backend(pipeline, options.backend, target, options.wheel)
+        raise
     if options.ptxas:
         # The wheel's code generator then stops at PTX; the assembler of the user's choice goes on from there.
         pipeline = pipeline.map(_emitting_ptx)

@@ -18,6 +18,7 @@ from cutecc.passes.dumps import DumpChoice, input_name
 from cutecc.passes.generation.choice import PASSES
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
+from cutecc.planning import bounded_pipeline
 from cutecc.record import Compilation, HostProgram, Remark, Resumed
 from cutecc.record.folder import file_name, is_being_written, read_folder
 from cutecc.record.naming import is_plain
@@ -102,6 +103,7 @@ def prepare(
             lines.chains, {**lines.sources, str(found.path): data.decode(errors="replace")}, lines.failure
         )
     options = _options(old, options, pipeline, selector)
+    _check_known(old, pipeline, options)
     request = CompileRequest(
         edited.bytecode,
         old.target,
@@ -209,12 +211,6 @@ def _pipeline(old: Compilation, position: Position, options: CompileOptions) -> 
     except UsageError as error:
         error.notes.append(f"it is of the pipeline of {old.name}'s record")
         raise
-    left = [step.name for step in old.steps if step.provider == "plugin" and step.index > position.index]
-    if unknown := [name for name in left if registry.find_pass(name) is None]:
-        raise UsageError(
-            f"the record's pipeline has the pass {unknown[0]} of a file or another package, and it is not known here",
-            hints=["name the file that registers it: --load FILE.py"],
-        )
     names = [pass_.name for pass_ in pipeline]
     ran = {step.index: step.name for step in old.steps}
     if position.index > len(names) or any(names[index - 1 : index] != [name] for index, name in ran.items()):
@@ -223,6 +219,18 @@ def _pipeline(old: Compilation, position: Position, options: CompileOptions) -> 
             hints=["go on from the dump itself: cutecc compile DUMP.mlir"],
         )
     return pipeline
+
+
+def _check_known(old: Compilation, pipeline: Pipeline, options: CompileOptions) -> None:
+    """Raise `UsageError` for a pass that is to run again and came from a file or package that is not loaded."""
+    whole, start, stop = bounded_pipeline(pipeline, options)
+    of_plugins = {step.name for step in old.steps if step.provider == "plugin"}
+    left = of_plugins.intersection(pass_.name for pass_ in whole.passes[start:stop])
+    if unknown := sorted(name for name in left if registry.find_pass(name) is None):
+        raise UsageError(
+            f"the record's pipeline has the pass {unknown[0]} of a file or another package, and it is not known here",
+            hints=["name the file that registers it: --load FILE.py"],
+        )
 
 
 def _options(old: Compilation, options: CompileOptions, pipeline: Pipeline, after: str | None) -> CompileOptions:

@@ -25,6 +25,24 @@ CSE = "14-cse.mlir"
 BEHIND_HOST_FORM = "34-convert-scf-to-cf.mlir"
 KERNEL = Path("test/kernels/scalar_args.py")
 
+OF_MINE = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+import cutecc
+from cutecc.passes import ModulePass
+
+
+@cutecc.register
+@dataclass(frozen=True)
+class OfMine(ModulePass):
+    name: ClassVar[str] = "of-mine"
+    word: str = ""
+
+    def run(self, module):
+        pass
+"""
+
 
 @pytest.fixture(scope="module")
 def made(cutecc_in, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -379,6 +397,29 @@ def test_a_pass_of_a_file_has_to_be_loaded(record: Path) -> None:
     assert caught.value.hints == ["name the file that registers it: --load FILE.py"]
     # What has run already need not be known.
     prepare(record, "arith-expand")
+
+
+def test_a_pass_of_a_file_that_does_not_run_again_need_not_be_loaded(record: Path, cutecc_in) -> None:
+    folder = record.parent
+    (folder / "mine.py").write_text(OF_MINE)
+    shutil.copy(Path(__file__).parents[3] / KERNEL, folder)
+    loading = ("--load=mine.py", "--insert-after=canonicalize#1=of-mine{word=kept}")
+    cutecc_in(folder, "compile", KERNEL.name, *loading, "--dump-after=all", "-o", "marked", "-q")
+    # It is behind the stage, edited away, or after the end.
+    for after, *others in (
+        ("cse#1",),
+        ("cse#1", "--backend=llvm"),
+        ("canonicalize#1", "--without=of-mine"),
+        ("traced", "--stop-after=canonicalize#1"),
+    ):
+        cutecc_in(folder, "resume", "marked", f"--from={after}", *others, "-o", "again", "-q")
+        done = read_folder(folder / "again")
+        assert "of-mine" not in [step.name for step in done.steps]
+    whole = read_folder(folder / "again").whole_pipeline
+    assert whole is not None and "of-mine{word=kept}" in whole
+    cutecc_in(folder, "compile", "marked/15-cse.mlir", "-o", "again", "-q")
+    refused = cutecc_in(folder, "resume", "marked", "--from=traced", "-o", "again", "-q", status=2).stderr
+    assert "has the pass of-mine of a file or another package" in refused
 
 
 def test_a_record_that_is_being_written_is_left_alone(record: Path) -> None:
