@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 from cutecc import isolation
-from cutecc.config import Settings
 from cutecc.errors import Error, InternalError, ParseError, PassError
 from cutecc.isolation import ProcessDied
 from cutecc.opt.request import (
@@ -19,7 +17,7 @@ from cutecc.opt.request import (
     RewriteRequest,
     Told,
 )
-from cutecc.record.reproducer import Expected, Reproducer
+from cutecc.record.reproducer import Expected
 
 
 def rewrite_in_worker(request: RewriteRequest, tell: Callable[[Told], None]) -> None:
@@ -47,22 +45,10 @@ def rewrite_in_worker(request: RewriteRequest, tell: Callable[[Told], None]) -> 
 
 def _save(request: RewriteRequest, chunk: int, error: Error, expected: Expected) -> None:
     """Save the module that an abort, or a mistake of cutecc's own, came with."""
-    from cutecc import reproducing
     from cutecc.opt.rewrite import chunks  # loads the bindings
-    from cutecc.versions import current_versions
+    from cutecc.opt.saving import save
 
-    options: dict[str, str | bool | int] = {"target": request.target}
-    if request.pipeline:
-        options["pipeline"] = reproducing.spelled(request.pipeline, request.target)
-    if request.backend:
-        options["backend"] = request.backend
-    if request.verify_each:
-        options["verify-each"] = True
-    name = error.pass_name if isinstance(error, PassError) else ""
-    message = error.message.partition("\n")[0]
-    reproducer = Reproducer("opt", options, expected, name, message, current_versions())
-    load = [os.path.relpath(file) for file in Settings.from_environment().load]
-    reproducing.save_whole(chunks(request)[max(chunk, 0)], reproducer, error, load=load)
+    save(request, chunks(request)[max(chunk, 0)], error, expected)
 
 
 class _Follower:

@@ -24,6 +24,7 @@ from cutecc.opt.request import (
     RewriteRequest,
     Said,
 )
+from cutecc.opt.saving import save
 from cutecc.passes import manager, plugins
 from cutecc.passes.generation.backends import with_backend
 from cutecc.passes.generation.choice import CODE_GENERATION
@@ -81,6 +82,8 @@ def _rewritten(request: RewriteRequest, chunk: bytes, emit: Emit) -> ChunkFinish
             return ChunkFinished(_run(request, chunk, source, lambda heard: emit(Said(heard)), emit))
         except Error as error:
             error.location = source.shown(error.location)
+            if isinstance(error, PassError):
+                save(request, chunk, error, "failed")
             raise
 
 

@@ -74,6 +74,55 @@ def test_opt_runs_a_reproducer(cutecc, small_kernel, tmp_path: Path) -> None:
     assert reproducer.message in done.stderr
 
 
+REFUSING = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+import cutecc
+from cutecc.passes import ModulePass
+
+
+@cutecc.register
+@dataclass(frozen=True)
+class Refuse(ModulePass):
+    name: ClassVar[str] = "refuse-b"
+    how: str = "bug"
+
+    def run(self, module):
+        names = [each.attributes["sym_name"].value for each in module.body.operations]
+        if "b" in names and self.how == "bug":
+            raise AttributeError("of the pass")
+        if "b" in names:
+            raise cutecc.PassError("there is a b")
+"""
+
+
+@pytest.mark.parametrize("how", ["bug", "error"])
+def test_a_python_pass_that_fails_leaves_a_reproducer(cutecc, tmp_path: Path, how: str) -> None:
+    (tmp_path / "refuse.py").write_text(REFUSING)
+    text = "func.func @a() { return }\n// -----\nfunc.func @b() { return }\n"
+    arguments = ("--load=refuse.py", f"--pipeline=cse,refuse-b{{how={how}}}")
+    done = cutecc("opt", "--split-input-file", *arguments, input=text, status=1, env={"TMPDIR": str(tmp_path)})
+    (file,) = tmp_path.glob("*/reproducer-refuse-b.mlir")
+    assert f"\nreproducer: {file}\nreproduce: cutecc opt {file} " in done.stderr
+    saved = file.read_text()
+    assert "@b" in saved and "@a" not in saved
+    reproducer = read_reproducer(saved)
+    again = cutecc(*reproducer.command(str(file), load=["refuse.py"])[1:], status=1)
+    assert reproducer.message in again.stderr
+    # It is one.
+    assert "reproducer: " not in again.stderr
+    assert "still happens" in cutecc("repro", file, "--load=refuse.py").stdout
+
+
+def test_an_expected_failure_leaves_nothing(cutecc, tmp_path: Path) -> None:
+    (tmp_path / "refuse.py").write_text(REFUSING)
+    text = "// expected-error @unknown {{there is a b}}\nfunc.func @b() { return }\n"
+    arguments = ("--load=refuse.py", "--pipeline=refuse-b{how=error}", "--verify-diagnostics")
+    cutecc("opt", *arguments, input=text, env={"TMPDIR": str(tmp_path)})
+    assert not [*tmp_path.glob("**/reproducer-*")]
+
+
 def test_opt_writes_to_standard_output_for_a_dash(cutecc, add: Path, tmp_path: Path) -> None:
     assert cutecc("opt", "add.mlir", "-o", "-").stdout == cutecc("opt", "add.mlir").stdout
     assert not (tmp_path / "-").exists()

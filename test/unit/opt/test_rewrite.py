@@ -169,7 +169,7 @@ def test_a_failing_pass_is_an_error_with_its_name_place_and_line() -> None:
     with pytest.raises(PassError) as caught:
         told("%0 = arith.constant 13 : i32", pipeline="speak")
     assert caught.value.pass_name == "speak"
-    assert str(caught.value).splitlines() == [
+    assert str(caught.value).splitlines()[:4] == [
         "in.mlir:1:6: 13 is unlucky",
         "  %0 = arith.constant 13 : i32",
         "       ^",
