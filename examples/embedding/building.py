@@ -22,7 +22,6 @@ def build(expression: Expression) -> ir.Module:
     """A module for `expression`, in the current context: out[i] = expression of the vectors' elements at i."""
     with _place(expression.tree):
         module = ir.Module.create()
-        module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
         with at_end(module.body):
             device = gpu.GPUModuleOp("kernels")
             with at_end(device.bodyRegion.blocks.append()):
@@ -40,7 +39,6 @@ def _types(expression: Expression) -> list[ir.Type]:
 
 def _build_kernel(expression: Expression) -> None:
     kernel = cuda.KernelOp("kernel", (_types(expression), []))
-    kernel.attributes["cute.kernel"] = kernel.attributes["gpu.kernel"] = ir.UnitAttr.get()
     kernel.attributes["nvvm.reqntid"] = ir.DenseI32ArrayAttr.get([THREADS, 1, 1])
     entry = kernel.add_entry_block()
     parameters = dict(zip(expression.parameters, entry.arguments, strict=True))
@@ -63,7 +61,6 @@ def _build_host(expression: Expression) -> None:
     """The function that launches the kernel with as many blocks as it takes, and returns CUDA's status."""
     i32, i64 = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(64)
     host = func.FuncOp("launch", (_types(expression), [i32]))
-    host.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
     entry = host.add_entry_block()
     *_, out = entry.arguments
     most = ir.IntegerAttr.get(i32, 1)
