@@ -86,6 +86,8 @@ class Target:
     @classmethod
     def parse(cls, text: str) -> Target:
         """The target called `text`; `UsageError` with the known names when there is none."""
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"a target is text such as sm_90a, not {text!r}")
         match = _NAME.fullmatch(text.strip())
         if match:
             target = cls(int(match[1]), int(match[2]), match[3])

@@ -14,6 +14,7 @@ import msgspec
 from cutecc.errors import RecordError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.operations.description import GemmDescription
+from cutecc.operations.words import path_of
 from cutecc.record import archive
 from cutecc.record.bundle import OPERATION_INDEX, decode_bundle, encode_bundle
 from cutecc.record.whole_file import write_whole
@@ -52,7 +53,7 @@ def write(path: str | Path, operations: Sequence[Sequence[tuple[GemmDescription,
     Raises `RecordError` for kernels that cannot be put into a bundle and a file that cannot be written, `UsageError`
     when something else is there.
     """
-    path = Path(path)
+    path = path_of(path)
     _check_destination(path)
     members: list[Member] = []
     files: list[tuple[str, bytes]] = []
@@ -76,8 +77,9 @@ def read(path: str | Path) -> dict[str, list[tuple[GemmDescription, Kernel]]]:
 
     Raises `RecordError` for one that cannot be read, is damaged, is none, or has a newer major version.
     """
+    path = path_of(path)
     try:
-        data = Path(path).read_bytes()
+        data = path.read_bytes()
     except OSError as failure:
         raise RecordError(f"cannot read {path}: {failure.strerror}") from None
     first = archive.first_entry(data)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import log2
-from typing import get_args
+from typing import Any, cast, get_args
 
 from cutecc.errors import UsageError
 from cutecc.operations.description import (
@@ -18,16 +18,16 @@ from cutecc.operations.description import (
 )
 from cutecc.operations.epilogue.values import ACCUM, Epilogue, Output, default_conversion
 from cutecc.operations.epilogue.verification import compute_type
-from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit
+from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
 from cutecc.operations.instruction_set import KINDS, memory_type, multiplied_type
-from cutecc.operations.operand import Layout, Operand, as_operand
+from cutecc.operations.operand import Layout, Operand, as_operand, type_name
 from cutecc.operations.rules import RESULTS
 from cutecc.operations.swizzle import Swizzle
 from cutecc.operations.tile import Schedule, TileDescription, TileRequest
 from cutecc.operations.tile_model import LARGE, Problem, cycles, machine
 from cutecc.operations.tile_rules import WGMMA_TILE_BYTES, shared_memory
 from cutecc.operations.validity import check, refusal
-from cutecc.operations.words import known_word
+from cutecc.operations.words import known_word, of_kind, shown, whole_number
 from cutecc.target import Target
 
 MOST_TILES = 64
@@ -55,10 +55,10 @@ def tile_descriptions(
     b: Operand | str,
     d: Operand | str,
     accumulator: str | None = None,
-    instruction: MathInstruction | None = None,
+    instruction: MathInstruction | str | None = None,
     *,
     target: str,
-    c: Operand | None = None,
+    c: Operand | str | None = None,
     epilogue: Epilogue | None = None,
     mode: Mode = "gemm",
     problem: Problem | None = None,
@@ -69,10 +69,14 @@ def tile_descriptions(
     Raises `UsageError` with the reason when there is no tile.
     """
     operands = as_operand(a), as_operand(b), as_operand(d)
-    given = [instruction] if instruction else fitting_instructions(*operands, accumulator=accumulator, target=target)
+    sizes = LARGE if problem is None else of_kind(problem, Problem, "the problem")
+    if instruction is None:
+        given = fitting_instructions(*operands, accumulator=accumulator, target=target)
+    else:
+        given = [as_instruction(instruction)]
     described = [_described(target, each, operands, c, epilogue, mode) for each in given]
     for each in described:
-        if ranked := _ranked(each, TileRequest(), problem or LARGE):
+        if ranked := _ranked(each, TileRequest(), sizes):
             return [found.tile for found in ranked]
     return [_as_asked(described[0], TileRequest()).tile]
 
@@ -102,13 +106,11 @@ def choose(
     Raises `UsageError` with the reason and the nearest description when nothing fits.
     """
     operands = as_operand(a), as_operand(b), as_operand(d)
-    if isinstance(instruction, str):
-        instruction = MathInstruction.parse(instruction)
     request = _request(tile)
     given = (
-        [instruction]
-        if instruction
-        else fitting_instructions(*operands, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
+        fitting_instructions(*operands, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
+        if instruction is None
+        else [as_instruction(instruction)]
     )
     modes, sizes = _modes(mode, problem), problem or LARGE
     described = [
@@ -141,7 +143,8 @@ def fitting_instructions(
         unit = known_word(unit, _UNITS, "unit")  # type: ignore[assignment]
     if arithmetic is not None:
         arithmetic = known_word(arithmetic, get_args(Arithmetic), "arithmetic")  # type: ignore[assignment]
-    wanted = accumulator or USUAL_ACCUMULATORS.get(a.dtype, "f32")
+    usual = USUAL_ACCUMULATORS.get(a.dtype, "f32")
+    wanted = usual if accumulator is None else instruction_type(type_name(accumulator))
     found: list[MathInstruction] = []
     for each in (unit,) if unit else _UNITS:
         types = multiplied_type(each, a.dtype), multiplied_type(each, b.dtype)
@@ -177,13 +180,16 @@ def gemm_descriptions(
 
     Operands are aligned to 16 bytes, D has the type of A where it can, epilogues only convert. `dtype` is that of A.
     """
+    chip, most = Target.parse(target), whole_number(tiles, "the number of tiles")
+    wanted = None if dtype is None else Operand(dtype, "row").dtype
+    if unit is not None:
+        unit = known_word(unit, _UNITS, "unit")  # type: ignore[assignment]
+    chosen = None if layouts is None else [_three(each) for each in _listed(layouts)]
     for kind in KINDS:
-        if not kind.exists_on(Target.parse(target)) or (unit and kind.unit != unit):
-            continue
         a, b = memory_type(kind.a), memory_type(kind.b)
-        if dtype and Operand(dtype, "row").dtype != a:
+        if not kind.exists_on(chip) or unit not in (None, kind.unit) or wanted not in (None, a):
             continue
-        for layout_a, layout_b, layout_d in layouts or _layouts(a):
+        for layout_a, layout_b, layout_d in chosen or _layouts(a):
             for instruction in kind.instructions():
                 if instruction.unit == "wgmma" and instruction.shape[1] != 128:
                     continue
@@ -191,7 +197,21 @@ def gemm_descriptions(
                 d = Operand(a if a in results else results[0], layout_d)
                 operands = Operand(a, layout_a), Operand(b, layout_b), d
                 described = _described(target, instruction, operands, None, None, "gemm")
-                yield from _ranked(described, TileRequest(), LARGE, tiles)
+                yield from _ranked(described, TileRequest(), LARGE, most)
+
+
+def _listed(layouts: object) -> list[object]:
+    if not isinstance(layouts, Iterable):
+        raise UsageError(f"layouts are listed, each of A, B and D, not {shown(layouts)}")
+    return list(cast("Iterable[object]", layouts))
+
+
+def _three(layouts: object) -> tuple[Layout, Layout, Layout]:
+    """The layouts of A, B and D. Raises `UsageError` for others than three."""
+    each: Any = layouts
+    if not isinstance(layouts, tuple | list) or len(each) != 3:
+        raise UsageError(f"layouts are those of A, B and D, not {shown(each)}")
+    return tuple(each)
 
 
 def plain_epilogue(d: Operand, accumulator: str) -> Epilogue:
@@ -204,15 +224,18 @@ def _described(
     target: str,
     instruction: MathInstruction,
     operands: tuple[Operand, Operand, Operand],
-    c: Operand | None,
+    c: Operand | str | None,
     epilogue: Epilogue | None,
     mode: Mode,
     swizzle: Swizzle | None = None,
 ) -> GemmDescription:
     """A description whose tile is still to be chosen."""
     a, b, d = (each.stored for each in operands)
-    epilogue = epilogue or plain_epilogue(d, instruction.accumulator)
-    if c is None and (source := epilogue.source) is not None:
+    epilogue = plain_epilogue(d, instruction.accumulator) if epilogue is None else epilogue
+    of_kind(epilogue, Epilogue, "an epilogue")
+    if c is not None:
+        c = as_operand(c)
+    elif (source := epilogue.source) is not None:
         c = Operand(source.dtype, source.layout, source.alignment)
     epilogue = matched(epilogue, c, d, instruction.accumulator)
     return GemmDescription(target, instruction, _ANY_TILE, a, b, d, c, epilogue, swizzle or "identity1", mode)
@@ -338,7 +361,7 @@ def _turned(request: TileRequest) -> TileRequest:
 
 
 def _modes(mode: Mode | None, problem: Problem | None) -> list[Mode]:
-    if mode:
+    if mode is not None:
         return [mode]
     if problem is None:
         return ["gemm"]

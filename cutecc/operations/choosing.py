@@ -16,10 +16,11 @@ from cutecc.operations.arguments import read
 from cutecc.operations.description import GemmDescription, matched
 from cutecc.operations.epilogue.named import named_epilogue
 from cutecc.operations.epilogue.values import Epilogue
-from cutecc.operations.instruction import MathInstruction
+from cutecc.operations.instruction import MathInstruction, as_instruction
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.views import MatrixArray
+from cutecc.operations.words import shown, text_of
 from cutecc.runtime.device import runs_on
 from cutecc.target import Target, device_targets, parse_targets
 
@@ -52,7 +53,7 @@ def accumulator_of(instruction: MathInstruction | str | None) -> str | None:
     """The accumulator that an instruction names."""
     if instruction is None:
         return None
-    return (MathInstruction.parse(instruction) if isinstance(instruction, str) else instruction).accumulator
+    return as_instruction(instruction).accumulator
 
 
 def problem_of(sizes: Sequence[int] | None) -> Problem | None:
@@ -64,7 +65,7 @@ def problem_of(sizes: Sequence[int] | None) -> Problem | None:
     except TypeError:
         whole = []
     if len(whole) not in (3, 4) or min(whole) < 0:
-        raise UsageError(f"a problem is (M, N, K), or (M, N, K, batch), not {sizes}")
+        raise UsageError(f"a problem is (M, N, K), or (M, N, K, batch), not {shown(sizes)}")
     return Problem(*whole)
 
 
@@ -111,6 +112,8 @@ def target_name(name: str | None) -> str:
 
     Raises `UsageError` for several, `NoGpuError` where there is no GPU.
     """
+    if name is not None:
+        text_of(name, "a target")
     (first, *others) = target_names(name or Settings.from_environment().target or "native")
     if others:
         raise UsageError(f"an operation has one target, not {first}, {', '.join(others)}")
@@ -119,7 +122,10 @@ def target_name(name: str | None) -> str:
 
 def target_names(targets: Sequence[str] | str) -> list[str]:
     """The names of targets, given one by one or as in `sm_80,sm_90a`. Raises `UsageError` for one that is none."""
-    text = targets if isinstance(targets, str) else ",".join(targets)
+    try:
+        text = targets if isinstance(targets, str) else ",".join(targets)
+    except TypeError:
+        raise UsageError(f"targets are names such as sm_80,sm_90a, not {shown(targets)}") from None
     return [target.name for target in parse_targets(text)]
 
 

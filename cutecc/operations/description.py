@@ -16,7 +16,7 @@ from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.operand import Operand, most_aligned
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
 from cutecc.operations.tile import TileDescription
-from cutecc.operations.words import known_word
+from cutecc.operations.words import known_word, of_kind, text_of
 from cutecc.target import Target
 
 Family = Literal["simt", "sm80", "sm90"]
@@ -57,7 +57,12 @@ class GemmDescription:
     mode: Mode = "gemm"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "target", _target_name(self.target))
+        object.__setattr__(self, "target", _target_name(text_of(self.target, "a target")))
+        of_kind(self.instruction, MathInstruction, "the instruction of a description")
+        of_kind(self.tile, TileDescription, "the tile of a description")
+        for name in ("a", "b", "d", *(["c"] if self.c is not None else [])):
+            of_kind(getattr(self, name), Operand, f"{name.upper()} of a description")
+        of_kind(self.epilogue, Epilogue, "the epilogue of a description")
         object.__setattr__(self, "swizzle", parse_swizzle(self.swizzle))
         object.__setattr__(self, "mode", known_word(self.mode, MODES, "mode"))
 
@@ -106,7 +111,7 @@ class GemmDescription:
         """The description that `to_json` wrote. Raises `UsageError` for any other text."""
         try:
             return msgspec.json.decode(text, type=_Gemm).gemm
-        except msgspec.DecodeError as failure:
+        except (msgspec.DecodeError, TypeError) as failure:
             raise UsageError(f"this is no description of a GEMM: {failure}") from None
 
     @property

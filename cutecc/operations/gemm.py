@@ -26,13 +26,14 @@ from cutecc.operations.choosing import (
     usual_result,
 )
 from cutecc.operations.description import GemmDescription, Mode
-from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit
-from cutecc.operations.operand import Operand, as_operand
+from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, instruction_type
+from cutecc.operations.operand import Operand, as_operand, type_name
 from cutecc.operations.product import Product
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
 from cutecc.operations.tile import TileDescription, TileRequest
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.views import MatrixArray
+from cutecc.operations.words import of_kind, shown
 
 if TYPE_CHECKING:
     from cutecc.kernel import Kernel
@@ -84,8 +85,12 @@ class Gemm(Product):
         first, second = as_operand(a), as_operand(b)
         result = as_operand(d).stored if d is not None else usual_result(first)
         source = as_operand(c) if c is not None else None
+        if accumulator is not None:
+            accumulator = instruction_type(type_name(accumulator))
         adds = accumulator or accumulator_of(instruction) or candidates.USUAL_ACCUMULATORS.get(first.dtype, "f32")
-        graph = epilogue_of(epilogue or usual_epilogue(result, source, adds), operands or {}, source, result, adds)
+        if epilogue is None:
+            epilogue = usual_epilogue(result, source, adds)
+        graph = epilogue_of(epilogue, by_name(operands), source, result, adds)
         if graph.source is not None and source is None:
             source = Operand(graph.source.dtype, graph.source.layout, graph.source.alignment)
 
@@ -102,8 +107,8 @@ class Gemm(Product):
             tile=wanted,
             c=source,
             epilogue=graph,
-            swizzle=parse_swizzle(swizzle) if swizzle else None,
-            mode=mode if mode or problem else "gemm",
+            swizzle=None if swizzle is None else parse_swizzle(swizzle),
+            mode="gemm" if mode is None and problem is None else mode,
         )
         self._choose: Callable[..., GemmDescription] | None = choose
         self._problem = problem_of(problem)
@@ -112,7 +117,7 @@ class Gemm(Product):
     @classmethod
     def of(cls, description: GemmDescription) -> Gemm:
         """The operation of a description. Raises `UsageError` with the reason and the nearest where there is none."""
-        validity.check(description).require()
+        validity.check(of_kind(description, GemmDescription, "the description of an operation")).require()
         return cls._made(description, ())
 
     @classmethod
@@ -156,7 +161,11 @@ class Gemm(Product):
         """
         if D is None:
             raise ArgumentError("an operation for arguments needs D", hints=["Gemm(a=…, b=…, d=…) takes descriptions"])
+        for name, each in (("A", A), ("B", B)):
+            if each is None:
+                raise ArgumentError(f"an operation for arguments needs {name}")
         given = {"A": A, "B": B, "C": C, "D": D}
+        named = by_name(operands)
         arrays = {name: example(name, each) for name, each in given.items() if each is not None}
         problem = sizes_of(arrays)
         if mode is None and any(isinstance(each, list | tuple | MatrixArray) for each in given.values()):
@@ -174,7 +183,7 @@ class Gemm(Product):
                 found["D"],
                 found.get("C"),
                 epilogue=epilogue,
-                operands={**by_name(operands), "accum": (problem.m, problem.n, problem.batches)} if operands else None,
+                operands={**named, "accum": (problem.m, problem.n, problem.batches)} if named else None,
                 target=target,
                 mode=mode,
                 problem=(problem.m, problem.n, problem.k, problem.batches),
@@ -308,7 +317,7 @@ class Gemm(Product):
 def _checked_tile(tile: TileDescription | TileRequest | str) -> TileDescription | TileRequest | str:
     """The same. Raises `UsageError` for what is no tile."""
     if not isinstance(tile, TileDescription | TileRequest | str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UsageError(f"a tile is text such as 128x128x32, or a TileDescription, not {tile!r}")
+        raise UsageError(f"a tile is text such as 128x128x32, or a TileDescription, not {shown(tile)}")
     return tile
 
 

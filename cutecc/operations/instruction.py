@@ -8,7 +8,8 @@ from typing import Literal, get_args
 
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import UsageError
-from cutecc.operations.words import extents, known_word, unknown_word
+from cutecc.operations.operand import type_name
+from cutecc.operations.words import extents, known_word, shown, text_of, unknown_word, whole_numbers
 
 Unit = Literal["simt", "tensor_op", "wgmma"]
 """What executes: a thread's own multiplier, `mma.sync` of a warp, `wgmma` of four warps (a warpgroup)."""
@@ -37,9 +38,10 @@ class MathInstruction:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", known_word(self.unit, UNITS, "unit"))
+        object.__setattr__(self, "shape", whole_numbers(self.shape, "MNK", "an instruction's shape"))
         object.__setattr__(self, "arithmetic", known_word(self.arithmetic, ARITHMETICS, "arithmetic"))
         for name in ("a", "b", "accumulator"):
-            object.__setattr__(self, name, instruction_type(getattr(self, name)))
+            object.__setattr__(self, name, instruction_type(type_name(getattr(self, name))))
 
     @classmethod
     def parse(cls, text: str) -> MathInstruction:
@@ -47,7 +49,7 @@ class MathInstruction:
 
         Raises `UsageError` for an unknown word and a shape that is none.
         """
-        words = text.split(":")
+        words = text_of(text, "an instruction").split(":")
         if len(words) not in (5, 6):
             raise UsageError(
                 f"instruction '{text}' is not unit:shape:a:b:accumulator",
@@ -65,6 +67,14 @@ class MathInstruction:
     def transposed(self) -> MathInstruction:
         """What computes the transposed product; the shape stays, since no unit has the transposed one."""
         return MathInstruction(self.unit, self.shape, self.b, self.a, self.accumulator, self.arithmetic)
+
+
+def as_instruction(instruction: MathInstruction | str) -> MathInstruction:
+    """`instruction` itself, or the one that the text spells."""
+    if not isinstance(instruction, MathInstruction | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        what = "an instruction is text such as tensor_op:16x8x16:f16:f16:f32, or a MathInstruction"
+        raise UsageError(f"{what}, not {shown(instruction)}")
+    return instruction if isinstance(instruction, MathInstruction) else MathInstruction.parse(instruction)
 
 
 @cache

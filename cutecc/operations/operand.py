@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from cutecc.arguments.dtypes import close_type_names, find_numeric_type
 from cutecc.errors import UsageError
-from cutecc.operations.words import known_word, positive_integer, unknown_word
+from cutecc.operations.words import known_word, positive_integer, shown, text_of, unknown_word, whole_number
 
 Layout = Literal["row", "column", "interleaved32"]
 """How a matrix lies in memory, as the user sees it: `row` has contiguous rows, `column` contiguous columns.
@@ -55,9 +55,9 @@ class Operand:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", _known_type(type_name(self.dtype)))
-        object.__setattr__(self, "layout", _known_layout(self.layout))
-        if not self.alignment:
-            object.__setattr__(self, "alignment", most_aligned(self.dtype))
+        object.__setattr__(self, "layout", known_layout(self.layout))
+        alignment = whole_number(self.alignment, "an alignment in elements")
+        object.__setattr__(self, "alignment", alignment or most_aligned(self.dtype))
 
     @classmethod
     def parse(cls, text: str) -> Operand:
@@ -65,7 +65,7 @@ class Operand:
 
         Raises `UsageError` for an unknown type or layout, and for an alignment that is no whole number from 1.
         """
-        words = text.split(":")
+        words = text_of(text, "an operand").split(":")
         if len(words) > 3 or not all(word.strip() for word in words):
             raise UsageError(f"operand '{text}' is not type:layout:alignment, such as f16:row:8")
         layout = words[1] if len(words) > 1 else "row"
@@ -99,7 +99,7 @@ def as_operand(operand: Operand | str) -> Operand:
     """`operand` itself, or the one that the text spells."""
     if not isinstance(operand, Operand | str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(
-            f"an operand is text such as f16:row:8, or an Operand, not a {type(operand).__name__}",
+            f"an operand is text such as f16:row:8, or an Operand, not {shown(operand)}",
             hints=["of arrays: Gemm.for_arguments(A, B, C, D)"],
         )
     return operand if isinstance(operand, Operand) else Operand.parse(operand)
@@ -133,6 +133,7 @@ def _known_type(name: str) -> str:
     raise unknown_word(name, OPERAND_TYPES, "operand type", close=close)
 
 
-def _known_layout(name: str) -> Layout:
-    found = _LAYOUT_WORDS.get(name.strip().lower())
+def known_layout(name: str) -> Layout:
+    """The layout called `name`, by the words that BLAS has for it too; `UsageError` for others."""
+    found = _LAYOUT_WORDS.get(text_of(name, "a layout").strip().lower())
     return found or known_word(name, LAYOUTS, "layout")  # type: ignore[return-value]

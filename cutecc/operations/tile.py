@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from cutecc.errors import UsageError
-from cutecc.operations.words import extents, known_word, positive_integer
+from cutecc.operations.words import extents, known_word, positive_integer, text_of, whole_number, whole_numbers
 
 Schedule = Literal["multistage", "cooperative", "pingpong"]
 """`multistage`: all warps load and multiply. Of a warp-specialised kernel, where one warpgroup only loads:
@@ -31,7 +31,8 @@ class TileDescription:
     schedule: Schedule = "multistage"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "schedule", known_word(self.schedule, SCHEDULES, "schedule"))
+        for part in _PARTS:
+            object.__setattr__(self, part, _checked(part, getattr(self, part)))
 
     @classmethod
     def parse(cls, text: str) -> TileDescription:
@@ -69,11 +70,16 @@ class TileRequest:
     cluster: tuple[int, int] | None = None
     schedule: Schedule | None = None
 
+    def __post_init__(self) -> None:
+        for part in _PARTS:
+            if (value := getattr(self, part)) is not None:
+                object.__setattr__(self, part, _checked(part, value))
+
     @classmethod
     def parse(cls, text: str) -> TileRequest:
         """What `text` spells: sizes of a threadblock, a schedule, and `key=value`, joined by colons, each optional."""
         found: dict[str, object] = {}
-        for word in filter(None, (word.strip() for word in text.split(":"))):
+        for word in filter(None, (word.strip() for word in text_of(text, "a tile").split(":"))):
             key, value = _read(word)
             if key in found:
                 raise UsageError(f"tile '{text}' gives its {key} twice")
@@ -88,6 +94,19 @@ class TileRequest:
 _PARTS = ("threadblock", *_KEYS)
 
 
+_NAMES = {"threadblock": "MNK", "warps": "MNK", "cluster": "MN"}
+"""What the sizes of a part are of."""
+
+
+def _checked(part: str, value: object) -> object:
+    """The value of a part as tiles have it; `UsageError` for one of another type."""
+    if part == "stages":
+        return whole_number(value, "the number of stages")
+    if part == "schedule":
+        return known_word(value, SCHEDULES, "schedule")  # type: ignore[arg-type]  # checked there
+    return whole_numbers(value, _NAMES[part], f"a tile's {part}")
+
+
 def _read(word: str) -> tuple[str, object]:
     key, equals, value = word.partition("=")
     if not equals:
@@ -99,7 +118,7 @@ def _read(word: str) -> tuple[str, object]:
         return key, positive_integer(value, "the number of stages")
     if key == "schedule":
         return key, known_word(value, SCHEDULES, "schedule")
-    return key, extents(value, "MNK" if key == "warps" else "MN", key)
+    return key, extents(value, _NAMES[key], key)
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:

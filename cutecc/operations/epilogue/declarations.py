@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -14,7 +15,8 @@ from cutecc.arguments.dtypes import close_type_names, find_numeric_type
 from cutecc.errors import EpilogueError, SourceLocation, SpecError, UsageError
 from cutecc.operations.epilogue.source import calling_location
 from cutecc.operations.epilogue.values import Conversion, Kind, default_conversion, is_float
-from cutecc.operations.operand import OPERAND_TYPES, Layout, Operand, most_aligned, type_name
+from cutecc.operations.operand import OPERAND_TYPES, Layout, Operand, known_layout, most_aligned, type_name
+from cutecc.operations.words import article, of_kind, text_of, whole_number
 
 _PACKAGE = f"{Path(__file__).parents[2]}/"
 _KINDS: tuple[Kind, ...] = ("full", "row", "column", "scalar")
@@ -68,6 +70,8 @@ class Scalar:
 
     def __post_init__(self) -> None:
         _set_type(self)
+        with _at_the_call():
+            object.__setattr__(self, "in_memory", of_kind(self.in_memory, bool, "whether a scalar is in memory"))
         default: object = self.default
         if default is not None and (self.in_memory or not isinstance(default, Real) or not math.isfinite(default)):
             raise EpilogueError(
@@ -293,10 +297,27 @@ def _alignment(array: Array, dtype: str, steps: Sequence[int]) -> int:
     return alignment
 
 
+@contextmanager
+def _at_the_call() -> Generator[None]:
+    """Has a wrong value be an error at the line that declares the operand."""
+    try:
+        yield
+    except UsageError as error:
+        raise EpilogueError(error.message, calling_location(_PACKAGE), error.notes, error.hints) from None
+
+
 def _set_type(declaration: Declaration) -> None:
     object.__setattr__(declaration, "dtype", known_type(declaration.dtype, calling_location(_PACKAGE)))
+    with _at_the_call():
+        if not isinstance(declaration, Scalar):
+            number = whole_number(declaration.alignment, "an alignment in elements")
+            object.__setattr__(declaration, "alignment", number)
+        if isinstance(declaration, Full):
+            object.__setattr__(declaration, "layout", known_layout(declaration.layout))
+            if declaration.conversion is not None:
+                text_of(declaration.conversion, "a conversion")
     if isinstance(declaration, Full):
-        conversion = declaration.conversion or default_conversion(declaration.dtype)
+        conversion = default_conversion(declaration.dtype) if declaration.conversion is None else declaration.conversion
         allowed = ("round", "clamp") if is_float(declaration.dtype) else ("clamp", "fast_clamp")
         if conversion not in allowed or (conversion == "fast_clamp" and declaration.dtype == "i32"):
             raise EpilogueError(
@@ -305,8 +326,3 @@ def _set_type(declaration: Declaration) -> None:
                 hints=[f"conversions: {', '.join(allowed[: 1 if declaration.dtype == 'i32' else 2])}"],
             )
         object.__setattr__(declaration, "conversion", conversion)
-
-
-def article(name: str) -> str:
-    """`a list`, `an int`."""
-    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from cutecc.errors import EpilogueError, SourceLocation
-from cutecc.operations.epilogue.declarations import Full, Scalar, Size, article, declared, kind_of
+from cutecc.operations.epilogue.declarations import Full, Scalar, Size, declared, kind_of
 from cutecc.operations.epilogue.source import WrittenFunction, frame_of, node_location, result_nodes
 from cutecc.operations.epilogue.symbolic import Trace, Value
 from cutecc.operations.epilogue.values import Output, default_conversion
+from cutecc.operations.words import article
 
 RESULT = "D"
 """The result of the product itself: the first that a function returns, when none is called so."""

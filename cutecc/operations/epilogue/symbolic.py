@@ -10,10 +10,11 @@ from numbers import Real
 from typing import Any, NoReturn, cast
 
 from cutecc.errors import EpilogueError, SourceLocation
-from cutecc.operations.epilogue.declarations import article, known_type
+from cutecc.operations.epilogue.declarations import known_type
 from cutecc.operations.epilogue.source import frame_of, running_location
 from cutecc.operations.epilogue.values import INFINITIES, Argument, Kind, Operation, Reduction, Step
 from cutecc.operations.epilogue.verification import joined
+from cutecc.operations.words import article
 
 _LARGEST_POWER = 16
 _NO_MATH = "functions of the module math do not take it: write exp(x), sqrt(x), tanh(x), … without the module"
