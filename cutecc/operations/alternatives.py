@@ -48,6 +48,10 @@ def weight(part: Part) -> Weight:
 def changes(description: GemmDescription, part: Part) -> list[Change]:
     """The descriptions that differ in this part alone, the nearest first.
 
+    Sizes of a threadblock and alignments are as far apart as the doublings between them, log2 of their ratio. Stages,
+    warps and clusters count half of that, and another schedule half a doubling: they cut the same tile in another way.
+    Another instruction, type, or word counts more the less it is like the one that was given.
+
     What follows from a part changes with it: the epilogue's operands with C and D, the types that an instruction
     multiplies with those of A and B, the N of wgmma with the threadblock's.
     """
@@ -104,18 +108,19 @@ def _tile_changes(description: GemmDescription, field: str) -> Iterator[Change]:
         case "k":
             tiles = ((ratio(k, each), replace(tile, threadblock=(m, n, each))) for each in _DEPTHS)
         case "stages":
-            tiles = ((ratio(tile.stages, each), replace(tile, stages=each)) for each in _STAGES)
+            tiles = ((ratio(tile.stages, each) / 2, replace(tile, stages=each)) for each in _STAGES)
         case "warps":
-            tiles = ((_ratios(tile.warps, each), replace(tile, warps=each)) for each in _WARPS)
+            tiles = ((_ratios(tile.warps, each) / 2, replace(tile, warps=each)) for each in _WARPS)
         case "cluster":
-            tiles = ((_ratios(tile.cluster, each), replace(tile, cluster=each)) for each in _CLUSTERS)
+            tiles = ((_ratios(tile.cluster, each) / 2, replace(tile, cluster=each)) for each in _CLUSTERS)
         case _:
-            tiles = ((index, replace(tile, schedule=each)) for index, each in enumerate(SCHEDULES))
+            tiles = ((0.5, replace(tile, schedule=each)) for each in SCHEDULES)
     for distance, changed in tiles:
-        yield distance, _with_tile(description, changed)
+        yield distance, with_tile(description, changed)
 
 
-def _with_tile(description: GemmDescription, tile: TileDescription) -> GemmDescription:
+def with_tile(description: GemmDescription, tile: TileDescription) -> GemmDescription:
+    """With another tile, whose N is that of a `wgmma`."""
     instruction = description.instruction
     if instruction.unit == "wgmma" and tile.threadblock[1] != description.tile.threadblock[1]:
         m, _, k = instruction.shape

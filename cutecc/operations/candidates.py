@@ -20,13 +20,14 @@ from cutecc.operations.epilogue.values import ACCUM, Epilogue, Output, default_c
 from cutecc.operations.epilogue.verification import compute_type
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
 from cutecc.operations.instruction_set import KINDS, memory_type, multiplied_type
+from cutecc.operations.kernels.family import TilePart
 from cutecc.operations.operand import Layout, Operand, as_operand, type_name
 from cutecc.operations.rules import RESULTS
 from cutecc.operations.swizzle import Swizzle
 from cutecc.operations.tile import Schedule, TileDescription, TileRequest
 from cutecc.operations.tile_model import LARGE, Problem, cycles, machine
 from cutecc.operations.tile_rules import WGMMA_TILE_BYTES, shared_memory
-from cutecc.operations.validity import check, refusal
+from cutecc.operations.validity import Verdict, check, refusal
 from cutecc.operations.words import known_word, of_kind, shown, whole_number
 from cutecc.target import Target
 
@@ -78,7 +79,7 @@ def tile_descriptions(
     for each in described:
         if ranked := _ranked(each, TileRequest(), sizes):
             return [found.tile for found in ranked]
-    return [_as_asked(described[0], TileRequest()).tile]
+    return [_as_asked(described, TileRequest()).tile]
 
 
 def choose(
@@ -120,7 +121,7 @@ def choose(
         if found := [best for one in each for best in _ranked(one, request, sizes, 1)]:
             best = min(found, key=lambda candidate: cycles(candidate, sizes))
             return best if swizzle else replace(best, swizzle=_swizzle(best, sizes))
-    return _as_asked(described[0][0], request)
+    return _as_asked([each[0] for each in described], request)
 
 
 def fitting_instructions(
@@ -268,12 +269,12 @@ def _valid(compiled: GemmDescription, request: TileRequest) -> Sequence[GemmDesc
     return valid
 
 
-def _cut(compiled: GemmDescription, tile: TileDescription) -> GemmDescription:
-    """What is compiled with a tile, whose N is that of a `wgmma`."""
-    instruction = compiled.instruction
+def _cut(description: GemmDescription, tile: TileDescription) -> GemmDescription:
+    """A description with a tile, whose N is that of a `wgmma`."""
+    instruction = description.instruction
     if instruction.unit == "wgmma":
         instruction = replace(instruction, shape=(64, tile.threadblock[1], instruction.shape[2]))
-    return replace(compiled, tile=tile, instruction=instruction)
+    return replace(description, tile=tile, instruction=instruction)
 
 
 def _tiles(compiled: GemmDescription, request: TileRequest) -> Iterator[TileDescription]:
@@ -399,20 +400,31 @@ def _on_offer(target: str, unit: Unit | None) -> list[str]:
     return [f"{each} on {', '.join(types)}" for each, types in lines.items()]
 
 
-def _as_asked(described: GemmDescription, request: TileRequest) -> GemmDescription:
-    """A description with the tile that is asked for, which is none of those on offer.
+def _as_asked(described: Sequence[GemmDescription], request: TileRequest) -> GemmDescription:
+    """A description, of those with one instruction each, with the tile that is asked for, which none on offer has.
 
-    Raises `UsageError` with the reason and the nearest valid one where there is no kernel for it.
+    Raises `UsageError` with the reason and the nearest valid one where there is no kernel for it. What the request
+    leaves open is not to blame: the reason is that which is left with the open parts of the nearest one.
     """
+    free: set[TilePart] = set() if request.threadblock else {"tile.m", "tile.n", "tile.k"}
+    others: tuple[TilePart, ...] = ("tile.stages", "tile.warps", "tile.cluster", "tile.schedule")
+    free.update(part for part in others if getattr(request, part.removeprefix("tile.")) is None)
+    verdicts: list[Verdict] = []
+    for each in described:
+        verdict = check(_filled_in(each, request), frozenset(free))
+        if verdict.nearest is not None and verdict.distance == (0, 0, 0):
+            return verdict.nearest
+        verdicts.append(verdict)
+    nearest = min(verdicts, key=lambda verdict: (verdict.nearest is None, verdict.distance))
+    raise UsageError(nearest.reason, hints=nearest.hints)
+
+
+def _filled_in(described: GemmDescription, request: TileRequest) -> GemmDescription:
+    """A description with the tile that is asked for, its open parts as in the first one that is tried."""
     compiled = described.compiled()
     tile = next(iter(_tiles(compiled, TileRequest())), _ANY_TILE)
     tile = tile.transposed() if described.is_compiled_transposed else tile
     tile = replace(tile, **{part: value for part, value in vars(request).items() if value is not None})
     if described.is_compiled_transposed:
-        asked = _cut(compiled, tile.transposed()).transposed()
-    else:
-        asked = _cut(described, tile)
-    verdict = check(asked)
-    if not verdict:
-        raise UsageError(verdict.reason, hints=verdict.hints)
-    return asked
+        return _cut(compiled, tile.transposed()).transposed()
+    return _cut(described, tile)

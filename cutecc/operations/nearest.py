@@ -1,4 +1,8 @@
-"""The nearest description that keeps to all rules: a search through changes of the parts that rules complain about."""
+"""The nearest description that keeps to all rules: a search through changes of the parts that rules complain about.
+
+How far two descriptions are apart is compared as `Distance`: first how many parts of the problem differ, then how many
+of the means, then by how much, added up (`alternatives.changes` says by how much of each part).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from math import inf
 
 from cutecc.operations.alternatives import Change, changes, weight
 from cutecc.operations.description import GemmDescription
@@ -18,9 +23,17 @@ from cutecc.target import Target
 Rule = Callable[[GemmDescription], Refusal | None]
 Parts = tuple[int, int]
 """How many of the problem and of the means."""
+Distance = tuple[float, float, float]
+"""How many parts of the problem, how many of the means, and the sum of how far these are apart."""
+FARTHEST: Distance = (inf, inf, inf)
+"""Of what was found only by starting from other parts than those that were given."""
 
 _MOST_TRIED = 400
-"""Descriptions that one search looks at."""
+"""Descriptions that a narrow search looks at."""
+_MOST_TRIED_IN_ALL = 20_000
+"""Those that the search for the nearest looks at: as many as two sizes have pairs of values."""
+_FEW_PARTS = 2
+"""Where more have to change, the nearest is not looked for, but one that is near."""
 _PLAIN_TILES = (
     TileDescription((64, 64, 64), 2, (2, 2, 1)),
     TileDescription((128, 64, 64), 2, (2, 1, 1), (1, 1), "cooperative"),
@@ -42,8 +55,10 @@ class _Candidate:
     """How many have changed."""
     distance: float = 0.0
     """The sum of the distances of the changed parts."""
-    last: float = 0.0
-    """The distance of the part that changed last."""
+    aside: float = 0.0
+    """That of the parts that cost nothing."""
+    last: tuple[float, float] = (0.0, 0.0)
+    """What the part that changed last adds to these two."""
     remaining: Parts = (0, 0)
     """How many will have to change at least, as far as is known."""
     siblings: Iterator[Change] = field(default_factory=_none)
@@ -55,14 +70,21 @@ class _Candidate:
         return self.parts[0] + self.remaining[0], self.parts[1] + self.remaining[1]
 
 
-def nearest(description: GemmDescription, rules: Sequence[Rule], last: Sequence[Rule]) -> GemmDescription | None:
-    """The valid description with the fewest changed parts of the problem, then of the means.
+def nearest(
+    description: GemmDescription, rules: Sequence[Rule], last: Sequence[Rule], free: frozenset[Part] = frozenset()
+) -> tuple[GemmDescription, Distance] | None:
+    """The nearest valid description, and how far it is; nobody has asked for the `free` parts, which cost nothing.
 
-    Each part takes the nearest value that leads to one. Of a description with so much wrong that the search does not
-    come to an end soon, the tile is made plain before the search begins again, and then all but A's type and target.
-    The `last` rules are asked where all others hold.
+    Of a description with so much wrong that the search does not come to an end soon, one that is near is looked for in
+    a narrower search; then from where the tile is made plain, and then all but A's type and target. The `last` rules
+    are asked where all others hold.
     """
-    return next((found for start in _starts(description) if (found := _search(start, rules, last)) is not None), None)
+    if (found := _search(description, rules, last, free, narrow=False)) is not None:
+        return found.description, (*found.parts, found.distance)
+    for start in _starts(description):
+        if (found := _search(start, rules, last, free, narrow=True)) is not None:
+            return found.description, ((*found.parts, found.distance) if start is description else FARTHEST)
+    return None
 
 
 def _starts(description: GemmDescription) -> Iterator[GemmDescription]:
@@ -89,35 +111,47 @@ def _plain(description: GemmDescription) -> GemmDescription:
     return GemmDescription(description.target, instruction, _PLAIN_TILES[0], *operands, epilogue)
 
 
-def _search(description: GemmDescription, rules: Sequence[Rule], last: Sequence[Rule]) -> GemmDescription | None:
+def _search(
+    description: GemmDescription, rules: Sequence[Rule], last: Sequence[Rule], free: frozenset[Part], *, narrow: bool
+) -> _Candidate | None:
     """A best-first search (A*).
 
-    Of a description that is refused, each part that the first refusal names is changed to each value with which that
-    rule is content, the nearest value first. Every part changes once at most.
+    Of a description that is refused, each part that the first refusal names is changed to each of its values, the
+    nearest first. Every part changes once at most. A `narrow` search takes only values that content the rule, where
+    there are any, and follows what has least left to change, so that it comes further: what it finds may not be the
+    nearest.
     """
     numbers = count()
-    queue: list[tuple[Parts, Parts, float, int, _Candidate]] = []
+    queue: list[tuple[Parts, tuple[tuple[float, float], tuple[float, float]], int, _Candidate]] = []
 
     def push(candidate: _Candidate) -> None:
         # What has less left to change comes first among equals: it is nearly there.
-        heapq.heappush(queue, (candidate.least, candidate.remaining, candidate.distance, next(numbers), candidate))
+        far, left = (candidate.distance, candidate.aside), candidate.remaining
+        order = (left, far) if narrow else (far, left)
+        heapq.heappush(queue, (candidate.least, order, next(numbers), candidate))
 
     push(_Candidate(description))
-    for _ in range(_MOST_TRIED):
+    for _ in range(_MOST_TRIED if narrow else _MOST_TRIED_IN_ALL):
         if not queue:
             break
         candidate = heapq.heappop(queue)[-1]
+        if sum(candidate.least) > _FEW_PARTS and not narrow:
+            break
         if (sibling := next(candidate.siblings, None)) is not None:
             push(_beside(candidate, sibling))
         broken = _broken(candidate.description, rules) or _broken(candidate.description, last)
         if not broken:
-            return candidate.description
-        remaining = _least_changes([refusal.parts for _, refusal in broken], candidate.changed)
+            return candidate
+        remaining = _least_changes([refusal.parts for _, refusal in broken], candidate.changed, free)
         if remaining is not None and remaining > candidate.remaining:
             push(replace(candidate, remaining=remaining, siblings=_none()))
         elif remaining is not None:
-            for behind in _behind(candidate, *broken[0], rules):
-                push(behind)
+            rule, refusal = broken[0]
+            choices = _choices(candidate, refusal)
+            if narrow:
+                choices = _contenting(choices, rule, rules)
+            for part, values in choices.items():
+                push(_changed(candidate, part, values, is_free=part in free))
     return None
 
 
@@ -125,46 +159,61 @@ def _broken(description: GemmDescription, rules: Sequence[Rule]) -> list[tuple[R
     return [(rule, refusal) for rule in rules if (refusal := rule(description)) is not None]
 
 
-def _behind(candidate: _Candidate, rule: Rule, refusal: Refusal, rules: Sequence[Rule]) -> Iterator[_Candidate]:
-    """For each part that the refusal names, the nearest change; the others are its siblings."""
+def _choices(candidate: _Candidate, refusal: Refusal) -> dict[Part, list[Change]]:
+    """What each part that the refusal names can change to, the nearest first."""
+    open_parts: list[Part] = [part for part in refusal.parts if part not in candidate.changed]
+    found: dict[Part, list[Change]] = {part: changes(candidate.description, part) for part in open_parts}
+    return {part: values for part, values in found.items() if values}
+
+
+def _contenting(choices: dict[Part, list[Change]], rule: Rule, rules: Sequence[Rule]) -> dict[Part, list[Change]]:
+    """The choices with which the rule is content; all where no part alone satisfies it, since it needs several then."""
 
     def is_content(description: GemmDescription) -> bool:
         return (rule in rules or not _broken(description, rules)) and rule(description) is None
 
-    parts: list[Part] = [part for part in refusal.parts if part not in candidate.changed]
-    found: dict[Part, list[Change]] = {part: changes(candidate.description, part) for part in parts}
-    contenting: dict[Part, list[Change]] = {
-        part: [each for each in found[part] if is_content(each[1])] for part in parts
-    }
-    # A rule that no part alone satisfies needs several: then every change may be the first of them.
-    for part, each in (contenting if any(contenting.values()) else found).items():
-        if each:
-            yield _changed(candidate, part, each)
+    kept: dict[Part, list[Change]] = {}
+    for part, values in choices.items():
+        if contenting := [each for each in values if is_content(each[1])]:
+            kept[part] = contenting
+    return kept or choices
 
 
-def _changed(candidate: _Candidate, part: Part, values: list[Change]) -> _Candidate:
-    (distance, description), *others = values
+def _changed(candidate: _Candidate, part: Part, values: list[Change], *, is_free: bool) -> _Candidate:
+    first, *others = values
     (problem, means), (problem_left, means_left) = candidate.parts, candidate.remaining
+    changed = candidate.changed.union((part,))
+    if is_free:
+        # That it changes at all counts among equals, beside how far.
+        others = [(1 + each[0], each[1]) for each in others]
+        start = replace(candidate, changed=changed, last=(0.0, 0.0), siblings=iter(others))
+        return _moved(start, first[1], (0.0, 1 + first[0]))
     is_problem = weight(part) == "problem"
-    return _Candidate(
-        description,
-        candidate.changed.union((part,)),
-        (problem + is_problem, means + (not is_problem)),
-        candidate.distance + distance,
-        distance,
+    start = replace(
+        candidate,
+        changed=changed,
+        parts=(problem + is_problem, means + (not is_problem)),
         # A part of the problem may do what several of the means could have done.
-        (max(problem_left - 1, 0), 0) if is_problem else (problem_left, max(means_left - 1, 0)),
-        iter(others),
+        remaining=(max(problem_left - 1, 0), 0) if is_problem else (problem_left, max(means_left - 1, 0)),
+        last=(0.0, 0.0),
+        siblings=iter(others),
     )
+    return _moved(start, first[1], (first[0], 0.0))
 
 
 def _beside(candidate: _Candidate, sibling: Change) -> _Candidate:
-    distance, description = sibling
-    farther = candidate.distance - candidate.last + distance
-    return replace(candidate, description=description, distance=farther, last=distance)
+    """The part that changed last with another value."""
+    is_free = candidate.last[1] > 0
+    return _moved(candidate, sibling[1], (0.0, sibling[0]) if is_free else (sibling[0], 0.0))
 
 
-def _least_changes(broken: list[tuple[Part, ...]], changed: frozenset[Part]) -> Parts | None:
+def _moved(candidate: _Candidate, description: GemmDescription, by: tuple[float, float]) -> _Candidate:
+    """Another description, this much further away than without the part that changed last."""
+    distance, aside = candidate.distance - candidate.last[0] + by[0], candidate.aside - candidate.last[1] + by[1]
+    return replace(candidate, description=description, distance=distance, aside=aside, last=by)
+
+
+def _least_changes(broken: list[tuple[Part, ...]], changed: frozenset[Part], free: frozenset[Part]) -> Parts | None:
     """How many parts have to change at least; `None` when a rule can no longer be satisfied."""
     problem = means = 0
     used: set[Part] = set()
@@ -172,7 +221,7 @@ def _least_changes(broken: list[tuple[Part, ...]], changed: frozenset[Part]) -> 
         open_parts = set(parts) - changed
         if not open_parts:
             return None
-        if open_parts.isdisjoint(used):
+        if open_parts.isdisjoint(used | free):
             used |= open_parts
             if all(weight(part) == "problem" for part in open_parts):
                 problem += 1

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from cutecc.errors import UsageError
 from cutecc.operations import rules, tile_rules
+from cutecc.operations.alternatives import with_tile
 from cutecc.operations.description import GemmDescription, matched
-from cutecc.operations.kernels.family import Refusal
-from cutecc.operations.nearest import Rule, nearest
+from cutecc.operations.kernels.family import Refusal, TilePart
+from cutecc.operations.nearest import Distance, Rule, nearest
 
 RULES: tuple[Rule, ...] = (
     rules.multiplied_types,
@@ -47,7 +49,9 @@ class Verdict:
     nearest: GemmDescription | None = None
     """The description itself when it is accepted; else the nearest that is. `None` where the search found none."""
     changes: tuple[str, ...] = ()
-    """What `nearest` has different, such as `tile.stages 3, not 9`."""
+    """What `nearest` has different, such as `stages 3, not 9`."""
+    distance: Distance = (0, 0, 0)
+    """How far `nearest` is."""
 
     def __bool__(self) -> bool:
         return self.accepted
@@ -74,30 +78,49 @@ def refusal(description: GemmDescription) -> Refusal | None:
     return next(_refusals(description.compiled()), None)
 
 
-def check(description: GemmDescription) -> Verdict:
+def check(description: GemmDescription, free: frozenset[TilePart] = frozenset()) -> Verdict:
     """Whether there is a kernel for a description, with the reason and the nearest description if not.
 
     The nearest one changes as few parts of the problem as possible (target, types, layouts, alignments, accumulator,
     arithmetic, mode, epilogue), of those with the same number the fewest parts of the means (instruction, tile,
-    swizzle), and of those the least. It is accepted itself.
+    swizzle), and of those the least, as `alternatives.changes` measures it. It is accepted itself. The `free` parts of
+    the tile are not asked for: they do not count, and are not to blame where other values of theirs would do.
     """
     refused = refusal(description)
     if refused is None:
         return Verdict(True, nearest=description)
     start = _with_plain_source(description) if _has_no_transposed(description) else description
+    compiled = start.compiled()
+    answer = nearest(compiled, RULES, FAMILY_RULES, frozenset(free))
+    if answer is not None and free:
+        compiled = _with_free(compiled, answer[0], free)
+        refused = refusal(compiled) or refused
+        description = compiled.transposed() if start.is_compiled_transposed else compiled
     reason = refused.reason
-    if start is description and description.is_compiled_transposed:
+    if start.is_compiled_transposed and not _has_no_transposed(description):
         reason = f"a column-major D is computed as Dᵀ = Bᵀ Aᵀ, and of that, {reason}"
-    found = nearest(start.compiled(), RULES, FAMILY_RULES)
-    if found is None:
+    if answer is None:
         return Verdict(False, reason)
+    found, distance = answer
     found = found.transposed() if start.is_compiled_transposed else found
-    return Verdict(False, reason, found, tuple(differences(description, found)))
+    return Verdict(False, reason, found, tuple(differences(description, found)), distance)
+
+
+def _with_free(description: GemmDescription, found: GemmDescription, free: frozenset[TilePart]) -> GemmDescription:
+    """A description with the parts of its tile that are not asked for as in what was found."""
+    old, new = description.tile, found.tile
+    sizes = zip("mnk", old.threadblock, new.threadblock, strict=True)
+    m, n, k = [there if f"tile.{letter}" in free else here for letter, here, there in sizes]
+    others = ("stages", "warps", "cluster", "schedule")
+    taken: dict[str, Any] = {name: getattr(new, name) for name in others if f"tile.{name}" in free}
+    return with_tile(description, replace(old, threadblock=(m, n, k), **taken))
 
 
 def differences(before: GemmDescription, after: GemmDescription) -> Iterator[str]:
     """The parts that `after` has different from `before`, each as `part new, not old`."""
     old, new = _parts(before), _parts(after)
+    if _takes_n_of_tile(before) and _takes_n_of_tile(after):
+        del old["instruction"], new["instruction"]
     for part in new:
         if old.get(part) != new[part]:
             yield f"{part} {new[part]}, not {old[part]}" if part in old else f"{part} {new[part]}"
@@ -109,6 +132,12 @@ def differences(before: GemmDescription, after: GemmDescription) -> Iterator[str
     multiplied = [f"{each.instruction.a} by {each.instruction.b}" for each in (before, after)]
     if multiplied[0] != multiplied[1] and changed.isdisjoint(("a", "b")):
         yield f"an instruction on {multiplied[1]}, not {multiplied[0]}"
+
+
+def _takes_n_of_tile(description: GemmDescription) -> bool:
+    """Whether nothing but the tile has to be said of the instruction: a `wgmma` as wide as that."""
+    unit, (_, n, k) = description.instruction.unit, description.instruction.shape
+    return unit == "wgmma" and n == description.tile.threadblock[1] and k * description.a.bits == 256
 
 
 def _parts(description: GemmDescription) -> dict[str, str]:

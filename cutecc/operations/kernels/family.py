@@ -28,9 +28,9 @@ _OperandPart = Literal[
     "d.layout",
     "d.alignment",
 ]
-_TilePart = Literal["tile.m", "tile.n", "tile.k", "tile.stages", "tile.warps", "tile.cluster", "tile.schedule"]
+TilePart = Literal["tile.m", "tile.n", "tile.k", "tile.stages", "tile.warps", "tile.cluster", "tile.schedule"]
 _OtherPart = Literal["target", "c", "instruction", "accumulator", "arithmetic", "epilogue", "swizzle", "mode"]
-Part = Literal[_OperandPart, _TilePart, _OtherPart]
+Part = Literal[_OperandPart, TilePart, _OtherPart]
 """A part of a description that can be changed on its own. `instruction` is its unit and shape, `c` whether there is a
 source at all, `tile.m` the M of the threadblock."""
 
