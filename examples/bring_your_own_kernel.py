@@ -92,7 +92,7 @@ TILES = (16, 16), (8, 32)
 
 @dataclass(kw_only=True)
 class F64GemmDesign(DesignMetadata):
-    cta_tile_shape_mn: tuple[int, int]
+    tile_shape: tuple[int, int]  # `cutecc operators --where tile.m=16` finds it by this name
 
     def supports(self, args):
         return ops.Status.success()
@@ -105,7 +105,7 @@ class F64GemmOperator(CuteDslOperator):
 
     def __init__(self, metadata):
         super().__init__(metadata)
-        self.kernel = F64Gemm(metadata.design.cta_tile_shape_mn)
+        self.kernel = F64Gemm(metadata.design.tile_shape)
 
     def _supports(self, args, target_sm=None):
         if any(len(operand.shape) != 3 for operand in (args.A, args.B, args.out)):
@@ -138,7 +138,7 @@ class F64GemmOperator(CuteDslOperator):
             operator_class=cls,
             supported_targets=[ops.TargetSm(cc=80)],
             operands=GemmOperandsMetadata(a, b, out, accumulator_type=cutlass.Float64),
-            design=F64GemmDesign(cta_tile_shape_mn=tile),
+            design=F64GemmDesign(tile_shape=tile),
         )
 
 
@@ -185,7 +185,7 @@ if __name__ == "__main__":
     for tile in (8, 32), (128, 128):
         found = ops.get_operators(
             args,
-            metadata_filter=lambda metadata, tile=tile: getattr(metadata.design, "cta_tile_shape_mn", None) == tile,
+            metadata_filter=lambda metadata, tile=tile: getattr(metadata.design, "tile_shape", None) == tile,
             target_sm="80",
             providers=[ops.CuTeDSLProvider],
         )

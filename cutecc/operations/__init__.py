@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cutecc.operations.epilogue.values import Epilogue
     from cutecc.operations.gemm import Gemm, compile_all, load
     from cutecc.operations.instruction import MathInstruction
-    from cutecc.operations.memory import allocated_bytes, set_release_threshold
+    from cutecc.operations.memory import allocated_bytes, set_pool_size, set_release_threshold
     from cutecc.operations.operand import Operand
     from cutecc.operations.operators import compile, through_cutecc
     from cutecc.operations.status import Status
@@ -49,6 +49,7 @@ __all__ = [
     "find",
     "gemm_descriptions",
     "load",
+    "set_pool_size",
     "set_release_threshold",
     "supports",
     "through_cutecc",
@@ -79,6 +80,7 @@ _HOMES = {
     "find": "discovery",
     "gemm_descriptions": "candidates",
     "load": "gemm",
+    "set_pool_size": "memory",
     "set_release_threshold": "memory",
     "supports": "discovery",
     "through_cutecc": "operators",

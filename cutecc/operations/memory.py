@@ -13,7 +13,8 @@ import threading
 from contextlib import suppress
 from typing import Any, Literal, Protocol
 
-from cutecc.errors import LaunchError
+from cutecc.errors import LaunchError, UsageError
+from cutecc.operations.words import whole_number
 from cutecc.runtime.cuda_bindings import describe_status, load_bindings
 from cutecc.runtime.driver import failure
 
@@ -48,6 +49,28 @@ def set_release_threshold(size: int, ordinal: int = 0) -> None:
     is no driver, and where RMM manages the memory: its resource decides.
     """
     pool_of(ordinal).set_release_threshold(size)
+
+
+def set_pool_size(initial: int = 0, maximum: int | None = None, ordinal: int = 0) -> None:
+    """Have the pool of a GPU take `initial` bytes from the system at its first use, and never more than `maximum`.
+
+    It keeps the initial bytes when nobody uses them. Without a maximum there is none but the GPU's memory; the driver
+    may round it up. Raises `UsageError` for sizes that cannot be, and while memory of the pool is in use: a size is
+    chosen before the first call. Raises `LaunchError` where there is no driver, and where RMM manages the memory.
+    """
+    sizes = whole_number(initial, "a pool's initial size"), None
+    if maximum is not None:
+        sizes = sizes[0], whole_number(maximum, "a pool's maximum size")
+    if sizes[0] < 0 or (sizes[1] is not None and sizes[1] < max(1, sizes[0])):
+        raise UsageError(f"a pool of {sizes[0]:,} bytes at first cannot have {sizes[1] or 0:,} at most")
+    with _lock:
+        old = _pools.get(ordinal)
+        if old is not None and old.allocated_bytes:
+            what = f"{old.allocated_bytes:,} bytes of the pool of GPU {ordinal} are in use"
+            raise UsageError(f"{what}: its size is set before", hints=["set it before the first call"])
+        if _rmm() is not None:
+            raise LaunchError("RMM manages device memory here, and its resource decides how much it takes")
+        _pools[ordinal] = DevicePool(ordinal, DriverPool(ordinal, initial=sizes[0], maximum=sizes[1]))
 
 
 class Source(Protocol):
@@ -144,18 +167,25 @@ class DriverPool:
 
     name: Literal["driver"] = "driver"
 
-    def __init__(self, ordinal: int, cuda: Any = None) -> None:
-        """`cuda` is `cuda.bindings.driver` or what stands in for it."""
+    def __init__(self, ordinal: int, cuda: Any = None, *, initial: int = 0, maximum: int | None = None) -> None:
+        """Takes `initial` bytes when it is first used. `cuda` is `cuda.bindings.driver` or what stands in for it."""
         self._cuda: Any = load_bindings() if cuda is None else cuda
         cuda = self._cuda
         properties = cuda.CUmemPoolProps()
         properties.allocType = cuda.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
         properties.location.type = cuda.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
         properties.location.id = ordinal
+        if maximum is not None:
+            properties.maxSize = maximum
         self._pool = self._do(f"making a memory pool on GPU {ordinal}", "cuMemPoolCreate", properties)
-        self.keep(RELEASE_THRESHOLD)
+        self.keep(max(RELEASE_THRESHOLD, initial))
+        self._initial = initial
 
     def take(self, size: int, stream: int) -> tuple[int, None]:
+        initial, self._initial = self._initial, 0
+        if initial:
+            # What is given back stays in the pool, up to what it keeps.
+            self.give_back(self.take(initial, stream)[0], None, stream)
         what = f"taking {size:,} bytes of device memory"
         return int(self._do(what, "cuMemAllocFromPoolAsync", size, self._pool, self._cuda.CUstream(stream))), None
 

@@ -17,7 +17,7 @@ from cutecc.operations.operators.facts import facts_of, layout_of, type_name
 from cutecc.operations.operators.package import DenseTensorConstraints, GemmOperandsMetadata, ops
 from cutecc.operations.operators.provider import CuteccProvider, offered
 from cutecc.operations.operators.session import as_target_sm
-from cutecc.operations.operators.tensors import gemm_arguments
+from cutecc.operations.operators.tensors import ALIGNMENT, gemm_arguments
 from cutecc.spelling import did_you_mean
 from cutecc.target import Target
 
@@ -218,7 +218,27 @@ def _mismatches(operator: Any, problem: GemmProblem) -> list[str]:
     if found or problem.sizes is None:
         return found
     status = operator.supports(arguments_for(operator, problem))
-    return [] if status else [str(status.error)]
+    return _broken_promises(operator, problem) if status else [str(status.error)]
+
+
+def _broken_promises(operator: Any, problem: GemmProblem) -> list[str]:
+    """What the compiler would be promised of the operands, whatever the operator asks for, and does not hold.
+
+    The package's operators compile for tensors aligned to 16 bytes, the contiguous size included. cutecc's own say
+    themselves what they rely on.
+    """
+    if getattr(operator.metadata.operator_class, "_provider", None) is CuteccProvider:
+        return []
+    assert problem.sizes is not None
+    m, n, k = problem.sizes
+    found: list[str] = []
+    for role, (rows, columns) in zip(_ROLES, ((m, k), (k, n), (m, n)), strict=True):
+        constraints = getattr(operator.metadata.operands, role)
+        size = rows if layout_of(constraints.stride) == "column" else columns
+        multiple = ALIGNMENT * 8 // constraints.dtype.width
+        if multiple and size % multiple:
+            found.append(f"the contiguous {size} elements of {role} are no multiple of {multiple}: {ALIGNMENT} bytes")
+    return found
 
 
 def _failing(where: MetadataFilter, facts: dict[str, Fact]) -> str | None:

@@ -15,14 +15,14 @@ from cutecc.cli.operators import operators
 @pytest.mark.torch
 def test_operators_of_a_file(cutecc: Run) -> None:
     """In a process of its own, since a file that is loaded stays."""
-    where = "class=F64GemmOperator,cta_tile_shape_mn.n>=32"
+    where = "class=F64GemmOperator,tile.m=8,tile.n>=32"
     done = cutecc(
         *("operators", "--target", "sm_80", "--provider", EXAMPLES / "bring_your_own_kernel.py", "--dtype", "f64"),
         *("--where", where, "--json"),
     )
     found = json.loads(done.stdout)
     assert len(found["operators"]) == 8  # layouts
-    assert {each["cta_tile_shape_mn"] for each in found["operators"]} == {"8x32"}
+    assert {each["tile"] for each in found["operators"]} == {"8x32"}
     assert sum(found["rejected"].values()) + 8 == found["considered"]
 
 

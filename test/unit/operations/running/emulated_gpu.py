@@ -35,7 +35,7 @@ class _Location:
 
 class _Properties:
     def __init__(self) -> None:
-        self.allocType, self.location = 0, _Location()
+        self.allocType, self.location, self.maxSize = 0, _Location(), 0
 
 
 class Cuda(FakeCuda):
@@ -51,8 +51,10 @@ class Cuda(FakeCuda):
         super().__init__(**options)
         self.streams: list[tuple[str, int]] = []
         self.thresholds: list[int] = []
+        self.sizes: list[int] = []
 
     def cuMemPoolCreate(self, properties: _Properties) -> tuple[int, int]:
+        self.sizes.append(properties.maxSize)
         return 0, 77
 
     def cuMemPoolSetAttribute(self, pool: int, which: int, value: int) -> tuple[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from emulated_gpu import install
 
-from cutecc.errors import LaunchError
+from cutecc.errors import LaunchError, UsageError
 from cutecc.operations import memory
 from cutecc.operations.memory import RELEASE_THRESHOLD, DevicePool, DriverPool, RmmPool
 
@@ -38,6 +38,40 @@ def test_a_pool_keeps_what_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> Non
     gpu = install(monkeypatch)
     memory.set_release_threshold(1 << 20)
     assert gpu.cuda.thresholds == [RELEASE_THRESHOLD, 1 << 20]
+
+
+def test_a_pool_has_the_size_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = install(monkeypatch)
+    memory.set_pool_size(1 << 30, 2 << 30)
+    pool = memory.pool_of(0)
+    assert gpu.cuda.sizes == [2 << 30]
+    assert gpu.cuda.thresholds == [1 << 30]
+    assert gpu.cuda.streams == []  # a context need not be current yet
+    block = pool.allocate(100, 5)
+    assert gpu.cuda.streams == [("take", 5), ("free", 5), ("take", 5)]
+    assert pool.allocated_bytes == 100
+    pool.allocate(100, 5).free()
+    assert len(gpu.cuda.streams) == 5
+    with pytest.raises(UsageError, match="100 bytes of the pool of GPU 0 are in use"):
+        memory.set_pool_size(0)
+    block.free()
+    memory.set_pool_size(0)
+    assert gpu.cuda.sizes == [2 << 30, 0] and memory.pool_of(0) is not pool
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((-1,), "a pool of -1 bytes at first cannot"),
+        ((2048, 1024), "a pool of 2,048 bytes at first cannot have 1,024 at most"),
+        ((0, 0), "cannot have 0 at most"),
+        ((0.5,), "a pool's initial size is a whole number, not 0.5"),
+        ((0, "1 GiB"), "a pool's maximum size is a whole number, not '1 GiB'"),
+    ],
+)
+def test_sizes_of_pools_that_cannot_be(sizes: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        memory.set_pool_size(*sizes)
 
 
 def test_too_little_memory_is_an_error_that_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,3 +128,5 @@ def test_rmms_failures_and_settings_are_its_own(rmm: Any) -> None:
         pool.allocate(2 << 20, 0)
     with pytest.raises(LaunchError, match="RMM manages device memory"):
         memory.set_release_threshold(0)
+    with pytest.raises(LaunchError, match="RMM manages device memory"):
+        memory.set_pool_size(1024)
