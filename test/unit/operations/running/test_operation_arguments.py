@@ -168,8 +168,8 @@ def test_outputs_have_to_be_writable_on_the_emulator_too() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"a": np.zeros((2, 2))}, r"not a ndarray\nhint: of arrays: Gemm.for_arguments"),
-        ({"a": None}, "not a NoneType"),
+        ({"a": np.zeros((2, 2))}, r"not array(.|\n)*\nhint: of arrays: Gemm.for_arguments"),
+        ({"a": None}, "not None"),
         ({"tile": (32, 32, 8)}, r"a tile is text such as 128x128x32, .* not \(32, 32, 8\)"),
         ({"problem": 4096}, r"a problem is \(M, N, K\), or \(M, N, K, batch\), not 4096"),
     ],
