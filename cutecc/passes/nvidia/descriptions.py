@@ -39,7 +39,7 @@ DESCRIPTIONS: dict[str, str] = {
     "propagate-divby-through-control-flow": "finds what integers out of `if`s are divisible by, and refines types",
     "infer-kernel-smem-usage": "places shared memory allocations, and puts their total into the launch",
     "loop-vectorize": "packs pairs of elements of `vectorize=True` loops into f32x2 arithmetic (sm_100 up)",
-    "cute-expand-ops": "writes out partitions, copies and products as pointers and loops; also fills, compares, prints",
+    "cute-expand-ops": "writes partitions, copies, products out as pointers and loops; fills, compares, prints",
     "cute-fold-static": "replaces whatever a type says in full by `cute.static`, and drops what is unused",
     "insert-range-for-threadids": "states the range of thread, block and lane numbers, and of their counts",
     "int-range-optimizations": "replaces integers that can have one value only by constants",

@@ -44,7 +44,7 @@ from cutecc.layout.functions import View
 from cutecc.layout.integers import Integer, divides, masked, subtract
 from cutecc.layout.tuples import congruent, is_static, is_tuple, map_leaves
 from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import Arithmetic, zero
+from cutecc.passes.lowering.values.arithmetic import Arithmetic, constant_of_type, zero
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Carried, Leaves, Number, carried_by, is_lowered, numbers
 from cutecc.passes.lowering.values.pointers import advance
@@ -153,7 +153,7 @@ class Unfolding:
             return leaves[0]
         (known,) = numbers(plain(view(operand.type)))
         assert isinstance(known, int)
-        return constant(known, ir.IntegerType(type).width)
+        return constant_of_type(known, type)
 
 
 def _kind(operation: ir.Operation, operands: Sequence[ir.Value], wanted: Callable[[ir.Operation], bool]) -> _Kind:
