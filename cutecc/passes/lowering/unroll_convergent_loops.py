@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,10 +21,9 @@ from cutecc.passes.lowering.values.arithmetic import (
 )
 from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.lowering.values.loops import MOST_UNROLLED, ROLLED, carrying_loop, write_copies
+from cutecc.passes.lowering.values.unrolling import HINT, turns_in_one
 from cutecc.passes.registry import register
 
-_HINT = "loop_annotation"
-_COUNT = re.compile(r"\bunroll = <(?!disable = true)[^>]*\bcount = (\d+)")
 _is_convergent = matcher(("nvvm.*", "llvm.inline_asm", "llvm.call", "llvm.call_intrinsic"))
 _reads_register = matcher(("nvvm.read.ptx.sreg.*",))
 
@@ -44,16 +42,10 @@ class UnrollConvergentLoops(ModulePass):
     def run(self, module: ir.Module) -> None:
         for _, function in device_functions(module):
             for loop in limited(walk(function, "scf.for", inside_out=True)):
-                count = _count(loop)
+                count = turns_in_one(loop)
                 if count > 1 and _converges(loop) and count * sum(1 for _ in walk(loop)) <= MOST_UNROLLED:
                     with ir.InsertionPoint(loop), loop.location:
                         editing.replace(loop, _unrolled(loop, count))
-
-
-def _count(loop: ir.Operation) -> int:
-    """How many turns of a loop are to be one; 0 where nothing says it."""
-    found = _COUNT.search(str(loop.attributes[_HINT])) if _HINT in loop.attributes else None
-    return int(found[1]) if found else 0
 
 
 def _converges(loop: ir.Operation) -> bool:
@@ -80,7 +72,7 @@ def _unrolled(loop: ir.Operation, count: int) -> Sequence[ir.Value]:
             carried = turn(number, carried)
         return list(carried)
 
-    rolled = {_HINT: ir.Attribute.parse(ROLLED)}
+    rolled = {HINT: ir.Attribute.parse(ROLLED)}
     middle = _middle(begin, end, step, count)
     steps = computed("arith.muli", step, constant_of_type(count, step.type))
     carried = carrying_loop([begin, middle, steps], initial, turns, rolled)

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import ClassVar
 
 from cutecc.ir import editing
-from cutecc.ir.constants import constant_of
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.lowering.values.leaves import definition
-from cutecc.passes.lowering.values.loops import MOST_UNROLLED, UNROLLED
+from cutecc.passes.lowering.values.loops import MOST_UNROLLED
+from cutecc.passes.lowering.values.unrolling import (
+    Lengths,
+    ask_for,
+    has_hint,
+    is_unrolled_in_full,
+    known_turns,
+    turns_in_one,
+)
 from cutecc.passes.registry import register
 
-_HINT = "loop_annotation"
+_MOST_ASKED_FOR = 32_768
+"""Operations that a loop may have, all turns together, which is asked to be unrolled in full.
+
+libNVVM stops at 16,384 of its instructions, which is about as much once they are simplified; LLVM 22 does not stop.
+"""
 
 
 @register
@@ -24,30 +37,84 @@ _HINT = "loop_annotation"
 class UnrollRegisterLoops(ModulePass):
     """Ask for loops to be unrolled in full whose counter decides which element of a register tensor is accessed.
 
-    Of a known number of turns, and without a hint of the user's. What stays in a loop with such an index is an array in
-    local memory.
+    Of a known number of turns, and without a hint of the user's. A loop is as long as all its turns, with what becomes
+    of the loops inside: one that would be too long stays a loop, and so do those that index only what such a loop
+    indexes too, which is an array in local memory then. A loop that stays around unrolled ones is to stay in ptxas too,
+    which would unroll it. Where a hint asks for more than is of use, it asks for as many turns in one as fit and divide
+    their number.
     """
 
     name: ClassVar[str] = "unroll-register-loops"
 
     def run(self, module: ir.Module) -> None:
         for _, function in device_functions(module):
-            for loop in limited(walk(function, "scf.for")):
-                if _HINT not in loop.attributes and _is_short(loop) and _indexes_registers(loop):
-                    loop.attributes[_HINT] = ir.Attribute.parse(UNROLLED)
+            loops = [_Loop.of(each) for each in walk(function, "scf.for", inside_out=True)]
+            in_memory = {array for each in _decided(loops) if each.stays for array in each.loop.arrays}
+            asked = {each.loop.operation: each.asked for each in _decided(loops, in_memory) if each.asked}
+            for operation in limited(list(asked)):
+                ask_for(operation, asked[operation])
 
 
-def _is_short(loop: ir.Operation) -> bool:
-    """Whether the number of turns is known, and all of them together have not too many operations."""
-    begin, end, step = (constant_of(value) for value in list(loop.operands)[:3])
-    if begin is None or end is None or not step:
-        return False
-    turns = max(0, -((begin - end) // step))
-    return turns > 1 and turns * sum(1 for _ in walk(loop)) <= MOST_UNROLLED
+@dataclass(frozen=True)
+class _Loop:
+    operation: ir.Operation
+    turns: int | None
+    """How many it has, where that is known."""
+    arrays: frozenset[int]
+    """The arrays of registers that its counter indexes."""
+
+    @classmethod
+    def of(cls, operation: ir.Operation) -> _Loop:
+        return cls(operation, known_turns(operation), frozenset(_indexed(operation)))
 
 
-def _indexes_registers(loop: ir.Operation) -> bool:
-    """Whether an index into an array of registers follows from the loop's counter."""
+@dataclass(frozen=True)
+class _Decision:
+    loop: _Loop
+    turn: int
+    """The operations of a turn, with what becomes of the loops inside."""
+    together: int
+    """How many turns become one."""
+
+    @property
+    def stays(self) -> bool:
+        """Whether there is a loop afterwards."""
+        return self.together != self.loop.turns
+
+    @property
+    def asked(self) -> int | None:
+        """How many turns the loop is to be asked to make one, if its hint does not say so."""
+        operation = self.loop.operation
+        if has_hint(operation):
+            return self.together if self.stays and self.loop.turns and is_unrolled_in_full(operation) else None
+        if not self.stays or (self.loop.turns and self.turn > sum(1 for _ in walk(operation))):
+            return self.together
+        return None
+
+
+def _decided(loops: Sequence[_Loop], in_memory: AbstractSet[int] = frozenset()) -> Iterator[_Decision]:
+    """What becomes of each loop, given inside out, when the arrays `in_memory` stay there whatever is unrolled."""
+    lengths = Lengths()
+    for loop in loops:
+        turn = lengths.of_turn(loop.operation)
+        decision = _Decision(loop, turn, _together(loop, turn, in_memory))
+        lengths.add(loop.operation, turn, decision.together)
+        yield decision
+
+
+def _together(loop: _Loop, turn: int, in_memory: AbstractSet[int]) -> int:
+    """How many turns, each of `turn` operations, become one."""
+    turns = loop.turns or 1
+    if is_unrolled_in_full(loop.operation):
+        most = max(1, _MOST_ASKED_FOR // turn)
+        return turns if turns <= most else max(count for count in range(1, most + 1) if turns % count == 0)
+    if has_hint(loop.operation):
+        return max(1, turns_in_one(loop.operation))
+    return turns if turns * turn <= MOST_UNROLLED and loop.arrays - in_memory else 1
+
+
+def _indexed(loop: ir.Operation) -> Iterator[int]:
+    """The arrays of registers into which an index follows from the loop's counter."""
     body = loop.regions[0].blocks[0]
     pending: list[ir.Value] = [body.arguments[0]]
     seen: set[int] = set()
@@ -58,17 +125,16 @@ def _indexes_registers(loop: ir.Operation) -> bool:
             if editing.address_of(user) in seen:
                 continue
             if user.name == "llvm.getelementptr":
-                if value != user.operands[0] and _is_array(user.operands[0]):
-                    return True
+                if value != user.operands[0] and (array := _array(user.operands[0])) is not None:
+                    yield editing.address_of(array)
             elif not len(user.regions):
                 seen.add(editing.address_of(user))
                 pending += user.results
-    return False
 
 
-def _is_array(pointer: ir.Value) -> bool:
-    """Whether a pointer leads into an array of registers."""
+def _array(pointer: ir.Value) -> ir.Operation | None:
+    """The array of registers that a pointer leads into."""
     made = definition(pointer)
     while made is not None and made.name == "llvm.getelementptr":
         made = definition(made.operands[0])
-    return made is not None and made.name == "llvm.alloca"
+    return made if made is not None and made.name == "llvm.alloca" else None

@@ -14,7 +14,7 @@ UNROLLED = "#llvm.loop_annotation<unroll = <disable = false, full = true>>"
 ROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
 """Asks it to leave a loop as it is."""
 MOST_UNROLLED = 16_384
-"""Operations that an unrolled loop may have: LLVM's own limit for loops that are asked to be unrolled."""
+"""Operations that a loop may have, all turns together, which is unrolled without being asked to."""
 
 
 @contextlib.contextmanager
