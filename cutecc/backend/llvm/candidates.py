@@ -84,11 +84,24 @@ class Quality:
         return ", ".join(parts)
 
 
+_MOST_LINES = 1_000
+"""Of PTX that are assembled in all, when it is more than twice.
+
+One more set takes as long as the first, and libNVVM has no second. By size and not by time, a module gets the same code
+however busy the machine is.
+"""
+
+
 def others(quality: Quality) -> list[OptionSet]:
     """What may cure the code of the first set, which is of this `quality`, the most likely first.
 
-    Each is tried without optimising again, until one is clean.
+    Each is tried without optimising again, until one is clean or the code is too long for more.
     """
     if quality.is_clean:
         return []
-    return [_RECOMPUTED, _MOVED, *([] if quality.serialisations else [_ORDERED])]
+    return [_RECOMPUTED, *([] if quality.serialisations else [_ORDERED]), _MOVED]
+
+
+def has_room(assembled: int, lines: int) -> bool:
+    """Whether code of so many lines may be assembled once more, when it was so often before."""
+    return assembled < 2 or (assembled + 1) * lines <= _MOST_LINES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,6 +52,8 @@ class DeviceCode:
     option_set: OptionSet
     tried: dict[str, Quality]
     """What ptxas said of each option set, by its name."""
+    left_out: tuple[str, ...] = ()
+    """The option sets that might have given better code, and were not tried: the code is too long."""
 
 
 def llvm_ir(device: ir.Operation, *, fast_math: bool = False) -> str:
@@ -78,15 +80,16 @@ def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], N
         libraries=options.libraries,
     )
     best = _generate(candidates.FIRST, job, target, options, device, made)
-    tried = {best.option_set.name: best.quality}
+    tried = [best]
     again = replace(job, optimised=best.optimised)
-    for option_set in candidates.others(best.quality):
-        if best.quality.is_clean:
-            break
-        other = _generate(option_set, again, target, options, device)
-        tried[option_set.name] = other.quality
-        best = min(best, other, key=lambda each: each.quality)
-    return DeviceCode(best.ptx, best.assembled, best.option_set, tried)
+    lines = best.ptx.count("\n")
+    pending = candidates.others(best.quality)
+    while pending and not best.quality.is_clean and candidates.has_room(len({each.ptx for each in tried}), lines):
+        tried.append(_generate(pending.pop(0), again, target, options, device, known=tried))
+        best = min(best, tried[-1], key=lambda each: each.quality)
+    left_out = () if best.quality.is_clean else tuple(each.name for each in pending)
+    qualities = {each.option_set.name: each.quality for each in tried}
+    return DeviceCode(best.ptx, best.assembled, best.option_set, qualities, left_out)
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,9 @@ def _generate(
     options: CodeOptions,
     device: ir.Operation,
     made: Callable[[str], None] | None = None,
+    known: Sequence[_Candidate] = (),
 ) -> _Candidate:
+    """The code of an option set; what is `known` of the same PTX is not assembled again."""
     process = option_set.for_process(fast_math=options.fast_math)
     try:
         answer = generators.generate(process, job)
@@ -116,6 +121,8 @@ def _generate(
         raise
     if answer.unknown:
         raise unsupported(device, answer.unknown)
+    if same := next((each for each in known if each.ptx == answer.ptx), None):
+        return replace(same, option_set=option_set)
     if made:
         made(answer.ptx)
     assembled = assemble(
