@@ -5,13 +5,16 @@
 
 Compile times are of everything from the traced module to the cubin, in one process that is warm, taken in turn, medians
 of several. The cost of an operation is the time of the passes of `open` that are Python, by the operations of the
-traced module, which are more and more of the same.
+traced module, which are more and more of the same. Of kernels of plain loops over registers, the processor time of all
+processes, and what the code takes.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
+import os
 import platform
 import statistics
 import sys
@@ -44,6 +47,7 @@ FILES = (
 REPEATED = ROOT / "docs" / "inputs" / "repeated_tiles.py"
 TILES = (5, 48, 193)
 """For about 1,000, 10,000 and 40,000 operations."""
+SIMT = ROOT / "test" / "kernels" / "simt"
 VARIANTS = (("nvidia", "nvvm"), ("nvidia", "llvm"), ("open", "nvvm"), ("open", "llvm"))
 
 
@@ -72,7 +76,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="replace the tables of docs/benchmarks.md")
     parser.add_argument("--runs", type=int, default=5, help="compilations of each (%(default)s)")
     choice = parser.parse_args()
-    table = "\n".join([*times_table(choice.runs), "", *cost_table(choice.runs)])
+    table = "\n".join([*times_table(choice.runs), "", *cost_table(choice.runs), "", *simt_table(choice.runs)])
     print(table)
     if choice.write:
         begin, end = "<!-- lowering-cost: begin -->\n", "<!-- lowering-cost: end -->"
@@ -138,6 +142,76 @@ def cost_table(runs: int) -> list[str]:
         each = 1e6 * cost.seconds / cost.operations
         table.append(f"| {cost.operations:,} | {1000 * cost.seconds:,.0f} | {each:.1f} | {slowest} |")
     return table
+
+
+def simt_table(runs: int) -> list[str]:
+    """Times and code of kernels of plain loops over registers: the wheel's, and `open` with LLVM."""
+    note = f"{datetime.date.today().isoformat()}, {platform.machine()}, no GPU; least of {runs}; nvidia, then open."
+    table = [
+        note,
+        "",
+        "| kernel | CPU, s | ratio | registers | spills, B | local arrays, B | option sets |",
+        "|---" * 7 + "|",
+    ]
+    for file in sorted(SIMT.glob("*.py")):
+        module = traced(file)
+        wheel, ours = (code_of(module, pipeline, backend, runs) for pipeline, backend in (VARIANTS[0], VARIANTS[-1]))
+        cells = [f"{wheel.seconds:.2f}, {ours.seconds:.2f}", f"{ours.seconds / wheel.seconds:.2f}"]
+        cells += [f"{getattr(wheel, name)}, {getattr(ours, name)}" for name in ("registers", "spills", "arrays")]
+        table.append(f"| {file.stem} | {' | '.join(cells)} | {ours.sets} |")
+    return table
+
+
+@dataclass(frozen=True)
+class Code:
+    """What the code of a module is, and the seconds of all processes that it took."""
+
+    seconds: float
+    registers: int
+    spills: int
+    arrays: int
+    sets: int
+
+
+def code_of(module: bytes, pipeline: str, backend: str, runs: int) -> Code:
+    """The code of a module and the least time of several compilations, after one that warms up."""
+    options = CompileOptions(backend=backend, observe=True)  # pyright: ignore[reportArgumentType]
+    made = cutecc.compile_module(module, target="sm_80", pipeline=pipeline, options=options, cache=False)
+    options = CompileOptions(backend=backend)  # pyright: ignore[reportArgumentType]
+    least = float("inf")
+    for _ in range(runs):
+        start = cpu_seconds()
+        cutecc.compile_module(module, target="sm_80", pipeline=pipeline, options=options, cache=False)
+        least = min(least, cpu_seconds() - start)
+    kernels = made.compilation.resources
+    step = made.compilation.step("llvm-to-binary")
+    remarks = [remark.message for remark in step.remarks] if step else []
+    spills = max((each.spill_store_bytes or 0) + (each.spill_load_bytes or 0) for each in kernels)
+    return Code(
+        least,
+        max(each.registers for each in kernels),
+        spills,
+        0 if spills else max(each.stack_bytes for each in kernels),
+        sum(message.count(" registers, ") for message in remarks) or 1,
+    )
+
+
+def cpu_seconds() -> float:
+    """What this process, its children and theirs took so far, the ended ones too: other programs do not count."""
+    parents: dict[int, int] = {}
+    times: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            parents[int(stat.parent.name)] = int(fields[1])
+            times[int(stat.parent.name)] = sum(map(int, fields[11:15]))
+
+    def is_ours(process: int) -> bool:
+        while process and process != os.getpid():
+            process = parents.get(process, 0)
+        return bool(process)
+
+    return sum(time for process, time in times.items() if is_ours(process)) / os.sysconf("SC_CLK_TCK")
 
 
 def cost_of(module: bytes, runs: int) -> Cost:

@@ -34,21 +34,21 @@ def gemm_kernel(
         tile = shared.allocate_tensor(cutlass.Float32, layout, byte_alignment=16)
         return tile, own_copy.partition_S(tiles), own_copy.partition_D(tile), own_copy.partition_S(places)
 
-    def allowed(places, shape, last):
-        """Which elements of a tile are inside; of the last tile, or of any other."""
+    def allowed(places, shape, last=None):
+        """Which elements of a tile are inside: of the tile `last`, or of those before it."""
         steps = cute.size(places, mode=[1])
         found = cute.make_rmem_tensor(cute.make_layout((1, steps, 1), stride=(0, 1, 0)), cutlass.Boolean)
         for step in range(steps):
-            row, column = places[0, step, 0, last]
+            row, column = places[0, step, 0, 0 if cutlass.const_expr(last is None) else last]
             found[0, step, 0] = cute.elem_less(row, shape[0])
-            if cutlass.const_expr(last != 0):
+            if cutlass.const_expr(last is not None):
                 found[0, step, 0] = cute.elem_less((row, column), shape)
         return found
 
     tile_a, from_a, to_a, in_a = staged(a, block_m)
     tile_b, from_b, to_b, in_b = staged(b, block_n)
     tiles = cute.size(from_a, mode=[3])
-    inside_a, inside_b = allowed(in_a, a.shape, 0), allowed(in_b, b.shape, 0)
+    inside_a, inside_b = allowed(in_a, a.shape), allowed(in_b, b.shape)
     last_a, last_b = allowed(in_a, a.shape, tiles - 1), allowed(in_b, b.shape, tiles - 1)
     to_c = own_mma.partition_C(cute.local_tile(c, (TILE, TILE), (block_m, block_n)))
     sums = mma.make_fragment_C(to_c)

@@ -1,6 +1,6 @@
 """Which option set's code is kept."""
 
-from cutecc.backend.llvm.candidates import Quality, others
+from cutecc.backend.llvm.candidates import Quality, has_room, others
 
 LOG = """ptxas info    : Compiling entry function 'k' for 'sm_90a'
 ptxas info    : Function properties for k
@@ -30,7 +30,15 @@ def test_each_trouble_has_cures_to_try_and_good_code_none():
     against_serialisation = others(Quality(1, 0, 20))
     assert against_serialisation == others(Quality(1, 4, 20))
     # One that orders instructions anew may serialise what is not.
-    assert [each.name for each in against_spills] == [*(each.name for each in against_serialisation), "pressure"]
+    assert [each.name for each in against_serialisation] == ["sink", "move"]
+    assert [each.name for each in against_spills] == ["sink", "pressure", "move"]
+
+
+def test_one_more_set_may_be_assembled_of_any_code_and_all_of_short_code():
+    assert has_room(1, 100_000)
+    assert not has_room(2, 334)
+    assert has_room(2, 333) and not has_room(3, 333)
+    assert has_room(3, 250)
 
 
 def test_the_best_waits_least_then_spills_least_then_takes_the_fewest_registers():
