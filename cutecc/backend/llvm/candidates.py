@@ -84,24 +84,24 @@ class Quality:
         return ", ".join(parts)
 
 
-_MOST_LINES = 1_000
-"""Of PTX that are assembled in all, when it is more than twice.
-
-One more set takes as long as the first, and libNVVM has no second. By size and not by time, a module gets the same code
-however busy the machine is.
-"""
+_LONG = 8_000
+"""Lines of PTX that take ptxas several seconds."""
 
 
 def others(quality: Quality) -> list[OptionSet]:
     """What may cure the code of the first set, which is of this `quality`, the most likely first.
 
-    Each is tried without optimising again, until one is clean or the code is too long for more.
+    Each is tried without optimising again, until one is clean or there is no room for more (`has_room`).
     """
     if quality.is_clean:
         return []
     return [_RECOMPUTED, *([] if quality.serialisations else [_ORDERED]), _MOVED]
 
 
-def has_room(assembled: int, lines: int) -> bool:
-    """Whether code of so many lines may be assembled once more, when it was so often before."""
-    return assembled < 2 or (assembled + 1) * lines <= _MOST_LINES
+def has_room(tried: int, lines: int) -> bool:
+    """Whether one more option set may be tried, after so many, of code of so many lines of PTX.
+
+    Three together take no more than three times what the wheel takes. The bound is a size and not a time, so that a
+    module gets the same code however busy the machine is.
+    """
+    return tried < (3 if lines <= _LONG else 2)

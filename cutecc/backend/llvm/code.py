@@ -53,7 +53,7 @@ class DeviceCode:
     tried: dict[str, Quality]
     """What ptxas said of each option set, by its name."""
     left_out: tuple[str, ...] = ()
-    """The option sets that might have given better code, and were not tried: the code is too long."""
+    """The option sets that might have given better code, and were not tried: the search ends before."""
 
 
 def llvm_ir(device: ir.Operation, *, fast_math: bool = False) -> str:
@@ -84,7 +84,7 @@ def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], N
     again = replace(job, optimised=best.optimised)
     lines = best.ptx.count("\n")
     pending = candidates.others(best.quality)
-    while pending and not best.quality.is_clean and candidates.has_room(len({each.ptx for each in tried}), lines):
+    while pending and not best.quality.is_clean and candidates.has_room(len(tried), lines):
         tried.append(_generate(pending.pop(0), again, target, options, device, known=tried))
         best = min(best, tried[-1], key=lambda each: each.quality)
     left_out = () if best.quality.is_clean else tuple(each.name for each in pending)

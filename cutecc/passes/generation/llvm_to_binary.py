@@ -26,9 +26,9 @@ class LlvmToBinary(ModulePass):
     """Generate code for each `gpu.module` with LLVM and ptxas, and put a `cuda.binary` with the cubin in its place.
 
     The module is translated to LLVM IR, which llvmlite's LLVM 22 optimises and turns into PTX; ptxas makes a cubin of
-    that. Where ptxas reports spills, or that it serialised `wgmma`, other options of LLVM are tried, of long code one
-    more set, and the best by spills, serialisations and registers is kept; a remark says which. An operation that LLVM
-    has no instruction for is an error before any code is generated.
+    that. Where ptxas reports spills, or that it serialised `wgmma`, up to two other sets of LLVM's options are tried,
+    of very long code one, and the best by spills, serialisations and registers is kept; a remark says which. An
+    operation that LLVM has no instruction for is an error before any code is generated.
     """
 
     name: ClassVar[str] = "llvm-to-binary"
@@ -94,7 +94,7 @@ class LlvmToBinary(ModulePass):
             if len(made.tried) > 1:
                 tried = "; ".join(f"{name}: {quality}" for name, quality in made.tried.items())
                 left_out = ", ".join(f"'{name}'" for name in made.left_out)
-                bound = f"; {left_out} not tried, the code is too long" if left_out else ""
+                bound = f"; not tried: {left_out}" if left_out else ""
                 remark(device, f"LLVM's option set '{made.option_set.name}' gave the best code ({tried}){bound}")
             if keep:
                 keep(number, made.ptx, made.assembled.cubin)

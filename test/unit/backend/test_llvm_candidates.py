@@ -34,11 +34,10 @@ def test_each_trouble_has_cures_to_try_and_good_code_none():
     assert [each.name for each in against_spills] == ["sink", "pressure", "move"]
 
 
-def test_one_more_set_may_be_assembled_of_any_code_and_all_of_short_code():
-    assert has_room(1, 100_000)
-    assert not has_room(2, 334)
-    assert has_room(2, 333) and not has_room(3, 333)
-    assert has_room(3, 250)
+def test_three_option_sets_are_tried_at_most_and_two_of_long_code():
+    assert has_room(1, 100_000) and not has_room(2, 100_000)
+    assert has_room(2, 8_000) and not has_room(2, 8_001)
+    assert not has_room(3, 10)
 
 
 def test_the_best_waits_least_then_spills_least_then_takes_the_fewest_registers():
