@@ -286,7 +286,7 @@ def test_a_mistake_of_cutecc_on_the_command_line_is_saved_in_the_record(
     assert not (folder / file).exists()
 
 
-def test_opt_saves_an_abort_and_no_error_of_the_users(cutecc, folder: Path) -> None:
+def test_opt_saves_what_a_pass_aborts_or_fails_on(cutecc, folder: Path) -> None:
     done = cutecc("opt", "f.mlir", "--pipeline=cse,test-die", "--target=sm_80", LOAD, status=1)
     file = saved(done)
     found = read_reproducer(Path(file).read_text())
@@ -296,7 +296,8 @@ def test_opt_saves_an_abort_and_no_error_of_the_users(cutecc, folder: Path) -> N
     assert cutecc("repro", file, LOAD).stdout == "still happens: pass test-die aborted\n"
     # What is a reproducer already is not saved again.
     assert "reproducer: " not in cutecc("opt", file, "--pipeline=test-die", LOAD, status=1).stderr
-    assert "reproducer: " not in cutecc("opt", "f.mlir", "--pipeline=test-refuse", LOAD, status=1).stderr
+    refused = cutecc("opt", "f.mlir", "--pipeline=test-refuse", LOAD, status=1)
+    assert read_reproducer(Path(saved(refused)).read_text()).expected == "failed"
 
 
 def test_opt_saves_the_module_of_several_that_aborts(cutecc, folder: Path) -> None:
