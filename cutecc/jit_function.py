@@ -466,7 +466,7 @@ def _without_values(spec: Spec) -> Spec:
             stride = None if spec.stride is None else tuple(map(_without_value, spec.stride))
             return replace(spec, shape=tuple(map(_without_value, spec.shape)), stride=stride)
         case ScalarSpec():
-            return replace(spec, value=None)
+            return replace(spec, value=None, size=None)
         case TupleSpec():
             return TupleSpec(tuple(map(_without_values, spec.items)))
         case _:

@@ -23,6 +23,7 @@ from cutecc.arguments.specs import (
     StreamSpec,
     TensorSpec,
     TupleSpec,
+    is_size_name,
 )
 from cutecc.errors import SourceLocation, SpecError
 
@@ -189,6 +190,8 @@ class Grammar:
         if word is None:
             self._fail(f"expected a value of type {dtype}")
         with self._blame(start):
+            if dtype.is_integer and is_size_name(word):
+                return ScalarSpec(dtype, size=word)
             match word.lower():
                 case "inf" | "+inf" | "-inf":
                     value = float(word)

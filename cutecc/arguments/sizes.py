@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from cutecc.arguments.specs import Dynamic, Mode, Spec, TensorSpec, TupleSpec, leaves
+from cutecc.arguments.specs import Dynamic, Mode, ScalarSpec, Spec, TensorSpec, TupleSpec, leaves
 from cutecc.errors import SourceLocation, SpecError
 
 
@@ -15,7 +15,8 @@ def unify_sizes(specs: Mapping[str, Spec], sources: Mapping[str, SourceLocation]
     """The same specs, every mention of a named size saying all that any of them says.
 
     A size is a multiple of every divisibility that its mentions promise, and one `=` gives its value to all. `sources`
-    says where each spec was written, for messages. Raises `SpecError` when two mentions contradict each other.
+    says where each spec was written, for messages. Raises `SpecError` when two mentions contradict each other, and for
+    a number that is a size which no tensor has.
     """
     known: dict[str, _Facts] = {}
     for argument, spec in specs.items():
@@ -30,6 +31,15 @@ def unify_sizes(specs: Mapping[str, Spec], sources: Mapping[str, SourceLocation]
             if problem is not None:
                 raise SpecError(problem, _locate(name, argument, spec, sources or {}))
             known[name] = after
+    for argument, spec in specs.items():
+        for name in _numbers(spec):
+            if name not in known:
+                hints = [f"named sizes: {', '.join(known)}"] if known else ["no spec names a size, as f32[?N] does"]
+                raise SpecError(
+                    f"'{argument}' is the size '{name}', which no tensor has",
+                    (sources or {}).get(argument),
+                    hints=hints,
+                )
     return {argument: _replace(spec, known) for argument, spec in specs.items()}
 
 
@@ -66,6 +76,15 @@ def _mentions(spec: Spec) -> Iterator[tuple[str, Dynamic]]:
         for size in (*leaves(spec.shape), *leaves(spec.stride or ())):
             if isinstance(size, Dynamic) and size.name is not None:
                 yield size.name, size
+
+
+def _numbers(spec: Spec) -> Iterator[str]:
+    """The names of the sizes that numbers are."""
+    if isinstance(spec, TupleSpec):
+        for item in spec.items:
+            yield from _numbers(item)
+    elif isinstance(spec, ScalarSpec) and spec.size is not None:
+        yield spec.size
 
 
 def _replace(spec: Spec, known: Mapping[str, _Facts]) -> Spec:

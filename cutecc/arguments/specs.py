@@ -18,6 +18,11 @@ Space = Literal["gmem", "smem", "rmem", "tmem", "generic", "dsmem", "cmem"]
 SPACES: tuple[Space, ...] = ("gmem", "smem", "rmem", "tmem", "generic", "dsmem", "cmem")
 
 
+def is_size_name(text: str) -> bool:
+    """Whether `text` can name a size."""
+    return text.isascii() and text.isidentifier()
+
+
 @dataclass(frozen=True)
 class Dynamic:
     """A size or stride that the compiled kernel takes at run time."""
@@ -31,7 +36,7 @@ class Dynamic:
     """The size to use when the kernel is run without real arguments."""
 
     def __post_init__(self) -> None:
-        if self.name is not None and not (self.name.isascii() and self.name.isidentifier()):
+        if self.name is not None and not is_size_name(self.name):
             raise SpecError(f"'{self.name}' cannot name a size")
         if self.divisibility < 1:
             raise SpecError(f"a divisibility of {self.divisibility}; it is at least 1")
@@ -110,13 +115,20 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A number that the kernel takes at run time: `f32=0.5`."""
+    """A number that the kernel takes at run time: `f32=0.5`, or `i32=N`, which is a size of its tensors."""
 
     dtype: NumericType
     value: int | float | bool | None = None
     """The number to use when the kernel is run; a `float` for floating types, a `bool` for `bool`."""
+    size: str | None = None
+    """The name of the size that it is when the kernel is run."""
 
     def __post_init__(self) -> None:
+        if self.size is not None:
+            if not is_size_name(self.size):
+                raise SpecError(f"'{self.size}' cannot name a size")
+            if self.value is not None or not self.dtype.is_integer:
+                raise SpecError(f"'{self.size}' names a size, and {self.dtype} is no type of one")
         if not self.dtype.is_scalar:
             raise SpecError(
                 f"{self.dtype} cannot be passed as a number", hints=[f"a tensor of them is {self.dtype}[?]"]
@@ -125,6 +137,8 @@ class ScalarSpec:
             object.__setattr__(self, "value", _scalar_value(self.dtype, self.value))
 
     def __str__(self) -> str:
+        if self.size is not None:
+            return f"{self.dtype}={self.size}"
         return str(self.dtype) if self.value is None else f"{self.dtype}={self.value!r}"
 
 

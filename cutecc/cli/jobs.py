@@ -177,7 +177,7 @@ def _compile(job: Job, values: dict[str, Any], on_event: Callable[[Event], None]
             source=chosen.source,
             entry=chosen.entry,
             signature=None if is_file else traced.signature,
-            workload=chosen.workload,
+            workload=chosen.workload if is_file else chosen.workload or traced.workload,
             options=job.options,
             output=output,
             command=["cutecc", *sys.argv[1:]],

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from cutecc.arguments.specs import Spec
 from cutecc.errors import SourceLocation
-from cutecc.record.compilation import Remark, Signature
+from cutecc.record.compilation import Remark, Signature, Workload
 from cutecc.record.stages import UserLines
 
 
@@ -70,3 +70,5 @@ class TracedModule:
     """What was read, when it was watched and can be told."""
     lines: UserLines = field(default_factory=UserLines)
     """What the trace knows of the user's program; empty when it was made without locations."""
+    workload: Workload | None = None
+    """How to run it, of a kernel without a file to say so."""

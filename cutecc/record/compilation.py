@@ -33,6 +33,11 @@ class Parameter(msgspec.Struct, frozen=True):
     annotation: str | None = None
     """The annotation in the user's source."""
 
+    @property
+    def is_constant_object(self) -> bool:
+        """Whether it is a compile-time constant that no spec spells: a function, for one."""
+        return self.spec.startswith("object<") and "Constexpr" in (self.annotation or "")
+
 
 class Signature(msgspec.Struct, frozen=True):
     """The host function's parameters, in call order, compile-time constants included."""

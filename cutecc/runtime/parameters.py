@@ -108,8 +108,8 @@ def flat_parameters(groups: tuple[CallGroup, ...]) -> list[CallParameter]:
 def _spec(signature: Signature, parameter: Parameter) -> Spec:
     if parameter.spec.startswith("object<"):
         kind = parameter.spec[len("object<") : -1]
-        if "Constexpr" in (parameter.annotation or ""):
-            return ConstSpec.of(f"object of class {kind}")  # a constant that has no spelling: a function, for one
+        if parameter.is_constant_object:
+            return ConstSpec.of(f"object of class {kind}")
         raise ArgumentError(
             f"{signature.function} cannot be called: its parameter '{parameter.name}' is an object of class {kind}, "
             "and no number stands for it",

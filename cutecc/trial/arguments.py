@@ -80,10 +80,14 @@ class Arguments:
 
 
 def specs_of(signature: Signature) -> dict[str, Spec]:
-    """The specs of a compiled kernel's parameters by name. `SpecError` for one that is no spec, as of an object."""
+    """The specs of a compiled kernel's parameters by name, without constants that no spec spells.
+
+    `SpecError` for one that is no spec, as of an object that is no constant.
+    """
     return {
         each.name: parse_spec(each.spec, SourceLocation(f"argument '{each.name}'", column=1, text=each.spec))
         for each in signature.parameters
+        if not each.is_constant_object
     }
 
 

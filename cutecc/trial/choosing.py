@@ -109,7 +109,7 @@ class _Choice:
                 return TupleSpec(tuple(self.valued(f"{argument}[{index}]", item) for index, item in enumerate(items)))
             case TensorSpec():
                 return self._tensor(argument, spec)
-            case ScalarSpec(value=None):
+            case ScalarSpec(value=None, size=None):
                 value = _NUMBERS.get(spec.dtype.kind, 1)
                 self.found.others.append(f"{argument}={value}")
                 return dataclasses.replace(spec, value=value)

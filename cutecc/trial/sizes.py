@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from cutecc.arguments.sizes import named_values, size_names, unify_sizes
-from cutecc.arguments.specs import Dynamic, Mode, PointerSpec, Spec, TensorSpec, TupleSpec
+from cutecc.arguments.specs import Dynamic, Mode, PointerSpec, ScalarSpec, Spec, TensorSpec, TupleSpec
 from cutecc.errors import UsageError
 from cutecc.spelling import did_you_mean
 
@@ -54,7 +54,8 @@ def parse_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
 
 
 def with_sizes(specs: Mapping[str, Spec], sizes: Mapping[str, int]) -> dict[str, Spec]:
-    """The same specs, every dynamic size and stride with its value: that in `sizes`, else its own.
+    """The same specs, every dynamic size and stride with its value: that in `sizes`, else its own. Numbers that are
+    sizes have theirs.
 
     A stride without a value is the smallest that keeps the modes apart. Raises `UsageError` for a name that no spec
     mentions, a value that breaks a promised divisibility, and a size that has no value.
@@ -71,7 +72,8 @@ def with_sizes(specs: Mapping[str, Spec], sizes: Mapping[str, int]) -> dict[str,
         placed[argument] = _placed(argument, _map(spec, lambda size: _named(size, values)))
         # A stride that this argument has been given is that of every other with its name.
         values.update(named_values({argument: placed[argument]}))
-    return unify_sizes(placed)
+    values |= named_values(placed)
+    return unify_sizes({argument: _numbered(spec, values) for argument, spec in placed.items()})
 
 
 def sizes_of_arrays(
@@ -113,6 +115,14 @@ def _tensors(specs: Mapping[str, Spec]) -> Iterator[tuple[str, TensorSpec]]:
             yield name, spec
         elif isinstance(spec, TupleSpec):
             yield from _tensors({f"{name}[{index}]": item for index, item in enumerate(spec.items)})
+
+
+def _numbered(spec: Spec, values: Mapping[str, int]) -> Spec:
+    if isinstance(spec, TupleSpec):
+        return TupleSpec(tuple(_numbered(item, values) for item in spec.items))
+    if isinstance(spec, ScalarSpec) and spec.size is not None:
+        return ScalarSpec(spec.dtype, values[spec.size])
+    return spec
 
 
 def _named(size: Dynamic, known: Mapping[str, int]) -> Dynamic:

@@ -16,6 +16,7 @@ from cutecc.kernel import Kernel, KernelSet
 from cutecc.operations.operators import hardware
 from cutecc.operations.operators.session import Build, CompiledOperator, Session, as_target_sm
 from cutecc.operations.operators.through import stepped_in
+from cutecc.operations.operators.workload import with_workload
 from cutecc.target import Target, parse_targets
 
 
@@ -65,11 +66,15 @@ def trace(
     locations: bool = True,
     multiprocessors: int | None = None,
 ) -> TracedModule:
-    """The traced module of an operator, before any pass. Arguments and errors as `compile`."""
+    """The traced module of an operator, before any pass, with the sizes of `args` to run with (`with_workload`).
+
+    Arguments and errors as `compile`.
+    """
     from cutecc.driver import trace as trace_kernel
 
     def build(entry: Any, values: tuple[Any, ...], target: Target) -> TracedModule:
-        return trace_kernel(entry, *values, target=target, options=options, locations=locations)
+        traced = trace_kernel(entry, *values, target=target, options=options, locations=locations)
+        return with_workload(traced, operator, args, values, multiprocessors or hardware.multiprocessors(target))
 
     return _built(operator, args, target, build, multiprocessors)
 

@@ -38,6 +38,13 @@ def test_unnamed_sizes_are_left_alone() -> None:
     assert unified(a="f32[?=3,?=4]", b="i32=3", c="none") == {"a": "f32[?=3,?=4]", "b": "i32=3", "c": "none"}
 
 
+def test_a_number_is_a_size_of_a_tensor() -> None:
+    assert unified(n="(i32=N, i64=M)", a="f32[?M,?N=4]") == {"n": "(i32=N, i64=M)", "a": "f32[?M,?N=4]"}
+    with pytest.raises(SpecError, match="'n' is the size 'L', which no tensor has") as caught:
+        unify_sizes(parsed(n="(i32=N, i32=L)", a="f32[?M,?N=4]"))
+    assert caught.value.hints == ["named sizes: M, N"]
+
+
 def test_names_and_values() -> None:
     specs = unify_sizes(parsed(a="f32[?M,?N=8]", b="f32[?N,?K]"))
     assert size_names(specs) == ["M", "N", "K"]

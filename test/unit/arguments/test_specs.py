@@ -44,6 +44,7 @@ CANONICAL = [
     ("f32=-inf", "f32=-inf"),
     ("f32=1e-5", "f32=1e-05"),
     ("i8=-128", "i8=-128"),
+    ("i32 = N", "i32=N"),
     ("const( (1.0, -0.5, 'a(b') )", "const((1.0, -0.5, 'a(b'))"),
     ("const(Float32)", "const(f32)"),
     ("const({'tile': [128, 64], 'type': bfloat16})", "const({'tile': [128, 64], 'type': bf16})"),
@@ -98,6 +99,7 @@ REJECTED = [
     ("i32=1.5", 5, 3, "not an integer"),
     ("bool=2", 6, 1, "not a bool"),
     ("f32=abc", 5, 3, "not a number"),
+    ("i32=4N", 5, 2, "not a number"),
     ("f32=", 5, 1, "expected a value"),
     ("f8E4M3FN", 1, 8, "cannot be passed as a number"),
     ("i128=1", 1, 4, "cannot be passed as a number"),
@@ -216,6 +218,8 @@ def scalars(draw: st.DrawFn) -> ScalarSpec:
             values = st.integers(-(1 << dtype.width - 1), (1 << dtype.width - 1) - 1)
         case _:
             values = st.integers(0, (1 << dtype.width) - 1)
+    if dtype.is_integer and draw(st.booleans()):
+        return ScalarSpec(dtype, size=draw(names))
     return ScalarSpec(dtype, draw(st.none() | values))
 
 

@@ -12,9 +12,10 @@ from fake_cuda import FakeCuda
 
 from cutecc.arguments.arrays import describe_array, read_array
 from cutecc.arguments.specs import parse_spec
-from cutecc.errors import UsageError
+from cutecc.errors import SpecError, UsageError
+from cutecc.record import Parameter, Signature
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import Arguments, check_memory, make_arguments
+from cutecc.trial.arguments import Arguments, check_memory, make_arguments, specs_of
 from cutecc.trial.capacity import available_bytes
 from cutecc.trial.on_device import DeviceArguments, DeviceArray, HostMemory
 
@@ -158,6 +159,14 @@ def test_arguments_that_cannot_be_made(outputs: tuple[str, ...], texts: dict[str
 def test_an_input_may_overlap_itself() -> None:
     values = arguments(x="f32[4, 8]:(0, 1)").values()["x"]
     assert (values == values[0]).all()
+
+
+def test_constants_without_a_spelling_are_left_out() -> None:
+    """As in a call."""
+    taken = Signature("f", [Parameter("a", "f32[?=4]"), Parameter("op", "object<function>", "cutlass.Constexpr")])
+    assert make_arguments(specs_of(taken), ["a"]).by_name.keys() == {"a"}
+    with pytest.raises(SpecError, match="unknown numeric type 'object'"):
+        specs_of(Signature("f", [Parameter("op", "object<Plan>")]))
 
 
 def test_outputs_in_a_tuple() -> None:

@@ -48,6 +48,11 @@ def test_what_somebody_gives_stays() -> None:
     assert (found.text, str(found.specs["a"])) == (None, "f32[?{div=4}=8,?N]")
 
 
+def test_a_number_that_is_a_size_is_not_chosen() -> None:
+    chosen = choose_values(specs(n="i32=N", a="f32[?N]"))
+    assert (chosen.text, str(chosen.specs["n"])) == ("N=132: chosen, for no --size gives it", "i32=N")
+
+
 def test_a_signature_takes_what_was_chosen() -> None:
     signature = Signature("f", [Parameter("a", "f32[?]"), Parameter("o", "object<Plan>")])
     valued = valued_signature(signature, choose_values(specs(a="f32[?]")).specs)

@@ -69,6 +69,12 @@ def test_a_size_of_the_user_wins_over_that_of_the_spec() -> None:
     assert str(found["b"]) == "f32[?N{div=4}=8]"
 
 
+def test_a_number_is_a_size_whatever_that_is() -> None:
+    given = specs(problem="(i32=M, i32=N, i32=LD, i32=3)", a="f32[?M=1000, ?N=2044]:(?LD{i64}, 1)")
+    assert str(with_sizes(given, {})["problem"]) == "(i32=1000, i32=2044, i32=2044, i32=3)"
+    assert str(with_sizes(given, {"M": 8, "N": 5, "LD": 6})["problem"]) == "(i32=8, i32=5, i32=6, i32=3)"
+
+
 @pytest.mark.parametrize(
     ("text", "sizes", "message"),
     [

@@ -10,6 +10,7 @@ from conftest import EXAMPLES, Run
 
 import cutecc as cutecc_library
 from cutecc.cli.operators import operators
+from cutecc.record import Workload
 
 
 @pytest.mark.torch
@@ -68,7 +69,81 @@ def test_compile(cutecc: Run, tmp_path: Path) -> None:
     kernel = cutecc_library.load(tmp_path / "gemm.cutecc")
     assert isinstance(kernel, cutecc_library.Kernel)
     assert kernel.compilation.name == f"cutedsl.{name}"
-    assert kernel.signature is not None and kernel.signature.parameters[0].spec.startswith("f16[?,?{div=8}]")
+    assert kernel.signature is not None and kernel.signature.parameters[0].spec.startswith("f16[?M=4096,?K")
+
+
+REFERENCES = """
+def package(a, b, c, **rest):
+    return a.astype("f4") @ b.astype("f4")
+
+def own(problem, a, b, operands, **rest):
+    # Its kernels take B transposed, batches last; of a column-major result they compute the transposed one.
+    m, n, k, batches = problem
+    assert (a.shape, b.shape, operands[0].shape) == ((m, k, batches), (n, k, batches), (m, n, batches))
+    return (a.astype("f4").transpose(2, 0, 1) @ b.astype("f4").transpose(2, 1, 0)).transpose(1, 2, 0)
+"""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("operator", "gemm", "reference", "sizes", "changed"),
+    [
+        (
+            "Sm80TensorOpGemmOperator_ttt_AFloat16_BFloat16_outFloat16_accFloat32_tile64x64x32",
+            "72x80x64:f16",
+            "package",
+            {"M": 72, "N": 80, "K": 64},
+            {"M": 33, "K": 72},
+        ),
+        (
+            "cutecc.gemm_sm80_f16_f16_f16_f32_nnn_16x16x32_s3_tensor_op_16x8x8_w1x1x1_nosource",
+            "24x40x32:f16:nnn",
+            "own",
+            {"M": 24, "N": 40, "K": 32, "L": 1},
+            {"M": 16, "N": 7, "L": 2},
+        ),
+    ],
+)
+def test_a_bundle_runs_with_the_sizes_of_its_product(
+    cutecc: Run,
+    tmp_path: Path,
+    operator: str,
+    gemm: str,
+    reference: str,
+    sizes: dict[str, int],
+    changed: dict[str, int],
+) -> None:
+    cutecc("compile", "--operator", operator, "--gemm", gemm, "--target", "sm_80", "-q", "--bundle", "gemm.cutecc")
+    (tmp_path / "check.py").write_text(REFERENCES)
+    run = ("run", "gemm.cutecc", "--device", "cpu", "--reference", f"check.py:{reference}")
+    done = cutecc(*run)
+    assert "chosen" not in done.stderr
+    told = " ".join(done.stdout.partition("seed 0")[0].split())
+    assert all(f"{name}={value}" in told for name, value in sizes.items())
+    assert "ok" in done.stdout.split()
+    texts = [f"{name}={value}" for name, value in changed.items()]
+    (ran,) = json.loads(cutecc(*run, "--size", ",".join(texts), "--json").stdout)["runs"]
+    assert ran["sizes"] == sizes | changed and ran["outputs"][0]["ok"]
+    refused = cutecc(*run, "--size", "K=33", status=2)
+    assert "size 'K' is 33, but the kernel is compiled for multiples of 8" in refused.stderr
+
+
+@pytest.mark.torch
+def test_a_product_of_another_size_shares_the_code_and_not_the_size(cutecc: Run, tmp_path: Path) -> None:
+    for size in ("64x64x64", "128x64x64"):
+        cutecc(
+            *("compile", "--operator", "cluster1x1x1_tile64x64x64", "--gemm", f"{size}:f16"),
+            *("--target", "sm_90a", "-q", "--bundle", f"{size}.cutecc", "--output", size),
+        )
+    small, large = (cutecc_library.load(tmp_path / f"{size}.cutecc") for size in ("64x64x64", "128x64x64"))
+    assert isinstance(small, cutecc_library.Kernel) and isinstance(large, cutecc_library.Kernel)
+    assert small.ptx == large.ptx
+    assert large.signature is not None and large.compilation.workload is not None
+    specs = {each.name: each.spec for each in large.signature.parameters}
+    assert specs["a"].startswith("f16[?M=128,?K{div=8}=64]") and specs["c"].startswith("f16[?M=128,?N{div=8}=64]")
+    assert large.compilation.workload == Workload(
+        ["c"], bytes="(M * K * 16 + K * N * 16 + M * N * 16) / 8", flops="2 * M * N * K"
+    )
 
 
 @pytest.mark.parametrize(
