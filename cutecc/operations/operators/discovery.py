@@ -10,14 +10,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from cutecc.arguments.specs import Dynamic, TensorSpec
 from cutecc.errors import UsageError
+from cutecc.frontend.describe import describe
 from cutecc.operations.gemm_problem import GemmProblem, Layouts
 from cutecc.operations.metadata_filter import Fact, MetadataFilter
 from cutecc.operations.operators.facts import facts_of, layout_of, type_name
-from cutecc.operations.operators.package import DenseTensorConstraints, GemmOperandsMetadata, ops
-from cutecc.operations.operators.provider import CuteccProvider, offered
+from cutecc.operations.operators.package import DenseTensorConstraints, GemmOperandsMetadata, TensorWrapper, ops
+from cutecc.operations.operators.provider import CuteccGemmOperator, CuteccProvider, offered
 from cutecc.operations.operators.session import as_target_sm
-from cutecc.operations.operators.tensors import ALIGNMENT, gemm_arguments
+from cutecc.operations.operators.tensors import gemm_arguments
 from cutecc.spelling import did_you_mean
 from cutecc.target import Target
 
@@ -190,11 +192,10 @@ def _newer_classes(target: Target) -> dict[str, int]:
 def _mismatch(operator: Any, problem: GemmProblem | None, arguments: Any) -> str | None:
     """Why an operator does not fit; `None` when it does."""
     if arguments is not None:
-        status = operator.supports(arguments)
-        return None if status else str(status.error)
-    if problem is None:
-        return None
-    return next(iter(_mismatches(operator, problem)), None)
+        reasons = _unsupported(operator, arguments)
+    else:
+        reasons = [] if problem is None else _mismatches(operator, problem)
+    return next(iter(reasons), None)
 
 
 def _mismatches(operator: Any, problem: GemmProblem) -> list[str]:
@@ -217,28 +218,32 @@ def _mismatches(operator: Any, problem: GemmProblem) -> list[str]:
         found.append(f"accumulates in {accumulator}, not {problem.accumulator}")
     if found or problem.sizes is None:
         return found
-    status = operator.supports(arguments_for(operator, problem))
-    return _broken_promises(operator, problem) if status else [str(status.error)]
+    return _unsupported(operator, arguments_for(operator, problem))
 
 
-def _broken_promises(operator: Any, problem: GemmProblem) -> list[str]:
-    """What the compiler would be promised of the operands, whatever the operator asks for, and does not hold.
+def _unsupported(operator: Any, arguments: Any) -> list[str]:
+    """Why an operator does not run with arguments: its own reason, else what the compiler is promised and is not so.
 
-    The package's operators compile for tensors aligned to 16 bytes, the contiguous size included. cutecc's own say
-    themselves what they rely on.
+    The package compiles for tensors of which extents and strides are multiples of 16 bytes, whatever an operator's
+    constraints ask for. cutecc's own say themselves what they rely on.
     """
-    if getattr(operator.metadata.operator_class, "_provider", None) is CuteccProvider:
+    if not (status := operator.supports(arguments)):
+        return [str(status.error)]
+    if operator.metadata.operator_class is CuteccGemmOperator:
         return []
-    assert problem.sizes is not None
-    m, n, k = problem.sizes
-    found: list[str] = []
-    for role, (rows, columns) in zip(_ROLES, ((m, k), (k, n), (m, n)), strict=True):
-        constraints = getattr(operator.metadata.operands, role)
-        size = rows if layout_of(constraints.stride) == "column" else columns
-        multiple = ALIGNMENT * 8 // constraints.dtype.width
-        if multiple and size % multiple:
-            found.append(f"the contiguous {size} elements of {role} are no multiple of {multiple}: {ALIGNMENT} bytes")
-    return found
+    operands = {role: getattr(getattr(arguments, role, None), "tensor", None) for role in _ROLES}
+    broken = {role: _broken_promise(tensor) for role, tensor in operands.items() if isinstance(tensor, TensorWrapper)}
+    return [f"{role}: {reason}" for role, reason in broken.items() if reason is not None]
+
+
+def _broken_promise(tensor: Any) -> str | None:
+    spec = describe(tensor.compile_time_tensor)
+    assert isinstance(spec, TensorSpec)
+    for what, modes, values in ("extent", spec.shape, tensor.shape), ("stride", spec.stride or (), tensor.stride):
+        for mode, value in zip(modes, values, strict=False):
+            if isinstance(mode, Dynamic) and value % mode.divisibility:
+                return f"{what} {value} is no multiple of {mode.divisibility}, which the compiler would be promised"
+    return None
 
 
 def _failing(where: MetadataFilter, facts: dict[str, Fact]) -> str | None:

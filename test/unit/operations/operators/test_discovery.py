@@ -1,7 +1,9 @@
 """Which operators fit, and why others do not."""
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.torch
@@ -101,6 +103,33 @@ def test_names_that_are_none(name: str, problem: str, message: str, hint: str | 
         find_operator(name, SM90, GemmProblem.parse(problem))
     assert message in caught.value.message
     assert hint is None or any(hint in each for each in caught.value.hints)
+
+
+def test_arguments_that_break_what_the_compiler_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little an operator asks for itself."""
+    (strict,) = operators_named("ttt_AFloat16_BFloat16_outFloat16_accFloat32_tile64x64x32", SM80)
+    operands = strict.metadata.operands
+    free = {role: replace(getattr(operands, role), divisibility=1) for role in ("A", "B", "out")}
+    lax = type(strict)(replace(strict.metadata, operands=replace(operands, **free)))
+    monkeypatch.setattr("cutecc.operations.operators.discovery._candidates", lambda *_: [lax])
+
+    def array(*shape: int) -> Any:
+        return np.zeros(shape, "f2")
+
+    a, b, out = array(64, 68), array(64, 64), array(64, 64)
+    for left, reason in (
+        (a[:, :64], "A: stride 68 is no multiple of 8, which the compiler would be promised"),
+        (array(64, 72)[:, :64], None),
+    ):
+        args = gemm_arguments(left, b, out)
+        assert lax.supports(args)
+        seen = discover("sm_80", arguments=args)
+        assert dict(seen.rejected) == ({} if reason is None else {reason: 1})
+        assert len(seen.fitting) == (reason is None)
+    odd = GemmProblem.parse("64x64x63:f16:ttt")
+    assert reasons_against(lax, odd, MetadataFilter(), SM80) == [
+        "A: extent 63 is no multiple of 8, which the compiler would be promised"
+    ]
 
 
 def test_all_reasons_of_one() -> None:

@@ -27,6 +27,28 @@ def test_operators_of_a_file(cutecc: Run) -> None:
     assert sum(found["rejected"].values()) + 8 == found["considered"]
 
 
+@pytest.mark.torch
+def test_operators_that_ask_for_less_than_the_compiler_is_promised(cutecc: Run, tmp_path: Path) -> None:
+    """They fit the sizes that they are compiled for, not all that their constraints let through."""
+    example = (EXAMPLES / "bring_your_own_kernel.py").read_text()
+    (tmp_path / "any_size.py").write_text(example.replace("divisibility=2", "divisibility=1"))
+    known = ("--target", "sm_80", "--provider", "any_size.py")
+    reasons = {
+        "31x44x34x2": None,
+        "31x44x33x2": "A: extent 33 is no multiple of 2, which the compiler would be promised",
+        "30x43x34x2": "out: extent 43 is no multiple of 2, which the compiler would be promised",
+    }
+    for sizes, reason in reasons.items():
+        gemm = ("--gemm", f"{sizes}:f64:tnt")
+        found = json.loads(cutecc("operators", *known, *gemm, "--where", "class=F64GemmOperator", "--json").stdout)
+        assert len(found["operators"]) == (2 if reason is None else 0)
+        compiling = ("compile", *known, *gemm, "--operator", "F64GemmOperator_tnt_tile8x32", "-q")
+        done = cutecc(*compiling, status=0 if reason is None else 2)
+        if reason is not None:
+            assert found["rejected"][reason] == 2
+            assert f"F64GemmOperator_tnt_tile8x32 does not fit {sizes}:f64:row,column,row: {reason}" in done.stderr
+
+
 def listed(*arguments: str) -> list[str]:
     done = CliRunner().invoke(operators, ["--target", "sm_80", *arguments])
     assert done.exit_code == 0, done.output
