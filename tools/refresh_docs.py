@@ -10,7 +10,7 @@ The page is its own source. A comment, which no reader sees, stands above a code
     <!-- ptx: examples/gemm.py at="cute.gemm(" op=wgmma.* -->         lines of the PTX
     <!-- run -->                                                      below each `$ command`, what it prints
     <!-- passes: open -->                                             above a table: the passes of a named pipeline
-    <!-- operations: examples/gemm.py … -->                           above a table of operations: its last column
+    <!-- glossary: examples/gemm.py … -->                             above a table of operations: its last column
     <!-- picture: cutecc layout '(4,8):(8,1)' -o pictures/x.svg -->   above `![…](pictures/x.svg)`: the file itself
 
 `ir` and `ptx` compile the kernel for the target in its header, with `--line-info`, once for all blocks; with
@@ -20,7 +20,7 @@ Python that it came from, and in that alone; with `used=1`, something uses its r
 the first, the third to fifth and the last; `needs=2` adds what defines their operands, two levels deep; `context=1`
 adds neighbours. A page says once how `ir_excerpts.show` prints them; an `ir` block begins with the stage it shows.
 
-`operations` tells after which pass dumps of the kernels hold none of a row's operations any more; the other columns are
+`glossary` tells after which pass dumps of the kernels hold none of a row's operations any more; the other columns are
 written by hand. In the first, `cute.make_shape`, `make_stride` are two of one dialect. Operations that these kernels
 have and the page does not name are an error.
 
@@ -58,11 +58,11 @@ from ir_excerpts import Choice, ExcerptError, Line, choose, read_dump, read_ptx,
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("examples", "test/kernels")
-MARKER = re.compile(r"^<!-- ((?:source|ir|ptx|picture|passes|operations)(?=:)|run(?= -->)):?(.*?)-->\n", re.MULTILINE)
+MARKER = re.compile(r"^<!-- ((?:source|ir|ptx|picture|passes|glossary)(?=:)|run(?= -->)):?(.*?)-->\n", re.MULTILINE)
 FENCE = re.compile(r"```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 IMAGE = re.compile(r"!\[[^\]]*\]\((pictures/[\w.-]+)\)")
 TABLE = re.compile(r"((?:^\|.*\n)+)", re.MULTILINE)
-BELOW = {"picture": (IMAGE, 1, "picture"), "passes": (TABLE, 1, "table"), "operations": (TABLE, 1, "table")}
+BELOW = {"picture": (IMAGE, 1, "picture"), "passes": (TABLE, 1, "table"), "glossary": (TABLE, 1, "table")}
 """What stands below a marker that has no code block below it: its pattern, the group that is generated, its name."""
 
 
@@ -326,7 +326,7 @@ def refreshed(text: str) -> Page:
             "run": lambda block: run(block, scratch),
             "picture": lambda block: picture(block, scratch),
             "passes": passes,
-            "operations": lambda block: completed(block.body, map(kernels.operations, block.arguments.split()), text),
+            "glossary": lambda block: completed(block.body, map(kernels.operations, block.arguments.split()), text),
         }
         found = blocks(text)
         made = [(block, pool.submit(makers[block.kind], block)) for block in found]

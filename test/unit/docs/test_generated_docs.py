@@ -276,7 +276,7 @@ def _compile_two_stages(self: refresh_docs.Kernels, file: str, pipeline: str, ou
 OPERATIONS = """\
 `cute.copy` is explained here.
 
-<!-- operations: kernel.py -->
+<!-- glossary: kernel.py -->
 | operation | what it is | gone after |
 |---|---|---|
 | `cute.get_leaves`, `get_iter` | parts | |
