@@ -280,11 +280,17 @@ def test_symbol_names_choose_no_path_either(cutecc, dumped: str, tmp_path: Path)
     assert all(re.fullmatch(r"[\w.-]+", name) for name in names(tmp_path / "out"))
 
 
-def test_the_target_environment_variable(cutecc, small_kernel) -> None:
-    run = ("compile", small_kernel.module, "--json", "--stop-after=cse#1")
-    assert json.loads(cutecc(*run, env={"CUTECC_TARGET": "sm_90a"}).stdout)["target"] == "sm_90a"
-    body = json.loads(cutecc(*run, "--target=sm_80", env={"CUTECC_TARGET": "sm_90a"}).stdout)
-    assert body["target"] == Target.parse("sm_80").name
+def test_the_target_environment_variable(cutecc, small_kernel, tmp_path: Path) -> None:
+    """It is for what names no target itself."""
+    (tmp_path / "copy.mlirbc").write_bytes(small_kernel.bytecode)
+
+    def target_of(module: Path | str, *options: str) -> str:
+        run = ("compile", module, "--json", "--stop-after=cse#1", *options)
+        return json.loads(cutecc(*run, env={"CUTECC_TARGET": "sm_90a"}).stdout)["target"]
+
+    assert target_of("copy.mlirbc") == "sm_90a"
+    assert target_of("copy.mlirbc", "--target=sm_80") == Target.parse("sm_80").name
+    assert target_of(small_kernel.module) == small_kernel.target
 
 
 def test_what_can_never_be_launched(cutecc, tmp_path: Path) -> None:
