@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import view
 from cutecc.ir.walking import walk
-from cutecc.layout import Basis, Layout
+from cutecc.layout import Basis, Layout, Ratio
 from cutecc.layout.tuples import is_tuple
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
@@ -65,14 +65,14 @@ def _compare(operation: ir.Operation, leaves: Leaves) -> ir.Value:
 
 
 def _frame(value: Any) -> Any:
-    """All of a value but its numbers: how it nests, where it has `_`, and the modes that strides lead along."""
+    """All of a value but its integers: how it nests, where it has `_`, the modes of strides, and parts of a step."""
     if is_tuple(value):
         return tuple(map(_frame, value))
     match value:
         case Layout(shape, stride):
             return _frame((shape, stride))
-        case Basis(path=path):
-            return f"@{path}"
+        case Basis(value, path):
+            return f"{value if isinstance(value, Ratio) else ''}@{path}"
         case _:
             return "_" if value is None else ""
 
