@@ -7,6 +7,7 @@ from collections.abc import Callable
 from cutecc.backend.llvm.inline_assembly import (
     address_space,
     create,
+    flag,
     inline_assembly,
     modifier,
     named,
@@ -24,8 +25,7 @@ def _arrive(operation: ir.Operation) -> None:
     barrier, *count = operation.operands
     if len(count) > 1 or _has_other_operands(operation):
         return
-    relaxed = "relaxed" in operation.attributes and "true" in str(operation.attributes["relaxed"])
-    order = ".relaxed" if relaxed else ".release"
+    order = flag(operation, "relaxed", ".relaxed") or ".release"
     semantics = f"{order}{modifier(operation, 'scope') or '.cta'}"
     if semantics == ".release.cta":  # what is meant without it
         semantics = ""
@@ -59,7 +59,9 @@ def _transaction(operation: ir.Operation) -> None:
     # Of bytes alone there is no other order.
     order = ".relaxed" if kind in ("expect_tx", "complete_tx") else modifier(operation, "order") or ".release"
     scope = modifier(operation, "scope") or ".cta"
-    place = f".shared::{named(operation, 'space') or 'cta'}" if address_space(barrier) == "3" else ""
+    place = state_space(barrier)
+    if place == ".shared":
+        place = f".shared::{named(operation, 'space') or 'cta'}"
     _signal(operation, f"{kind}{order}{scope}{place}", barrier, [count])
 
 

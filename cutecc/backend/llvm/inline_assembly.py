@@ -49,20 +49,29 @@ def named(operation: ir.Operation, attribute: str) -> str:
 
 
 def modifier(operation: ir.Operation, attribute: str) -> str:
+    """The name that an enumeration attribute holds, as PTX appends it; empty for `none`."""
     name = named(operation, attribute)
     return f".{name}" if name and name != "none" else ""
 
 
+def flag(operation: ir.Operation, attribute: str, spelling: str) -> str:
+    """`spelling` where an attribute is set, to whatever is not false."""
+    return spelling if attribute in operation.attributes and "false" not in str(operation.attributes[attribute]) else ""
+
+
 def address_space(pointer: ir.Value) -> str:
+    """The number of a pointer's address space, empty of a generic one."""
     found = re.search(r"<(\d+)>$", str(pointer.type))
     return found[1] if found else ""
 
 
 def state_space(pointer: ir.Value) -> str:
+    """The same as PTX appends it to an instruction."""
     return _SPACES[address_space(pointer)]
 
 
 def pointer_constraint(pointer: ir.Value) -> str:
+    """How inline assembly holds a pointer."""
     return "r" if address_space(pointer) in _SHORT_SPACES else "l"
 
 
@@ -82,6 +91,7 @@ def type_suffix(type_: ir.Type) -> str:
 
 
 def vector_suffix(count: int) -> str:
+    """As PTX appends it for so many registers."""
     return f".v{count}" if count > 1 else ""
 
 
@@ -163,6 +173,7 @@ def _whole(made: ir.Value, type_: ir.Type, count: int, element: str) -> ir.Value
 
 
 def into_register(value: ir.Value, element: str) -> ir.Value:
+    """`value`, of the type `element`, of the type that its register holds."""
     integer = REGISTERS[element].integer
     if not integer:
         return value
@@ -170,6 +181,7 @@ def into_register(value: ir.Value, element: str) -> ir.Value:
 
 
 def from_register(value: ir.Value, element: str) -> ir.Value:
+    """The value of the type `element` that a register held."""
     if not REGISTERS[element].integer:
         return value
     return create("llvm.trunc" if element == "i8" else "llvm.bitcast", [ir.Type.parse(element)], [value])
@@ -196,4 +208,5 @@ def inline_assembly(
 
 
 def create(name: str, results: list[ir.Type], operands: list[ir.Value], **attributes: ir.Attribute) -> ir.Value:
+    """The first result of a new operation."""
     return ir.Operation.create(name, results, operands, attributes).results[0]

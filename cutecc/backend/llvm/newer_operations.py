@@ -14,6 +14,7 @@ from cutecc.backend.llvm.inline_assembly import (
     assemble,
     create,
     elements_of,
+    flag,
     inline_assembly,
     modifier,
     named,
@@ -157,16 +158,18 @@ _Spelling = Callable[[ir.Operation], None]
 
 
 def _packing_conversion(operation: ir.Operation) -> None:
-    """`cvt` of two `f32`s into halves of a register, or of its lower half. The third operand is for those that join
-    more."""
+    """`cvt` of two `f32`s into halves of a register, or of its lower half.
+
+    The third operand is for those that join more.
+    """
     first, second, _ = operation.operands
     kind = named(operation, "to")
-    relu = _flag(operation, "relu", ".relu")
+    relu = flag(operation, "relu", ".relu")
     sat = modifier(operation, "sat")
     result = operation.results[0]
     if kind in ("f16x2", "bf16x2"):
         modifiers, held = f"{relu}{sat}", "i32"
-    elif kind in ("e4m3x2", "e5m2x2", "ue8m0x2") and not _flag(operation, "extractHi", "hi"):
+    elif kind in ("e4m3x2", "e5m2x2", "ue8m0x2") and not flag(operation, "extractHi", "hi"):
         modifiers, held = f"{sat}{relu}", "i16"
     else:
         return
@@ -181,12 +184,12 @@ def _packing_conversion(operation: ir.Operation) -> None:
 
 def _saturating_integer(operation: ir.Operation) -> None:
     """`cvt.sat` of a float as an integer; without `sat`, LLVM 22 has it."""
-    if not _flag(operation, "sat", ".sat"):
+    if not flag(operation, "sat", ".sat"):
         return
     result, (source,) = operation.results[0], operation.operands
     rounding = named(operation, "rnd") or "rni"
-    way = f"{rounding.removesuffix('i')}i{_flag(operation, 'ftz', '.ftz')}.sat"
-    sign = "s" if _flag(operation, "is_signed", "s") else "u"
+    way = f"{rounding.removesuffix('i')}i{flag(operation, 'ftz', '.ftz')}.sat"
+    sign = "s" if flag(operation, "is_signed", "s") else "u"
     instruction = f"cvt.{way}.{sign}{ir.IntegerType(result.type).width}.{source.type}"
     assemble(operation, instruction, [], [source], side_effects=False)
 
@@ -249,7 +252,7 @@ def _packed_arithmetic(operation: ir.Operation) -> None:
     result = operation.results[0]
     i64 = ir.IntegerType.get_signless(64)
     inputs = ", ".join(f"${index + 1}" for index in range(len(operation.operands)))
-    text = f"{kind}{modifier(operation, 'rnd')}{_flag(operation, 'ftz', '.ftz')}.f32x2 $0, {inputs};"
+    text = f"{kind}{modifier(operation, 'rnd')}{flag(operation, 'ftz', '.ftz')}.f32x2 $0, {inputs};"
     with operation.location, ir.InsertionPoint(operation):
         pairs = [create("llvm.bitcast", [i64], [operand]) for operand in operation.operands]
         made = inline_assembly(text, ",".join(["=l", *("l" for _ in pairs)]), [i64], pairs, side_effects=False)
@@ -263,7 +266,7 @@ def _saturating_sum(operation: ir.Operation) -> None:
     if named(operation, "sat") in ("", "none") or "f16" not in type_suffix(result.type):
         return
     kind = operation.name.removeprefix("nvvm.").removesuffix("f")
-    way = f".rn{_flag(operation, 'ftz', '.ftz')}.sat"  # there is no other rounding
+    way = f".rn{flag(operation, 'ftz', '.ftz')}.sat"  # there is no other rounding
     assemble(operation, f"{kind}{way}.{type_suffix(result.type)}", [], list(operation.operands), side_effects=False)
 
 
@@ -272,7 +275,7 @@ def _extreme_of_three(operation: ir.Operation) -> None:
     if len(operation.operands) < 3:
         return
     flags = (("ftz", ".ftz"), ("nan", ".NaN"), ("abs", ".abs"))
-    kind = operation.name.removeprefix("nvvm.f") + "".join(_flag(operation, *flag) for flag in flags)
+    kind = operation.name.removeprefix("nvvm.f") + "".join(flag(operation, *each) for each in flags)
     assemble(operation, f"{kind}.f32", [], list(operation.operands), side_effects=False)
 
 
@@ -283,11 +286,6 @@ def _packed_integers(operation: ir.Operation) -> None:
     others = ".b32" if len(operation.operands) == 3 else ""
     instruction = f"cvt.pack.sat.{sign}{bits}.s32{others}"
     assemble(operation, instruction, [], list(operation.operands), side_effects=False)
-
-
-def _flag(operation: ir.Operation, attribute: str, spelling: str) -> str:
-    """`spelling` where an attribute is set, to whatever is not false."""
-    return spelling if attribute in operation.attributes and "false" not in str(operation.attributes[attribute]) else ""
 
 
 _SPELLINGS: dict[str, _Spelling] = {

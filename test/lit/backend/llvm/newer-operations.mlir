@@ -100,6 +100,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK: mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 %rd{{[0-9]+}}, [%r{{[0-9]+}}], %r{{[0-9]+}};
   // CHECK: mbarrier.arrive_drop.relaxed.cluster.shared::cluster.b64 _, [%r{{[0-9]+}}], %r{{[0-9]+}};
   // CHECK: mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%r{{[0-9]+}}], %r{{[0-9]+}};
+  // CHECK: mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r{{[0-9]+}}], %r{{[0-9]+}};
   // CHECK: cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint [%r{{[0-9]+}}], [%rd{{[0-9]+}}], %r{{[0-9]+}}, [%r{{[0-9]+}}], %rd{{[0-9]+}};
   llvm.func @signals(%s: !llvm.ptr<3>, %c: !llvm.ptr<7>, %g: !llvm.ptr<1>, %policy: i64, %i: i32)
       attributes {gpu.kernel, nvvm.kernel} {
@@ -111,6 +112,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     "nvvm.mbarrier.txn"(%s, %i) <{kind = #nvvm.mbar_txn_kind<arrive_drop>, space = #nvvm.mbar_space<cluster>,
         scope = #nvvm.mbar_scope<cluster>, order = #nvvm.mem_order<relaxed>}> : (!llvm.ptr<3>, i32) -> ()
     "nvvm.mbarrier.txn"(%s, %i) <{kind = #nvvm.mbar_txn_kind<complete_tx>}> : (!llvm.ptr<3>, i32) -> ()
+    "nvvm.mbarrier.txn"(%c, %i) <{kind = #nvvm.mbar_txn_kind<arrive>, scope = #nvvm.mbar_scope<cluster>}>
+        : (!llvm.ptr<7>, i32) -> ()
     "nvvm.cp.async.bulk.shared.cluster.global"(%s, %g, %s, %i, %policy) <{operandSegmentSizes =
         array<i32: 1, 1, 1, 1, 0, 1>}> : (!llvm.ptr<3>, !llvm.ptr<1>, !llvm.ptr<3>, i32, i64) -> ()
     llvm.return
