@@ -317,7 +317,8 @@ class _Evaluator:
     def _composed(self, operands: list[_Value]) -> _Value:
         """`a o b`, or with an offset `a o 4 o b`, from left to right; `(4,0) o b` is `b` that begins at `(4,0)`."""
         result, *rest = operands
-        if is_integers(result.value) and len(rest) == 1 and isinstance(rest[0].value, Layout | ComposedLayout):
+        is_offset = is_integers(result.value) and None not in leaves(result.value)
+        if is_offset and len(rest) == 1 and isinstance(rest[0].value, Layout | ComposedLayout):
             return _Value(View(rest[0].value, result.value), result.start, rest[0].end)
         while rest:
             right = rest.pop(0)

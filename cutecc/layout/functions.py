@@ -116,11 +116,6 @@ class Function:
     repeats: bool = False
     """Whether the last parameter can be given several times."""
 
-    @property
-    def required(self) -> int:
-        """How many arguments there have to be."""
-        return sum(not each.optional for each in self.parameters)
-
     def __str__(self) -> str:
         names = [f"{each.name}=" if each.named else each.name for each in self.parameters]
         names = [f"[{name}]" if each.optional else name for name, each in zip(names, self.parameters, strict=True)]
@@ -246,8 +241,10 @@ def _dice(layout: AnyLayout, coordinate: Any) -> AnyLayout:
 
 
 def _flatten(value: Any) -> Any:
-    value = value.layout if isinstance(value, View | TiledLayout) else value
-    return modes.flatten_layout(value) if isinstance(value, Layout | ComposedLayout) else tuples.flatten(value)
+    value = value.layout if isinstance(value, TiledLayout) else value
+    if isinstance(value, Layout | ComposedLayout | View):
+        return _on_layout(modes.flatten_layout)(value)
+    return tuples.flatten(value)
 
 
 def _size(value: Any, *path: Any) -> Any:

@@ -40,11 +40,7 @@ class Layout:
     def __post_init__(self) -> None:
         if not congruent(self.shape, self.stride):
             raise LayoutError(f"shape {show(self.shape)} and stride {show(self.stride)} do not nest alike")
-        for size in leaves(self.shape):
-            if not isinstance(size, int | Symbolic):
-                raise LayoutError(f"shape {show(self.shape)}: '{show(size)}' is not a size")
-            if isinstance(size, int) and size < 1:
-                raise LayoutError(f"shape {show(self.shape)}: sizes are at least 1")
+        _check_sizes(self.shape)
         for stride in leaves(self.stride):
             if not isinstance(stride, int | Symbolic | Basis):
                 raise LayoutError(f"stride {show(self.stride)}: '{show(stride)}' is not a stride")
@@ -120,7 +116,18 @@ class Layout:
 
 def make_layout(shape: IntTuple, stride: Stride | None = None) -> Layout:
     """A layout; without strides, compact with the leftmost mode fastest."""
-    return Layout(shape, prefix_products(shape) if stride is None else stride)
+    if stride is None:
+        _check_sizes(shape)
+        stride = prefix_products(shape)
+    return Layout(shape, stride)
+
+
+def _check_sizes(shape: Any) -> None:
+    for size in leaves(shape):
+        if not isinstance(size, int | Symbolic):
+            raise LayoutError(f"shape {show(shape)}: '{show(size)}' is not a size")
+        if isinstance(size, int) and size < 1:
+            raise LayoutError(f"shape {show(shape)}: sizes are at least 1")
 
 
 def join(*layouts: Layout) -> Layout:

@@ -76,6 +76,8 @@ CASES: list[tuple[Callable[[], Any], str, list[str]]] = [
         "recast: S<3,0,3> moves bits within one of the new elements",
         [],
     ),
+    (lambda: L("(4,_)"), "shape (4,_): '_' is not a size", []),
+    (lambda: cl.make_layout((4, (None, 2))), "shape (4,(_,2)): '_' is not a size", []),
     (lambda: cl.Swizzle(3, 4, 2), "S<3,4,2> is not a permutation", []),
     (lambda: L("(4,8)")((1, 2, 3)), "coordinate (1,2,3) has 3 modes, (4,8) has 2 modes", []),
     (lambda: L("(4,8)")((1, (2, 3))), "coordinate (2,3) has 2 modes, 8 has no modes", []),
