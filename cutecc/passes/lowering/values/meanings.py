@@ -184,13 +184,7 @@ def _complement(layout: Layout, cotarget: Any, **_: Any) -> Layout:
 
 def _crd2idx(coordinate: Any, layout: Any, **_: Any) -> Any:
     # Of the slice that a coordinate with `_` names, where it begins.
-    return FUNCTIONS["crd2idx"].call(_begun(coordinate), layout)
-
-
-def _begun(coordinate: Any) -> Any:
-    if is_tuple(coordinate):
-        return tuple(map(_begun, coordinate))
-    return 0 if coordinate is None else coordinate
+    return FUNCTIONS["crd2idx"].call(coordinate, layout)
 
 
 def _increment_coord(coordinate: Any, shape: Any, **_: Any) -> Any:
