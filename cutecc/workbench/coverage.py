@@ -163,6 +163,7 @@ def survey(
                 index, told = event
                 if isinstance(told, ModuleCoverage):
                     del chunk[index]
+                    entered[:] = [""]  # noqa: B023
                     finished(index, told)
                 elif isinstance(told, str):
                     entered[:] = [told]  # noqa: B023

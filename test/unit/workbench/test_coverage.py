@@ -203,6 +203,15 @@ def test_an_abort_is_one_modules_failure(tmp_path: Path, traced_kernels) -> None
     assert not third.covered
 
 
+def test_an_abort_before_any_pass_is_in_none(tmp_path: Path, traced_kernels) -> None:
+    (tmp_path / "a-sm_80.mlirbc").write_bytes(traced_kernels["no_tensor"].bytecode)
+    (tmp_path / "b-sm_90a.mlir").write_bytes((ROOT / "test/inputs/aborts-while-parsing.mlir").read_bytes())
+    first, second = survey(find_inputs([str(tmp_path)]), jobs=1)
+    assert first.covered
+    assert second.unreadable is not None
+    assert second.unreadable.pass_name is None
+
+
 def test_kernels_below_a_folder_have_a_header_and_a_target_that_fits(tmp_path: Path) -> None:
     for name in ("scalar_args", "tma_copy"):
         (tmp_path / f"{name}.py").write_text((KERNELS / f"{name}.py").read_text())
