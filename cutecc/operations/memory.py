@@ -58,11 +58,12 @@ def set_pool_size(initial: int = 0, maximum: int | None = None, ordinal: int = 0
     may round it up. Raises `UsageError` for sizes that cannot be, and while memory of the pool is in use: a size is
     chosen before the first call. Raises `LaunchError` where there is no driver, and where RMM manages the memory.
     """
-    sizes = whole_number(initial, "a pool's initial size"), None
-    if maximum is not None:
-        sizes = sizes[0], whole_number(maximum, "a pool's maximum size")
-    if sizes[0] < 0 or (sizes[1] is not None and sizes[1] < max(1, sizes[0])):
-        raise UsageError(f"a pool of {sizes[0]:,} bytes at first cannot have {sizes[1] or 0:,} at most")
+    first = whole_number(initial, "a pool's initial size")
+    most = None if maximum is None else whole_number(maximum, "a pool's maximum size")
+    if first < 0:
+        raise UsageError(f"a pool cannot have {first:,} bytes at first")
+    if most is not None and most < max(1, first):
+        raise UsageError(f"a pool of {first:,} bytes at first cannot have {most:,} at most")
     with _lock:
         old = _pools.get(ordinal)
         if old is not None and old.allocated_bytes:
@@ -70,7 +71,7 @@ def set_pool_size(initial: int = 0, maximum: int | None = None, ordinal: int = 0
             raise UsageError(f"{what}: its size is set before", hints=["set it before the first call"])
         if _rmm() is not None:
             raise LaunchError("RMM manages device memory here, and its resource decides how much it takes")
-        _pools[ordinal] = DevicePool(ordinal, DriverPool(ordinal, initial=sizes[0], maximum=sizes[1]))
+        _pools[ordinal] = DevicePool(ordinal, DriverPool(ordinal, initial=first, maximum=most))
 
 
 class Source(Protocol):

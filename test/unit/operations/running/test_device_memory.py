@@ -62,7 +62,7 @@ def test_a_pool_has_the_size_that_is_set(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ((-1,), "a pool of -1 bytes at first cannot"),
+        ((-1,), "a pool cannot have -1 bytes at first"),
         ((2048, 1024), "a pool of 2,048 bytes at first cannot have 1,024 at most"),
         ((0, 0), "cannot have 0 at most"),
         ((0.5,), "a pool's initial size is a whole number, not 0.5"),
