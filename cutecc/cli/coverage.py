@@ -143,9 +143,10 @@ def _show_end(modules: Sequence[ModuleCoverage], console: Console) -> None:
         elif module.contradicts:
             _say(f"{module.file}: error: the passes run through without {_names(module.missing)}", console, "red")
     covered = sum(module.covered for module in modules)
-    words = [f"{covered} of {len(modules)} modules ({covered / len(modules):.0%}) need only what is lowered"]
+    words = [f"{covered} of {len(modules)} modules ({covered / len(modules):.0%}) are lowered"]
     if any(module.verified for module in modules):
-        words.append(f"the passes ran through on {covered}")
+        needing = sum(not module.unreadable and not module.missing for module in modules)
+        words.append(f"{needing} need only what the table has")
     _say("; ".join(words), console)
 
 
