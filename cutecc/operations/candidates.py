@@ -182,6 +182,8 @@ def gemm_descriptions(
     Operands are aligned to 16 bytes, D has the type of A where it can, epilogues only convert. `dtype` is that of A.
     """
     chip, most = Target.parse(target), whole_number(tiles, "the number of tiles")
+    if most < 1:
+        raise UsageError(f"the number of tiles is at least 1, not {most}")
     wanted = None if dtype is None else Operand(dtype, "row").dtype
     if unit is not None:
         unit = known_word(unit, _UNITS, "unit")  # type: ignore[assignment]

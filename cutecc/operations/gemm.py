@@ -330,10 +330,12 @@ def compile_all(
     """Compile operations in parallel processes; for each its kernel, or why there is none, in their order.
 
     What was compiled before comes from the cache, without the DSL. `workers` is the number of processes, by default one
-    for each processor. `progress` draws a bar on standard error, or is told of each operation when it is done.
+    for each processor. `progress` draws a bar on standard error, or is told of each operation when it is done. Raises
+    `UsageError` for what is no operation.
     """
     from cutecc.operations.compiling import compile_descriptions
 
+    operations = [of_kind(each, Gemm, "an operation to compile") for each in operations]
     wanted = [(op, each) for op in operations for each in op.variants if not each.has_kernel]
     results: dict[str, Kernel | Error] = {}
     keys = {id(op): {each.compiled.key for each in op.variants if not each.has_kernel} for op in operations}

@@ -17,6 +17,7 @@ from cutecc.operations.epilogue.source import WrittenFunction, definition_locati
 from cutecc.operations.epilogue.symbolic import Trace
 from cutecc.operations.epilogue.values import ACCUM, ACCUMULATORS, Argument, Epilogue, Input, Output, Step
 from cutecc.operations.epilogue.verification import compute_type
+from cutecc.operations.words import article
 from cutecc.spelling import did_you_mean
 
 
@@ -81,7 +82,7 @@ def _plain_function(function: Any) -> FunctionType:
     kind = type(cast("object", function)).__name__
     location = definition_location(function) if isinstance(function, FunctionType) else None
     raise EpilogueError(
-        f"an epilogue is a plain Python function, not a {'generator' if location else kind}",
+        f"an epilogue is a plain Python function, not {article('generator' if location else kind)}",
         location,
         hints=["def epilogue(accum, C, alpha, beta): return alpha * accum + beta * C"],
     )

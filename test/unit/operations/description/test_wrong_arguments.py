@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import cutecc
+from cutecc.errors import UsageError
 from cutecc.operations import (
     Column,
     Full,
@@ -23,6 +24,7 @@ from cutecc.operations import (
     Row,
     Scalar,
     TileDescription,
+    compile_all,
     gemm_descriptions,
     load,
     tile_descriptions,
@@ -136,3 +138,13 @@ def test_it_is_said_what_is_wrong(arguments: dict[str, Any], message: str) -> No
 def test_parts_are_looked_at_as_they_are_made(make: Callable[[], object], message: str) -> None:
     with pytest.raises(cutecc.Error, match=message):
         make()
+
+
+def test_what_is_no_operation_is_not_compiled() -> None:
+    with pytest.raises(UsageError, match="an operation to compile is a Gemm, not 'f16'"):
+        compile_all(["f16"])  # type: ignore[list-item]
+
+
+def test_at_least_one_tile_is_described() -> None:
+    with pytest.raises(UsageError, match="the number of tiles is at least 1, not -1"):
+        some_descriptions(target="sm_80", tiles=-1)

@@ -270,6 +270,11 @@ def test_what_is_no_plain_function(given: Any) -> None:
     assert caught.value.hints
 
 
+def test_what_is_no_plain_function_has_its_article() -> None:
+    with pytest.raises(EpilogueError, match="not an int"):
+        Epilogue.trace(5, D="f16")  # type: ignore[arg-type]
+
+
 def test_accumulators_that_do_not_exist() -> None:
     with pytest.raises(EpilogueError, match="there are no accumulators of type bf16") as caught:
         Epilogue.trace(f, "bf16", x=Row("f16"), D="f16")
