@@ -44,7 +44,7 @@ from cutecc.ir.types import (
 )
 from cutecc.ir.types.atoms import CopyAtom, MmaAtom
 from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic
-from cutecc.layout.basis import Basis
+from cutecc.layout.basis import Basis, Ratio
 from cutecc.layout.tuples import is_tuple
 from cutecc.passes.lowering.values import llvm_types
 
@@ -209,7 +209,8 @@ def pointer_type(pointer: Pointer) -> ir.Type:
 def numbers(value: Any, *, paths: bool = False) -> list[Number]:
     """All integers of a value of the layout algebra, known ones too, in the order of leaves.
 
-    With `paths`, behind each stride that leads to coordinates also those of the modes it leads along.
+    With `paths`, also those of strides that lead to coordinates: of a part of a step, numerator and denominator, and
+    behind the step the modes that it leads along.
     """
     found: list[Number] = []
     _collect(value, found, paths)
@@ -226,6 +227,8 @@ def _collect(value: Any, found: list[Number], paths: bool) -> None:
         _collect((value.outer, value.offset, value.inner), found, paths)
     elif isinstance(value, Basis):
         _collect((value.value, *(value.path if paths else ())), found, paths)
+    elif isinstance(value, Ratio) and paths:
+        found += (value.numerator, value.denominator)
     elif isinstance(value, Swizzle):
         found += (value.bits, value.base, value.shift)
     elif isinstance(value, int | Symbolic):

@@ -18,3 +18,15 @@ gpu.module @kernels {
     return
   }
 }
+
+// The numbers of a layout, with those of a part of a step, and the mode that it leads along.
+// CHECK-LABEL: func.func @numbers
+// CHECK-DAG: %[[SIZE:.*]] = arith.constant 4 : i32
+// CHECK-DAG: %[[NUMERATOR:.*]] = arith.constant 3 : i32
+// CHECK-DAG: %[[DENOMINATOR:.*]] = arith.constant 7 : i32
+// CHECK-DAG: %[[MODE:.*]] = arith.constant 5 : i32
+// CHECK: return %[[SIZE]], %[[NUMERATOR]], %[[DENOMINATOR]], %[[MODE]]
+func.func @numbers(%layout: !cute.layout<"4:3/7@5">) -> (i32, i32, i32, i32) {
+  %0:4 = cute.get_scalars(%layout) : !cute.layout<"4:3/7@5">
+  return %0#0, %0#1, %0#2, %0#3 : i32, i32, i32, i32
+}
