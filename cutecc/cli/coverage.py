@@ -138,7 +138,9 @@ def _show_end(modules: Sequence[ModuleCoverage], console: Console) -> None:
         if module.unreadable:
             _say(f"{_where(module, module.unreadable)}: error: {_first_line(module.unreadable)}", console, "red")
         elif module.failed and not module.missing:
-            text = f"error: all it needs is in the table, and a pass fails: {_first_line(module.failed)}"
+            # The verdict is the table's to tell, and an error only where the table is looked into.
+            error = "error: " if module.verified else ""
+            text = f"{error}all it needs is in the table, and a pass fails: {_first_line(module.failed)}"
             _say(f"{_where(module, module.failed)}: {text}", console, "red")
         elif module.contradicts:
             _say(f"{module.file}: error: the passes run through without {_names(module.missing)}", console, "red")

@@ -164,7 +164,14 @@ def _names_given(source: str) -> Iterator[str]:
         match node:
             case ast.Name(id=name, ctx=ast.Store()):
                 yield name
-            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            case (
+                ast.arg(arg=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                yield name
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 yield name
             case ast.alias(name=name, asname=other):
                 yield other or name.partition(".")[0]

@@ -55,8 +55,9 @@ def set_pool_size(initial: int = 0, maximum: int | None = None, ordinal: int = 0
     """Have the pool of a GPU take `initial` bytes from the system at its first use, and never more than `maximum`.
 
     It keeps the initial bytes when nobody uses them. Without a maximum there is none but the GPU's memory; the driver
-    may round it up. Raises `UsageError` for sizes that cannot be, and while memory of the pool is in use: a size is
-    chosen before the first call. Raises `LaunchError` where there is no driver, and where RMM manages the memory.
+    may round it up. Raises `UsageError` for sizes that cannot be, and where the GPU has its pool already, from a call
+    or another setting: who has it keeps it. Raises `LaunchError` where there is no driver, and where RMM manages the
+    memory.
     """
     first = whole_number(initial, "a pool's initial size")
     most = None if maximum is None else whole_number(maximum, "a pool's maximum size")
@@ -65,12 +66,11 @@ def set_pool_size(initial: int = 0, maximum: int | None = None, ordinal: int = 0
     if most is not None and most < max(1, first):
         raise UsageError(f"a pool of {first:,} bytes at first cannot have {most:,} at most")
     with _lock:
-        old = _pools.get(ordinal)
-        if old is not None and old.allocated_bytes:
-            what = f"{old.allocated_bytes:,} bytes of the pool of GPU {ordinal} are in use"
-            raise UsageError(f"{what}: its size is set before", hints=["set it before the first call"])
         if _rmm() is not None:
             raise LaunchError("RMM manages device memory here, and its resource decides how much it takes")
+        if ordinal in _pools:
+            hint = "set it before the first call, and before the pool's release threshold"
+            raise UsageError(f"GPU {ordinal} has its pool already, whose size is set before", hints=[hint])
         _pools[ordinal] = DevicePool(ordinal, DriverPool(ordinal, initial=first, maximum=most))
 
 

@@ -132,12 +132,14 @@ def _transferred(value: ir.Value, operands: _Between, found: Mapping[_Part, _Bet
         return operands | _joined(asked for pattern, asked in _ASSEMBLY if pattern.search(text))
     if name in _PER_THREAD:
         return _THREADS
-    if (
-        (name in _COMMUTATIVE and _is_of_whole_warp(value))
-        or (name in _DIVISIONS and (constant_of(operation.operands[1]) or 1) % _WARP == 0)
+    if name in _COMMUTATIVE and _is_of_whole_warp(value):
+        return operands & ~_Between.LANES
+    if _Between.LANES in operands and (
+        (name in _DIVISIONS and (constant_of(operation.operands[1]) or 1) % _WARP == 0)
         or (name in _SHIFTS and (constant_of(operation.operands[1]) or 0) >= _WARP.bit_length() - 1)
     ):
-        return operands & ~_Between.LANES
+        # A thread's number is taken to be divided, which gives its warp's.
+        return operands & ~_Between.LANES | _Between.WARPS
     return operands
 
 

@@ -31,7 +31,7 @@ _MOST_ASKED_FOR = 32_768
 libNVVM stops at 16,384 of its instructions, which is about as much once they are simplified; LLVM 22 does not stop.
 """
 
-_SHORT = 256
+_SHORT_TURN = 256
 """Operations of a turn up to which ptxas may unroll a loop that stays. A stencil that moves its window is 1.6 times as
 fast then on an H200."""
 
@@ -91,7 +91,9 @@ class _Decision:
         operation = self.loop.operation
         if has_hint(operation):
             return self.together if self.stays and self.loop.turns and is_unrolled_in_full(operation) else None
-        if not self.stays or (self.turn > _SHORT and self.loop.turns and self.turn > sum(1 for _ in walk(operation))):
+        if not self.stays or (
+            self.turn > _SHORT_TURN and self.loop.turns and self.turn > sum(1 for _ in walk(operation))
+        ):
             return self.together
         return None
 
