@@ -16,6 +16,7 @@ import click
 
 from cutecc.errors import LayoutError, UsageError
 from cutecc.layout.algebra import composition
+from cutecc.layout.basis import ArithmeticTuple
 from cutecc.layout.expressions import evaluate_expression, show_value
 from cutecc.layout.facts import LARGEST, Facts, facts_of, leads_to_coordinates
 from cutecc.layout.functions import TiledLayout, View, describe, is_integers
@@ -35,7 +36,7 @@ from cutecc.layout.pictures import (
 )
 from cutecc.layout.pictures.tiles import DIVIDES
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
-from cutecc.layout.tuples import is_tuple, leaves, show
+from cutecc.layout.tuples import is_static, is_tuple, leaves, show
 
 Value = TypeVar("Value")
 
@@ -138,7 +139,7 @@ def layout(
     if request.tiler is not False:
         result = _user_error(lambda: DIVIDES[form or "logical"](_plain(value, "--divide"), request.tiler))
     picture = None
-    if drawable and (asked or (not as_json and not quiet and _is_small(_layout_of(value)))):
+    if drawable and (asked or (not as_json and not quiet and _is_small(value))):
         picture = _user_error(lambda: _picture(value, request))
     rows, columns = _limit(limit)
     if output == "-":
@@ -219,9 +220,19 @@ def _layout_of(value: Any) -> AnyLayout:
     return value.layout if isinstance(value, View | TiledLayout) else value
 
 
-def _is_small(layout: AnyLayout) -> bool:
+def _begin(value: Any) -> ArithmeticTuple:
+    return value.offset if isinstance(value, View) else 0
+
+
+def _is_small(value: Any) -> bool:
     """Whether it can be drawn without being asked to."""
-    if not layout.is_static or not isinstance(layout.size, int) or layout.size > LARGEST:
+    layout = _layout_of(value)
+    if (
+        not is_static(_begin(value))
+        or not layout.is_static
+        or not isinstance(layout.size, int)
+        or layout.size > LARGEST
+    ):
         return False
     return leads_to_coordinates(layout) or facts_of(layout).injective is not None
 
@@ -249,8 +260,7 @@ def _picture(value: Any, request: _Request) -> Picture:
         return picture_of_threads(pairs, request.tile, lines=request.lines)
     if request.tiler is not False:
         return picture_of_tiles(layout, request.tiler, form=request.form, lines=request.lines)
-    begin = value.offset if isinstance(value, View) else 0
-    return picture_of(layout, begin=begin, lines=request.lines, banks=request.banks)
+    return picture_of(layout, begin=_begin(value), lines=request.lines, banks=request.banks)
 
 
 def _as_text(value: Any, quiet: bool) -> str:

@@ -47,7 +47,7 @@ def picture_of(
     the first offset to the last, or with `banks` is the bank's. Raises `LayoutError` for sizes that are not known, or
     above 2^20 coordinates.
     """
-    check_drawable(layout)
+    check_drawable(layout, begin)
     colour = _bank_colours(layout, banks) if banks else _offset_colours(layout, begin)
     said: Sequence[Line] = lines or (("bank",) if banks else ("offset",))
 
@@ -55,19 +55,20 @@ def picture_of(
         element = element_at(layout, indices, begin)
         return Cell(labels(element, said, banks), *colour(element))
 
-    title = f"{show(begin)} o {layout}" if begin != 0 else str(layout)
+    title = _name(layout, begin)
     panels, notes = panels_of(layout.shape, cell)
     return Picture(title, panels, _bank_title(banks) if banks else "", notes=notes)
 
 
-def check_drawable(layout: AnyLayout) -> None:
-    """Raise `LayoutError` when a size or stride is not known, or there are more than 2^20 coordinates."""
-    for name, value in _parts(layout):
+def check_drawable(layout: AnyLayout, begin: ArithmeticTuple = 0) -> None:
+    """Raise `LayoutError` when a size, stride or the beginning is unknown, or there are more than 2^20 coordinates."""
+    for name, value in [*_parts(layout), ("beginning", begin)]:
         for path, leaf in _with_paths(value):
             if isinstance(getattr(leaf, "value", leaf), Symbolic):
                 where = f"mode {'.'.join(map(str, path))} of the {name}" if path else f"the {name}"
+                drawn = _name(layout, begin)
                 raise LayoutError(
-                    f"a picture needs numbers: '{leaf}', {where} of {layout}, is known only to a running kernel",
+                    f"a picture needs numbers: '{leaf}', {where} of {drawn}, is known only to a running kernel",
                     hints=["put a number in its place"],
                 )
     if cast(int, layout.size) > LARGEST:
@@ -75,6 +76,10 @@ def check_drawable(layout: AnyLayout) -> None:
             f"{layout} has {layout.size} coordinates, and a picture takes at most {LARGEST}",
             hints=["draw a part of it: local_tile(layout, tile, coord) or slice(layout, coord)"],
         )
+
+
+def _name(layout: AnyLayout, begin: ArithmeticTuple) -> str:
+    return f"{show(begin)} o {layout}" if begin != 0 else str(layout)
 
 
 def _parts(layout: AnyLayout) -> list[tuple[str, Any]]:

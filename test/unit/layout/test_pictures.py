@@ -13,6 +13,7 @@ from cutecc.errors import LayoutError
 from cutecc.layout import ComposedLayout, Layout, Swizzle, parse_tile
 from cutecc.layout.expressions import evaluate_expression
 from cutecc.layout.facts import facts_of, offsets
+from cutecc.layout.integers import symbol
 from cutecc.layout.pictures import (
     Banks,
     Cell,
@@ -198,6 +199,10 @@ def test_what_is_left_out_is_in_the_middle(size: int, limit: int) -> None:
     [
         (lambda: picture_of(Layout.parse("(4,(2,?)):(1,(4,8))")), r"mode 1\.1 of the shape"),
         (lambda: picture_of(Layout.parse("(4,4):(1,?)")), "mode 1 of the stride"),
+        (
+            lambda: picture_of(Layout.parse("16:32"), begin=symbol()),
+            r"'\?', the beginning of \? o 16:32, is known only",
+        ),
         (lambda: picture_of(Layout.parse("(4096,4096)")), "16777216 coordinates"),
         (lambda: picture_of_threads(TV, (16, 64)), "thread 16 has value 0 at index 1024; a tile \\(16,64\\) has 1024"),
         (lambda: picture_of_threads(Layout.parse("(4,2,2)"), (4, 4)), "is no thread-value layout"),
