@@ -7,9 +7,10 @@ from typing import Any
 from cutecc.errors import LayoutError
 from cutecc.layout.algebra import Tile, coalesce, complement, composition, show_tile
 from cutecc.layout.basis import Basis
+from cutecc.layout.integers import Integer, ceil_divide
 from cutecc.layout.layout import Layout, join, make_layout
 from cutecc.layout.swizzle import on_outer
-from cutecc.layout.tuples import is_tuple, leaves
+from cutecc.layout.tuples import IntTuple, ceil_div, is_tuple, leaves, map_leaves, product, show
 
 
 @on_outer
@@ -81,3 +82,29 @@ def _each(layout: Layout) -> list[Layout]:
 def _check_rank(layout: Layout, tiler: tuple[Any, ...]) -> None:
     if len(tiler) > len(layout):
         raise LayoutError(f"the tiler {show_tile(tiler)} has {len(tiler)} modes, the layout {layout} has {len(layout)}")
+
+
+def count_tiles(shape: IntTuple, tiler: Tile) -> IntTuple:
+    """How many tiles cover a shape: mode by mode, and of layouts, as many elements as the mode has.
+
+    Raises `LayoutError` when the tiler has more modes than the shape.
+    """
+    if isinstance(tiler, Layout):
+        return _count_of(tiler, shape)
+    if not any(isinstance(each, Layout) for each in leaves(tiler)):
+        return ceil_div(shape, tiler)
+    if not is_tuple(shape):
+        return ceil_divide(shape, product(map_leaves(_elements, tiler)))
+    if len(tiler) > len(shape):
+        raise LayoutError(f"ceil_div: {show_tile(tiler)} has more modes than {show(shape)}")
+    return (*map(count_tiles, shape, tiler), *shape[len(tiler) :])
+
+
+def _elements(tile: Layout | Integer) -> Integer:
+    return tile.size if isinstance(tile, Layout) else tile
+
+
+def _count_of(tile: Layout, shape: IntTuple) -> IntTuple:
+    """How many copies of `tile` cover as many elements as `shape` has: of its first element, then of it as a whole."""
+    size, packed = product(shape), coalesce(tile)
+    return ceil_divide(size, packed.size) if packed.stride == 1 else complement(tile, size).shape

@@ -236,6 +236,10 @@ def _select(layout: AnyLayout, *chosen: Any) -> AnyLayout:
     return modes.select(layout, *leaves(chosen))
 
 
+def _complement(layout: Layout, cotarget: Any) -> Layout:
+    return algebra.complement(layout, _tuple_of(cotarget))
+
+
 def _dice(layout: AnyLayout, coordinate: Any) -> AnyLayout:
     return modes.dice(coordinate, layout)
 
@@ -291,7 +295,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("coalesce", algebra.coalesce, "layout/input:any profile/target_profile:shape?"),
     ("filter", _on_layout(algebra.filter_layout), "layout/input:view"),
     ("filter_zeros", _on_layout(algebra.filter_zeros), "layout/input:view"),
-    ("complement", algebra.complement, "layout/input:layout cotarget:shape"),
+    ("complement", _complement, "layout/input:layout cotarget:layout"),
     ("left_inverse", algebra.left_inverse, "layout/input:layout"),
     ("right_inverse", algebra.right_inverse, "layout/input:layout"),
     ("logical_divide", _on_layout(divide.logical_divide), "layout/target:view tiler:tile"),
@@ -331,7 +335,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("cosize", _cosize, "layout/obj:any =mode:modes?"),
     ("rank", _rank, "value/obj:anything =mode:modes?"),
     ("depth", _depth, "value/obj:anything =mode:modes?"),
-    ("ceil_div", tuples.ceil_div, "left/input:shape right/tiler:shape"),
+    ("ceil_div", divide.count_tiles, "left/input:shape right/tiler:tile"),
     ("shape_div", tuples.shape_div, "left/lhs:shape right/rhs:shape"),
 ]
 

@@ -98,10 +98,14 @@ def product(value: IntTuple) -> Integer:
     """The product of all leaves: the size of a shape."""
     result: Integer = 1
     for leaf in leaves(value):
-        if not isinstance(leaf, int | Symbolic):
-            raise LayoutError(f"{show(value)} holds '{show(leaf)}', which is not a size")
-        result = multiply(result, leaf)
+        result = multiply(result, _size(leaf, value))
     return result
+
+
+def _size(leaf: Any, shape: Any) -> Integer:
+    if not isinstance(leaf, int | Symbolic):
+        raise LayoutError(f"{show(shape)} holds '{show(leaf)}', which is not a size")
+    return leaf
 
 
 def prefix_products(shape: IntTuple, start: Integer = 1) -> IntTuple:
@@ -110,7 +114,7 @@ def prefix_products(shape: IntTuple, start: Integer = 1) -> IntTuple:
 
     def stride(size: Integer) -> Integer:
         nonlocal current
-        before, current = current, multiply(current, size)
+        before, current = current, multiply(current, _size(size, shape))
         return 0 if size == 1 else before
 
     return map_leaves(stride, shape)

@@ -11,15 +11,14 @@ from typing import Any
 
 from cutecc.ir.types import CopyAtom, Pointer, SmemDescriptor, TiledCopy, TiledMma
 from cutecc.layout import AnyLayout, ComposedLayout, Layout, Swizzle, tiled
-from cutecc.layout.algebra import coalesce, complement
 from cutecc.layout.functions import FUNCTIONS, Kind, View
-from cutecc.layout.integers import Integer, add, ceil_divide, divide, minimum, multiply, remainder, sign, subtract
+from cutecc.layout.integers import Integer, add, divide, minimum, multiply, remainder, sign, subtract
 from cutecc.layout.layout import idx2crd, make_layout
 from cutecc.layout.make import make_identity_layout
 from cutecc.layout.modes import append_to_rank, dice, dice_tuple, get, prepend_to_rank, slice_tuple
 from cutecc.layout.partition import flat_coordinate, hierarchical_coordinate
 from cutecc.layout.tma import tma_partition
-from cutecc.layout.tuples import ceil_div, is_tuple, leaves, modes, nested_as, product
+from cutecc.layout.tuples import is_tuple, leaves, modes, nested_as, product
 from cutecc.passes.lowering.values.leaves import dynamic, numbers
 
 
@@ -159,27 +158,6 @@ def _elementwise(function: Callable[[Integer, Integer], Integer]) -> Callable[..
         return function(left, right)
 
     return meaning
-
-
-def _ceil_div(shape: Any, tiler: Any, **_: Any) -> Any:
-    """How many tiles there are: of a shape mode by mode, of layouts in as many elements as a mode has."""
-    if isinstance(tiler, Layout):
-        return _tiles_of(tiler, shape)
-    if not any(isinstance(each, Layout) for each in leaves(tiler)):
-        return ceil_div(shape, tiler)
-    if not is_tuple(shape):
-        return ceil_divide(shape, product(shape_of(tiler)))
-    return (*map(_ceil_div, shape, tiler), *shape[len(tiler) :])
-
-
-def _tiles_of(tile: Layout, shape: Any) -> Any:
-    """How many copies of `tile` cover as many elements as `shape` has: of its first element, then of it as a whole."""
-    size, packed = product(shape), coalesce(tile)
-    return ceil_divide(size, packed.size) if packed.stride == 1 else complement(tile, size).shape
-
-
-def _complement(layout: Layout, cotarget: Any, **_: Any) -> Layout:
-    return complement(layout, shape_of(cotarget))
 
 
 def _crd2idx(coordinate: Any, layout: Any, **_: Any) -> Any:
@@ -344,10 +322,9 @@ MEANINGS: dict[str, Callable[..., Any]] = {
             *("logical_divide", "zipped_divide", "tiled_divide", "flat_divide"),
             *("logical_product", "zipped_product", "tiled_product", "flat_product", "blocked_product", "raked_product"),
             *("make_ordered_layout", "make_layout_like", "make_fragment_like", "make_identity_layout", "tile_to_shape"),
-            "shape_div",
+            *("complement", "ceil_div", "shape_div"),
         )
     },
-    "cute.complement": _complement,
     "cute.local_tile": _local("local_tile"),
     "cute.local_partition": _local("local_partition"),
     "cute.slice": _slice,
@@ -383,7 +360,6 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "cute.tuple_mod": _elementwise(remainder),
     "cute.tuple.product": _product,
     "cute.tuple.product_each": _product_each,
-    "cute.ceil_div": _ceil_div,
     "cute.to_int_tuple": _same,
     "cute.derefine": _same,
     "cute.get_scalars": _scalars,
