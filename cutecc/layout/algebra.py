@@ -154,6 +154,8 @@ def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layo
             if mode >= len(inside):
                 raise whole.error(f"stride {stride} names a mode that {inside} does not have")
             inside = inside[mode]
+        if not list(leaves(inside.shape)):
+            raise whole.error(f"stride {stride} names a mode with nothing in it")
         if isinstance(stride.value, Ratio):
             raise whole.error(f"stride {stride} leads between the coordinates of {inside}")
         return _compose(inside, shape, stride.value, whole)

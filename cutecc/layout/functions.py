@@ -54,8 +54,10 @@ class Kind(Enum):
     VIEW = "a layout or composed layout, which may have an offset"
     INNER_VIEW = "a layout, composed layout or swizzle"
     TILE = "a layout, a shape or a tile"
-    SHAPE = "a shape or stride"
+    SHAPE = "a shape"
+    STRIDE = "a stride"
     COORDINATE = "a coordinate"
+    INDEX = "an integer"
     INTEGER = "a known integer"
     MODES = "the number of a mode"
     ANYTHING = "a layout or an int tuple"
@@ -76,9 +78,13 @@ class Kind(Enum):
             case Kind.TILE:
                 return isinstance(value, Layout) or is_tile(value)
             case Kind.SHAPE:
+                return shape
+            case Kind.STRIDE:
                 return integers and None not in leaves(value)
             case Kind.COORDINATE:
-                return integers
+                return integers and not any(isinstance(leaf, Basis) for leaf in leaves(value))
+            case Kind.INDEX:
+                return isinstance(value, int | Symbolic)
             case Kind.INTEGER:
                 return isinstance(value, int)
             case Kind.MODES:
@@ -274,6 +280,8 @@ _KINDS = {
     "view": Kind.VIEW,
     "tile": Kind.TILE,
     "shape": Kind.SHAPE,
+    "stride": Kind.STRIDE,
+    "index": Kind.INDEX,
     "coord": Kind.COORDINATE,
     "int": Kind.INTEGER,
     "modes": Kind.MODES,
@@ -283,7 +291,7 @@ _KINDS = {
 # Each function with its parameters, `name:kind`, or `name/python_name:kind`; `?` follows an optional one, `*` one that
 # can be repeated, and `=` stands before one that is given by name.
 _TABLE: list[tuple[str, Callable[..., Any], str]] = [
-    ("make_layout", make_layout, "shape:shape stride:shape?"),
+    ("make_layout", make_layout, "shape:shape stride:stride?"),
     ("make_ordered_layout", make.make_ordered_layout, "shape:shape order:shape"),
     ("make_layout_like", make.make_layout_like, "layout/input:any"),
     ("make_fragment_like", make.make_fragment_like, "layout/src:any"),
@@ -309,7 +317,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("blocked_product", blocked_product, "block:any tiler:layout"),
     ("raked_product", raked_product, "block:any tiler:layout"),
     ("local_tile", _local_tile, "layout/input:view tiler:tile coord:coord projection/proj:coord?"),
-    ("local_partition", _local_partition, "layout/target:view threads/tiler:layout index:coord projection/proj:coord?"),
+    ("local_partition", _local_partition, "layout/target:view threads/tiler:layout index:index projection/proj:coord?"),
     ("slice", _slice, "layout/src:view coord:coord"),
     ("slice_", _slice, "layout/src:view coord:coord"),
     ("dice", _dice, "layout/src:any coord/dicer:coord"),
@@ -319,8 +327,8 @@ _TABLE: list[tuple[str, Callable[..., Any], str]] = [
         recast.recast_layout,
         "new_bits/new_type_bits:int old_bits/old_type_bits:int layout/src_layout:any",
     ),
-    ("crd2idx", _crd2idx, "coord:coord layout:anything stride:shape?"),
-    ("idx2crd", _idx2crd, "index/idx:coord shape:anything"),
+    ("crd2idx", _crd2idx, "coord:coord layout:anything stride:stride?"),
+    ("idx2crd", _idx2crd, "index/idx:shape shape:anything"),
     ("get", _get, "value/obj:anything mode:modes*"),
     ("select", _select, "layout/obj:any mode:modes*"),
     ("group_modes", _on_layout(modes.group_modes), "layout/input:view begin:int end:int"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cutecc.errors import LayoutError
 from cutecc.layout.algebra import Tile
-from cutecc.layout.basis import ArithmeticTuple, add_coordinates
+from cutecc.layout.basis import ArithmeticTuple, Basis, add_coordinates
 from cutecc.layout.divide import zipped_divide
 from cutecc.layout.integers import Integer, Symbolic, absolute, add, divide, multiply, remainder, sign, subtract
 from cutecc.layout.layout import Layout
@@ -71,6 +72,8 @@ def hierarchical_coordinate(layout: Layout, index: Integer) -> Any:
 def _leaf_coordinate(index: Integer, size: Any, stride: Any) -> Integer:
     if stride == 0 or size == 1:
         return 0
+    if isinstance(stride, Basis):
+        raise LayoutError(f"{size}:{stride} leads to coordinates, not to indices")
     if isinstance(stride, Symbolic):
         # It may be 0 too: then nothing is divided by it, and the coordinate is 0.
         moves = absolute(sign(stride))
