@@ -48,7 +48,7 @@ def picture_of(
     above 2^20 coordinates.
     """
     check_drawable(layout, begin)
-    colour = _bank_colours(layout, banks) if banks else _offset_colours(layout, begin)
+    colour = _bank_colours(layout, begin, banks) if banks else _offset_colours(layout, begin)
     said: Sequence[Line] = lines or (("bank",) if banks else ("offset",))
 
     def cell(indices: tuple[int, ...]) -> Cell:
@@ -115,7 +115,7 @@ def labels(element: Element, lines: Sequence[Line], banks: Banks | None = None) 
 
 
 def _offset_colours(layout: AnyLayout, begin: Any) -> Callable[[Element], tuple[str, int | None]]:
-    if leads_to_coordinates(layout):
+    if is_tuple(begin) or leads_to_coordinates(layout):
         return lambda element: (EMPTY, None)
     found = offsets(layout)
     low, high = min(found, default=0), max(found, default=0)
@@ -126,9 +126,9 @@ def _offset_colours(layout: AnyLayout, begin: Any) -> Callable[[Element], tuple[
     return colour
 
 
-def _bank_colours(layout: AnyLayout, banks: Banks) -> Callable[[Element], tuple[str, int | None]]:
-    if leads_to_coordinates(layout):
-        raise LayoutError(f"{layout} leads to coordinates; only offsets in memory have banks")
+def _bank_colours(layout: AnyLayout, begin: Any, banks: Banks) -> Callable[[Element], tuple[str, int | None]]:
+    if is_tuple(begin) or leads_to_coordinates(layout):
+        raise LayoutError(f"{_name(layout, begin)} leads to coordinates; only offsets in memory have banks")
 
     def colour(element: Element) -> tuple[str, int | None]:
         bank = banks.first(element.offset)

@@ -164,6 +164,10 @@ def test_coordinates_and_begin() -> None:
     ]
 
 
+def test_one_coordinate_alone() -> None:
+    assert labels(picture_of(Layout.parse("():()"), begin=(1, 2))) == [["(1,2)"]]
+
+
 def test_modes_beyond_the_second_are_panels() -> None:
     picture = picture_of(Layout.parse("(2,2,2,3):(1,2,4,8)"))
     captions = [[panel.caption for panel in line] for line in picture.panels]
@@ -206,6 +210,7 @@ def test_what_is_left_out_is_in_the_middle(size: int, limit: int) -> None:
         (lambda: picture_of(Layout.parse("(4096,4096)")), "16777216 coordinates"),
         (lambda: picture_of_threads(TV, (16, 64)), "thread 16 has value 0 at index 1024; a tile \\(16,64\\) has 1024"),
         (lambda: picture_of_threads(Layout.parse("(4,2,2)"), (4, 4)), "is no thread-value layout"),
+        (lambda: picture_of(Layout.parse("():()"), begin=(1, 2), banks=Banks(16)), "leads to coordinates"),
         (lambda: picture_of(Layout.parse("(2,2):(1@0,1@1)"), banks=Banks(16)), "leads to coordinates"),
         (lambda: picture_of_tiles(Layout.parse("(4,4)"), (2, 2, 2)), "has 3 modes, the layout"),
     ],
