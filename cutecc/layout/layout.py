@@ -23,6 +23,7 @@ from cutecc.layout.tuples import (
     product,
     rank,
     show,
+    size_in,
 )
 
 
@@ -123,9 +124,8 @@ def make_layout(shape: IntTuple, stride: Stride | None = None) -> Layout:
 
 
 def _check_sizes(shape: Any) -> None:
-    for size in leaves(shape):
-        if not isinstance(size, int | Symbolic):
-            raise LayoutError(f"shape {show(shape)}: '{show(size)}' is not a size")
+    for leaf in leaves(shape):
+        size = size_in(shape, leaf)
         if isinstance(size, int) and size < 1:
             raise LayoutError(f"shape {show(shape)}: sizes are at least 1")
 

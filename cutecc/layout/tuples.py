@@ -98,13 +98,14 @@ def product(value: IntTuple) -> Integer:
     """The product of all leaves: the size of a shape."""
     result: Integer = 1
     for leaf in leaves(value):
-        result = multiply(result, _size(leaf, value))
+        result = multiply(result, size_in(value, leaf))
     return result
 
 
-def _size(leaf: Any, shape: Any) -> Integer:
+def size_in(shape: Any, leaf: Any) -> Integer:
+    """A leaf of a shape; raises `LayoutError` for what is no integer."""
     if not isinstance(leaf, int | Symbolic):
-        raise LayoutError(f"{show(shape)} holds '{show(leaf)}', which is not a size")
+        raise LayoutError(f"shape {show(shape)}: '{show(leaf)}' is not a size")
     return leaf
 
 
@@ -114,7 +115,7 @@ def prefix_products(shape: IntTuple, start: Integer = 1) -> IntTuple:
 
     def stride(size: Integer) -> Integer:
         nonlocal current
-        before, current = current, multiply(current, _size(size, shape))
+        before, current = current, multiply(current, size_in(shape, size))
         return 0 if size == 1 else before
 
     return map_leaves(stride, shape)

@@ -96,8 +96,8 @@ def test_value(text: str, result: str) -> None:
         ("local_partition(8, 4, (1,2))", "local_partition: 'index' has to be an integer, not", " " * 22 + "^" * 5),
         ("local_partition(8, (2,2):(1@0,1@1), 1)", "2:1@0 leads to coordinates, not to indices", "^" * 38),
         ("composition(((),1), 8:?@0)", "composition: stride ?@0 names a mode with nothing in it", "^" * 26),
-        ("crd2idx(3, (2,_))", "(2,_) holds '_', which is not a size", "^" * 17),
-        ("crd2idx(3, <2:1,4>)", "(2:1,4) holds '2:1', which is not a size", "^" * 19),
+        ("crd2idx(3, (2,_))", "shape (2,_): '_' is not a size", "^" * 17),
+        ("crd2idx(3, <2:1,4>)", "shape (2:1,4): '2:1' is not a size", "^" * 19),
         (
             "complement(4:1, (2,_))",
             "complement: 'cotarget' has to be a layout, not the tuple (2,_)",
