@@ -24,7 +24,7 @@ from typing import Any, cast
 
 from cutecc.errors import LayoutError, SourceLocation
 from cutecc.layout.algebra import composition, show_tile
-from cutecc.layout.basis import Basis, Ratio
+from cutecc.layout.basis import Basis, Ratio, add_coordinates
 from cutecc.layout.functions import FUNCTIONS, Function, Kind, Parameter, TiledLayout, View, describe, is_integers
 from cutecc.layout.integers import Symbolic
 from cutecc.layout.layout import Layout, make_layout
@@ -319,7 +319,9 @@ class _Evaluator:
         result, *rest = operands
         is_offset = is_integers(result.value) and None not in leaves(result.value)
         if is_offset and len(rest) == 1 and isinstance(rest[0].value, Layout | ComposedLayout):
-            return _Value(View(rest[0].value, result.value), result.start, rest[0].end)
+            begun, end = View(rest[0].value, result.value), rest[0].end
+            self._checked(lambda: add_coordinates(begun.offset, begun.layout(0)), result.start, end)
+            return _Value(begun, result.start, end)
         while rest:
             right = rest.pop(0)
             offset = None

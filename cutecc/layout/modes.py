@@ -11,6 +11,9 @@ from cutecc.layout.layout import Layout, crd2idx, join, misfit
 from cutecc.layout.swizzle import ComposedLayout, SomeLayout, on_outer
 from cutecc.layout.tuples import Coordinate, IntTuple, flatten, is_tuple, modes
 
+_MOST_MODES = 1_000
+"""Of a layout that is filled up: more than any kernel has, and few enough to be written."""
+
 
 @on_outer
 def get(layout: Layout, *path: int) -> Layout:
@@ -60,17 +63,24 @@ def prepend(layout: Layout, other: Layout) -> Layout:
 @on_outer
 def append_to_rank(layout: Layout, rank: int, fill: Layout = Layout(1, 0)) -> Layout:
     """The layout with `fill` appended until it has `rank` modes."""
-    while len(layout) < rank:
-        layout = append(layout, fill)
-    return layout
+    if (missing := _missing_modes(layout, rank)) <= 0:
+        return layout
+    return Layout((*modes(layout.shape), *(fill.shape,) * missing), (*modes(layout.stride), *(fill.stride,) * missing))
 
 
 @on_outer
 def prepend_to_rank(layout: Layout, rank: int, fill: Layout = Layout(1, 0)) -> Layout:
     """The layout with `fill` put in front until it has `rank` modes."""
-    while len(layout) < rank:
-        layout = prepend(layout, fill)
-    return layout
+    if (missing := _missing_modes(layout, rank)) <= 0:
+        return layout
+    return Layout((*(fill.shape,) * missing, *modes(layout.shape)), (*(fill.stride,) * missing, *modes(layout.stride)))
+
+
+def _missing_modes(layout: Layout, rank: int) -> int:
+    """How many modes `layout` has fewer than `rank`. Raises `LayoutError` for a rank that no layout has."""
+    if rank > _MOST_MODES:
+        raise LayoutError(f"a layout has at most {_MOST_MODES:,} modes, not {rank:,}")
+    return rank - len(layout)
 
 
 def slice_tuple(coordinate: Coordinate, value: Any) -> Any:

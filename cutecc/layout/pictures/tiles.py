@@ -138,6 +138,8 @@ def _tiled_axis(places: list[Place]) -> Axis:
 
 def _index(coordinate: Any, shape: Any) -> int | None:
     """The index of a coordinate in `shape`; `None` when it lies beyond."""
+    if shape == ():
+        return 0
     if is_tuple(shape):
         parts = modes(coordinate)
         parts = (*parts, *(0,) * (len(shape) - len(parts)))

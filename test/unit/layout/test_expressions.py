@@ -131,6 +131,8 @@ def test_value(text: str, result: str) -> None:
         ),
         ("(4,_) o 4:1", "'o' composes layouts, and this is the tuple (4,_)", "^^^^^"),
         ("(1,2) o 3 o S<1,0,1>", "'o' composes layouts, and this is the swizzle", "            ^^^^^^^^"),
+        ("1 o (4,8):(1@0,1@1)", "the number 1 cannot be added to a coordinate", "^" * 19),
+        ("append_to_rank(4, 1000000000000)", "a layout has at most 1,000 modes, not 1,000,000,000,000", "^" * 32),
         ("get((4,8), 2)", "get: there is no mode 2 in (4,8)", "^^^^^^^^^^^^^"),
         ("", "expected a number", "^"),
     ],

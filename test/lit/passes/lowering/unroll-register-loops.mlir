@@ -115,6 +115,26 @@ gpu.module @kernels {
     cuda.return
   }
 
+  // ptxas may unroll a short loop that stays around unrolled ones.
+  // CHECK-LABEL: cuda.kernel @short_nest(
+  // CHECK: } {loop_annotation = #[[FULL]]}
+  // CHECK-NEXT: }{{$}}
+  cuda.kernel @short_nest() {
+    %many = arith.constant 4096 : i32
+    %eight = arith.constant 8 : i32
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %window = llvm.alloca %eight x f32 : (i32) -> !llvm.ptr
+    scf.for %k = %zero to %many step %one : i32 {
+      scf.for %i = %zero to %eight step %one : i32 {
+        %into = llvm.getelementptr %window[%i] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+        %value = "test.next"() : () -> f32
+        llvm.store %value, %into : f32, !llvm.ptr
+      }
+    }
+    cuda.return
+  }
+
   // A hint that asks for too much: of 100,000 turns of 5 operations, 6,250 are one.
   // CHECK-LABEL: cuda.kernel @asked(
   // CHECK: } {loop_annotation = #[[SOME:.*]]}
