@@ -153,12 +153,6 @@ def proxy(space: str, does: Did, by: Operation) -> str:
     )
 
 
-def again_at(message: str) -> int | None:
-    """The barrier that such a message is about; `None` for all others."""
-    match = re.match(r"comes to barrier (\d+) again", message)
-    return int(match[1]) if match else None
-
-
 def again_at_barrier(number: int) -> str:
     """A thread that arrived at a barrier and comes there again."""
     return (
@@ -167,6 +161,12 @@ def again_at_barrier(number: int) -> str:
         "what a thread arrives for and what it waits for, such as full and empty, need a barrier id each; or it waits "
         "for those who leave the phase before it comes again"
     )
+
+
+def again_at(message: str) -> int | None:
+    """The number of the barrier in a message of `again_at_barrier`; `None` for all others."""
+    match = re.match(r"comes to barrier (\d+) again", message)
+    return int(match[1]) if match else None
 
 
 def descriptor(by: Operation) -> str:

@@ -88,12 +88,11 @@ class _Decision:
     @property
     def asked(self) -> int | None:
         """How many turns the loop is to be asked to make one, if its hint does not say so."""
-        operation = self.loop.operation
+        operation, turns = self.loop.operation, self.loop.turns or 0
         if has_hint(operation):
-            return self.together if self.stays and self.loop.turns and is_unrolled_in_full(operation) else None
-        if not self.stays or (
-            self.turn > _SHORT_TURN and self.loop.turns and self.turn > sum(1 for _ in walk(operation))
-        ):
+            return self.together if self.stays and turns and is_unrolled_in_full(operation) else None
+        holds_unrolled = self.turn > sum(1 for _ in walk(operation))
+        if turns > 1 and (not self.stays or (holds_unrolled and self.turn > _SHORT_TURN)):
             return self.together
         return None
 
