@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from cutecc.benchmarking.running import benchmark
     from cutecc.driver import compile, compile_module, trace
     from cutecc.emulator.device import Emulation
+    from cutecc.emulator.limits import STRICT, Limits
     from cutecc.emulator.options import EmulatorOptions
     from cutecc.errors import (
         ArgumentError,
         EmulatorError,
         Error,
         LaunchError,
+        LimitError,
         ParseError,
         PassError,
         RecordError,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "STRICT",
     "ArgumentError",
     "Benchmark",
     "CompileOptions",
@@ -52,6 +55,8 @@ __all__ = [
     "Kernel",
     "KernelSet",
     "LaunchError",
+    "LimitError",
+    "Limits",
     "Observer",
     "ParseError",
     "PassError",
@@ -93,6 +98,9 @@ _HOMES = {
     "SanitizerError": "cutecc.errors",
     "Error": "cutecc.errors",
     "LaunchError": "cutecc.errors",
+    "LimitError": "cutecc.errors",
+    "Limits": "cutecc.emulator.limits",
+    "STRICT": "cutecc.emulator.limits",
     "ParseError": "cutecc.errors",
     "PassError": "cutecc.errors",
     "RecordError": "cutecc.errors",

@@ -67,7 +67,23 @@ def _size(variable: str, default: int) -> int:
     text = os.environ.get(variable, "").strip()
     if not text:
         return default
-    match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
-    if match is None:
+    size = read_size(text)
+    if size is None:
         raise UsageError(f"{variable}: '{text}' is not a size", hints=["write bytes, or 500M, 2GiB"])
-    return int(match[1]) << 10 * " KMGT".index(match[2].upper() or " ")
+    return size
+
+
+def size_text(count: float) -> str:
+    """Bytes in the largest unit of which there is one: `12 B`, `1.0 GiB`."""
+    size, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:,.1f} {unit}"
+
+
+def read_size(text: str) -> int | None:
+    """Bytes, from a number with a unit of 1024 or none: `500M`, `2GiB`; `None` for what is none."""
+    match = re.fullmatch(r"(\d{1,30})\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE | re.ASCII)
+    return int(match[1]) << 10 * " KMGT".index(match[2].upper() or " ") if match else None

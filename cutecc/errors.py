@@ -201,6 +201,10 @@ class FaultError(EmulatorError):
     """An emulated kernel did what hardware answers with a fault."""
 
 
+class LimitError(EmulatorError):
+    """An emulated kernel would take more than its limits allow: time, instructions, memory, blocks, registers, PTX."""
+
+
 class DeadlockError(EmulatorError):
     """No thread of an emulated kernel can go on."""
 

@@ -128,7 +128,7 @@ class Call:
             raise KeyboardInterrupt
         if answer is None:
             log = self._take_log().strip()[-4000:]
-            raise ProcessDied(_description(status), notes=[log] if log else [])
+            raise ProcessDied(end_of(status), notes=[log] if log else [])
         self._show_log()
         try:
             return _result_of(*answer)
@@ -173,10 +173,13 @@ class Worker:
     """A child process that serves one call after another, and keeps what it has imported in between.
 
     What it prints is kept for the message of a `ProcessDied`. For one thread at a time; on Linux the child dies with
-    the thread that started it.
+    the thread that started it, unless it is `detached`: then it ends with the call during which this process does.
+    `prepare` is a function, `module:name`, that it calls before anything else, in the time before the first call.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, *, environment: Mapping[str, str] | None = None, prepare: str | None = None, detached: bool = False
+    ) -> None:
         receiver, child_sender = os.pipe()
         child_receiver, sender = os.pipe()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
@@ -189,7 +192,7 @@ class Worker:
             child_sender,
             stdout=self._log,
             stderr=self._log,
-            env={**os.environ, "TMPDIR": folder},
+            env={**os.environ, "TMPDIR": folder, **(environment or {})},
         )
         os.close(child_receiver)
         os.close(child_sender)
@@ -198,13 +201,19 @@ class Worker:
         self.interrupted = False
         _running.add(self)
         with contextlib.suppress(BrokenPipeError):
-            self._requests.send((lasting_folder(), os.getpid()))
+            self._requests.send((lasting_folder(), None if detached else os.getpid(), prepare))
 
-    def call(self, function: str, *arguments: Any) -> Any:
-        """What `function`, a `module:name`, returns. Raises what it raises; after `ProcessDied` the worker is over."""
+    def call(self, function: str, *arguments: Any, on_event: Callable[[Any], None] | None = None) -> Any:
+        """What `function`, a `module:name`, returns; with `on_event` it is called with `emit` too, as by `Call`.
+
+        Raises what it raises; after `ProcessDied` the worker is over.
+        """
         try:
-            self._requests.send((function, arguments))
-            kind, value = self._replies.recv()
+            self._requests.send((function, arguments, on_event is not None))
+            while (message := self._replies.recv())[0] == "event":
+                if on_event is not None:
+                    on_event(message[1])
+            kind, value = message
         except (EOFError, BrokenPipeError, ConnectionResetError):
             status = self._process.wait()
             self._log.seek(0)
@@ -212,7 +221,7 @@ class Worker:
             self.close()
             if self.interrupted:
                 raise KeyboardInterrupt from None
-            raise ProcessDied(_description(status), notes=[log] if log else []) from None
+            raise ProcessDied(end_of(status), notes=[log] if log else []) from None
         try:
             return _result_of(kind, value)
         finally:
@@ -318,14 +327,15 @@ def _result_of(kind: str, value: Any) -> Any:
         del value
 
 
-def _description(status: int) -> str:
+def end_of(status: int, what: str = "the compiler process") -> str:
+    """How a process ended that has not answered: `the compiler process was ended by SIGSEGV`."""
     if status < 0:
         try:
             name = signal.Signals(-status).name
         except ValueError:
             name = f"signal {-status}"
-        return f"the compiler process was ended by {name}"
-    return f"the compiler process ended with status {status} and no answer"
+        return f"{what} was ended by {name}"
+    return f"{what} ended with status {status} and no answer"
 
 
 def serve() -> None:
@@ -333,7 +343,7 @@ def serve() -> None:
     _serve(*(int(argument) for argument in sys.argv[2:4]))
 
 
-def _die_with(parent: int) -> None:
+def die_with(parent: int) -> None:
     """Have the kernel kill this process when the process `parent` ends, however it does."""
     if sys.platform != "linux":
         return
@@ -352,7 +362,7 @@ def _serve(receiver: int, sender: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with Connection(receiver, writable=False) as requests:
         function_name, arguments, events, _lasting_folder, parent = requests.recv()
-    _die_with(parent)
+    die_with(parent)
     _reply_descriptors = (sender,)
     replies = Connection(sender, readable=False)
     _buffer_by_line()
@@ -374,14 +384,17 @@ def serve_calls() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     receiver, sender = (int(argument) for argument in sys.argv[2:4])
     requests, replies = Connection(receiver, writable=False), Connection(sender, readable=False)
-    _lasting_folder, parent = requests.recv()
-    _die_with(parent)
+    _lasting_folder, parent, prepare = requests.recv()
+    if parent is not None:
+        die_with(parent)
     _reply_descriptors = (sender,)
     _buffer_by_line()
+    if prepare is not None:
+        _function(prepare)()
     with contextlib.suppress(EOFError):
         while True:
-            function_name, arguments = requests.recv()
-            _answer(function_name, arguments, False, replies)
+            function_name, arguments, events = requests.recv()
+            _answer(function_name, arguments, events, replies)
     os._exit(0)
 
 
@@ -392,11 +405,16 @@ def _buffer_by_line() -> None:
             stream.reconfigure(line_buffering=True)
 
 
+def _function(reference: str) -> Callable[..., Any]:
+    """What a `module:name` names."""
+    module, _, name = reference.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
 def _answer(function_name: str, arguments: tuple[Any, ...], events: bool, replies: Connection) -> None:
     """Call a function and send its result, or what it raised."""
-    module_name, _, name = function_name.partition(":")
     try:
-        function = getattr(importlib.import_module(module_name), name)
+        function = _function(function_name)
 
         def emit(event: Any) -> None:
             replies.send(("event", event))

@@ -43,6 +43,9 @@ class Kernel(DirectCall):
 
     compilation: Compilation
     """The record: pipeline, steps, artifacts, resources."""
+    untrusted: bool = False
+    """Whether nobody knows who made it, `cutecc.load(path, untrusted=True)`: then it runs on the emulator alone, in a
+    process that can do nothing else, within strict limits."""
 
     def __post_init__(self) -> None:
         this = weakref.ref(self)  # what the kernel holds must not hold the kernel
@@ -71,8 +74,9 @@ class Kernel(DirectCall):
         """The call on the CPU emulator, in place: what was found, counted and printed. Arrays live on the CPU.
 
         Besides the arguments: `check=` what to look for, `True` or names as in `"races,bounds"`; `schedule=` and
-        `seed=` the order of warps; `blocks=` a sample of the grid, `16` or `"0:8"`; `counters=True` to count; all
-        together as `emulator=EmulatorOptions(…)`. A parameter of the kernel with one of these names goes first.
+        `seed=` the order of warps; `blocks=` a sample of the grid, `16` or `"0:8"`; `counters=True` to count;
+        `limits=` what it may take, `cutecc.Limits(seconds=60)`; all together as `emulator=EmulatorOptions(…)`. A
+        parameter of the kernel with one of these names goes first.
 
         Raises as a call does, and `EmulatorError` for a fault inside of the kernel where nothing is checked.
         """
@@ -86,7 +90,7 @@ class Kernel(DirectCall):
         """What runs the kernel on the CPU."""
         from cutecc.emulator.device import Emulator
 
-        return Emulator(self.compilation, self.launcher.binder)
+        return Emulator(self.compilation, self.launcher.binder, untrusted=self.untrusted)
 
     @property
     def signature(self) -> Signature | None:
@@ -136,6 +140,8 @@ class Kernel(DirectCall):
         """The machine code as text; made from the cubin when it was not among the artifacts asked for."""
         if (sass := self.compilation.artifact("sass")) is not None:
             return sass.decode(errors="replace")
+        if self.untrusted:
+            raise Error(f"kernel {self.compilation.name} is untrusted: its cubin is not given to nvdisasm")
         from cutecc.backend.nvdisasm import disassemble
 
         return disassemble(self.cubin)
@@ -148,7 +154,9 @@ class Kernel(DirectCall):
         with _lock:  # threads that call a new kernel at the same time share one
             launcher: Launcher | None = vars(self).get("launcher")
             if launcher is None:
-                launcher = vars(self)["launcher"] = Launcher(self.compilation, on_cpu=_cpu_call(self))
+                launcher = vars(self)["launcher"] = Launcher(
+                    self.compilation, on_cpu=_cpu_call(self), only_on_cpu=self.untrusted
+                )
                 launcher.serve(self)
         return launcher
 
@@ -159,7 +167,7 @@ class Kernel(DirectCall):
 
     def __reduce__(self) -> tuple[object, ...]:
         # What is loaded belongs to one process.
-        return Kernel, (self.compilation,)
+        return Kernel, (self.compilation, self.untrusted)
 
     @property
     def launch_path(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 from typing import TYPE_CHECKING
 
-from cutecc.errors import RecordError
+from cutecc.errors import RecordError, UsageError
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.record.bundle import read_bundle
 from cutecc.record.compilation import Compilation
@@ -14,13 +14,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def load(path: str | Path) -> Kernel | KernelSet:
+def load(path: str | Path, *, untrusted: bool = False, sha256: str | None = None) -> Kernel | KernelSet:
     """The kernel in the bundle or record folder `path`; for several targets a `KernelSet`, which picks by device.
 
     Needs neither the DSL nor MLIR nor a GPU. A bundle is code: loading checks that it is whole, not who made it, and
-    calling the kernel runs what it holds. Raises `RecordError` for what is damaged, unfinished, newer or no record.
+    calling the kernel runs what it holds. `sha256` says which bundle it has to be: the digest of the file, as
+    `sha256sum` prints it. An `untrusted` kernel runs on the emulator alone, in a process that can do nothing else,
+    within `cutecc.STRICT` limits; `docs/security.md` says what that promises.
+
+    Raises `RecordError` for what is damaged, unfinished, newer, another file or no record, and `UsageError` for a
+    digest that is none, or of a folder.
     """
-    compilations = _read_folders(path) if os.path.isdir(path) else read_bundle(path)
+    if os.path.isdir(path):
+        if sha256 is not None:
+            raise UsageError(f"{path} is a folder, and sha256= is of a bundle", hints=["kernel.save(FILE) makes one"])
+        compilations = _read_folders(path)
+    else:
+        compilations = read_bundle(path, sha256=sha256)
     for compilation in compilations:
         if compilation.status not in ("ok", "stopped"):
             raise RecordError(
@@ -28,7 +38,11 @@ def load(path: str | Path) -> Kernel | KernelSet:
                 f"{'is still running' if compilation.status == 'running' else f'has status {compilation.status}'}",
                 hints=["compile the kernel again"],
             )
-    kernels = {compilation.target: Kernel(compilation) for compilation in compilations}
+    if untrusted:
+        from cutecc.emulator.untrusted.confinement import confinement
+
+        confinement.start()
+    kernels = {compilation.target: Kernel(compilation, untrusted) for compilation in compilations}
     return KernelSet(kernels) if len(kernels) > 1 else kernels[compilations[0].target]
 
 

@@ -186,7 +186,7 @@ def _against(
     load: Callable[..., Subject],
     others: Sequence[_Contestant],
 ) -> _Contestant:
-    from cutecc.cli.subject import is_record
+    from cutecc.cli.files import is_record
     from cutecc.frontend.kernel_file import split_path
 
     if text.startswith("torch:"):

@@ -15,7 +15,7 @@ from cutecc.cache import direct, own_runs
 from cutecc.cache.entries import Stored, decode
 from cutecc.cache.store import Entry, Store
 from cutecc.cli.main import EXIT_FAILED
-from cutecc.config import Settings
+from cutecc.config import Settings, size_text
 from cutecc.errors import RecordError, UsageError
 
 _EPILOG = """\b
@@ -45,7 +45,7 @@ def info() -> None:
     click.echo(f"used           {'yes' if settings.cache else 'no: CUTECC_CACHE is off'}")
     click.echo(f"compilations   {records}")
     click.echo(f"kernel files   {sum(entry.is_direct for entry in entries)}")
-    click.echo(f"size           {_size(sum(entry.bytes for entry in entries))} of {_size(store.limit)}")
+    click.echo(f"size           {size_text(sum(entry.bytes for entry in entries))} of {size_text(store.limit)}")
 
 
 @cache.command(name="list")
@@ -63,7 +63,7 @@ def list_(kernel: str | None) -> None:
     for entry, stored in found:
         record = stored.record
         used = datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M")
-        start = f"{entry.key[:_KEY_SHOWN]}  {record.target:<8}  {_size(entry.bytes):>9}  {used}  {record.name}"
+        start = f"{entry.key[:_KEY_SHOWN]}  {record.target:<8}  {size_text(entry.bytes):>9}  {used}  {record.name}"
         line = f"{start}  {stored.about}".rstrip()
         click.echo(line if width is None or len(line) <= width else f"{line[: width - 1]}…")
 
@@ -81,7 +81,7 @@ def clear(kernel: str | None, older_than: str | None) -> None:
     for entry in chosen:
         store.remove(entry.name)
     records = sum(entry.is_record for entry in chosen)
-    click.echo(f"removed {records} compilation{'' if records == 1 else 's'}, {_size(sum(e.bytes for e in chosen))}")
+    click.echo(f"removed {records} compilation{'' if records == 1 else 's'}, {size_text(sum(e.bytes for e in chosen))}")
 
 
 @cache.command()
@@ -141,12 +141,3 @@ def _seconds(age: str) -> float:
     if match is None:
         raise UsageError(f"--older-than: '{age}' is not an age", hints=["write 90s, 20m, 12h, 30d or 4w"])
     return int(match[1]) * _UNITS[match[2]]
-
-
-def _size(count: int) -> str:
-    size, unit = float(count), "B"
-    for larger in ("KiB", "MiB", "GiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, larger
-    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

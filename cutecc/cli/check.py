@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from cutecc.cli.again import compiled_again
 from cutecc.cli.failures import error_dict
+from cutecc.cli.files import is_record
 from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
 from cutecc.cli.harmless import harmless
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
@@ -30,7 +31,6 @@ from cutecc.cli.options import (
     wheel_options,
 )
 from cutecc.cli.records import read_records
-from cutecc.cli.subject import is_record
 from cutecc.config import Settings
 from cutecc.contained import lower_in_worker
 from cutecc.errors import Error, RecordError, UsageError

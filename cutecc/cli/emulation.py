@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.harmless import one_line
+from cutecc.cli.harmless import harmless, one_line
+from cutecc.cli.headings import wrapped
 from cutecc.cli.options import apply_all
 from cutecc.cli.tables import print_table
 
@@ -51,13 +52,27 @@ emulator_options = apply_all(
         help="On the emulator, what shared memory begins with: poison, which is the default, or zeros.",
     ),
     click.option("--processes", type=click.IntRange(1), metavar="N", help="On the emulator, at most so many."),
+    click.option(
+        "--limit",
+        "limits",
+        multiple=True,
+        metavar="NAME=N",
+        help="On the emulator, the most a run may take: seconds, steps, memory, blocks, registers or ptx.",
+    ),
+    click.option(
+        "--untrusted",
+        is_flag=True,
+        help="The bundle is anybody's: emulate it in a process that can do nothing else, within strict limits.",
+    ),
 )
 
 
 def read_options(values: dict[str, Any], *, check: str | None = None, counters: bool = False) -> EmulatorOptions:
     """The emulator's options from the command line's. Raises `UsageError`."""
+    from cutecc.emulator.limits import STRICT, Limits
     from cutecc.emulator.options import EmulatorOptions
 
+    usual = STRICT if values["untrusted"] else Limits()
     return EmulatorOptions(
         check=check,
         schedule=values["schedule"],
@@ -66,6 +81,7 @@ def read_options(values: dict[str, Any], *, check: str | None = None, counters: 
         counters=counters,
         processes=values["processes"],
         shared=values["shared"],
+        limits=Limits.parse(values["limits"], usual),
     )
 
 
@@ -93,7 +109,7 @@ def emulate(
 
     def show(text: str) -> None:
         if not quiet:
-            click.echo(text, nl=False, err=text_to_stderr)
+            click.echo(harmless(text) if kernel.untrusted else text, nl=False, err=text_to_stderr)
 
     path, _ = split_path(source)
     with BlockProgress(may_sample=options.blocks is None, source=path) as progress, errors_as_given(path):
@@ -140,16 +156,25 @@ def emulation_dict(emulation: Emulation) -> dict[str, Any]:
         "total_blocks": emulation.total_blocks,
         "seconds": round(emulation.seconds, 3),
         "printed": emulation.printed,
+        "confined_by": emulation.confined_by,
     }
     if emulation.counters is not None:
         found["counters"] = emulation.counters.to_dict()
     return found
 
 
+def confined_text(emulation: Emulation) -> str:
+    """What kept an untrusted kernel from anything but its arrays."""
+    return f"untrusted: it ran in a process of its own, confined by {', '.join(emulation.confined_by)}"
+
+
 def show_emulation(emulation: Emulation, console: Console) -> None:
     """Which blocks ran, unless all did, and the counters."""
     from cutecc.emulator.report import describe_blocks
 
+    if emulation.confined_by:
+        text = wrapped(confined_text(emulation), console.width)
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
     if emulation.blocks < emulation.total_blocks:
         ran = f"{describe_blocks(emulation.launches)} ran: what the others write was not compared"
         console.print(ran, highlight=False, markup=False)

@@ -53,3 +53,8 @@ def check_output(path: Path | None) -> None:
     """Raise `UsageError` when a file cannot be written for want of its folder, before there is much to lose."""
     if path is not None and not path.absolute().parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def is_record(text: str) -> bool:
+    """Whether `text` names a bundle or the folder of a record."""
+    return text.endswith(".cutecc") or Path(text).is_dir()

@@ -17,7 +17,7 @@ from cutecc import __version__
 from cutecc.cli.harmless import harmless, message_text, one_line, readable
 from cutecc.cli.streams import discard_output, open_closed
 from cutecc.config import Settings
-from cutecc.errors import Error, RecordError, UsageError, describe
+from cutecc.errors import Error, LimitError, RecordError, UsageError, describe
 from cutecc.spelling import close_names
 
 EXIT_FAILED = 1
@@ -26,6 +26,8 @@ EXIT_USAGE = 2
 """The request is wrong: an option, file (also one that is damaged), function, spec, pass, pipeline or target."""
 EXIT_UNCHECKED = 2
 """A command that looks for something could not: its status 1 says that it has found it."""
+EXIT_LIMIT = 3
+"""An emulated kernel would take more than its limits allow."""
 EXIT_INTERRUPTED = 130
 EXIT_READER_GONE = 141
 """As a shell has it of a program that `SIGPIPE` ends."""
@@ -144,7 +146,8 @@ def main() -> None:
         if debug:
             traceback.print_exc()
         report(error)
-        sys.exit(EXIT_USAGE if isinstance(error, UsageError | RecordError) else failed)
+        wrong = EXIT_USAGE if isinstance(error, UsageError | RecordError) else failed
+        sys.exit(EXIT_LIMIT if isinstance(error, LimitError) else wrong)
     except MemoryError as failure:
         if debug:
             traceback.print_exc()

@@ -13,22 +13,22 @@ import click
 
 from cutecc.cli.arrays import read_arrays, save_arrays
 from cutecc.cli.command_lines import sanitize_command
-from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.emulation import announce, emulate, emulator_options, read_options
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
 from cutecc.cli.options import compile_options, compiler_options, subject_options
 from cutecc.cli.sizes import at_sizes, settle
 from cutecc.cli.streams import output_to_stderr
+from cutecc.cli.untrusted import prepare_untrusted
 from cutecc.cli.verdict import Trial, Verdict, show
 from cutecc.errors import DeadlockError, FaultError, TraceError, UsageError
 from cutecc.isolation import ProcessDied, Worker
-from cutecc.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Function, Subject
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
+    from cutecc.runtime.workspace import Workspace
     from cutecc.trial.arguments import Arguments
     from cutecc.trial.on_device import DeviceArguments, HostMemory
 
@@ -81,6 +81,8 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
 
 def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Verdict:
     """What came of all launches. Raises `Error`."""
+    prepare_untrusted(input_, values)
+    from cutecc.cli.device import NO_GPU, find_cpu, open_device
     from cutecc.cli.keeping import check_keeping, keep
     from cutecc.cli.subject import check_input, load_subject
     from cutecc.trial.arguments import check_memory
@@ -93,7 +95,7 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
     check_output(values["save"])
     check_keeping(input_, values)
-    on_cpu = find_cpu(values["device"])
+    on_cpu = find_cpu("cpu" if values["untrusted"] and values["device"] is None else values["device"])
     emulator = read_options(values, counters=values["counters"])
     if on_cpu is None:
         _refuse_on_gpu(values)
@@ -107,13 +109,14 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
             options=options,
             cache=False if values["no_cache"] else None,
             output=values["keep"],
+            untrusted=values["untrusted"],
         )
         subject, points = settle(subject, points, given, quiet=values["quiet"])
         reference = named or subject.reference
         compared = reference is not None and bool(subject.workload.outputs)
         on_emulator = on_cpu is not None
         needed = [check_memory(subject.specs, each, on_cpu=on_emulator, compared=compared) for each in points]
-        if on_cpu and values["device"] is None and not values["quiet"]:
+        if on_cpu and values["device"] is None and not values["quiet"] and not values["untrusted"]:
             click.echo(NO_GPU, err=values["as_json"])
         # The file is a program, and may bring the DSL along: it runs in a process of its own.
         with contextlib.closing(Worker()) if compared else contextlib.nullcontext() as worker:
@@ -139,9 +142,11 @@ def _hint_at_sanitize(context: click.Context) -> Generator[None]:
 
 
 def _refuse_on_gpu(values: dict[str, Any]) -> None:
-    for name in ("schedule", "blocks", "shared", "processes", "counters", "keep"):
-        if values[name] not in (None, False):
-            raise UsageError(f"--{name} is for the CPU emulator", hints=["run there with --device cpu"])
+    names = ("schedule", "blocks", "shared", "processes", "limits", "counters", "keep", "untrusted")
+    for name in names:
+        if values[name] not in (None, False, ()):
+            option = "limit" if name == "limits" else name
+            raise UsageError(f"--{option} is for the CPU emulator", hints=["run there with --device cpu"])
 
 
 @dataclass(frozen=True)
@@ -197,6 +202,8 @@ class _Trier:
         return Trial(arguments.sizes, seed, compared, emulation)
 
     def _launch(self, on_device: DeviceArguments, seed: int) -> Emulation | None:
+        from cutecc.runtime.workspace import Workspace
+
         kernel = self.subject.kernel
         if isinstance(self.device, Workspace):
             kernel(**on_device.by_name, stream=self.device.stream)

@@ -15,13 +15,14 @@ import click
 from cutecc.cli.arrays import read_arrays
 from cutecc.cli.checked_runs import CheckedRun, Plan, run_all
 from cutecc.cli.command_lines import sanitize_command
-from cutecc.cli.emulation import emulation_dict, emulator_options
+from cutecc.cli.emulation import confined_text, emulation_dict, emulator_options
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.harmless import harmless, one_line
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.main import EXIT_UNCHECKED
 from cutecc.cli.options import compile_options, compiler_options, subject_options
 from cutecc.cli.sizes import at_sizes, settle, sizes_text
+from cutecc.cli.untrusted import prepare_untrusted
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
@@ -86,6 +87,7 @@ def _search(
     context: click.Context, input_: str, values: dict[str, Any]
 ) -> tuple[Subject, list[CheckedRun], list[_Found]]:
     """The kernel, all runs, and what was found. Raises `Error` where the kernel cannot be checked."""
+    prepare_untrusted(input_, values)
     from cutecc.cli.subject import check_input, load_subject
     from cutecc.trial.arguments import check_memory
     from cutecc.trial.sizes import parse_sizes
@@ -103,6 +105,7 @@ def _search(
         target=values["target"],
         options=options,
         cache=False if values["no_cache"] else None,
+        untrusted=values["untrusted"],
     )
     subject, points = settle(subject, points, given, quiet=values["quiet"])
     for point in points:
@@ -210,6 +213,8 @@ def _head(subject: Subject, runs: Sequence[CheckedRun]) -> Iterator[str]:
         ran = "; ".join(f"{', '.join(schedules)}: {blocks}" for blocks, schedules in orders.items())
         ran += f"; {count}{seeds}"
     yield f"checked: {checked}; {ran}"
+    if runs[0].emulation.confined_by:
+        yield confined_text(runs[0].emulation)
 
 
 def _more(context: click.Context, runs: Sequence[CheckedRun]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import cutecc
 from cutecc.arguments.specs import Spec, parse_spec
 from cutecc.cli.diagnostics import show_warnings
-from cutecc.cli.files import hints_for
+from cutecc.cli.files import hints_for, is_record
 from cutecc.cli.inputs import KernelFile, choose, split_arg
 from cutecc.config import Settings
 from cutecc.emulator.names import EMULATED_TARGET, NEWEST, OLDEST, models
@@ -99,6 +99,7 @@ def load_subject(
     options: CompileOptions = CompileOptions(),
     cache: bool | None = None,
     output: Path | None = None,
+    untrusted: bool = False,
 ) -> Subject:
     """The kernel that `text` names, compiled for a GPU of this compute capability; for the emulator without one.
 
@@ -112,7 +113,7 @@ def load_subject(
             raise UsageError("--entry and --target are for Python files", hints=["a bundle has its targets already"])
         if options != CompileOptions():
             raise UsageError(f"{text} is compiled already: options of the compiler are for Python files")
-        return _from_record(text, capability, args)
+        return _from_record(text, capability, args, untrusted)
     if capability is None:
         options = with_line_info(options)
     path, function = split_path(text)
@@ -142,18 +143,13 @@ def load_subject(
     return Subject(kernel, specs, chosen.workload or Workload(), reference, peers)
 
 
-def is_record(text: str) -> bool:
-    """Whether `text` names a bundle or the folder of a record."""
-    return text.endswith(".cutecc") or Path(text).is_dir()
-
-
 def _runs(target: str, capability: tuple[int, int] | None) -> bool:
     """Whether code for a target runs on the device: a GPU of this compute capability, or the emulator."""
     return models(target) if capability is None else runs_on(target, capability)
 
 
-def _from_record(text: str, capability: tuple[int, int] | None, args: Sequence[str]) -> Subject:
-    loaded = cutecc.load(text)
+def _from_record(text: str, capability: tuple[int, int] | None, args: Sequence[str], untrusted: bool) -> Subject:
+    loaded = cutecc.load(text, untrusted=untrusted)
     kernels = list(loaded.values()) if isinstance(loaded, KernelSet) else [loaded]
     fitting = [kernel for kernel in kernels if _runs(kernel.compilation.target, capability)]
     # Without one, launching says whether the driver can compile the PTX.

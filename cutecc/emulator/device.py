@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cutecc.arguments.specs import PointerSpec
+from cutecc.emulator.call import Call, run_call
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.checks.stopped import Stopped
-from cutecc.emulator.host import EmulatorHost, LaunchSummary, Progress
+from cutecc.emulator.host import LaunchSummary, Progress
+from cutecc.emulator.limits import STRICT, Limits
 from cutecc.emulator.names import LINE_INFO_HINT, NEWEST, OLDEST, OPTION_NAMES, models
 from cutecc.emulator.options import BlockSample, EmulatorOptions
 from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error, stopped_lines
@@ -22,7 +24,7 @@ from cutecc.ptx.locations import PtxText
 from cutecc.record.compilation import Compilation
 from cutecc.runtime.binding import Binder, Bound
 from cutecc.runtime.host import tensor_shapes
-from cutecc.runtime.program.evaluation import Evaluator, StatusError
+from cutecc.runtime.program.evaluation import Evaluator
 from cutecc.runtime.program.verification import verify
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ class Emulation:
     stopped: list[Stopped] = field(default_factory=list[Stopped])
     """What ended before the kernel did, and so did not see the rest: checks by a mistake of cutecc's own, or the run
     itself by an error after something was found."""
+    confined_by: list[str] = field(default_factory=list[str])
+    """What kept blocks of unknown origin from anything but the call's memory: `setrlimit`, `landlock`, `seccomp`."""
 
     @property
     def ok(self) -> bool:
@@ -113,8 +117,10 @@ class Emulation:
 class Emulator:
     """Calls one compiled kernel on the CPU. Threads may share it."""
 
-    def __init__(self, compilation: Compilation, binder: Binder) -> None:
-        """Raises `LaunchError` for a record without PTX, `UsageError` for a target that the emulator does not model."""
+    def __init__(self, compilation: Compilation, binder: Binder, *, untrusted: bool = False) -> None:
+        """With `untrusted` blocks run in a process that can do nothing else, within strict limits.
+
+        Raises `LaunchError` for a record without PTX, `UsageError` for a target that the emulator does not model."""
         program = compilation.host_program
         ptx = compilation.artifact("ptx")
         if program is None:
@@ -133,12 +139,13 @@ class Emulator:
         verify(program)
         self.compilation = compilation
         self.binder = binder
+        self.untrusted = untrusted
         self._program = program
         places = next(artifact.places for artifact in compilation.artifacts if artifact.kind == "ptx")
         self._ptx = PtxText(ptx.rstrip(b"\0").decode(errors="replace"), places)
         self._has_lines = bool(_LINE.search(self._ptx.text))
         self._lock = threading.Lock()
-        self._evaluator: Evaluator | None = None
+        self._made: Evaluator | None = None
 
     def emulate(
         self,
@@ -159,53 +166,55 @@ class Emulator:
         named = dict(kwargs)
         checked = not named.pop("unchecked", False)
         bound = self.binder.bind(args, named, checked=checked, place="cpu")
-        shapes = tensor_shapes(self.binder, bound)
-        host = EmulatorHost(
+        call = Call(
+            self._program,
             self._ptx,
             self.compilation.target,
-            list(self._allocations(bound)),
-            options,
-            shapes,
+            bound.leaves,
+            tensor_shapes(self.binder, bound),
             self.compilation.variables,
-            show,
-            progress,
-            started,
+            options,
+            options.limits or (STRICT if self.untrusted else Limits()),
         )
+        allocations = list(self._allocations(bound))
         start = time.monotonic()
-        stopped: list[Stopped] = []
-        try:
-            self._evaluate(bound, host)
-        except Exception as error:
-            failure = host.explained(error) if isinstance(error, StatusError) else error
+        if self.untrusted:
+            from cutecc.emulator.untrusted.confinement import confinement
+
+            outcome = confinement.run(call, allocations, show, progress)
+        else:
+            outcome = run_call(call, self._evaluator(), allocations, show, progress, started)
+        seconds = time.monotonic() - start
+        failure = outcome.failure
+        if failure is not None:
             if isinstance(failure, EmulatorError) and not self._has_lines:
                 failure.hints.append(LINE_INFO_HINT)
-            if not any(run.findings for run in host.runs):
-                if failure is error:
-                    raise
-                raise failure from None
-            stopped.append(Stopped.of(failure, options.check, None, options.schedule, options.seed))
+            if not outcome.findings:
+                raise failure
+            outcome.stopped.append(Stopped.of(failure, options.check, None, options.schedule, options.seed))
         return Emulation(
             self.compilation.name,
             self.compilation.target,
             options,
-            one_a_line(finding for run in host.runs for finding in run.findings),
-            _sum([run.counters for run in host.runs if run.counters is not None]),
-            "".join(host.printed),
-            host.launches,
-            time.monotonic() - start,
+            one_a_line(outcome.findings),
+            outcome.counters,
+            outcome.printed,
+            outcome.launches,
+            seconds,
             self._has_lines,
-            [*(each for run in host.runs for each in run.stopped), *stopped],
+            outcome.stopped,
+            outcome.confined_by,
         )
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: EmulatorOptions) -> None:
         """As a call on a GPU; what is found is a `SanitizerError`. Printed text goes to standard output."""
         self.emulate(args, kwargs, options, show=_to_standard_output).raise_findings()
 
-    def _evaluate(self, bound: Bound, host: EmulatorHost) -> None:
+    def _evaluator(self) -> Evaluator:
         with self._lock:
-            if self._evaluator is None:
-                self._evaluator = Evaluator(self._program)
-        self._evaluator(bound.leaves, host)
+            if self._made is None:
+                self._made = Evaluator(self._program)
+        return self._made
 
     def _allocations(self, bound: Bound) -> Iterable[Allocation]:
         """The memory of every array of the call, and what is behind bare pointers."""
@@ -236,16 +245,6 @@ def take_options(kwargs: dict[str, Any], binder: Binder) -> EmulatorOptions:
         wrong = f"beside emulator= there is {'=, '.join(given)}=" if given else f"emulator= is {options!r}"
         raise UsageError(f"{wrong}: emulator=EmulatorOptions(…) holds all options of the emulator")
     return options
-
-
-def _sum(counters: Sequence[Counters]) -> Counters | None:
-    """The counters of several launches as one's."""
-    if not counters:
-        return None
-    first, *others = counters
-    for other in others:
-        first.add(other)
-    return first
 
 
 def _to_standard_output(text: str) -> None:

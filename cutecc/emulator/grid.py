@@ -33,6 +33,13 @@ def cluster_and_rank(block: int, grid: Dim3, cluster: Dim3) -> tuple[int, int]:
     return linear(outer, clusters_of(grid, cluster)), linear(inner, cluster)
 
 
+def in_cluster(outer: Dim3, rank: int, grid: Dim3, cluster: Dim3) -> int:
+    """The number of the block of this rank in the cluster at `outer` among the clusters."""
+    inner = index_of(rank, cluster)
+    x, y, z = (which * size + each for which, size, each in zip(outer, cluster, inner, strict=True))
+    return linear((x, y, z), grid)
+
+
 def whole_cluster(block: int, grid: Dim3, cluster: Dim3) -> list[int]:
     """The numbers of all blocks of a block's cluster."""
     x, y, z = (each // size * size for each, size in zip(index_of(block, grid), cluster, strict=True))

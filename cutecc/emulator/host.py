@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cutecc.emulator.grid import Dim3, cluster_of, is_cooperative
+from cutecc.emulator.limits import Budget
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import UsageError
 from cutecc.ptx.locations import PtxText
@@ -55,7 +56,7 @@ class LaunchSummary:
     block: Dim3
     cluster: Dim3
     dynamic_shared_bytes: int
-    blocks: tuple[int, ...] | None
+    blocks: Sequence[int] | None
     """Linear indices of the blocks that ran; `None` for all."""
     resident: int | None = None
     """How many run at a time; `None` where clusters depend on each other."""
@@ -94,6 +95,8 @@ class EmulatorHost:
     runs: list[BlocksRun] = field(default_factory=list["BlocksRun"])
     """What came of each launch."""
     printed: list[str] = field(default_factory=list[str])
+    budget: Budget = field(default_factory=Budget)
+    """What is left of what the call may take."""
     _modules: dict[bytes, Array] = field(default_factory=dict[bytes, "Array"])
     """The module's variables as the launches so far have left them, by what they are initialised to."""
     _notes: list[str] = field(default_factory=list[str])
@@ -112,12 +115,11 @@ class EmulatorHost:
         from cutecc.emulator.parallel import run_launch
         from cutecc.emulator.waves import waves
 
-        program = load_program(self.ptx, launch.kernel.name)
+        program = load_program(self.ptx, launch.kernel.name, self.budget.limits)
         if refusal := refused(launch, program, self.target):
             return self._refuse(launch, *refusal)
-        blocks = self._blocks(launch)
-        total = math.prod(launch.grid)
-        chosen = range(total) if blocks is None else blocks
+        chosen = self._blocks(launch)
+        self.budget.start(len(chosen))
         tell = functools.partial(self.progress, launch.kernel.name) if self.progress else None
         module = self._module(program)
         names = Names.of(self.variables, launch.kernel.name)
@@ -129,6 +131,7 @@ class EmulatorHost:
             module,
             chosen,
             self.options,
+            self.budget,
             self._print,
             tell,
             self.started,
@@ -136,7 +139,7 @@ class EmulatorHost:
         )
         self.runs.append(run)
         cluster = cluster_of(launch)
-        ran = None if blocks is None or len(blocks) == total else tuple(blocks)
+        ran = None if len(chosen) == math.prod(launch.grid) else chosen
         self.launches.append(
             LaunchSummary(
                 launch.kernel.name,
@@ -176,6 +179,7 @@ class EmulatorHost:
 
     def _print(self, text: str) -> None:
         if text:
+            self.budget.show(text)
             self.printed.append(text)
             if self.show is not None:
                 self.show(text)
@@ -192,14 +196,17 @@ class EmulatorHost:
             self._modules[image] = initialised(image)
         return self._modules[image]
 
-    def _blocks(self, launch: Launch) -> list[int] | None:
+    def _blocks(self, launch: Launch) -> Sequence[int]:
+        """Those that run."""
+        total = math.prod(launch.grid)
         if self.options.blocks is None:
-            return None
+            return range(total)
         if is_cooperative(launch):
             raise UsageError(
                 f"'{launch.kernel.name}' is launched cooperatively: its blocks may wait for each other, so all run",
                 hints=["leave out the choice of blocks, and give smaller sizes"],
             )
+        self.budget.limits.check("blocks", self.options.blocks.count_in(launch.grid), "the sample has")
         return self.options.blocks.select(launch.grid, cluster_of(launch))
 
 

@@ -13,6 +13,7 @@ from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.grid import cluster_and_rank, cluster_of, clusters_of, index_of
 from cutecc.emulator.independence import are_independent
 from cutecc.emulator.instructions.table import Step
+from cutecc.emulator.limits import Budget, Limits
 from cutecc.emulator.machine.block import Block, Cluster
 from cutecc.emulator.machine.decode import decode
 from cutecc.emulator.machine.gang import Gang
@@ -55,9 +56,10 @@ class BlocksRun:
 
 
 @lru_cache(maxsize=64)
-def load_program(ptx: PtxText, kernel: str) -> Program:
+def load_program(ptx: PtxText, kernel: str, limits: Limits = Limits()) -> Program:
     """The program of a kernel of a PTX text. Raises `ParseError` and `EmulatorError`."""
-    return decode(parse_module(ptx), kernel)
+    limits.check("ptx", len(ptx.text), "the kernel's PTX has")
+    return decode(parse_module(ptx, most_registers=limits.registers), kernel, limits)
 
 
 def run_wave(
@@ -67,6 +69,7 @@ def run_wave(
     module: Array,
     wave: Sequence[int],
     options: EmulatorOptions,
+    budget: Budget,
     history: History,
     print: Callable[[str], None],
     started: Callable[[Run], None] | None = None,
@@ -74,10 +77,10 @@ def run_wave(
 ) -> BlocksRun:
     """Run blocks that are resident together, whole clusters by their numbers, to their end.
 
-    `module` are the module's variables; the checks compare the blocks with those before, whose `history` it is;
-    `print` takes what the kernel prints, `started` what says where the run is; `names` are those of the kernel's
-    memory. Raises `EmulatorError` for the first fault unless something is checked: then faults are findings, and other
-    errors are told with them.
+    `module` are the module's variables; `budget` is what the blocks may take; the checks compare the blocks with those
+    before, whose `history` it is; `print` takes what the kernel prints, `started` what says where the run is; `names`
+    are those of the kernel's memory. Raises `LimitError` for what takes more, and `EmulatorError` for the first fault
+    unless something is checked: then faults are findings, and other errors are told with them.
     """
     found = BlocksRun(blocks=len(wave))
     schedule = make_schedule(options.schedule, options.seed)
@@ -89,6 +92,7 @@ def run_wave(
         program.shared_bytes + launch.shared_bytes,
         program.target,
     )
+    _check_memory(program, shape, len(wave), budget.limits)
     machine = Machine(
         shape,
         Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module, names, options.shared),
@@ -103,7 +107,7 @@ def run_wave(
     with np.errstate(all="ignore"):
         _populate(machine, program, wave, schedule)
         steps = _watched(program, machine, options, counting, history, found.stopped)
-        run = Run(program, machine, schedule, steps)
+        run = Run(program, machine, schedule, steps, budget)
         if started is not None:
             started(run)
         try:
@@ -115,6 +119,15 @@ def run_wave(
         machine.watch.end()
     found.counters = counting.counters if counting else None
     return found
+
+
+def _check_memory(program: Program, shape: Shape, blocks: int, limits: Limits) -> None:
+    """Raise `LimitError` when blocks that run together take more memory than they may."""
+    threads = blocks * -(-shape.threads // WARP) * WARP
+    registers = threads * sum(width.itemsize for width in program.widths)
+    wanted = registers + threads * program.local_bytes + blocks * shape.shared_bytes + len(program.module_image)
+    what = f"the registers and memory of {blocks:,} block{'' if blocks == 1 else 's'} that run together take"
+    limits.check("memory", wanted, what)
 
 
 def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule: Schedule) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cutecc.target import Target
 
-OPTION_NAMES = ("check", "schedule", "seed", "blocks", "counters", "processes", "shared")
+OPTION_NAMES = ("check", "schedule", "seed", "blocks", "counters", "processes", "shared", "limits")
 """Keyword arguments of a call on the CPU that are the emulator's."""
 EMULATED_TARGET = "sm_90a"
 """What is compiled for the emulator when nothing else says."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from cutecc.emulator.grid import Dim3, clusters_of, index_of, linear, whole_cluster
+from cutecc.emulator.limits import Limits
 from cutecc.emulator.machine.schedule import SCHEDULES, ScheduleName
 from cutecc.emulator.memory.poison import SHARED_STARTS, SharedStart
 from cutecc.errors import UsageError
@@ -67,13 +68,22 @@ class BlockSample:
             return cls(index=(x, y, z))
         return cls(start=int(match["start"] or 0), end=int(match["end"]) if match["end"] else None)
 
-    def select(self, grid: Dim3, cluster: Dim3 = (1, 1, 1)) -> list[int]:
+    def count_in(self, grid: Dim3) -> int:
+        """How many blocks of a grid it is, but for what makes clusters whole."""
+        total = grid[0] * grid[1] * grid[2]
+        if self.index is not None:
+            return 1
+        if self.count is not None:
+            return min(self.count, total)
+        return max(0, min(total if self.end is None else self.end, total) - self.start)
+
+    def select(self, grid: Dim3, cluster: Dim3 = (1, 1, 1)) -> Sequence[int]:
         """The linear indices of the blocks, ascending, whole clusters. Raises `UsageError` when the grid has none."""
         total = grid[0] * grid[1] * grid[2]
         if self.index is not None:
             if any(each >= size for each, size in zip(self.index, grid, strict=True)):
                 raise UsageError(f"there is no block {self.index} in a grid of {grid}")
-            chosen: Iterable[int] = [linear(self.index, grid)]
+            chosen: Sequence[int] = [linear(self.index, grid)]
         elif self.count is not None:
             chosen = _spread(self.count, total, cluster[0] * cluster[1] * cluster[2], grid, cluster)
         else:
@@ -81,7 +91,7 @@ class BlockSample:
             if not chosen:
                 raise UsageError(f"the blocks {self} are outside of a grid of {total:,} blocks, {grid}")
         if cluster == (1, 1, 1):
-            return list(chosen)
+            return chosen
         return sorted({block for each in chosen for block in whole_cluster(each, grid, cluster)})
 
     def __str__(self) -> str:
@@ -106,6 +116,8 @@ class EmulatorOptions:
     """Blocks that have nothing to do with each other run in so many processes; `None` for one a core if that pays."""
     shared: SharedStart
     """How shared memory begins."""
+    limits: Limits | None
+    """What the call may take at most; `None` for the defaults, which are strict for kernels of unknown origin."""
 
     def __init__(
         self,
@@ -117,6 +129,7 @@ class EmulatorOptions:
         counters: bool = False,
         processes: int | None = None,
         shared: str | None = None,
+        limits: Limits | None = None,
     ) -> None:
         """Raises `UsageError` for what is no such option."""
         found = {
@@ -127,6 +140,7 @@ class EmulatorOptions:
             "counters": _flag(counters, "counters"),
             "processes": None if processes is None else _number(processes, 1, "the number of processes"),
             "shared": "poison" if shared is None else read_shared_start(shared),
+            "limits": _limits(limits),
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
@@ -183,14 +197,14 @@ def read_seed(value: object) -> int:
     return _number(value, 0, "a seed")
 
 
-def _spread(count: int, total: int, size: int, grid: Dim3, cluster: Dim3) -> Iterable[int]:
+def _spread(count: int, total: int, size: int, grid: Dim3, cluster: Dim3) -> Sequence[int]:
     """About `count` blocks, evenly spread: one of each of the clusters that then run whole."""
     if count >= total:
         return range(total)
     wanted, there = -(-count // size), total // size
     places = sorted({place * (there - 1) // max(1, wanted - 1) for place in range(wanted)})
     shape = clusters_of(grid, cluster)
-    firsts = (index_of(place, shape) for place in places)
+    firsts = [index_of(place, shape) for place in places]
     return [linear((x * cluster[0], y * cluster[1], z * cluster[2]), grid) for x, y, z in firsts]
 
 
@@ -208,6 +222,12 @@ def _flag(value: Any, what: str) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"{what} is True or False, not {value!r}")
     return value
+
+
+def _limits(value: Any) -> Limits | None:
+    if value is None or isinstance(value, Limits):
+        return value
+    raise UsageError(f"limits={value!r}", hints=["limits=cutecc.Limits(seconds=60)"])
 
 
 def _no_blocks(text: str) -> UsageError:

@@ -7,27 +7,23 @@ does that runs them all.
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import mmap
-import os
-import tempfile
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.reports import merge_findings
 from cutecc.emulator.independence import are_independent
 from cutecc.emulator.launch import BlocksRun, load_program, run_wave
-from cutecc.emulator.memory.allocations import Allocation, elements_of, merged
+from cutecc.emulator.limits import Budget
+from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.names import Names
+from cutecc.emulator.memory.sharing import SharedMemory, share
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.emulator.waves import waves
+from cutecc.emulator.waves import Waves, waves
 from cutecc.errors import EmulatorError
 from cutecc.pool import WorkerPool
 from cutecc.ptx.locations import PtxText
@@ -41,8 +37,8 @@ if TYPE_CHECKING:
 _LOOK_AFTER_SECONDS = 0.5
 _WORTH_SECONDS = 4.0
 """Work that is left, at the pace so far, for which starting processes pays: each imports NumPy and decodes the PTX."""
-_SHARED_FOLDER = "/dev/shm"
-_PAGE = mmap.PAGESIZE
+_AHEAD = 4
+"""Parts for each process that are handed out before the first one's result is needed."""
 
 
 def run_launch(
@@ -53,12 +49,14 @@ def run_launch(
     module: Array,
     blocks: Sequence[int],
     options: EmulatorOptions,
+    budget: Budget,
     show: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
     started: Callable[[Run], None] | None = None,
     names: Names = Names(),
 ) -> BlocksRun:
-    """Run blocks of a launch; `program` is the one of `ptx`, `module` its variables, which the blocks change.
+    """Run blocks of a launch; `program` is the one of `ptx`, `module` its variables, which the blocks change, `budget`
+    what they may take.
 
     `show` takes what the kernel prints, block by block, `progress` how many blocks have run and how many will, and
     `started` each part that begins in this process; `names` are of the kernel's memory.
@@ -71,13 +69,13 @@ def run_launch(
     start = time.monotonic()
     while whole.parts < len(parts) and not whole.is_stuck:
         if may_share and (options.processes or _pays(time.monotonic() - start, whole.parts, len(parts))):
-            with _shared(allocations, module) as memory:
+            with share(allocations, module) as memory:
                 if memory is not None:
-                    _run_in_processes(ptx, launch, memory, parts, options, show, whole, names)
+                    _run_in_processes(ptx, launch, memory, parts, options, budget, show, whole, names)
                     break
             may_share = False
         part = parts[whole.parts]
-        run = run_wave(program, launch, allocations, module, part, options, history, show, started, names)
+        run = run_wave(program, launch, allocations, module, part, options, budget, history, show, started, names)
         whole.add(run)
     return whole.result
 
@@ -120,120 +118,6 @@ def _pays(seconds: float, done: int, parts: int) -> bool:
     return done > 0 and seconds > _LOOK_AFTER_SECONDS and seconds / done * (parts - done) > _WORTH_SECONDS
 
 
-# Memory that processes share.
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where an allocation is in the file, without what makes up its memory."""
-
-    offset: int
-    """Bytes from the start of the file."""
-    base: int
-    size: int
-    name: str
-    describe: Callable[[int], str]
-    writable: bool
-
-
-@dataclass(frozen=True)
-class SharedMemory:
-    """Allocations in a file that several processes map."""
-
-    path: str
-    size: int
-    places: list[_Place]
-    module_size: int
-    """Bytes of the module's variables, at the end of the file."""
-
-    def open(self) -> tuple[list[Allocation], Array]:
-        """The allocations and the module's variables, their bytes those of the file."""
-        found: list[Allocation] = []
-        contents = _map(self.path, self.size)
-        for place in self.places:
-            data = contents[place.offset : place.offset + place.size]
-            data.flags.writeable = place.writable
-            found.append(Allocation(place.base, data, place.name, place.describe, contents))
-        return found, contents[self.size - self.module_size :]
-
-
-def _map(path: str, size: int) -> Any:
-    """A file's bytes."""
-    if not size:
-        return np.empty(0, np.uint8)
-    with open(path, "r+b") as file:
-        return np.frombuffer(mmap.mmap(file.fileno(), size), np.uint8)
-
-
-@contextlib.contextmanager
-def _shared(allocations: Sequence[Allocation], module: Array) -> Generator[SharedMemory | None]:
-    """All this memory in a file for the time of the block, copied back at its end; `None` where that cannot be."""
-    if not all(elements_of(each) for each in allocations):
-        # Of a bare pointer it is all that is mapped around it.
-        yield None
-        return
-    # Tensors that overlap are one region; each has its own part of it.
-    regions = merged(allocations)
-    offsets: list[int] = []
-    size = 0
-    for region in regions:
-        # An address has the alignment that it has in the caller's memory.
-        offsets.append(size + int(region.start) % _PAGE)
-        size = -(-(offsets[-1] + region.size) // _PAGE) * _PAGE
-    size += module.size
-    file = _reserve(size)
-    if file is None:
-        yield None
-        return
-    with file:
-        path = f"/proc/{os.getpid()}/fd/{file.fileno()}"
-        contents = _map(path, size)
-        for region, offset in zip(regions, offsets, strict=True):
-            contents[offset : offset + region.size] = region.data
-        contents[size - module.size :] = module
-        places: list[_Place] = []
-        for each in allocations:
-            offset = next(
-                (
-                    offset + each.base - int(region.start)
-                    for region, offset in zip(regions, offsets, strict=True)
-                    if 0 <= each.base - int(region.start) < region.size
-                ),
-                0,
-            )
-            writable = bool(each.data.flags.writeable)
-            places.append(_Place(offset, each.base, each.size, each.name, each.describe, writable))
-        yield SharedMemory(path, size, places, module.size)
-        module[:] = contents[size - module.size :]
-        for region, offset in zip(regions, offsets, strict=True):
-            if region.writable:
-                region.data[:] = contents[offset : offset + region.size]
-
-
-def _reserve(size: int) -> IO[bytes] | None:
-    """A new file of so many bytes, in memory if possible; `None` when there is no room for it.
-
-    It has no name, so that it goes with this process, however that ends.
-    """
-    for folder in (_SHARED_FOLDER, tempfile.gettempdir()):
-        if not os.path.isdir(folder):
-            continue
-        try:
-            file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - the caller closes it
-        except OSError:
-            continue
-        try:
-            # Without, a write into the mapping would end the process when the folder is full.
-            if size:
-                os.posix_fallocate(file.fileno(), 0, size)
-            return file
-        except OSError as failure:
-            file.close()
-            if failure.errno not in (errno.ENOSPC, errno.EFBIG, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOMEM):
-                raise
-    return None
-
-
 # Processes.
 
 
@@ -243,6 +127,8 @@ class _Part:
 
     run: BlocksRun
     printed: list[str]
+    steps: int
+    """Instructions that it took."""
     error: EmulatorError | None = None
 
 
@@ -250,28 +136,31 @@ def _run_in_processes(
     ptx: PtxText,
     launch: Launch,
     memory: SharedMemory,
-    parts: Sequence[Sequence[int]],
+    parts: Waves,
     options: EmulatorOptions,
+    budget: Budget,
     show: Callable[[str], None],
     whole: _Whole,
     names: Names,
 ) -> None:
     """Run the parts that are left; their results come in the order of parts."""
-    left = parts[whole.parts :]
+    left = range(whole.parts, len(parts))
     pool = WorkerPool(min(options.cores, len(left)))
+    running: deque[Future[_Part]] = deque()
     try:
-        futures: list[Future[_Part]] = [
-            pool.submit(run_part, ptx, launch, memory, list(part), options, names) for part in left
-        ]
-        for future in futures:
-            part = future.result()
-            for text in part.printed:
-                show(text)
-            if part.error is not None:
-                raise part.error
-            whole.add(part.run)
-            if whole.is_stuck:
-                break
+        for number in left:
+            running.append(pool.submit(run_part, ptx, launch, memory, parts[number], options, budget, names))
+            # No more than keeps all processes busy: there may be millions.
+            while len(running) > (0 if number == left[-1] else _AHEAD * options.cores):
+                part = running.popleft().result()
+                budget.step(part.steps)
+                for text in part.printed:
+                    show(text)
+                if part.error is not None:
+                    raise part.error
+                whole.add(part.run)
+                if whole.is_stuck:
+                    return
     finally:
         pool.kill()
 
@@ -280,16 +169,23 @@ def run_part(
     ptx: PtxText,
     launch: Launch,
     memory: SharedMemory,
-    blocks: list[int],
+    blocks: Sequence[int],
     options: EmulatorOptions,
+    budget: Budget,
     names: Names = Names(),
 ) -> _Part:
     """Runs in another process: blocks of a launch, on memory in a file."""
     allocations, module = memory.open()
     printed: list[str] = []
+    before = budget.steps
+
+    def show(text: str) -> None:
+        budget.show(text)
+        printed.append(text)
+
     try:
-        program = load_program(ptx, launch.kernel.name)
-        run = run_wave(program, launch, allocations, module, blocks, options, History(), printed.append, None, names)
+        program = load_program(ptx, launch.kernel.name, budget.limits)
+        run = run_wave(program, launch, allocations, module, blocks, options, budget, History(), show, None, names)
     except EmulatorError as error:
-        return _Part(BlocksRun(), printed, error)
-    return _Part(run, printed)
+        return _Part(BlocksRun(), printed, before - budget.steps, error)
+    return _Part(run, printed, before - budget.steps)

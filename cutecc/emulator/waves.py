@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, overload
 
-from cutecc.emulator.grid import cluster_and_rank, cluster_of, is_cooperative
+from cutecc.emulator.grid import Dim3, cluster_and_rank, cluster_of, clusters_of, in_cluster, index_of, is_cooperative
 from cutecc.emulator.machine.lanes import WARP
 
 if TYPE_CHECKING:
@@ -25,13 +26,32 @@ _PROCESSOR_THREADS = 2048
 _PROCESSOR_SHARED_BYTES = 228 << 10
 
 
-def waves(program: Program, launch: Launch, blocks: Sequence[int]) -> list[Sequence[int]]:
+@dataclass(frozen=True)
+class Waves:
+    """Blocks by their numbers in waves, each listed when it is asked for: a grid may have two thousand million."""
+
+    blocks: Sequence[int]
+    """In the order in which they run."""
+    size: int
+    """Blocks of a wave; the last one may have fewer."""
+
+    def __len__(self) -> int:
+        return -(-len(self.blocks) // self.size)
+
+    def __getitem__(self, number: int) -> Sequence[int]:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        return self.blocks[number * self.size : (number + 1) * self.size]
+
+
+def waves(program: Program, launch: Launch, blocks: Sequence[int]) -> Waves:
     """The blocks, by their numbers, in waves of whole clusters: as many as pay, or as have to be there together.
 
     The launch alone decides, so that results do not depend on the schedule or on how many processes run them.
     """
+    ordered = _by_cluster(launch, blocks)
     if is_cooperative(launch):
-        return [_by_cluster(launch, blocks)]
+        return Waves(ordered, max(1, len(ordered)))
     x, y, z = launch.block
     threads = -(-x * y * z // WARP) * WARP
     shared = max(1, program.shared_bytes + launch.shared_bytes)
@@ -41,9 +61,7 @@ def waves(program: Program, launch: Launch, blocks: Sequence[int]) -> list[Seque
         most = max(most, _resident_blocks(threads, shared))
     cluster = cluster_of(launch)
     together = cluster[0] * cluster[1] * cluster[2]
-    size = max(1, most // together) * together
-    ordered = _by_cluster(launch, blocks)
-    return [ordered[start : start + size] for start in range(0, len(ordered), size)]
+    return Waves(ordered, max(1, most // together) * together)
 
 
 def _resident_blocks(threads: int, shared_bytes: int) -> int:
@@ -57,4 +75,27 @@ def _by_cluster(launch: Launch, blocks: Sequence[int]) -> Sequence[int]:
     cluster = cluster_of(launch)
     if cluster == (1, 1, 1):
         return blocks
+    if len(blocks) == launch.grid[0] * launch.grid[1] * launch.grid[2]:
+        return _AllByCluster(launch.grid, cluster)
     return sorted(blocks, key=lambda block: cluster_and_rank(block, launch.grid, cluster))
+
+
+@dataclass(frozen=True)
+class _AllByCluster(Sequence[int]):
+    """All blocks of a grid, those of a cluster after one another, by rank."""
+
+    grid: Dim3
+    cluster: Dim3
+
+    def __len__(self) -> int:
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[int]: ...
+    def __getitem__(self, place: int | slice) -> int | list[int]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        which, rank = divmod(range(len(self))[place], self.cluster[0] * self.cluster[1] * self.cluster[2])
+        return in_cluster(index_of(which, clusters_of(self.grid, self.cluster)), rank, self.grid, self.cluster)

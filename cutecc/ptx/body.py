@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from cutecc.errors import SourceLocation
+from cutecc.errors import LimitError, SourceLocation
 from cutecc.ptx.declarations import read_registers, read_variables
 from cutecc.ptx.locations import FILE, LOC, InlineAssembly, LineTable, Place
 from cutecc.ptx.operands import OperandError, parse_arguments, parse_operand, split_operands
@@ -65,8 +65,13 @@ class Body:
         assembly: InlineAssembly,
         parameters: Iterable[Variable],
         taken: set[str],
+        most_registers: int,
     ) -> None:
-        """`taken` are names of the module, which names of inner scopes must not become."""
+        """`taken` are names of the module, which names of inner scopes must not become.
+
+        Raises `LimitError` for more registers than `most_registers`.
+        """
+        self._most_registers = most_registers
         self.registers: dict[str, str] = {}
         self.variables: list[Variable] = []
         self.labels: dict[str, int] = {}
@@ -166,6 +171,11 @@ class Body:
                     self._declare_vector(name, type_, elements)
                 else:
                     self.registers[self._declare(name, Register)] = type_
+                if len(self.registers) > self._most_registers:
+                    raise LimitError(
+                        f"the kernel's PTX declares more than {self._most_registers:,} registers",
+                        scanner.error("").location,
+                    )
             scanner.expect(_END, "';'")
         elif directive in _VARIABLES:
             for variable in read_variables(scanner, is_extern=False):

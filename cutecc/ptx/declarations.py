@@ -36,6 +36,8 @@ _CLOSE = re.compile(r"\}")
 _VALUE = re.compile(r"[^,{};]+")
 _MOST = 1 << 32
 """Elements of a variable, or registers of a declaration."""
+_MOST_INITIAL = 1 << 28
+"""Bytes of an initial value: they are in memory, of which a line of text must not take all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,8 @@ def _read_initial(scanner: Scanner, type_: str, dimensions: list[int | None]) ->
     found = b"".join(parts)
     size = math.prod(size for size in dimensions[1:] if size is not None) * TYPE_BYTES[type_]
     size = -(-len(found) // size) * size if dimensions[0] is None else dimensions[0] * size
+    if size > _MOST_INITIAL:
+        raise scanner.error(f"an initial value of {size:,} bytes")
     if len(found) > size:
         raise scanner.error("more initial values than elements")
     return found.ljust(size, b"\0")

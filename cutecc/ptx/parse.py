@@ -32,13 +32,17 @@ _THREE_SIZES = {"reqntid", "maxntid", "reqnctapercluster"}
 _ADDRESS_BITS = 64
 
 
-def parse_module(ptx: str | PtxText) -> Module:
-    """What PTX text says. `ParseError`, with its line, for text that is no PTX, or PTX that no compiler emits."""
-    return _Parser(ptx if isinstance(ptx, PtxText) else PtxText(ptx)).module()
+def parse_module(ptx: str | PtxText, *, most_registers: int = 1 << 20) -> Module:
+    """What PTX text says. `ParseError`, with its line, for text that is no PTX, or PTX that no compiler emits.
+
+    Raises `LimitError` for a function with more registers than `most_registers`.
+    """
+    return _Parser(ptx if isinstance(ptx, PtxText) else PtxText(ptx), most_registers).module()
 
 
 class _Parser:
-    def __init__(self, ptx: PtxText) -> None:
+    def __init__(self, ptx: PtxText, most_registers: int) -> None:
+        self._most_registers = most_registers
         text = ptx.text
         self._scanner = Scanner(text)
         self._places = {each.line: each.location for each in ptx.places}
@@ -103,7 +107,7 @@ class _Parser:
         function = Function(name, is_entry, parameters, results, {}, (), (), {}, {}, directives, is_declaration=True)
         if scanner.take(_BODY):
             taken = {*self._variables, *self._functions}
-            body = Body(scanner, self._lines, self._assembly, (*parameters, *results), taken)
+            body = Body(scanner, self._lines, self._assembly, (*parameters, *results), taken, self._most_registers)
             self._bodies[name] = body
             function = replace(
                 function,

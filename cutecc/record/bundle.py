@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -39,6 +40,7 @@ _TO_RUN: tuple[ArtifactKind, ...] = ("cubin", "ptx", "host-program")
 """What running needs: machine code, PTX for GPUs that come later, and what computes the launches."""
 _NO_DIGEST = b"0" * 64
 """What stands for the hash in `bundle.json` while the hash is computed."""
+_SHA256 = re.compile("[0-9a-fA-F]{64}")
 _LONGEST_INDEX = 1 << 20
 """Bytes of JSON that are parsed."""
 
@@ -100,12 +102,15 @@ def encode_bundle(compilations: Sequence[Compilation], *, dumps: bool = False) -
     return archive.pack([(INDEX, index.replace(_NO_DIGEST, digest, 1)), *entries])
 
 
-def read_bundle(path: str | Path) -> list[Compilation]:
+def read_bundle(path: str | Path, *, sha256: str | None = None) -> list[Compilation]:
     """The records in the bundle `path`, in its order, their files taken out when they are asked for.
 
-    The whole file is read and checked first. Raises `RecordError` for one that cannot be read, is damaged, is no
-    bundle, or has a newer major version.
+    The whole file is read and checked first, with `sha256` also that it is the file with this digest. Raises
+    `RecordError` for one that cannot be read, is damaged, is another file, is no bundle, or has a newer major version,
+    and `UsageError` for a digest that is none.
     """
+    if sha256 is not None and not _SHA256.fullmatch(sha256):
+        raise UsageError(f"sha256='{sha256[:80]}' is no digest", hints=[f"sha256sum {path} prints it: 64 hex digits"])
     try:
         with opened(path) as file:
             if (size := os.fstat(file.fileno()).st_size) > archive.LONGEST:
@@ -113,6 +118,8 @@ def read_bundle(path: str | Path) -> list[Compilation]:
             data = file.read(archive.LONGEST + 1)
     except (OSError, ValueError) as failure:
         raise RecordError(f"cannot read the bundle {path}: {_reason(failure)}") from None
+    if sha256 is not None and (found := hashlib.sha256(data).hexdigest()) != sha256.lower():
+        raise RecordError(f"{path} is not the bundle that was asked for", notes=[f"its SHA-256 is {found}"])
     return decode_bundle(data, str(path))
 
 

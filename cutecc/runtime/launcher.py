@@ -78,9 +78,10 @@ class Launcher:
         driver: Driver | None = None,
         *,
         on_cpu: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None,
+        only_on_cpu: bool = False,
     ) -> None:
         """`driver` is the machine's CUDA driver unless given; it is looked for when the first call comes. `on_cpu` does
-        a call with `device="cpu"`.
+        a call with `device="cpu"`; a kernel that nobody trusts runs `only_on_cpu`.
 
         Raises `LaunchError` when the record does not hold what a launch needs, `RecordError` when that is damaged,
         and `ArgumentError` for a kernel that no caller can pass arguments to.
@@ -98,6 +99,7 @@ class Launcher:
         self._evaluator: Evaluator | None = None
         self._given_driver = driver
         self._on_cpu = on_cpu
+        self._only_on_cpu = only_on_cpu
         self._lock = threading.Lock()
         self._served: Callable[[], DirectCall | None] = lambda: None
         self._forget()
@@ -222,7 +224,12 @@ class Launcher:
 
     @property
     def driver(self) -> Driver:
-        """The CUDA driver; `LaunchError` where there is none."""
+        """The CUDA driver; `LaunchError` where there is none, and for a kernel that is not to run on a GPU."""
+        if self._only_on_cpu:
+            raise LaunchError(
+                f"{self.compilation.name} is untrusted, and runs on the CPU emulator alone",
+                hints=['pass device="cpu"; once you trust who made it, load it without untrusted=True'],
+            )
         if self._given_driver is None:
             from cutecc.runtime.cuda_bindings import cuda_driver
 

@@ -90,7 +90,7 @@ class Starter:
                 descriptors=[*descriptors, *self._isolation._reply_descriptors],
                 environment=environment,
                 path=sys.path,
-                # Calls end with their caller, by `_die_with`.
+                # Calls end with their caller, by `die_with`.
                 outlives=not entry.startswith("cutecc.isolation:"),
             )
 
@@ -391,7 +391,7 @@ def _main(kind: str, folder: str, listings: str) -> None:
     isolation.start_python = Starter(folder, os.environ, isolation.start_python)
     if kind in ("lowering", "tracing"):
         # A copy dies with its connection, which goes with the process that asked for it: it is no child of that one.
-        isolation._die_with = lambda parent: None
+        isolation.die_with = lambda parent: None
     template = _Template(f"{folder}/{kind}")
     # Not to be looked at again in each copy, which would copy its pages.
     gc.collect()

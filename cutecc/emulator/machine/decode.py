@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Build, Step, find
+from cutecc.emulator.limits import Limits
 from cutecc.emulator.machine import control
 from cutecc.emulator.machine.calling import external_call, moves
 from cutecc.emulator.machine.lanes import Lanes
@@ -34,14 +35,14 @@ FAMILIES = (
 _CONTROL = ("bra", "brx", "ret", "exit", "call")
 
 
-def decode(module: Module, kernel: str) -> Program:
+def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     """The program of an entry of the module. Raises `EmulatorError` when the module does not have it or recurses."""
-    _load_families()
+    load_families()
     entry = module.functions.get(kernel)
     if entry is None or not entry.is_entry:
         raise EmulatorError(f"the PTX has no kernel '{kernel}'")
     functions = _reachable(module, entry)
-    layout = Layout(module, functions)
+    layout = Layout(module, functions, limits)
     program = Program(kernel, module.target, parameters=entry.parameters)
     program.required_block = entry.directives.get("reqntid", ())
     decoders: dict[str, _Decoder] = {}
@@ -53,6 +54,7 @@ def decode(module: Module, kernel: str) -> Program:
         program.registers[function.name] = list(function.registers)
         slot += len(scope.widths)
         start += decoder.size
+        limits.check("registers", slot, "the kernel and what it calls declare")
     layout.place_dynamic()
     with together():
         for decoder in decoders.values():
@@ -68,7 +70,8 @@ def decode(module: Module, kernel: str) -> Program:
 
 
 @cache
-def _load_families() -> None:
+def load_families() -> None:
+    """Import the files that say what instructions do."""
     for family in FAMILIES:
         importlib.import_module(f"cutecc.emulator.instructions.{family}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cutecc.emulator.limits import Limits
 from cutecc.emulator.machine.program import reserved_shared_bytes
 from cutecc.emulator.memory.spaces import MODULE_APERTURE
 from cutecc.ptx.declarations import TYPE_BYTES
@@ -13,9 +14,10 @@ from cutecc.ptx.syntax import Function, Module, Variable, symbols_of
 class Layout:
     """The places of the module's variables, and of those of a kernel and the functions that it calls."""
 
-    def __init__(self, module: Module, functions: Sequence[Function]) -> None:
+    def __init__(self, module: Module, functions: Sequence[Function], limits: Limits) -> None:
         """`functions` are the kernel and those that it calls. Of the module's static shared memory a block has only
-        what they name, as ptxas has it; of their own all."""
+        what they name, as ptxas has it; of their own all. Raises `LimitError` for variables that take too much."""
+        self._limits = limits
         self.image = bytearray()
         self.local_bytes = 0
         self.shared_bytes = reserved_shared_bytes(module.target)
@@ -63,17 +65,22 @@ class Layout:
 
     def _take_shared(self, variable: Variable) -> int:
         address = -(-self.shared_bytes // variable.align) * variable.align
-        self.shared_bytes = address + size_of(variable)
+        self.shared_bytes = self._checked(variable, address + size_of(variable))
         return address
 
     def _take_local(self, variable: Variable) -> int:
         address = -(-self.local_bytes // variable.align) * variable.align
-        self.local_bytes = address + size_of(variable)
+        self.local_bytes = self._checked(variable, address + size_of(variable))
         return address
+
+    def _checked(self, variable: Variable, size: int) -> int:
+        self._limits.check("memory", size, f"with '{variable.name}' the .{variable.space} variables take")
+        return size
 
     def _take_module(self, variable: Variable) -> tuple[str, int]:
         address = -(-len(self.image) // variable.align) * variable.align
         size = size_of(variable)
+        self._checked(variable, address + size)
         self.image += bytes(address - len(self.image)) + (variable.initial or b"").ljust(size, b"\0")
         # Both are in one image; an address of the constant space is an offset in it.
         return ("const", address) if variable.space == "const" else ("global", MODULE_APERTURE | address)

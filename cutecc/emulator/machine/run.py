@@ -14,9 +14,10 @@ from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.machine.fragment import Fragment
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask, rows_of
 from cutecc.emulator.machine.stuck import Stuck, stuck_lines
-from cutecc.errors import DeadlockError
+from cutecc.errors import DeadlockError, LimitError
 
 if TYPE_CHECKING:
+    from cutecc.emulator.limits import Budget
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.machine import Machine
     from cutecc.emulator.machine.program import Program
@@ -38,8 +39,11 @@ _LISTED = 32
 class Run:
     """One machine with its program, from start to end."""
 
-    def __init__(self, program: Program, machine: Machine, schedule: Schedule, steps: Sequence[Step | None]) -> None:
+    def __init__(
+        self, program: Program, machine: Machine, schedule: Schedule, steps: Sequence[Step | None], budget: Budget
+    ) -> None:
         """`steps` are the program's, or what checks have made of them."""
+        self._budget = budget
         self._program = program
         self._machine = machine
         self._schedule = schedule
@@ -60,7 +64,14 @@ class Run:
         """Who went last."""
 
     def __call__(self) -> None:
-        """Until all threads have exited. Raises `EmulatorError` and `DeadlockError`."""
+        """Until all threads have exited. Raises `EmulatorError`; `DeadlockError` and `LimitError` are of them."""
+        try:
+            self._run()
+        except LimitError as error:
+            error.notes.append(f"it was at {self.where()}")
+            raise
+
+    def _run(self) -> None:
         machine, schedule = self._machine, self._schedule
         for gang in machine.gangs:
             gang.fragments = [Fragment(gang, 0, gang.alive)]
@@ -192,6 +203,7 @@ class Run:
             ahead = [other.place for other in gang.fragments if place < other.place <= end]
             end = min(ahead, default=end)
             operations -= end - place
+            self._budget.step(end - place + 1)
             if not self._straight(fragment, end):
                 return
             if end < stop or ahead:

@@ -81,7 +81,7 @@ def compile_ufunc(
             _waiting.append(waiting)
         else:
             _compile([waiting])
-        loop = _loop(rounding)
+        loop = loop_of(rounding)
     numbers = [np.dtype("?" if each == "i1" else f"u{ELEMENT_BYTES[each]}").num for each in (*operands, *results)]
     functions = (ctypes.c_void_p * 1)(loop)
     datas = (ctypes.c_void_p * 1)(ctypes.addressof(data))
@@ -102,7 +102,7 @@ def _compile(functions: Sequence[_Waiting]) -> None:
 
 
 @functools.cache
-def _loop(rounding: Rounding) -> int:
+def loop_of(rounding: Rounding) -> int:
     """The address of the loop that sets this mode."""
     return machine_code(loop_text(rounding), ["loop"])[0]
 

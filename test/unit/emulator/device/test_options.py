@@ -42,7 +42,7 @@ SIZES = st.tuples(*[st.integers(1, 6)] * 3)
     ],
 )
 def test_samples_of_a_row_of_ten(text: object, blocks: list[int]) -> None:
-    assert BlockSample.parse(text).select((10, 1, 1)) == blocks  # pyright: ignore[reportArgumentType]
+    assert list(BlockSample.parse(text).select((10, 1, 1))) == blocks  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("text", _NO_BLOCKS)
@@ -64,7 +64,7 @@ def test_a_sample_is_of_whole_clusters_with_the_first_and_the_last(
 ) -> None:
     blocks = (grid[0] * cluster[0], grid[1] * cluster[1], grid[2] * cluster[2])
     total, size = blocks[0] * blocks[1] * blocks[2], cluster[0] * cluster[1] * cluster[2]
-    chosen = BlockSample(count=count).select(blocks, cluster)
+    chosen = list(BlockSample(count=count).select(blocks, cluster))
     assert chosen == sorted(set(chosen)) and set(chosen) <= set(range(total))
     assert min(count, total) <= len(chosen) < count + size or len(chosen) == total
     assert 0 in chosen and (count <= size or total - 1 in chosen)

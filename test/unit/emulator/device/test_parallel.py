@@ -14,6 +14,7 @@ from cutecc.emulator import parallel
 from cutecc.emulator.grid import cluster_and_rank
 from cutecc.emulator.independence import are_independent
 from cutecc.emulator.launch import load_program
+from cutecc.emulator.memory import sharing
 from cutecc.emulator.waves import waves
 from cutecc.errors import EmulatorError
 from cutecc.kernel import Kernel
@@ -40,9 +41,10 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
     real = parallel._run_in_processes
 
-    def count(ptx: Any, launch: Any, memory: Any, parts: Any, options: Any, show: Any, whole: Any, names: Any) -> None:
+    def count(ptx: Any, launch: Any, memory: Any, parts: Any, *rest: Any) -> None:
+        *_, whole, _ = rest
         counted.append(len(parts) - whole.parts)
-        real(ptx, launch, memory, parts, options, show, whole, names)
+        real(ptx, launch, memory, parts, *rest)
 
     monkeypatch.setattr(parallel, "_run_in_processes", count)
     return counted
@@ -98,7 +100,7 @@ def test_an_interrupt_leaves_no_memory_behind(monkeypatch: pytest.MonkeyPatch, t
     def interrupted(*arguments: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(parallel, "_SHARED_FOLDER", str(tmp_path))
+    monkeypatch.setattr(sharing, "_SHARED_FOLDER", str(tmp_path))
     monkeypatch.setattr("os.posix_fallocate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Kernel(compilation()).emulate(numbers(), 3.0, processes=2)
@@ -106,7 +108,7 @@ def test_an_interrupt_leaves_no_memory_behind(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_nothing_is_left_behind(processes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "_SHARED_FOLDER", str(tmp_path))
+    monkeypatch.setattr(sharing, "_SHARED_FOLDER", str(tmp_path))
     Kernel(compilation()).emulate(numbers(), 3.0, processes=2)
     with pytest.raises(EmulatorError):
         Kernel(compilation(PAST_THE_END)).emulate(numbers(), 3.0, processes=2)
@@ -120,22 +122,22 @@ def test_shared_memory_is_where_there_is_room(tmp_path: Path, monkeypatch: pytes
         if failures:
             raise OSError(failures.pop(), "no")
 
-    monkeypatch.setattr(parallel, "_SHARED_FOLDER", str(tmp_path))
+    monkeypatch.setattr(sharing, "_SHARED_FOLDER", str(tmp_path))
     monkeypatch.setattr("os.posix_fallocate", reserve)
-    file = parallel._reserve(100)
+    file = sharing._reserve(100)
     assert file is not None, "in the other folder"
     file.close()
     failures += [errno.ENOSPC, errno.EOPNOTSUPP]
-    assert parallel._reserve(100) is None
+    assert sharing._reserve(100) is None
     failures += [errno.EIO]
     with pytest.raises(OSError, match="no"):
-        parallel._reserve(100)
+        sharing._reserve(100)
 
 
 def test_where_there_is_no_room_for_shared_memory_one_process_does_it(
     processes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel, "_reserve", lambda size: None)
+    monkeypatch.setattr(sharing, "_reserve", lambda size: None)
     x = numbers()
     Kernel(compilation()).emulate(x, 3.0, processes=2)
     np.testing.assert_array_equal(x, 3 * numbers())
@@ -210,7 +212,7 @@ def test_waves_are_of_whole_clusters() -> None:
     assert sorted(block for part in parts for block in part) == [*range(48)]
     assert parts[0] == [0, 1, 8, 9, 16, 17] and all(list(part) == sorted(part) for part in parts)
     assert [len(part) for part in waves(program, launch((1, 1, 1), grid), range(20))] == [8, 8, 4]
-    assert waves(program, launch((1, 1, 1), grid, cooperative=True), range(48)) == [range(48)]
+    assert list(waves(program, launch((1, 1, 1), grid, cooperative=True), range(48))) == [range(48)]
 
 
 def test_clusters_are_numbered_as_blocks_are() -> None:
@@ -230,7 +232,7 @@ def test_tensors_that_share_memory_do_so_in_the_other_processes() -> None:
     tensors = {"a": memory[:3000], "b": memory[1000:], "c": np.zeros(7, "f4")}
     allocations = [tensor_allocation(read_array(each), name) for name, each in tensors.items()]  # pyright: ignore
     module = np.array([1, 2, 3], np.uint8)
-    with parallel._shared(allocations, module) as shared:
+    with sharing.share(allocations, module) as shared:
         assert shared is not None
         opened, variables = shared.open()
         assert variables.tolist() == [1, 2, 3]

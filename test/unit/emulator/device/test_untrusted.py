@@ -1,0 +1,239 @@
+"""Kernels of unknown origin: the same results as of others, from a process that can do nothing else."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+import pickle
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from emulated_kernels import COUNT, PAST_THE_END, PRINT, SCALE, compilation, host_program, ptx
+
+import cutecc
+from cutecc.emulator.untrusted import confinement as asked
+from cutecc.emulator.untrusted.messages import Printed, decode, encode
+from cutecc.emulator.untrusted.worker import Death
+from cutecc.errors import EmulatorError, Error, LaunchError, LimitError, RecordError, UsageError
+from cutecc.kernel import Kernel, KernelSet
+
+LIMITS = cutecc.STRICT
+
+
+def numbers(count: int = 64) -> np.ndarray:
+    """Aligned to 64 bytes: how many sectors an access has depends on it."""
+    memory = np.empty(4 * count + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    data = memory[start : start + 4 * count].view("f4")
+    data[:] = np.arange(count)
+    return data
+
+
+def test_a_call_gives_what_another_gives() -> None:
+    for body, count in ((SCALE, 64), (SCALE, 32 * 600), (PRINT, 96), (COUNT, 64)):
+        alone, apart = numbers(count), numbers(count)
+        shown: list[str] = []
+        first = Kernel(compilation(body)).emulate(alone, 3.0, counters=True, check="all")
+        kernel = Kernel(compilation(body), untrusted=True)
+        second = kernel.emulator.emulate(
+            (apart, 3.0), {}, cutecc.EmulatorOptions(counters=True, check="all"), show=shown.append
+        )
+        np.testing.assert_array_equal(alone, apart)
+        assert first.findings == second.findings and first.launches == second.launches
+        assert first.counters is not None and second.counters is not None
+        assert first.counters.to_dict() == second.counters.to_dict()
+        assert first.printed == second.printed == "".join(shown)
+        assert (first.confined_by, second.confined_by[0]) == ([], "setrlimit")
+
+
+def test_findings_and_errors_are_those_of_other_calls() -> None:
+    for check in (None, "all"):
+        ended: list[Any] = []
+        for untrusted in (False, True):
+            kernel, x = Kernel(compilation(PAST_THE_END), untrusted), numbers(32)
+            try:
+                ended.append(kernel.emulate(x, 2.0, check=check).findings)
+            except Error as error:
+                ended.append((type(error), error.message, error.location, error.notes, error.hints))
+        # The arrays are at two places.
+        assert str(ended[0]) == str(ended[1])
+
+
+def test_it_runs_on_no_gpu_and_goes_to_no_tool() -> None:
+    kernel = Kernel(compilation(), untrusted=True)
+    for call in (kernel, kernel.prepare, KernelSet({"sm_90a": kernel}), pickle.loads(pickle.dumps(kernel))):
+        with pytest.raises(LaunchError) as caught:
+            call(numbers(), 2.0)
+        assert caught.value.message == "scale is untrusted, and runs on the CPU emulator alone"
+        assert 'pass device="cpu"' in caught.value.hints[0]
+    with pytest.raises(Error, match="is untrusted: its cubin is not given to nvdisasm"):
+        _ = kernel.sass
+    x = numbers()
+    kernel(x, 2.0, device="cpu")
+    np.testing.assert_array_equal(x, 2 * numbers())
+
+
+def test_its_limits_are_strict_unless_others_are_given() -> None:
+    record = compilation(host=host_program(grid=(2 << 20, 1, 1)))
+    with pytest.raises(LimitError, match=r"a launch of 2,097,152 blocks, more than the limit of 1,048,576 blocks"):
+        Kernel(record, untrusted=True).emulate(numbers(), 2.0)
+    kernel = Kernel(compilation("AGAIN: bra AGAIN;"), untrusted=True)
+    with pytest.raises(LimitError, match=r"more than the limit of 0\.5 s"):
+        kernel.emulate(numbers(), 2.0, limits=cutecc.Limits(seconds=0.5))
+
+
+@pytest.mark.parametrize(
+    "text", [".global .b8 large[2147483648];", ".global .b8 a[1000000000]; .global .b8 b[1000000000];"]
+)
+def test_memory_beyond_the_limit(text: str) -> None:
+    record = compilation(text=ptx(declarations=text))
+    with pytest.raises(LimitError, match=r"more than the limit of 1\.0 GiB"):
+        Kernel(record, untrusted=True).emulate(numbers(), 2.0)
+
+
+def test_memory_that_no_estimate_knows_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system refuses it: here of the decoder, for a PTX of many instructions."""
+    body = "add.u32 %r5, %r5, 1;\n" * 60_000
+    kernel = Kernel(compilation(body), untrusted=True)
+    limits = cutecc.Limits(memory=8 << 20)
+    with pytest.raises(LimitError, match=r"the kernel's run takes more memory, more than the limit of 8\.0 MiB"):
+        kernel.emulate(numbers(32), 2.0, limits=limits)
+
+
+def test_time_that_is_not_spent_between_instructions() -> None:
+    """A text that takes long to read is ended from outside."""
+    body = "AGAIN: add.u32 %r5, %r5, 1;\n" + "@%p1 bra AGAIN; add.u32 %r5, %r5, 1;\n" * 100_000
+    with pytest.raises(LimitError, match=r"the kernel runs longer, more than the limit of 0.1 s"):
+        Kernel(compilation(body), untrusted=True).emulate(numbers(32), 2.0, limits=cutecc.Limits(seconds=0.1))
+
+
+def test_a_worker_that_died_is_replaced() -> None:
+    kernel, x = Kernel(compilation(), untrusted=True), numbers()
+    kernel.emulate(x, 2.0)
+    worker = asked.confinement._worker
+    assert worker is not None
+    worker.kill()
+    with pytest.raises(EmulatorError, match=r"the process of untrusted kernels: .* SIGKILL"):
+        kernel.emulate(x, 2.0)
+    kernel.emulate(x, 2.0)
+    np.testing.assert_array_equal(x, 4 * numbers())
+
+
+def test_the_thread_that_made_the_worker_may_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "confinement", asked.Confinement())
+    kernel, x = Kernel(compilation(), untrusted=True), numbers()
+    for _ in range(2):
+        thread = threading.Thread(target=kernel.emulate, args=(x, 2.0))
+        thread.start()
+        thread.join()
+    np.testing.assert_array_equal(x, 4 * numbers())
+
+
+@pytest.mark.parametrize(
+    ("death", "kind", "message"),
+    [
+        (
+            Death(-signal.SIGSEGV, False),
+            EmulatorError,
+            "the process in which the untrusted kernel ran was ended by SIGSEGV",
+        ),
+        (Death(-signal.SIGXCPU, False), LimitError, "the kernel runs longer"),
+        (Death(-signal.SIGKILL, True), LimitError, "the kernel runs longer"),
+        (Death(3, False), LimitError, "the kernel's run takes more memory"),
+        (Death(0, False), EmulatorError, "ran ended with status 0 and no answer"),
+    ],
+)
+def test_how_a_process_ends_that_does_not_answer(death: Death, kind: type[Error], message: str) -> None:
+    failure = asked._failure(death, LIMITS)
+    assert type(failure) is kind and message in failure.message
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"no JSON\n",
+        b'{"type": "other"}\n',
+        b'{"type": "printed", "text": 3}\n',
+        b'{"type": "ended", "findings": [{"kind": "none"}]}\n',
+        b"[" * 100_000 + b"\n",
+        b"\x80\x04\x95" + b"pickle\n",
+        b"\xff\xfe\n",
+    ],
+)
+def test_what_a_process_says_is_not_believed(said: bytes) -> None:
+    with pytest.raises(EmulatorError, match="is not understood"):
+        asked._Hearing(None, None).hear(said)
+
+
+def test_what_a_process_says_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "_MOST_SAID", 1000)
+    hearing = asked._Hearing(None, None)
+    with pytest.raises(LimitError, match="says more than"):
+        for _ in range(100):
+            hearing.hear(b"x" * 100)
+
+
+def test_a_message_in_pieces() -> None:
+    shown: list[str] = []
+    hearing = asked._Hearing(shown.append, None)
+    for byte in encode(Printed("one\ntwo")) + encode(Printed("three")):
+        hearing.hear(bytes([byte]))
+    assert shown == ["one\ntwo", "three"] and decode(encode(Printed("x"))) == Printed("x")
+
+
+def test_an_error_of_an_unknown_class_is_the_emulators() -> None:
+    said = (
+        b'{"type":"ended","findings":[],"stopped":[],"counters":null,"launches":[],"printed":"","confined_by":[],'
+        b'"failure":{"kind":"SystemExit","message":"m","location":null,"notes":[],"hints":[]}}\n'
+    )
+    hearing = asked._Hearing(None, None)
+    hearing.hear(said)
+    assert hearing.outcome is not None and type(hearing.outcome.failure) is EmulatorError
+
+
+def test_an_interrupt_ends_the_call_and_not_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, x = Kernel(compilation(PRINT), untrusted=True), numbers(96)
+
+    def interrupted(text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kernel.emulator.emulate((x, 1.0), {}, show=interrupted)
+    assert kernel.emulate(x, 1.0).printed == "block 0\nblock 1\nblock 2\n"
+
+
+def test_calls_leave_no_descriptors_and_no_processes() -> None:
+    kernel, x = Kernel(compilation(), untrusted=True), numbers()
+    kernel.emulate(x, 1.0)
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        kernel.emulate(x, 1.0)
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_loading(tmp_path: Path) -> None:
+    path = tmp_path / "scale.cutecc"
+    Kernel(compilation()).save(path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    kernel = cutecc.load(path, untrusted=True, sha256=digest.upper())
+    assert isinstance(kernel, Kernel) and kernel.untrusted
+    x = numbers()
+    kernel(x, 2.0, device="cpu")
+    np.testing.assert_array_equal(x, 2 * numbers())
+    with pytest.raises(RecordError) as caught:
+        cutecc.load(path, sha256="0" * 64)
+    assert caught.value.message == f"{path} is not the bundle that was asked for"
+    assert caught.value.notes == [f"its SHA-256 is {digest}"]
+    for wrong in ("", "00", digest[:-1] + "g", digest + "0"):
+        with pytest.raises(UsageError, match="is no digest"):
+            cutecc.load(path, sha256=wrong)
+    with pytest.raises(UsageError, match="is a folder, and sha256= is of a bundle"):
+        cutecc.load(tmp_path, sha256=digest)
+    assert not cutecc.load(path).untrusted  # pyright: ignore[reportAttributeAccessIssue]
