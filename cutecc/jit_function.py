@@ -22,7 +22,7 @@ from cutecc.arguments.specs import (
     parse_spec,
 )
 from cutecc.config import Settings
-from cutecc.emulator.names import EMULATED_TARGET, OPTION_NAMES
+from cutecc.emulator.names import CALL_NAMES, EMULATED_TARGET
 from cutecc.errors import LaunchError, NoGpuError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.passes.pipeline import Pipeline
@@ -321,8 +321,8 @@ class _Form:
         return name in self._names
 
     def is_of_emulator(self, name: str) -> bool:
-        """Whether a keyword argument of a call on the CPU is an option of the emulator."""
-        return name not in self._names and name in (*OPTION_NAMES, "emulator")
+        """Whether a keyword argument of a call on the CPU is for the emulator, not the kernel."""
+        return name not in self._names and name in CALL_NAMES
 
     def call_in_trace(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function as a `@cute.jit` function that calls it does."""

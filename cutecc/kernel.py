@@ -35,7 +35,7 @@ class Kernel(DirectCall):
     the current stream of the arrays' library unless given. `unchecked=True` leaves out the checks of shapes, strides,
     types and alignment: what the kernel does with other ones is then undefined. `device="cpu"` runs the kernel on the
     emulator, on arrays of the CPU, in place and to its end, with the options of `emulate`; what these find is then a
-    `SanitizerError`. `docs/emulator.md` is the guide.
+    `SanitizerError`. `extent=` is how many bytes are behind bare pointers there. `docs/emulator.md` is the guide.
 
     A call raises `ArgumentError`, before anything is launched, for arguments that the kernel does not take, and
     `LaunchError` for a failure of the CUDA driver or of the host program.
@@ -75,8 +75,8 @@ class Kernel(DirectCall):
 
         Besides the arguments: `check=` what to look for, `True` or names as in `"races,bounds"`; `schedule=` and
         `seed=` the order of warps; `blocks=` a sample of the grid, `16` or `"0:8"`; `counters=True` to count;
-        `limits=` what it may take, `cutecc.Limits(seconds=60)`; all together as `emulator=EmulatorOptions(…)`. A
-        parameter of the kernel with one of these names goes first.
+        `limits=` what it may take, `cutecc.Limits(seconds=60)`; all together as `emulator=EmulatorOptions(…)`;
+        `extent=` the bytes behind bare pointers, by name. A parameter of the kernel with one of these names goes first.
 
         Raises as a call does, and `EmulatorError` for a fault inside of the kernel where nothing is checked.
         """

@@ -178,7 +178,7 @@ class PointerSpec:
     align: int | None = None
     """Alignment of the address in bytes; `None` is the natural one of the element type."""
     elements: int | None = None
-    """How many elements lie behind it when the kernel is run without real arguments."""
+    """How many elements lie behind it: to make arguments of, and for the emulator, which is given an address."""
 
     def __post_init__(self) -> None:
         if self.elements is not None and self.elements < 0:

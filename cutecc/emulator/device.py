@@ -159,12 +159,14 @@ class Emulator:
     ) -> Emulation:
         """A call `kernel(*args, **kwargs)`, on arrays of the CPU, in place; it has ended when this returns.
 
+        `extent=` is how many bytes lie behind a bare pointer, or behind each by its name; `cutecc.emulator.extents`.
         `show` takes printed text as it comes, `progress` how many blocks have run, `started` what says where they are.
         Raises `ArgumentError` and `LaunchError` as calls on a GPU do; `EmulatorError` for a fault inside of the kernel,
         unless something is checked: faults are findings then, and an error after a finding is told with it.
         """
         named = dict(kwargs)
         checked = not named.pop("unchecked", False)
+        extent = None if self.binder.has_parameter("extent") else named.pop("extent", None)
         bound = self.binder.bind(args, named, checked=checked, place="cpu")
         call = Call(
             self._program,
@@ -176,7 +178,7 @@ class Emulator:
             options,
             options.limits or (STRICT if self.untrusted else Limits()),
         )
-        allocations = list(self._allocations(bound))
+        allocations = self._allocations(bound, extent)
         start = time.monotonic()
         if self.untrusted:
             from cutecc.emulator.untrusted.confinement import confinement
@@ -216,19 +218,27 @@ class Emulator:
                 self._made = Evaluator(self._program)
         return self._made
 
-    def _allocations(self, bound: Bound) -> Iterable[Allocation]:
-        """The memory of every array of the call, and what is behind bare pointers."""
-        from cutecc.emulator.memory.allocations import pointer_allocation, tensor_allocation
+    def _allocations(self, bound: Bound, extent: object) -> list[Allocation]:
+        """The memory of the call: of every array, and what is behind bare pointers."""
+        from cutecc.emulator.extents import bare_pointers, pointer_allocations, read_extents
 
-        for parameter in self.binder.parameters:
-            array = bound.arrays.get(parameter.name)
-            if array is not None:
-                allocation = tensor_allocation(array, parameter.name)
-                if array.readonly:
-                    allocation.data.flags.writeable = False
-                yield allocation
-            elif isinstance(parameter.spec, PointerSpec) and (address := bound.leaves[parameter.first_leaf]):
-                yield pointer_allocation(int(address), parameter.name)
+        parameters = self.binder.parameters
+        arrays = list(self._arrays(bound))
+        extents = read_extents(extent, parameters, bound)
+        # What a record that was read says is the word of whoever made it.
+        is_own = self.compilation.read_from is None
+        specs = {each.name: each.spec for each in parameters if is_own and isinstance(each.spec, PointerSpec)}
+        return [*arrays, *pointer_allocations(bare_pointers(parameters, bound), extents, arrays, specs)]
+
+    def _arrays(self, bound: Bound) -> Iterable[Allocation]:
+        """The memory of every array of the call."""
+        from cutecc.emulator.memory.allocations import tensor_allocation
+
+        for name, array in bound.arrays.items():
+            allocation = tensor_allocation(array, name)
+            if array.readonly:
+                allocation.data.flags.writeable = False
+            yield allocation
 
 
 def take_options(kwargs: dict[str, Any], binder: Binder) -> EmulatorOptions:

@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from cutecc.target import Target
 
 OPTION_NAMES = ("check", "schedule", "seed", "blocks", "counters", "processes", "shared", "limits")
-"""Keyword arguments of a call on the CPU that are the emulator's."""
+"""Keyword arguments of a call on the CPU that are options of the emulator."""
+CALL_NAMES = (*OPTION_NAMES, "emulator", "extent")
+"""Keyword arguments of a call on the CPU that are none of the kernel's: options, singly or together, and how much lies
+behind bare pointers."""
 EMULATED_TARGET = "sm_90a"
 """What is compiled for the emulator when nothing else says."""
 LINE_INFO_HINT = (

@@ -60,12 +60,12 @@ class _Emulator(Emulator):
         super().__init__(kernel.compilation, kernel.launcher.binder)
         self._tables = tables
 
-    def _allocations(self, bound: binding.Bound) -> Iterable[Allocation]:
+    def _arrays(self, bound: binding.Bound) -> Iterable[Allocation]:
         from dataclasses import replace
 
         from cutecc.emulator.memory.allocations import tensor_allocation
 
-        yield from super()._allocations(bound)
+        yield from super()._arrays(bound)
         for name, each in self._tables.items():
             for index, address in enumerate(each.addresses):
                 yield tensor_allocation(replace(each.like, address=address), f"{name}[{index}]")

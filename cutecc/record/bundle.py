@@ -255,6 +255,7 @@ def _decode_folder(data: bytes, target: str, files: dict[str, Entry], where: str
     if missing := {*_dumps(compilation), *(artifact.file for artifact in compilation.artifacts)} - {*files}:
         raise RecordError(f"{place} names '{min(missing)}', which the bundle lacks")
     compilation.files = _BundleFiles(data, files)
+    compilation.read_from = where
     return compilation
 
 

@@ -281,6 +281,9 @@ class Compilation:
     def __post_init__(self) -> None:
         self.files: MutableMapping[str, bytes] = {}
         """Name to content. In memory for a library call; a stored record reads them when they are asked for."""
+        self.read_from: str | None = None
+        """The bundle or folder that this was read from, which others may have made; `None` where it was made here, or
+        came from the cache."""
 
     def artifact(self, kind: ArtifactKind) -> bytes | None:
         """The content of the first artifact of `kind`, `None` when this compilation made none.

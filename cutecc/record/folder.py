@@ -128,6 +128,7 @@ def read_folder(path: Path) -> Compilation:
         raise RecordError(f"no record in {path}: {failure.strerror}", hints=[f"a record has a {MANIFEST}"]) from None
     compilation = manifest.decode(data, where=str(file))
     compilation.files = _FolderFiles(path)
+    compilation.read_from = str(path)
     if compilation.status == "running":
         # It runs, or was killed: what came after its manifest was written last is in its stages.
         for artifact in compilation.artifacts:

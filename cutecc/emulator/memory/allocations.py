@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from cutecc.arguments.arrays import Array as ArrayLayout
-from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.arguments.dtypes import NumericType, find_numeric_type
 from cutecc.emulator.machine.lanes import Array
-from cutecc.emulator.memory.elements import Elements
+from cutecc.emulator.memory.elements import Elements, describe_bytes
 from cutecc.emulator.memory.region import Region
 from cutecc.errors import EmulatorError
 
@@ -49,6 +49,11 @@ def elements_of(allocation: Allocation) -> Elements | None:
     return owner if isinstance(owner, Elements) else None
 
 
+def bits_in_memory(dtype: NumericType) -> int:
+    """Of one element: of `bool`, which is one bit wide, it is a byte."""
+    return max(8, dtype.width) if dtype.kind == "bool" else dtype.width
+
+
 def tensor_allocation(array: ArrayLayout, name: str, data: Array | None = None, owner: Any = None) -> Allocation:
     """The memory of a tensor in this process, or `data`, a copy of the bytes of its extent.
 
@@ -62,7 +67,7 @@ def tensor_allocation(array: ArrayLayout, name: str, data: Array | None = None, 
             f"argument '{name}' lies on {array.place}; the emulator uses the memory of the CPU",
             hints=["pass a copy: tensor.cpu()"],
         )
-    elements = Elements(name, array.shape, array.stride, max(8, dtype.width) if dtype.kind == "bool" else dtype.width)
+    elements = Elements(name, array.shape, array.stride, bits_in_memory(dtype))
     low, high = elements.extent
     base = array.address + low
     if data is None:
@@ -70,44 +75,26 @@ def tensor_allocation(array: ArrayLayout, name: str, data: Array | None = None, 
     return Allocation(base, data, name, elements.describe, owner)
 
 
-def pointer_allocation(address: int, name: str) -> Allocation:
-    """The memory behind a bare pointer whose extent nobody knows: all that the process has mapped around it.
+def pointer_allocation(address: int, name: str, size: int) -> Allocation:
+    """The `size` bytes behind a bare pointer, as somebody has said that there are.
 
-    What the kernel accesses outside of what was meant, but inside of that, is not found. Raises `EmulatorError` when
-    nothing is mapped there.
+    Raises `EmulatorError` when some of them are no memory of this process, which is more often a GPU's.
     """
-    for start, stop, permissions in _joined(_memory_map()):
-        if start <= address < stop and "r" in permissions:
-            data = memory_at(start, stop - start)
-            data.flags.writeable = "w" in permissions
-
-            return Allocation(start, data, name, partial(_describe_distance, name, address - start))
-    raise EmulatorError(
-        f"argument '{name}' is the address 0x{address:x}, where this process has no memory",
-        hints=["the emulator runs on the CPU: pass a pointer to its memory, or a tensor"],
-    )
-
-
-def _joined(mappings: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Neighbours of the same permissions as one: the kernel keeps apart what one array may lie across.
-
-    It does so where memory was advised to be in huge pages, as NumPy does, and where two requests met.
-    """
-    current: tuple[int, int, str] | None = None
-    for start, stop, permissions in mappings:
-        if current and current[1] == start and current[2] == permissions:
-            current = (current[0], stop, permissions)
-            continue
-        if current:
-            yield current
-        current = (start, stop, permissions)
-    if current:
-        yield current
-
-
-def _describe_distance(name: str, first: int, offset: int) -> str:
-    distance = offset - first
-    return f"{name} {'-' if distance < 0 else '+'} {abs(distance)} bytes"
+    describe = partial(describe_bytes, name, size)
+    writable = True
+    reach = address
+    for start, stop, permissions in _memory_map() if size else ():
+        if start <= reach < stop and reach < address + size and "r" in permissions:
+            reach, writable = stop, writable and "w" in permissions
+    if reach < address + size:
+        whole = "" if reach == address else f" with {size:,} bytes behind it"
+        raise EmulatorError(
+            f"argument '{name}' is the address 0x{address:x}{whole}; at 0x{reach:x} this process has no memory",
+            hints=["the emulator runs on the CPU: pass a pointer to its memory, or a tensor"],
+        )
+    data = memory_at(address, size)
+    data.flags.writeable = writable
+    return Allocation(address, data, name, describe)
 
 
 def memory_at(address: int, size: int) -> Array:

@@ -96,11 +96,7 @@ class Elements:
         return linear * self.bits // 8 - self.extent[0]
 
     def _outside(self, offset: int) -> str:
-        if offset < 0:
-            text = f"{self.name} - {_bytes(-offset)}, before its start"
-        else:
-            past = offset - self.size
-            text = f"{self.name} + {_bytes(offset)}, {f'{past} past its end' if past else 'just past its end'}"
+        text = describe_bytes(self.name, self.size, offset)
         if not self.shape:
             return text
         # Without a step, no coordinate says where it is.
@@ -117,6 +113,16 @@ class Elements:
         index, _ = self._index(linear)
         index[mode] += -beyond if self.stride[mode] < 0 else beyond
         return index
+
+
+def describe_bytes(name: str, size: int, offset: int) -> str:
+    """What is at an offset from the start of `size` bytes: `p + 40 bytes`, `p + 40 bytes, 8 past its end`."""
+    if offset < 0:
+        return f"{name} - {_bytes(-offset)}, before its start"
+    text = f"{name} + {_bytes(offset)}"
+    if offset < size:
+        return text
+    return f"{text}, {f'{offset - size} past its end' if offset > size else 'just past its end'}"
 
 
 def _bytes(count: int) -> str:

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from cutecc.emulator.machine.lanes import Array
-from cutecc.emulator.memory.allocations import Allocation, elements_of, merged
+from cutecc.emulator.memory.allocations import Allocation, merged
 
 _SHARED_FOLDER = "/dev/shm"
 _PAGE = mmap.PAGESIZE
@@ -65,10 +65,6 @@ def _map(path: str, size: int) -> Any:
 @contextlib.contextmanager
 def share(allocations: Sequence[Allocation], module: Array) -> Generator[SharedMemory | None]:
     """All this memory in a file for the time of the block, copied back at its end; `None` where that cannot be."""
-    if not all(elements_of(each) for each in allocations):
-        # Of a bare pointer it is all that is mapped around it.
-        yield None
-        return
     # Tensors that overlap are one region; each has its own part of it.
     regions = merged(allocations)
     offsets: list[int] = []

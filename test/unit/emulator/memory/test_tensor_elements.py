@@ -160,20 +160,19 @@ def test_pointer_reaches_over_mappings_that_the_kernel_keeps_apart() -> None:
     # Advice for two of its pages splits it.
     memory.madvise(mmap.MADV_DONTFORK, page, 2 * page)
     array = np.frombuffer(memory, np.uint8)
-    pointer = pointer_allocation(array.ctypes.data + 8, "p")
-    assert pointer.base <= array.ctypes.data and array.ctypes.data + array.nbytes <= pointer.end
+    pointer = pointer_allocation(array.ctypes.data + 8, "p", array.nbytes - 8)
+    assert pointer.base == array.ctypes.data + 8 and pointer.size == array.nbytes - 8
 
 
-def test_pointer_is_everything_mapped_around_it() -> None:
+def test_pointer_is_as_much_as_was_said() -> None:
     array = np.arange(1 << 16, dtype=np.int32)
-    pointer = pointer_allocation(array.ctypes.data + 64, "p")
-    offset = array.ctypes.data - pointer.base
-    assert pointer.base <= array.ctypes.data and array.ctypes.data + array.nbytes <= pointer.end
-    assert pointer.data[offset : offset + array.nbytes].view(np.int32).tolist() == array.tolist()
-    assert pointer.describe(offset) == "p - 64 bytes"
-    assert pointer.describe(offset + 64) == "p + 0 bytes"
-    with pytest.raises(EmulatorError, match="0x10, where this process has no memory"):
-        pointer_allocation(16, "p")
+    pointer = pointer_allocation(array.ctypes.data + 64, "p", 128)
+    assert pointer.data.view(np.int32).tolist() == list(range(16, 48))
+    assert pointer.describe(0) == "p + 0 bytes"
+    assert pointer.describe(-64) == "p - 64 bytes, before its start"
+    assert pointer.describe(129) == "p + 129 bytes, 1 past its end"
+    with pytest.raises(EmulatorError, match="0x10; at 0x10 this process has no memory"):
+        pointer_allocation(16, "p", 1)
 
 
 def test_tensor_of_a_gpu_is_refused() -> None:
