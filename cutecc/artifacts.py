@@ -17,6 +17,7 @@ from cutecc.passes.nvidia.codegen import CodeGeneration
 from cutecc.passes.pipeline import Pipeline
 from cutecc.places import InstructionPlace
 from cutecc.record import Artifact, ArtifactKind, Compilation, Remark, host_program
+from cutecc.record.assembly import tied
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.record.naming import short_kernel_name
 from cutecc.request import HOST_FORM, CompileRequest
@@ -136,9 +137,9 @@ class ArtifactCollector(Observer):
                 add("ptx", ".ptx", text.encode(), instruction_places(text, self._lost))
         if self._request.options.observe:
             compilation.warnings += self._host_accesses
-        for cubin in self._cubins(ptx):
+        for number, cubin in enumerate(self._cubins(ptx)):
             if "cubin" in wanted:
-                add("cubin", ".cubin", cubin)
+                add("cubin", ".cubin", cubin, assembled_from=ptx[number].encode())
             if self._request.options.observe:
                 from cutecc.backend.launch import dynamic_shared_bytes
                 from cutecc.backend.launchability import launch_warnings
@@ -209,10 +210,19 @@ class _Adder:
         self._folder = folder
         self._stem = stem
 
-    def __call__(self, kind: ArtifactKind, suffix: str, data: bytes, places: tuple[InstructionPlace, ...] = ()) -> None:
+    def __call__(
+        self,
+        kind: ArtifactKind,
+        suffix: str,
+        data: bytes,
+        places: tuple[InstructionPlace, ...] = (),
+        *,
+        assembled_from: bytes | None = None,
+    ) -> None:
         number = 1 + sum(artifact.kind == kind for artifact in self._compilation.artifacts)
         name = f"{self._stem}{suffix}" if number == 1 else f"{self._stem}-{number}{suffix}"
         if self._folder:
             self._folder.write(name, data)
         self._compilation.files[name] = data
-        self._compilation.artifacts.append(Artifact(kind, name, places))
+        artifact = Artifact(kind, name, places)
+        self._compilation.artifacts.append(artifact if assembled_from is None else tied(artifact, data, assembled_from))

@@ -59,11 +59,14 @@ def _read_folders(place: str | Path) -> list[Compilation]:
     """The record in the folder `place`, or those below it: what a run for several targets writes."""
     from pathlib import Path
 
+    from cutecc.record.assembly import check_assembly
     from cutecc.record.folder import MANIFEST, read_folder
 
     path = Path(place)
     folders = [path] if (path / MANIFEST).exists() else sorted(each.parent for each in path.glob(f"*/{MANIFEST}"))
     compilations = [read_folder(folder) for folder in folders or [path]]
+    for compilation in compilations:
+        check_assembly(compilation, str(compilation.read_from))
     if len({compilation.name for compilation in compilations}) > 1:
         raise RecordError(f"{path} holds records of several kernels", hints=[f"name one of them: {folders[0]}"])
     if len({compilation.target for compilation in compilations}) < len(compilations):

@@ -19,6 +19,7 @@ import msgspec
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import archive, manifest
 from cutecc.record.archive import Entry
+from cutecc.record.assembly import check_assembly
 from cutecc.record.compilation import ArtifactKind, Compilation
 from cutecc.record.naming import is_plain
 from cutecc.record.plain_file import opened
@@ -256,6 +257,7 @@ def _decode_folder(data: bytes, target: str, files: dict[str, Entry], where: str
         raise RecordError(f"{place} names '{min(missing)}', which the bundle lacks")
     compilation.files = _BundleFiles(data, files)
     compilation.read_from = where
+    check_assembly(compilation, place)
     return compilation
 
 

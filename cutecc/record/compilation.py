@@ -133,6 +133,10 @@ class Artifact(msgspec.Struct, frozen=True, omit_defaults=True):
     file: str
     places: tuple[InstructionPlace, ...] = ()
     """Of PTX, the places of instructions whose `.loc` is another's; see `cutecc.passes.nvidia.lost_places`."""
+    sha256: str | None = None
+    """Of a cubin, the hash of its content, in hexadecimal digits."""
+    ptx_sha256: str | None = None
+    """Of a cubin, the hash of the PTX that it was assembled from; see `cutecc.record.assembly`."""
 
 
 class Occupancy(msgspec.Struct, frozen=True):
@@ -291,8 +295,12 @@ class Compilation:
         Raises `RecordError` for one that is not there, or cannot be read.
         """
         file = next((artifact.file for artifact in self.artifacts if artifact.kind == kind), None)
+        return None if file is None else self.content(file)
+
+    def content(self, file: str) -> bytes:
+        """The content of a file of this record. Raises `RecordError` for one that is not there, or cannot be read."""
         try:
-            return None if file is None else self.files[file]
+            return self.files[file]
         except KeyError:
             raise RecordError(f"the record of {self.name} for {self.target} lacks its file {file}") from None
 

@@ -12,7 +12,7 @@ from cutecc.errors import RecordError
 from cutecc.record.compilation import ArtifactKind, Compilation
 
 SCHEMA = "cutecc/compilation"
-MAJOR, MINOR = 1, 5
+MAJOR, MINOR = 1, 6
 """A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
 
 LONGEST = 1 << 26
@@ -34,8 +34,8 @@ def decode(data: bytes, *, where: str = "manifest.json") -> Compilation:
     Raises `RecordError`, which names `where`, for data that is no manifest, is damaged, or has a newer major version.
     """
     try:
-        body = json.loads(data)
-    except (ValueError, RecursionError) as failure:
+        body = msgspec.json.decode(data)
+    except (msgspec.DecodeError, ValueError, RecursionError) as failure:
         raise RecordError(f"{where} is not JSON: {failure}") from None
     if not isinstance(body, dict) or cast(dict[str, Any], body).get("schema") != SCHEMA:
         raise RecordError(f"{where} is not a manifest of cutecc", hints=[f'its "schema" has to be "{SCHEMA}"'])

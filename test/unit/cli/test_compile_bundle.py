@@ -9,6 +9,7 @@ import pytest
 
 import cutecc as package
 from cutecc.kernel import Kernel, KernelSet
+from cutecc.record.assembly import is_tied
 from cutecc.record.folder import read_folder
 
 ROOT = Path(__file__).parents[3]
@@ -28,6 +29,7 @@ def test_a_kernel_for_two_targets(cutecc, tmp_path: Path) -> None:
         assert kernel.ptx.encode() == stored.artifact("ptx")
         assert kernel.compilation.artifact("host-program") == stored.artifact("host-program")
         assert kernel.compilation.artifact("sass") is None
+        assert is_tied(kernel.compilation), "the cubin is noted to be of this PTX"
         assert kernel.compilation.signature == stored.signature
         # How to run it, from the file's header.
         workload = kernel.compilation.workload
