@@ -334,7 +334,8 @@ _DISPENSABLE = ("tolerance", "shape", "type")
 
 def _show_results(results: Results, outputs: Sequence[str], console: Any) -> None:
     points = list(dict.fromkeys(sizes_text(each.sizes) for each in results.runs))
-    what = "; ".join(filter(None, [points_text([point for point in points if point]), f"seed {results.runs[0].seed}"]))
+    said = [points_text([point for point in points if point]), f"seed {results.runs[0].seed}"]
+    what = "; ".join(filter(None, [*said, f"tolerance: {results.tolerance_from}"]))
     console.print(wrapped(f"B against A on {results.device}: {what}", console.width), highlight=False, soft_wrap=True)
     if results.chosen:
         console.print(results.chosen, highlight=False, markup=False, soft_wrap=True)

@@ -197,6 +197,8 @@ def _run_folder(kernels: tuple[str, ...], values: dict[str, Any], command: Comma
     plan, settings = read_plan(values["of"]), _settings(values)
     report = Report(values["quiet"], values["as_json"], command=command)
     results: list[KernelResult] = []
+    if not values["as_json"] and not values["quiet"]:
+        click.echo(f"kernels, inputs, what is expected and tolerances: {values['of']}")
     with _device(values) as device:
         for kernel in plan.kernels:
             results.append(_result(kernel, values["of"], device, settings, report))

@@ -16,7 +16,7 @@ from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import announce, emulate, emulator_options, read_options
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
-from cutecc.cli.options import compile_options, compiler_options, subject_options
+from cutecc.cli.options import compile_options, compiler_options, split_names, subject_options
 from cutecc.cli.sizes import at_sizes, settle
 from cutecc.cli.streams import output_to_stderr
 from cutecc.cli.untrusted import prepare_untrusted
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.options import EmulatorOptions
     from cutecc.runtime.workspace import Workspace
     from cutecc.trial.arguments import Arguments
+    from cutecc.trial.bar import Bar
     from cutecc.trial.on_device import DeviceArguments, HostMemory
 
 _EPILOG = """\b
@@ -58,6 +59,8 @@ Running a .py file runs it. A bundle needs neither the DSL nor MLIR. Several siz
 )
 @click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Launches, each with its own seed.")
 @click.option("--reference", metavar="FILE.py:NAME", help="Compare with this function instead of the file's own.")
+@click.option("--outputs", metavar="NAME,…", help="The parameters that the kernel writes, instead of the file's.")
+@click.option("--tolerance", type=float, metavar="ERROR", help="The relative error that passes, instead of the file's.")
 @click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE.npz", help="Write the outputs of the last run.")
 @compiler_options
@@ -85,6 +88,7 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
     from cutecc.cli.device import NO_GPU, find_cpu, open_device
     from cutecc.cli.keeping import check_keeping, keep
     from cutecc.cli.subject import check_input, load_subject
+    from cutecc.frontend.kernel_file import split_path
     from cutecc.trial.arguments import check_memory
     from cutecc.trial.sizes import parse_sizes
 
@@ -112,8 +116,11 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
             untrusted=values["untrusted"],
         )
         subject, points = settle(subject, points, given, quiet=values["quiet"])
-        reference = named or subject.reference
-        compared = reference is not None and bool(subject.workload.outputs)
+        reference, path = named or subject.reference, split_path(input_)[0]
+        bar = None if reference is None else _bar(path, subject, named, values)
+        if bar is not None:
+            subject = replace(subject, workload=bar.workload)
+        compared = bar is not None and bool(bar.workload.outputs or subject.record)
         on_emulator = on_cpu is not None
         needed = [check_memory(subject.specs, each, on_cpu=on_emulator, compared=compared) for each in points]
         if on_cpu and values["device"] is None and not values["quiet"] and not values["untrusted"]:
@@ -128,7 +135,32 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
                     trials += trier.trials(point)
         if values["keep"]:
             keep(input_, subject.kernel.compilation, trials[-1], values["keep"])
-        return Verdict(subject, device.name, reference, trials)
+        sources = {} if bar is None else {**bar.sources, "arguments": path}
+        return Verdict(subject, device.name, reference, trials, sources)
+
+
+def _bar(path: str, subject: Subject, named: Function | None, values: dict[str, Any]) -> Bar:
+    """What the kernel has to get over: the command line says it, or its own file at `path`, or that of its reference.
+
+    A record is not asked: whoever made it would judge themselves.
+    """
+    from cutecc.frontend.header import read_header
+    from cutecc.record import Workload
+    from cutecc.trial.bar import choose_bar
+
+    outputs = [*split_names((values["outputs"] or "",))]
+    said = [("the command line", Workload(outputs, values["tolerance"]))]
+    if subject.record is None:
+        said.append((path, subject.workload))
+    if named is not None:
+        said.append((named.path, read_header(named.path).workload or Workload()))
+    bar = choose_bar(said)
+    if values["blocks"] and subject.record and not bar.workload.outputs:
+        raise UsageError(
+            "of a sample of blocks nobody knows what it has to write, unless the outputs are named",
+            hints=[_NAME_OUTPUTS],
+        )
+    return bar
 
 
 @contextlib.contextmanager
@@ -168,22 +200,26 @@ class _Trier:
     def trials(self, sizes: dict[str, int]) -> list[Trial]:
         """A launch with each seed, and the outputs of the last one into a file if there is to be one."""
         from cutecc.trial.arguments import make_arguments
+        from cutecc.trial.comparison import bounds_of
         from cutecc.trial.on_device import DeviceArguments
 
         values, found = self.values, list[Trial]()
+        workload = self.subject.workload
         with self.device.scope():
             # Where something is counted, tensors lie as allocators of a GPU place them.
             arguments = make_arguments(
                 self.subject.specs,
-                self.subject.workload.outputs,
+                workload.outputs,
                 sizes=sizes,
                 exact_alignment=not values["counters"],
             )
+            for tensor in arguments.compared if self.worker else ():
+                bounds_of(tensor.elements, workload)  # refused before there is a run, not after
             on_device = DeviceArguments(arguments, self.device)
             for seed in range(values["seed"], values["seed"] + values["runs"]):
                 found.append(self._trial(arguments, on_device, seed))
         if values["save"]:
-            save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.outputs})
+            save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.compared})
         return found
 
     def _trial(self, arguments: Arguments, on_device: DeviceArguments, seed: int) -> Trial:
@@ -217,12 +253,19 @@ class _Trier:
         reference = self.reference
         assert reference is not None
         announce(f"computing {reference.name}", arguments.bytes)
-        names = [tensor.name for tensor in arguments.outputs]
+        names = [tensor.name for tensor in arguments.compared]
         function = "cutecc.frontend.companions:call_reference"
         try:
             return worker.call(function, reference.path, reference.name, arguments.values(), names)
+        except UsageError as error:
+            if not arguments.outputs:
+                error.hints.append(_NAME_OUTPUTS)
+            raise
         except ProcessDied as death:
             raise TraceError(f"the reference {reference} aborted: {death.message}", notes=death.notes) from None
+
+
+_NAME_OUTPUTS = 'name what the kernel writes: --outputs c, or in the file of the reference # cutecc: outputs = ["c"]'
 
 
 def _function(text: str) -> Function:

@@ -14,6 +14,7 @@ import click
 
 from cutecc.cli.arrays import read_arrays
 from cutecc.cli.checked_runs import CheckedRun, Plan, run_all
+from cutecc.cli.code_note import code_dict, code_lines
 from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import confined_text, emulation_dict, emulator_options
 from cutecc.cli.failures import failures_as_json
@@ -151,6 +152,7 @@ def _as_dict(subject: Subject, runs: Sequence[CheckedRun], found: Sequence[_Foun
         "kernel": subject.name,
         "target": subject.target,
         "ok": not found and not _stops(runs),
+        **code_dict(subject),
         "findings": [{**finding_dict(each.finding), "reproduce": each.command} for each in found],
         "stopped": [stopped_dict(each) for each in _stops(runs)],
         "runs": [
@@ -167,7 +169,7 @@ def _show(
     width = shutil.get_terminal_size((120, 24)).columns
     colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
     if not quiet:
-        for line in [*_head(subject, runs), *filter(None, [_more(context, runs)])]:
+        for line in [*_head(subject, runs), *code_lines(subject), *filter(None, [_more(context, runs)])]:
             click.echo(wrapped(one_line(line), width))
     for each in found:
         if not quiet or each is not found[0]:

@@ -51,6 +51,9 @@ class Subject:
     workload: Workload
     reference: Function | None = None
     peers: tuple[Function, ...] = ()
+    record: str | None = None
+    """The bundle or folder that it is out of; `None` where it was compiled here. A record's workload is the word of
+    whoever made it, and no bar for it."""
 
     @property
     def name(self) -> str:
@@ -165,7 +168,7 @@ def _from_record(text: str, capability: tuple[int, int] | None, args: Sequence[s
                 f"--arg {name}: the kernel has no such parameter", hints=[*close, f"parameters: {', '.join(specs)}"]
             )
         specs[name] = parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec))
-    return Subject(kernel, specs, kernel.compilation.workload or Workload())
+    return Subject(kernel, specs, kernel.compilation.workload or Workload(), record=text)
 
 
 def _target(header: Header, capability: tuple[int, int] | None) -> str | None:

@@ -8,11 +8,13 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from cutecc.cli.code_note import code_dict, code_lines
 from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import emulation_dict, show_emulation
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.sizes import sizes_text
 from cutecc.cli.tables import fitting, print_table
+from cutecc.trial.bar import sources_text
 
 if TYPE_CHECKING:
     import click
@@ -56,6 +58,13 @@ class Verdict:
     device: str
     reference: Function | None
     trials: list[Trial]
+    sources: dict[str, str]
+    """Who says what decides: `outputs`, `tolerance`, and `arguments`, which are their types and sizes."""
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is an element that could have been wrong."""
+        return any(math.prod(each.shape) for trial in self.trials for each in trial.comparisons)
 
     @property
     def ok(self) -> bool:
@@ -69,7 +78,9 @@ class Verdict:
             "target": self.subject.target,
             "device": self.device,
             "reference": str(self.reference) if self.reference else None,
-            "ok": self.ok if self.trials[0].comparisons else None,
+            "from": self.sources,
+            "ok": self.ok if self.compared or not self.ok else None,
+            **code_dict(self.subject),
             "runs": [
                 {
                     "sizes": trial.sizes,
@@ -121,7 +132,10 @@ def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None
     what = [text for text in (points_text(points), seeds_text(trials[0].seed, trials[-1].seed)) if text]
     head = f"{subject.name} for {subject.target} on {verdict.device}: {'; '.join(what)}"
     console.print(wrapped(head, console.width), highlight=False, markup=False, soft_wrap=True)
-    if verdict.reference and subject.workload.outputs:
+    if trials[0].comparisons:
+        reference = verdict.reference
+        said = [("reference", reference.path), *verdict.sources.items()] if reference else []
+        console.print(wrapped(sources_text(said), console.width), highlight=False, markup=False, soft_wrap=True)
         print_table(fitting(lambda left_out: verdict_table(trials, left_out), _DISPENSABLE, console), console)
     else:
         reason = (
@@ -130,7 +144,11 @@ def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None
             else "the file names no outputs"
         )
         console.print(f"ran; nothing was compared: {reason}", highlight=False, markup=False)
+    if trials[0].comparisons and not verdict.compared:
+        console.print("nothing was compared: no output has an element", highlight=False, markup=False)
     if emulation := trials[-1].emulation:
+        for line in code_lines(subject):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
         show_emulation(emulation, console)
 
 

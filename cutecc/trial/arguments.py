@@ -35,7 +35,7 @@ class Arguments:
 
     by_name: dict[str, Argument]
     outputs: list[Tensor]
-    """The tensors that the kernel writes, in the order that the file names them."""
+    """The tensors that the kernel writes, in the order that they are named; none where nobody says."""
     sizes: dict[str, int]
     """The value of every named size."""
 
@@ -43,6 +43,11 @@ class Arguments:
     def tensors(self) -> list[Tensor]:
         """Every tensor, those in tuples too."""
         return [tensor for argument in self.by_name.values() for tensor in _tensors(argument)]
+
+    @property
+    def compared(self) -> list[Tensor]:
+        """What a verdict is about: the outputs, or where nobody names any, every tensor."""
+        return self.outputs or self.tensors
 
     @property
     def bytes(self) -> int:

@@ -94,11 +94,23 @@ class Comparison:
 
 
 def bounds_of(elements: Elements, workload: Workload) -> tuple[float, int | None]:
-    """The relative error and the steps of its type that an element may be off, by default where no file says."""
+    """The relative error and the steps of its type that an element may be off, by default where no file says.
+
+    Raises `UsageError` for bounds that would have an output of zeros be right, or half of what was expected.
+    """
+    tolerance, ulp = workload.tolerance or 0.0, workload.ulp or 0
+    if not 0 <= tolerance < 1:
+        raise UsageError(
+            f"a tolerance of {tolerance:g} bounds nothing: with 1 or more, zeros are right whatever is expected"
+        )
+    if elements.is_float and not 0 <= ulp * elements.largest_step <= 1:
+        raise UsageError(
+            f"{ulp:,} ulp of {elements.dtype.name} bound nothing: numbers that far apart differ by a factor of 2"
+        )
     if not elements.is_float:
-        return workload.tolerance or 0.0, None
+        return tolerance, None
     if workload.tolerance is not None or workload.ulp is not None:
-        return workload.tolerance or 0.0, workload.ulp
+        return tolerance, workload.ulp
     name = elements.dtype.name
     known = _DEFAULT_TOLERANCE.get(name)
     return (_NARROW_TOLERANCE, 1) if known is None else (known, None)

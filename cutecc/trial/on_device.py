@@ -218,8 +218,8 @@ def compare_outputs(
     *,
     sampled: bool = False,
 ) -> list[Comparison]:
-    """Every output, as it was read back, against what the reference returned for it. Raises as `compare` does."""
+    """What is compared, as it was read back, against what the reference returned for it. Raises as `compare` does."""
     return [
         compare(tensor, wanted, workload, stray.get(tensor.name, 0), sampled=sampled)
-        for tensor, wanted in zip(arguments.outputs, expected, strict=True)
+        for tensor, wanted in zip(arguments.compared, expected, strict=True)
     ]

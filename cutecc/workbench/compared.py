@@ -11,11 +11,12 @@ import msgspec
 from cutecc.arguments.specs import Spec
 from cutecc.errors import LaunchError, UsageError
 from cutecc.kernel import Kernel
-from cutecc.record import Compilation, Signature
+from cutecc.record import Compilation, Signature, Workload
 from cutecc.report.pair import OutputPair, Pair, Results, RunPair, Times, pair_of
 from cutecc.report.writing import Compiled
 from cutecc.runtime.workspace import Workspace
 from cutecc.trial.arguments import make_arguments, specs_of
+from cutecc.trial.bar import choose_bar
 from cutecc.trial.choosing import choose_values, valued_signature
 from cutecc.trial.points import SMALL_BYTES, ragged_points
 from cutecc.workbench.memory import Needs, check_memory
@@ -85,7 +86,8 @@ def _results(a: Compilation, b: Compilation, names: tuple[str, str], trial: Tria
     if isinstance(trial.device, Workspace) and trial.settings.timed:
         times = median_times(kernels, points[0], trial.device, trial.settings)
         microseconds = Times(times[_A], times[_B])
-    return Results(trial.device.name, runs, microseconds, chosen)
+    bar = choose_bar([(_A, ours.workload or Workload())])
+    return Results(trial.device.name, runs, microseconds, chosen, bar.sources["tolerance"])
 
 
 def _runnable(record: Compilation, name: str, trial: Trial) -> tuple[Compilation, str | None]:
@@ -102,8 +104,8 @@ def _runnable(record: Compilation, name: str, trial: Trial) -> tuple[Compilation
         raise UsageError(f"{name} has no parameter '{unknown[0]}'")
     chosen = choose_values({**specs, **values}, trial.sizes[0] if trial.sizes else ())
     valued = replace(record, signature=valued_signature(signature, chosen.specs))
-    # A stored record reads its files when they are asked for, and a copy of it does not know them.
-    valued.files = record.files
+    # A stored record reads its files when they are asked for, and a copy of it knows neither them nor where they are.
+    valued.files, valued.read_from = record.files, record.read_from
     return valued, chosen.text
 
 

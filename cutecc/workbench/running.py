@@ -205,7 +205,14 @@ def run_point(
     first = next(iter(kernels.values()))
     workload = first.compilation.workload or Workload()
     arguments = _arguments(first, workload, point)
-    judge = _Judge(point, workload, _expected(folder, point))
+    expected = _expected(folder, point)
+    if expected is not None and len(expected) != len(arguments.outputs):
+        raise RecordError(
+            f"{folder / str(point.expected)} holds {len(expected)} arrays, and {first.compilation.name} has "
+            f"{len(arguments.outputs)} outputs",
+            hints=["compile into the folder again"],
+        )
+    judge = _Judge(point, workload, expected)
     runs: list[Run] = []
     with device.scope():
         on_device = DeviceArguments(arguments, device)
@@ -268,7 +275,7 @@ class _Judge:
         self, name: str, arguments: Arguments, stray: Mapping[str, int], printed: str, findings: Sequence[str]
     ) -> Run:
         """What to say of a variant that has run; `arguments` hold what it wrote."""
-        tensors = arguments.outputs or arguments.tensors
+        tensors = arguments.compared
         codes = [np.ascontiguousarray(tensor.codes).copy() for tensor in tensors]
         # Two variants execute other instructions, so that their warps take other turns.
         lines = sorted(printed.splitlines())

@@ -60,7 +60,7 @@ def test_a_bundle_runs_without_the_dsl(tmp_path: Path) -> None:
     bundle = tmp_path / "add.cutecc"
     run(*CUTECC, "compile", ADD, "--target", "sm_80,sm_90a", "--bundle", bundle, "-q", cwd=tmp_path)
     reference = tmp_path / "reference.py"
-    reference.write_text("def reference(a, b, c):\n    return a + b\n")
+    reference.write_text('# cutecc: outputs = ["c"]\n\ndef reference(a, b, c):\n    return a + b\n')
     environment = without_dsl(tmp_path)
     output = run(*CUTECC, "run", bundle, "--reference", f"{reference}:reference", "--json", env=environment)
     assert json.loads(output)["ok"] is True

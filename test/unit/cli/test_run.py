@@ -30,7 +30,7 @@ class PythonKernel:
     """A kernel that is a function over numpy views of the imaginary GPU's memory."""
 
     def __init__(self, cuda: FakeCuda, function: Callable[..., None]) -> None:
-        self.compilation = SimpleNamespace(name="double", target="sm_90a")
+        self.compilation = SimpleNamespace(name="double", target="sm_90a", artifacts=[])
         self._cuda = cuda
         self._function = function
 
@@ -58,13 +58,16 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         reference: str | None = "twice",
         outputs: Sequence[str] = ("y",),
         x: str = "f32[?M=3, ?N=40]:(?LD{i64}=50, 1)",
+        tolerance: float = 1e-6,
+        record: str | None = None,
     ) -> Any:
         cuda = FakeCuda()
         subject = Subject(
             PythonKernel(cuda, function),  # pyright: ignore[reportArgumentType]
             {"x": parse_spec(x), "y": parse_spec("f32[?M, ?N]")},
-            Workload([*outputs], 1e-6, "8 * M * N", None),
+            Workload([*outputs], tolerance, "8 * M * N", None),
             Function("check.py", reference) if reference else None,
+            record=record,
         )
         monkeypatch.setattr(run_command, "open_device", lambda name: Workspace(driver=cuda))
         monkeypatch.setattr(subjects, "load_subject", lambda *args, **kwargs: subject)
@@ -145,8 +148,9 @@ def test_several_sizes_run_in_turn(run: Any, tmp_path: Path, monkeypatch: pytest
 
     result = run(small, "--size", "M=7,9,N=11,30", "--runs", "2", "--save", "out.npz")
     assert result.exit_code == 1
-    head, _, _, *table = result.output.splitlines()
+    head, sources, _, _, *table = result.output.splitlines()
     assert head == "double for sm_90a on Imaginary GPU: M=7, N=11, LD=50; M=9, N=30, LD=50; seeds 0 to 1"
+    assert sources == "reference: check.py; outputs, tolerance, arguments: double.py"
     found = [line.split() for line in table if line.strip()]
     assert found[0] == ["M=7,", "N=11,", "LD=50"]
     assert found[1][0] == "y" and found[1][2] == "7×11" and found[1][-1] == "ok"
@@ -381,3 +385,89 @@ def test_wrong_requests(cutecc: Any, tmp_path: Path) -> None:
     refused = cutecc("run", file, "--reference", "kernels.py:f", status=2).stderr
     assert "there is no file kernels.py" in refused and "did you mean kernel.py?" in refused
     assert "--size takes NAME=NUMBER" in cutecc("run", file, "--size", "100", status=2).stderr
+
+
+# What decides: a record is not asked.
+
+
+def wrong_by_a_tenth(x: Any, y: Any) -> None:
+    y[...] = 2.2 * x
+
+
+@pytest.fixture
+def judged(run: Any, tmp_path: Path) -> Callable[..., Any]:
+    """Runs a kernel out of a bundle against a reference of the user's, `check` for its header."""
+
+    def go(function: Callable[..., None], *options: str, check: str = "", **more: Any) -> Any:
+        text = (tmp_path / "check.py").read_text()
+        (tmp_path / "user.py").write_text(f"{check}\n{text}\ndef all_of(x):\n    return x, x * 2\n")
+        names = [] if "--reference" in options else ["--reference", "user.py:twice"]
+        return run(function, *names, *options, reference=None, record="double.cutecc", **more)
+
+    return go
+
+
+OUTPUTS = '# cutecc: outputs = ["y"]'
+
+
+@pytest.mark.parametrize("outputs", [[], ["x"], ["y"]])
+@pytest.mark.parametrize("tolerance", [1e308, float("inf"), 0.5])
+def test_a_bundle_sets_no_bar(judged: Any, outputs: list[str], tolerance: float) -> None:
+    more = {"outputs": outputs, "tolerance": tolerance}
+    assert judged(double, check=OUTPUTS, **more).exit_code == 0
+    wrong = judged(wrong_by_a_tenth, check=OUTPUTS, **more)
+    assert wrong.exit_code == 1 and "120 of 120 elements of y differ" in wrong.output
+
+
+def test_a_verdict_says_who_decides(judged: Any) -> None:
+    text = judged(double, check=OUTPUTS).output
+    assert "\nreference, outputs: user.py; tolerance: by type; arguments: double.py\n" in text
+    found = json.loads(judged(double, "--outputs", "y", "--tolerance", "1e-3", "--json").output)
+    assert found["from"] == {"outputs": "the command line", "tolerance": "the command line", "arguments": "double.py"}
+    assert found["reference"] == "user.py:twice" and found["runs"][0]["outputs"][0]["tolerance"] == 1e-3
+    header = f"{OUTPUTS}\n# cutecc: ulp = 1"
+    found = json.loads(judged(double, "--json", check=header).output)
+    assert found["from"]["tolerance"] == "user.py" and found["runs"][0]["outputs"][0]["ulp"] == 1
+
+
+def test_what_the_command_line_says_goes_first(judged: Any, run: Any) -> None:
+    assert judged(wrong_by_a_tenth, "--tolerance", "0.2", check=f"{OUTPUTS}\n# cutecc: tolerance = 0").exit_code == 0
+    assert run(wrong_by_a_tenth, "--tolerance", "0.2").exit_code == 0
+    assert run(wrong_by_a_tenth, "--outputs", "y", outputs=["x"]).exit_code == 1
+
+
+def test_without_names_all_arrays_count(judged: Any) -> None:
+    """Nothing is poisoned then, and what the kernel only reads has to be as it was."""
+    whole = ("--reference", "user.py:all_of")
+    assert judged(double, *whole).exit_code == 0
+    assert "outputs: all arrays; tolerance: by type" in judged(double, *whole).output
+
+    def spoil(x: Any, y: Any) -> None:
+        double(x, y)
+        x[0, 0] += 1
+
+    assert "1 of 120 elements of x differs" in judged(spoil, *whole).output
+    assert judged(lambda x, y: None, *whole).exit_code == 1
+    refused = judged(double)
+    assert isinstance(refused.exception, UsageError)
+    assert "the reference returns 1 arrays, and the outputs are x, y" in str(refused.exception)
+    assert "--outputs c, or in the file of the reference" in str(refused.exception)
+
+
+@pytest.mark.parametrize("bar", ["tolerance = 1.0", "tolerance = 1e308", "tolerance = inf", "tolerance = nan"])
+def test_a_bar_that_is_none_is_refused_before_there_is_a_run(judged: Any, run: Any, bar: str) -> None:
+    ran: list[int] = []
+    refused = judged(lambda x, y: ran.append(1), check=f"{OUTPUTS}\n# cutecc: {bar}")
+    assert isinstance(refused.exception, UsageError) and "bounds nothing" in str(refused.exception)
+    refused = judged(lambda x, y: ran.append(1), check=f"{OUTPUTS}\n# cutecc: ulp = 8388609")
+    assert "8,388,609 ulp of f32 bound nothing" in str(refused.exception)
+    refused = run(lambda x, y: ran.append(1), tolerance=float(bar.rpartition(" ")[2]))
+    assert "bounds nothing" in str(refused.exception)
+    assert not ran
+
+
+def test_outputs_without_elements_are_no_verdict(judged: Any) -> None:
+    """As when a bundle asks for no elements."""
+    options = ("--size", "M=0", "--outputs", "y")
+    assert json.loads(judged(double, *options, "--json").output)["ok"] is None
+    assert "nothing was compared: no output has an element" in judged(double, *options).output

@@ -9,16 +9,21 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from terminals import on_a_terminal
 
+import cutecc as cutecc_library
 from cutecc.cli import emulation, main
 from cutecc.cli.emulation import BlockProgress
+from cutecc.record import Workload
+from cutecc.record.bundle import write_bundle
 
 ADD = Path(__file__).parents[3] / "examples" / "elementwise_add.py"
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "COLUMNS": "80"}
@@ -243,7 +248,9 @@ def test_a_damaged_bundle_is_a_wrong_request(cutecc: Any, tmp_path: Path) -> Non
 
 
 def test_the_verdict_of_a_sample_and_counters(cutecc: Any, tmp_path: Path, bundles: Path) -> None:
-    (tmp_path / "sums.py").write_text("def plus(a, b):\n    return a + b\n\ndef minus(a, b):\n    return a - b\n")
+    (tmp_path / "sums.py").write_text(
+        '# cutecc: outputs = ["c"]\n\ndef plus(a, b):\n    return a + b\n\ndef minus(a, b):\n    return a - b\n'
+    )
     command = ("run", bundles / "elementwise_add.cutecc", "--device", "cpu", "--size", "M=33,N=132", "--blocks", "2")
     right = json.loads(cutecc(*command, "--counters", "--json", "--reference", "sums.py:plus").stdout)
     assert right["ok"] is True and right["device"] == "the CPU emulator" and right["target"] == "sm_90a"
@@ -256,6 +263,41 @@ def test_the_verdict_of_a_sample_and_counters(cutecc: Any, tmp_path: Path, bundl
     assert "WRONG" in wrong and "never written" not in wrong
     assert "a sample of 2 of 6 blocks ran: what the others write was not compared" in wrong
     assert "elementwise_add.py:" in wrong and "sectors" in wrong
+
+
+def forged(source: Path, target: Path, **changes: Any) -> None:
+    """A bundle as somebody makes it who wants it to pass: each artifact's note, or the record, changed."""
+    loaded = cutecc_library.load(source)
+    assert isinstance(loaded, cutecc_library.Kernel)
+    record = replace(loaded.compilation, **changes)
+    record.files = loaded.compilation.files
+    write_bundle(target, [record])
+
+
+@pytest.mark.parametrize(
+    "workload", [Workload([], 1e308), Workload(["a"]), Workload(["c"], 0.9), Workload(ulp=1 << 40)]
+)
+def test_a_bundle_sets_no_bar_for_its_own_verdict(
+    cutecc: Any, tmp_path: Path, bundles: Path, workload: Workload
+) -> None:
+    forged(bundles / "elementwise_add.cutecc", tmp_path / "forged.cutecc", workload=workload)
+    (tmp_path / "mine.py").write_text("def half(a, b):\n    return a + b / 2\n\ndef whole(a, b):\n    return a + b\n")
+    command = ("run", "forged.cutecc", "--device", "cpu", "--size", "M=8,N=8", "--outputs", "c", "--reference")
+    assert "WRONG" in cutecc(*command, "mine.py:half", status=1).stdout
+    found = json.loads(cutecc(*command, "mine.py:whole", "--json").stdout)
+    assert found["ok"] is True and found["cubin_of_ptx"] is True
+    assert found["from"] == {"outputs": "the command line", "tolerance": "by type", "arguments": "forged.cutecc"}
+
+
+def test_a_record_that_does_not_note_what_its_cubin_is_of(cutecc: Any, tmp_path: Path, bundles: Path) -> None:
+    made = cutecc_library.load(bundles / "elementwise_add.cutecc").compilation  # pyright: ignore
+    older = [msgspec.structs.replace(each, sha256=None, ptx_sha256=None) for each in made.artifacts]
+    forged(bundles / "elementwise_add.cutecc", tmp_path / "older.cutecc", artifacts=older)
+    said = "older.cutecc does not note that its cubin is of this PTX: a GPU may run other code"
+    options = ("older.cutecc", "--size", "M=8,N=8")
+    for command in (("run", *options, "--device", "cpu"), ("sanitize", *options)):
+        assert said in " ".join(cutecc(*command).stdout.split())
+        assert json.loads(cutecc(*command, "--json").stdout)["cubin_of_ptx"] is False
 
 
 @pytest.fixture

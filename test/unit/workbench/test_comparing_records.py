@@ -298,6 +298,22 @@ def test_both_run_on_the_same_inputs(launched: list[Any]) -> None:
     assert point.expected is None
 
 
+def test_who_says_how_far_results_may_be_apart(launched: list[Any]) -> None:
+    def said(workload: Workload | None) -> str:
+        results = compare(
+            replace(runnable(), workload=workload), runnable(), trial=Trial(Device(), values=VALUES)
+        ).results
+        assert results is not None
+        return results.tolerance_from
+
+    assert [said(each) for each in (None, Workload(["y"]), Workload(tolerance=0.0), Workload(ulp=1))] == [
+        "by type",
+        "by type",
+        "A",
+        "A",
+    ]
+
+
 def test_what_cannot_be_run_beside_each_other_is_refused(launched: list[Any]) -> None:
     def refused(a: Compilation, b: Compilation, values: Any = VALUES) -> UsageError:
         with pytest.raises(UsageError) as caught:
@@ -381,7 +397,7 @@ def test_the_tables_fit_and_say_it_all(records: Path, cutecc_in, columns: int) -
         assert expected in words
     assert any(line.startswith("SASS instructions ") for line in words)
     assert any(line.startswith("z f32 33 ") and line.endswith(" differs") for line in words)
-    assert "B against A on the CPU emulator: N=33; seed 0" in words
+    assert "B against A on the CPU emulator: N=33; seed 0; tolerance: A" in words
     # Inputs that stay as they are say nothing.
     assert not any(line.startswith("x f32") for line in words)
     if columns == 200:

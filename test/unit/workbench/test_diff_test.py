@@ -252,6 +252,27 @@ def test_without_a_reference_the_first_pipeline_is_one(bench: Bench) -> None:
     assert verdicts(bench(kernels)) == ["reference", "in bounds", "differs"]
 
 
+@pytest.mark.parametrize("expected", [NUMBERS, None])
+def test_a_folder_that_sets_no_bar_is_refused(bench: Bench, expected: Any) -> None:
+    """Whoever compiled it says what is expected, and how far from that."""
+    kernels = {"nvidia/nvvm": Written(FAR), "open/nvvm": Written(NUMBERS)}
+    for each in kernels.values():
+        each.compilation.workload = Workload(outputs=["y"], tolerance=1e308)
+    with pytest.raises(UsageError, match=r"a tolerance of 1e\+308 bounds nothing"):
+        bench(kernels, expected)
+
+
+def test_a_folder_with_another_number_of_results_than_outputs(bench: Bench) -> None:
+    kernel = Written(NUMBERS)
+    kernel.compilation.workload = Workload(tolerance=1e-3)
+    planned_without = make_arguments({"x": parse_spec("f32[4]"), "y": parse_spec("f32[4]")}, [])
+    planned_without.randomize(0)
+    np.savez(bench.folder / "expected.npz", output0=np.asarray(NUMBERS))
+    point = Point({}, 0, inputs_checksum(planned_without), "expected.npz")
+    with pytest.raises(RecordError, match=r"expected\.npz holds 1 arrays, and kernel has 0 outputs"):
+        running.run_point({"nvidia/nvvm": kernel}, point, bench.folder, HostMemory(), Settings())  # pyright: ignore
+
+
 def test_what_all_have_wrong_is_alike(bench: Bench) -> None:
     result = bench({"nvidia/nvvm": Written(FAR), "open/nvvm": Written(FAR)}, NUMBERS)
     assert verdicts(result) == ["differs", "differs"]
