@@ -137,7 +137,10 @@ def test_a_bundle_runs_with_the_sizes_of_its_product(
 ) -> None:
     cutecc("compile", "--operator", operator, "--gemm", gemm, "--target", "sm_80", "-q", "--bundle", "gemm.cutecc")
     (tmp_path / "check.py").write_text(REFERENCES)
-    run = ("run", "gemm.cutecc", "--device", "cpu", "--reference", f"check.py:{reference}", "--outputs", "c")
+    made = cutecc_library.load(tmp_path / "gemm.cutecc")
+    assert isinstance(made, cutecc_library.Kernel) and made.compilation.workload is not None
+    outputs = ",".join(made.compilation.workload.outputs)
+    run = ("run", "gemm.cutecc", "--device", "cpu", "--reference", f"check.py:{reference}", "--outputs", outputs)
     done = cutecc(*run)
     assert "chosen" not in done.stderr
     told = " ".join(done.stdout.partition("seed 0")[0].split())
