@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attacks import attacks
 from click.testing import CliRunner
 from fake_cuda import STREAM, FakeCuda
 
@@ -417,6 +418,15 @@ def test_a_bundle_sets_no_bar(judged: Any, outputs: list[str], tolerance: float)
     assert judged(double, check=OUTPUTS, **more).exit_code == 0
     wrong = judged(wrong_by_a_tenth, check=OUTPUTS, **more)
     assert wrong.exit_code == 1 and "120 of 120 elements of y differ" in wrong.output
+
+
+def test_no_bar_of_a_bundle_counts(judged: Any) -> None:
+    random = np.random.default_rng(28)
+    odd = [0.0, -1.0, 1e308, float("inf"), float("nan"), 2.0**64]
+    for _ in range(attacks(5)):
+        outputs = [str(each) for each in random.permutation(["x", "y", "z", ""])[: random.integers(4)]]
+        tolerance = float(random.choice([*odd, *10.0 ** random.uniform(-300, 300, 3)]))
+        assert judged(wrong_by_a_tenth, check=OUTPUTS, outputs=outputs, tolerance=tolerance).exit_code == 1
 
 
 def test_a_verdict_says_who_decides(judged: Any) -> None:

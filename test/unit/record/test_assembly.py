@@ -6,7 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
+from attacks import attacks
 from bundles import record, sealed
 
 import cutecc
@@ -55,6 +57,18 @@ def test_one_that_was_exchanged_is_refused(tmp_path: Path, file: str, content: b
     folder.close()
     with pytest.raises(RecordError, match=message):
         cutecc.load(tmp_path / "record")
+
+
+def test_no_flipped_bit_of_either_passes() -> None:
+    random = np.random.default_rng(28)
+    for number in range(attacks(100)):
+        made = tied_record()
+        file = ("k.cubin", "k.ptx")[number % 2]
+        content = bytearray(made.files[file])
+        content[random.integers(len(content))] ^= 1 << int(random.integers(8))
+        made.files[file] = bytes(content)
+        with pytest.raises(RecordError, match=r"k\.cubin (is another|was assembled from other)"):
+            decode_bundle(bundle_of(made), "k.cutecc")
 
 
 def test_the_second_cubin_is_of_the_second_ptx() -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from attacks import attacks
 from emulated_kernels import SCALE, compilation, host_program
 
 import cutecc
 from cutecc.emulator import parallel
-from cutecc.errors import ArgumentError, EmulatorError, SanitizerError
+from cutecc.errors import ArgumentError, EmulatorError, FaultError, SanitizerError
 from cutecc.kernel import Kernel
 from cutecc.record import Parameter, Signature
 from cutecc.record.bundle import write_bundle
@@ -208,6 +210,35 @@ def test_nothing_of_the_process_is_in_reach(offset: int) -> None:
     body = f"st.global.f32 [%rd1+{offset}], %f1;" if offset >= 0 else f"st.global.f32 [%rd1{offset}], %f1;"
     with pytest.raises(EmulatorError, match="writes 4 bytes outside of all memory"):
         pointer_kernel(body)(x.ctypes.data, SIZE, 2.0, device="cpu", extent=x.nbytes)
+
+
+def test_no_offset_reaches_beyond(tmp_path: Path) -> None:
+    """Stores at any offset, of a bundle that promises itself a terabyte: in the extent, or nowhere."""
+    random = np.random.default_rng(28)
+    memory = numbers(3 * SIZE)
+    for number in range(attacks(25)):
+        start, size = int(random.integers(0, SIZE)), int(random.integers(0, 4 * SIZE))
+        offset = int(random.integers(-8, 8 * SIZE)) if number % 2 else int(random.integers(-(1 << 40), 1 << 40))
+        body = f"mov.u64 %rd5, {offset & (1 << 64) - 1}; add.s64 %rd5, %rd1, %rd5; st.global.u8 [%rd5], 255;"
+        write_bundle(tmp_path / "k.cutecc", [pointer_kernel(body, spec="ptr<f32>=274877906944").compilation])
+        kernel, address = cutecc.load(tmp_path / "k.cutecc"), memory.ctypes.data + 4 * start
+        before = memory.view("u1").copy()
+        with pytest.raises(ArgumentError, match="nothing says how many bytes"):
+            kernel(address, 32, 2.0, device="cpu")
+        if 0 <= offset < size:
+            kernel(address, 32, 2.0, device="cpu", extent=size)
+            before[4 * start + offset] = 255
+        else:
+            with pytest.raises(FaultError, match=r"writes 1 bytes? outside of all memory"):
+                kernel(address, 32, 2.0, device="cpu", extent=size)
+        assert (memory.view("u1") == before).all()
+
+
+def test_a_kernel_that_was_loaded_stays_so_in_another_process(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "k.cutecc", [pointer_kernel(spec=f"ptr<f32>={SIZE}").compilation])
+    sent = pickle.loads(pickle.dumps(cutecc.load(tmp_path / "k.cutecc")))
+    with pytest.raises(ArgumentError, match="nothing says how many bytes"):
+        sent(numbers().ctypes.data, SIZE, 2.0, device="cpu")
 
 
 def test_memory_that_nobody_may_write_stays_so() -> None:
