@@ -93,17 +93,18 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever the developer's shell sets, tests see the defaults, but for the user's cache, which they leave alone.
+    """Whatever the developer's shell sets, tests see the defaults, but for the user's cache, which they leave alone, and
+    for `CUTECC_ATTACKS`, which is theirs.
 
     What a command that is called in this process sets, such as what `--load` names, is gone after the test.
     """
     for name in [*os.environ]:
-        if name.startswith("CUTECC_"):
+        if name.startswith("CUTECC_") and name != "CUTECC_ATTACKS":
             monkeypatch.delenv(name)
     monkeypatch.setenv("CUTECC_CACHE", "0")
     yield
     for name in [*os.environ]:
-        if name.startswith("CUTECC_"):
+        if name.startswith("CUTECC_") and name != "CUTECC_ATTACKS":
             del os.environ[name]
 
 
