@@ -93,8 +93,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever the developer's shell sets, tests see the defaults, but for the user's cache, which they leave alone, and
-    for `CUTECC_ATTACKS`, which is theirs.
+    """Whatever the developer's shell sets, tests see the defaults, but for the user's cache, which they leave alone,
+    and for `CUTECC_ATTACKS`, which is theirs.
 
     What a command that is called in this process sets, such as what `--load` names, is gone after the test.
     """

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from fake_cuda import STREAM, FakeCuda
 
 from cutecc.arguments.specs import parse_spec
+from cutecc.cli import device as devices
 from cutecc.cli import run as run_command
 from cutecc.cli import subject as subjects
 from cutecc.cli.subject import Function, Subject
@@ -70,7 +71,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
             Function("check.py", reference) if reference else None,
             record=record,
         )
-        monkeypatch.setattr(run_command, "open_device", lambda name: Workspace(driver=cuda))
+        monkeypatch.setattr(devices, "open_device", lambda name: Workspace(driver=cuda))
         monkeypatch.setattr(subjects, "load_subject", lambda *args, **kwargs: subject)
         return CliRunner().invoke(run_command.run, ["double.py", "--device", "cuda:0", *options])
 
@@ -333,7 +334,7 @@ def test_a_real_kernel_goes_to_the_driver(
 
     driver, cuda = RecordingDriver(), FakeCuda()
     monkeypatch.setattr("cutecc.runtime.cuda_bindings.cuda_driver", lambda: driver)
-    monkeypatch.setattr(run_command, "open_device", lambda name: Workspace(driver=cuda))
+    monkeypatch.setattr(devices, "open_device", lambda name: Workspace(driver=cuda))
     monkeypatch.setenv("CUTECC_NATIVE", "0")
     command = [str(EXAMPLES / "elementwise_add.py"), "--size", "M=33,N=12", "--no-cache", "--runs", "2"]
     command += ["--device", "cuda:0"]
