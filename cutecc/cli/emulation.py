@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as ProgressBar
 
+    from cutecc.cli.subject import Subject
     from cutecc.emulator.checks.finding import Finding, Place
     from cutecc.emulator.checks.stopped import Stopped
     from cutecc.emulator.device import Emulation
+    from cutecc.emulator.limits import Limits
     from cutecc.emulator.machine.run import Run
     from cutecc.emulator.options import EmulatorOptions
     from cutecc.errors import SourceLocation
@@ -69,10 +71,8 @@ emulator_options = apply_all(
 
 def read_options(values: dict[str, Any], *, check: str | None = None, counters: bool = False) -> EmulatorOptions:
     """The emulator's options from the command line's. Raises `UsageError`."""
-    from cutecc.emulator.limits import STRICT, Limits
     from cutecc.emulator.options import EmulatorOptions
 
-    usual = STRICT if values["untrusted"] else Limits()
     return EmulatorOptions(
         check=check,
         schedule=values["schedule"],
@@ -81,8 +81,25 @@ def read_options(values: dict[str, Any], *, check: str | None = None, counters: 
         counters=counters,
         processes=values["processes"],
         shared=values["shared"],
-        limits=Limits.parse(values["limits"], usual),
+        limits=_limits(values),
     )
+
+
+def check_emulated_arguments(subject: Subject, points: Sequence[dict[str, int]], values: dict[str, Any]) -> list[int]:
+    """Bytes of all arguments at each of several sizes. Raises `UsageError` where this machine's memory cannot hold what
+    a run needs, and `LimitError` where those of an untrusted kernel, whose record says their sizes, take too much."""
+    from cutecc.trial.arguments import check_memory
+
+    found = [check_memory(subject.specs, each, on_cpu=True, compared=False) for each in points]
+    if values["untrusted"]:
+        _limits(values).check("memory", max(found), "the arguments take")
+    return found
+
+
+def _limits(values: dict[str, Any]) -> Limits:
+    from cutecc.emulator.limits import STRICT, Limits
+
+    return Limits.parse(values["limits"], STRICT if values["untrusted"] else Limits())
 
 
 def announce(what: str, size: int) -> None:

@@ -16,7 +16,7 @@ from cutecc.emulator.checks.finding import FINDING_KINDS
 from cutecc.emulator.checks.selection import CHECK_NAMES
 from cutecc.emulator.instructions.form import _split
 from cutecc.emulator.instructions.table import TABLE
-from cutecc.emulator.machine.decode import _CONTROL, FAMILIES, _load_families
+from cutecc.emulator.machine.decode import _CONTROL, FAMILIES, load_families
 from cutecc.emulator.memory.elements import Elements
 from cutecc.emulator.options import SCHEDULES
 from cutecc.record import Parameter, Signature
@@ -75,7 +75,7 @@ def operations(pattern: str) -> set[str]:
 
 def instruction_table() -> str:
     """The operations of each family, in the order of families."""
-    _load_families()
+    load_families()
     found = {family: set[str]() for family in ("control", *FAMILIES)}
     found["control"] |= set(_CONTROL)
     for rows in TABLE.values():
