@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import mmap
 import pickle
 from dataclasses import replace
@@ -45,8 +46,8 @@ def pointer_kernel(body: str = SCALE, spec: str = "ptr<f32>") -> Kernel:
     return Kernel(record)
 
 
-def two_pointers_kernel() -> Kernel:
-    """`copy(a, b)`: the first 32 elements of one to the other."""
+def two_pointers_kernel(**specs: str) -> Kernel:
+    """`copy(a, b)`: the first 32 elements of one to the other; `specs` are other parameters that make up the two."""
     ptx = """\
 .version 8.0
 .target sm_90a
@@ -76,13 +77,19 @@ def two_pointers_kernel() -> Kernel:
     leaves = (Leaf("pointer", "i64"), Leaf("pointer", "i64"), Leaf("stream", "i64"))
     program = HostProgram("host_copy", [HostArgument([leaf]) for leaf in leaves], types, [entry], body)  # pyright: ignore
     record = compilation(text=ptx, host=program)
-    specs = {"a": "ptr<f32>", "b": "ptr<f32>", "stream": "stream"}
+    specs = {**(specs or {"a": "ptr<f32>", "b": "ptr<f32>"}), "stream": "stream"}
     record.signature = Signature("copy", [Parameter(*each) for each in specs.items()])
     return Kernel(record)
 
 
 def numbers(count: int = SIZE) -> np.ndarray[Any, Any]:
     return np.arange(count, dtype="f4")
+
+
+def aligned(count: int, kind: str) -> np.ndarray[Any, Any]:
+    size = count * np.dtype(kind).itemsize
+    memory = np.zeros(size + 64, "u1")
+    return memory[-memory.ctypes.data % 64 :][:size].view(kind)
 
 
 # Where the extent comes from.
@@ -284,6 +291,38 @@ def test_several_processes_share_what_is_behind_a_pointer(monkeypatch: pytest.Mo
 def test_what_is_no_extent(extent: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         pointer_kernel()(numbers().ctypes.data, SIZE, 2.0, device="cpu", extent=extent)
+
+
+def test_a_pointer_in_a_tuple_goes_by_its_place() -> None:
+    whole, copy = numbers(96), two_pointers_kernel(pair="(ptr<f32>, ptr<f32>)")
+    first, second = whole.ctypes.data, whole.ctypes.data + 256
+    with pytest.raises(ArgumentError, match=r"'pair\[1\]' is the address .* nothing says") as found:
+        copy((first, second), device="cpu", extent={"pair[0]": 128})
+    assert found.value.hints[1] == "or say it in the call: extent={'pair[1]': 4096}"
+    copy((first, second), device="cpu", extent={"pair[0]": 128, "pair[1]": 128})
+    assert whole[64:].tolist() == list(range(32))
+
+
+def test_functions_that_are_compiled_when_called_take_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cutlass")
+    monkeypatch.syspath_prepend(Path(__file__).parents[3] / "kernels")
+    import cutlass
+    from cutlass.cute.runtime import make_ptr
+
+    gather = cutecc.jit(importlib.import_module("pointer_args").pointer_args)
+    table, indices, out = aligned(512, "f2"), aligned(2, "i4"), aligned(512, "f2")
+    table[:], indices[:] = np.arange(512), [1, 0]
+    types = (cutlass.Float16, 16), (cutlass.Int32, 4), (cutlass.Float16, 16)
+    arrays = (table, indices, out)
+    given = [
+        make_ptr(kind, array.ctypes.data, cutlass.cute.AddressSpace.gmem, assumed_align=align)
+        for array, (kind, align) in zip(arrays, types, strict=True)
+    ]
+    extent = {name: array.nbytes for name, array in zip(("table", "indices", "out"), arrays, strict=True)}
+    gather(*given, 2, 2, 256, device="cpu", extent=extent)
+    assert out.tolist() == [*range(256, 512), *range(256)]
+    with pytest.raises(FaultError, match=r"at out \+ 1008 bytes"):
+        gather(*given, 2, 2, 256, device="cpu", extent=extent | {"out": 1020})
 
 
 def test_extents_are_of_bare_pointers() -> None:
