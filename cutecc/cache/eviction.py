@@ -4,73 +4,86 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from cutecc.cache.partial import CLOCKS_APART, PARTIAL, lock, remove, remove_abandoned
 
-PARTIAL = ".partial-"
-"""Begins the names of files that are being written."""
-_LOCK = ".lock"
+LOCK = ".lock"
 _SHARE_KEPT = 0.9
 """Of the limit, so that room is made for several files at once."""
-_ABANDONED_SECONDS = 3600.0
-"""A file that has been written for so long is what a killed process left."""
 
 
-def make_room(folder: Path, limit: int) -> None:
+def make_room(folder: Path, limit: int, now: float) -> None:
     """Remove files of `folder` until they have no more than `limit` bytes together, and what killed processes left.
 
-    One process at a time does so; others leave it to that one. Files that cannot be removed stay.
+    `now` is the time in seconds since 1970, by the clock that dates the files. One process at a time does so; others
+    leave it to that one. Files that cannot be removed stay.
     """
     with contextlib.suppress(OSError):
-        _remove_abandoned(folder)
+        remove_unfinished(folder, now)
         # Again once the lock is free: who found it taken has left its own file to us.
-        while _bytes(folder) > limit and _remove_alone(folder, int(limit * _SHARE_KEPT)):
+        while _bytes(folder) > limit and _remove_alone(folder, int(limit * _SHARE_KEPT), now):
             pass
+
+
+def remove_unfinished(folder: Path, now: float) -> None:
+    """Remove the files of `folder` that killed processes left, where that can be. Raises `OSError`."""
+    for path, _ in unfinished(folder):
+        with contextlib.suppress(OSError):
+            remove_abandoned(path, now)
+
+
+def unfinished(folder: Path) -> list[tuple[Path, os.stat_result]]:
+    """The files of `folder` that are being written, or were when their writers were killed. Raises `OSError`."""
+    return [each for each in _files(folder) if _is_partial(each[0])]
 
 
 def _bytes(folder: Path) -> int:
     return sum(status.st_size for _, status in _files(folder))
 
 
-def _remove_alone(folder: Path, kept: int) -> bool:
-    """Whether this process had the lock, and removed something. Raises `OSError`."""
+def _remove_alone(folder: Path, kept: int, now: float) -> bool:
+    """Whether no other process was at it, and something was removed. Raises `OSError`."""
     try:
-        with FileLock(folder / _LOCK, blocking=False, mode=0o600):
-            return _remove_oldest(folder, kept)
-    except Timeout:
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return _remove_oldest(folder, kept, now)  # two at once remove more than they had to
+    try:
+        lock(descriptor)
+        return _remove_oldest(folder, kept, now)
+    except BlockingIOError:
         return False
+    finally:
+        os.close(descriptor)
 
 
-def _remove_abandoned(folder: Path) -> None:
-    now = time.time()
-    for path, status in _files(folder, partial=True):
-        if now - status.st_mtime > _ABANDONED_SECONDS:
-            path.unlink(missing_ok=True)
-
-
-def _remove_oldest(folder: Path, kept: int) -> bool:
-    """Whether anything was removed."""
+def _remove_oldest(folder: Path, kept: int, now: float) -> bool:
+    """Whether anything was removed. What is dated in the future goes first: it would stay for ever."""
     removed = False
-    files = sorted(_files(folder), key=lambda each: each[1].st_mtime)
+    files = _files(folder)
     total = sum(status.st_size for _, status in files)
-    for path, status in files:
+    used = {path: status.st_mtime if status.st_mtime <= now + CLOCKS_APART else 0.0 for path, status in files}
+    for path, status in sorted(files, key=lambda each: used[each[0]]):
         if total <= kept:
             break
+        if _is_partial(path):
+            continue
         with contextlib.suppress(OSError):
-            path.unlink()
+            remove(path)
             total -= status.st_size
             removed = True
     return removed
 
 
-def _files(folder: Path, *, partial: bool = False) -> list[tuple[Path, os.stat_result]]:
-    """The finished files of `folder`, or those that are being written."""
+def _is_partial(path: Path) -> bool:
+    return path.name.startswith(PARTIAL)
+
+
+def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
     found: list[tuple[Path, os.stat_result]] = []
     with os.scandir(folder) as items:
         for item in items:
-            if item.name.startswith(PARTIAL) == partial and item.name != _LOCK:
+            if item.name != LOCK:
                 with contextlib.suppress(FileNotFoundError):
                     found.append((Path(item.path), item.stat(follow_symlinks=False)))
     return found

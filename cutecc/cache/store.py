@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from cutecc.cache import eviction
 from cutecc.cache.folder import CacheError, cache_folder, check_folder, make_folder
+from cutecc.cache.partial import partial_file, remove
 from cutecc.config import Settings
 
 _MAGIC = b"cutecc cache 1\n\0"
@@ -76,13 +77,13 @@ class Store:
         if not check_folder(self.folder):
             return None
         path = self.folder / name
-        found = _read(path)
+        found = _read(path, self.limit)
         if found is None:
             return None
         content = _checked(name, found)
         try:
             if content is None:
-                path.unlink(missing_ok=True)
+                remove(path)
             else:
                 os.utime(path)
         except OSError:
@@ -91,34 +92,30 @@ class Store:
 
     def peek(self, name: str) -> bytes | None:
         """The content called `name`, which does not count as used; `None` when there is none or it is damaged."""
-        found = _read(self.folder / name) if check_folder(self.folder) else None
+        found = _read(self.folder / name, self.limit) if check_folder(self.folder) else None
         return None if found is None else _checked(name, found)
 
     def put(self, name: str, content: bytes) -> None:
-        """Store `content` under `name`, in the place of what is there; then make room.
+        """Make room, and store `content` under `name`, in the place of what is there.
 
         Raises `CacheError` when it cannot be written. More than the whole limit is not stored.
         """
         assert _NAME.fullmatch(name)
-        if _HEADER + len(content) > self.limit:
+        size = _HEADER + len(content)
+        if size > self.limit:
             return
         make_folder(self.folder)
-        partial = self.folder / f"{eviction.PARTIAL}{os.getpid()}-{secrets.token_hex(8)}"
         try:
-            try:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                with open(os.open(partial, flags, 0o600), "wb") as file:
-                    file.write(_MAGIC + _digest(name, content))
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(partial, self.folder / name)
-            except BaseException:
-                partial.unlink(missing_ok=True)
-                raise
+            with partial_file(self.folder, size) as (partial, file):
+                # With the file counted as it will be: whoever is killed from here on leaves no more than the limit.
+                eviction.make_room(self.folder, self.limit, now=os.fstat(file.fileno()).st_mtime)
+                file.write(_MAGIC + _digest(name, content))
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+                _put_in_place(partial, self.folder / name)
         except OSError as failure:
             raise CacheError(f"the cache {self.folder} cannot be written: {failure.strerror}") from None
-        eviction.make_room(self.folder, self.limit)
 
     def entries(self) -> list[Entry]:
         """What is stored, the last used first."""
@@ -128,18 +125,32 @@ class Store:
     def remove(self, name: str) -> None:
         """Remove what is called `name`, if it is there. Raises `CacheError`."""
         try:
-            (self.folder / name).unlink(missing_ok=True)
+            remove(self.folder / name)
         except OSError as failure:
             raise CacheError(f"the cache {self.folder} cannot be changed: {failure.strerror}") from None
 
-    def verify(self) -> list[str]:
-        """Read everything, and remove what is damaged or not this user's own; returns the names of that."""
+    def unfinished(self) -> tuple[int, int]:
+        """How many files are being written, or were when their writers were killed, and their bytes together."""
+        found = eviction.unfinished(self.folder) if check_folder(self.folder) else []
+        return len(found), sum(status.st_size for _, status in found)
+
+    def remove_unfinished(self) -> None:
+        """Remove what killed processes left."""
+        if check_folder(self.folder):
+            eviction.remove_unfinished(self.folder, now=time.time())
+
+    def verify(self, is_of_another: Callable[[str, bytes], bool] = lambda _name, _content: False) -> list[str]:
+        """Read everything, and remove what is damaged, not this user's own, or under another's name as told.
+
+        Returns the names of that.
+        """
         damaged: list[str] = []
         for item, _ in self._files():
-            found = _read(Path(item.path))
+            found = _read(Path(item.path), self.limit)
             if found is None and not os.path.lexists(item.path):
                 continue  # another process has just removed it
-            if found is None or _checked(item.name, found) is None:
+            content = None if found is None else _checked(item.name, found)
+            if content is None or is_of_another(item.name, content):
                 self.remove(item.name)
                 damaged.append(item.name)
         return sorted(damaged)
@@ -156,22 +167,33 @@ class Store:
                         continue
 
 
-def _read(path: Path) -> bytes | None:
-    """The bytes of a plain file that only this user can write; `None` for anything else."""
+def _put_in_place(partial: Path, path: Path) -> None:
+    """Give a written file its name. Raises `OSError`."""
+    try:
+        os.replace(partial, path)
+    except IsADirectoryError:
+        remove(path)
+        os.replace(partial, path)
+
+
+def _read(path: Path, longest: int) -> bytes | None:
+    """The bytes of a plain file that only this user can write, of at most `longest`; `None` for anything else."""
     try:
         # A pipe in its place must not make us wait.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with open(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         mine = status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
-        if not stat.S_ISREG(status.st_mode) or not mine:
+        if not stat.S_ISREG(status.st_mode) or not mine or status.st_size > longest:
             return None
-        try:
+        with open(descriptor, "rb", closefd=False) as file:
             return file.read()
-        except OSError:
-            return None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def _checked(name: str, data: bytes) -> bytes | None:

@@ -197,17 +197,6 @@ def test_more_than_the_limit_is_not_stored(tmp_path: Path) -> None:
     assert not store.folder.exists()
 
 
-def test_what_a_killed_process_left_goes_after_a_while(store: Store) -> None:
-    store.put(name(), b"content")
-    old, new = store.folder / f"{eviction.PARTIAL}1-old", store.folder / f"{eviction.PARTIAL}2-new"
-    for path in (old, new):
-        path.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    store.put(name(1), b"content")
-    assert not old.exists()
-    assert new.exists(), "it may still be written"
-
-
 # What fails.
 
 
@@ -322,8 +311,8 @@ def test_room_for_who_came_while_room_was_made(tmp_path: Path, monkeypatch: pyte
     remove = eviction._remove_oldest
     late = iter((7, 8))
 
-    def while_others_write(folder: Path, kept: int) -> bool:
-        removed = remove(folder, kept)
+    def while_others_write(folder: Path, kept: int, now: float) -> bool:
+        removed = remove(folder, kept, now)
         for number in late:
             other.put(name(number), b"late" * 100_000)
         return removed
@@ -341,5 +330,5 @@ def test_what_cannot_be_removed_ends_the_making_of_room(store: Store, monkeypatc
 
     store.put(name(1), b"some")
     monkeypatch.setattr(Path, "unlink", refuse)
-    eviction.make_room(store.folder, 1)
+    eviction.make_room(store.folder, 1, time.time())
     assert store.get(name(1)) == b"some"
