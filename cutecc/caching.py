@@ -121,10 +121,11 @@ class Cached:
         asked = self._options.artifacts
         observed = compilation.traced_operations is not None
         if stored is None or not entries.serves(stored, module, asked, observe=observed):
-            data = entries.encode(compilation, module, asked, own_warnings=self._own_warnings, entry=self._entry)
+            data = entries.encode(
+                compilation, self._slot.name, module, asked, own_warnings=self._own_warnings, entry=self._entry
+            )
             try:
-                if self._trouble is None:
-                    Store.of(Settings.from_environment()).put(self._slot.name, data)
+                Store.of(Settings.from_environment()).put(self._slot.name, data)
             except CacheError as error:
                 self._trouble = error
         if self._trouble is not None:

@@ -121,8 +121,7 @@ def _find(
     """The record that the direct entry `name` leads to, if there is one, it holds, and its record has all asked for."""
     start = time.perf_counter()
     try:
-        data = Store.of(Settings.from_environment()).get(name)
-        entry = direct.decode(data) if data else None
+        entry = lookup.load_direct(name)
         stored = lookup.load(entry.key) if entry and direct.holds(entry.snapshot) else None
     except CacheError:
         return None  # tried again, and told of, when the module is lowered
@@ -169,7 +168,7 @@ def _keep(name: str, keyed: Keyed, traced: TracedModule, began: int, environment
     snapshot = direct.take(sorted(files), inputs.absent, inputs.folders, inputs.names, variables, since_ns=began)
     if snapshot is None:
         return
-    entry = DirectEntry(keyed.key, keyed.module, traced.name, traced.signature, list(traced.warnings), snapshot)
+    entry = DirectEntry(name, keyed.key, keyed.module, traced.name, traced.signature, list(traced.warnings), snapshot)
     try:
         Store.of(Settings.from_environment()).put(name, direct.encode(entry))
     except CacheError:

@@ -38,6 +38,8 @@ class Snapshot(msgspec.Struct):
 class DirectEntry(msgspec.Struct):
     """What a kernel file leads to."""
 
+    kept_as: str
+    """Its own name in the store."""
     key: str
     """Of the entry that holds the record."""
     module: str

@@ -19,6 +19,8 @@ _FAST = 1
 class _Content(msgspec.Struct):
     """What an entry holds."""
 
+    kept_as: str
+    """Its own name in the store."""
     manifest: bytes
     files: dict[str, bytes]
     module: str
@@ -33,6 +35,8 @@ class Stored(msgspec.Struct):
     """A record that was read from the cache."""
 
     record: Compilation
+    kept_as: str
+    """The name in the store that it was made for."""
     module: str
     """The hash of the bytes of the traced module that it was made from."""
     asked: list[str]
@@ -43,6 +47,7 @@ class Stored(msgspec.Struct):
 
 def encode(
     compilation: Compilation,
+    kept_as: str,
     module: str,
     asked: Collection[ArtifactKind],
     *,
@@ -51,8 +56,8 @@ def encode(
 ) -> bytes:
     """The entry of a compilation that succeeded; its first `own_warnings` warnings are about that request alone.
 
-    What says who asked is one line for people, with `entry`, what was asked for of the file. The texts of dumps and
-    stages are left out.
+    `kept_as` is its name in the store. What says who asked is one line for people, with `entry`, what was asked for of
+    the file. The texts of dumps and stages are left out.
     """
     kept = replace(
         compilation,
@@ -67,7 +72,7 @@ def encode(
         cached=False,
     )
     files = {artifact.file: compilation.files[artifact.file] for artifact in kept.artifacts}
-    content = _Content(manifest.encode(kept), files, module, [*asked], _about(compilation, entry))
+    content = _Content(kept_as, manifest.encode(kept), files, module, [*asked], _about(compilation, entry))
     return zlib.compress(msgspec.msgpack.encode(content), _FAST)
 
 
@@ -94,7 +99,7 @@ def decode(data: bytes) -> Stored:
     record.files = content.files
     if any(artifact.file not in content.files for artifact in record.artifacts):
         raise RecordError("an entry of the cache is incomplete")
-    return Stored(record, content.module, content.asked, content.about)
+    return Stored(record, content.kept_as, content.module, content.asked, content.about)
 
 
 def serves(stored: Stored, module: str, wanted: Collection[ArtifactKind], *, observe: bool) -> bool:

@@ -23,8 +23,9 @@ _NAME_CODE = {"--load", "--provider", "--pipeline", "--ptxas", "--link-libraries
 def remember(command: Sequence[str], source: str, kernel: str) -> None:
     """Note that `command`, run in the current folder, has compiled a kernel of the file `source`. Best effort."""
     try:
-        content = b"%s\n%s" % (kernel.encode(), Path(source).read_bytes())
-        Store.of(Settings.from_environment()).put(_name(command, source), content)
+        name = _name(command, source)
+        content = b"%s\n%s\n%s" % (name.encode(), kernel.encode(), Path(source).read_bytes())
+        Store.of(Settings.from_environment()).put(name, content)
     except (CacheError, OSError):
         return  # whoever wants to know is told what to run
 
@@ -37,15 +38,24 @@ def recall(command: Sequence[str], source: str) -> bytes | None:
     if not lookup.wanted(None):
         return None
     try:
-        content = Store.of(Settings.from_environment()).get(_name(command, source))
+        name = _name(command, source)
+        content = Store.of(Settings.from_environment()).get(name)
     except (CacheError, OSError):
         return None
-    return None if content is None else content.partition(b"\n")[2]
+    kept_as, _, text = _parts(content or b"")
+    return text if kept_as == name else None
 
 
 def kernel_of(content: bytes) -> str:
     """The kernel that a file of the store, `*.run`, is about."""
-    return content.partition(b"\n")[0].decode(errors="replace")
+    return _parts(content)[1]
+
+
+def _parts(content: bytes) -> tuple[str, str, bytes]:
+    """Its own name, the kernel, the text of the kernel's file."""
+    name, _, rest = content.partition(b"\n")
+    kernel, _, text = rest.partition(b"\n")
+    return name.decode(errors="replace"), kernel.decode(errors="replace"), text
 
 
 def code_of(command: Sequence[str]) -> Iterator[str]:

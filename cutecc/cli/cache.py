@@ -11,7 +11,7 @@ from datetime import datetime
 
 import click
 
-from cutecc.cache import direct, own_runs
+from cutecc.cache import direct, lookup, own_runs
 from cutecc.cache.entries import Stored, decode
 from cutecc.cache.store import Entry, Store
 from cutecc.cli.main import EXIT_FAILED
@@ -46,6 +46,9 @@ def info() -> None:
     click.echo(f"compilations   {records}")
     click.echo(f"kernel files   {sum(entry.is_direct for entry in entries)}")
     click.echo(f"size           {size_text(sum(entry.bytes for entry in entries))} of {size_text(store.limit)}")
+    count, size = store.unfinished()
+    if count:
+        click.echo(f"unfinished     {count}, {size_text(size)}")
 
 
 @cache.command(name="list")
@@ -80,6 +83,7 @@ def clear(kernel: str | None, older_than: str | None) -> None:
     chosen += _leading_to(store, chosen)
     for entry in chosen:
         store.remove(entry.name)
+    store.remove_unfinished()
     records = sum(entry.is_record for entry in chosen)
     click.echo(f"removed {records} compilation{'' if records == 1 else 's'}, {size_text(sum(e.bytes for e in chosen))}")
 
@@ -89,7 +93,7 @@ def clear(kernel: str | None, older_than: str | None) -> None:
 def verify(context: click.Context) -> None:
     """Read everything again, and remove what is damaged; the exit status is 1 when something was."""
     store = Store.of(Settings.from_environment())
-    damaged = store.verify()
+    damaged = store.verify(lookup.is_of_another)
     for name in damaged:
         click.echo(f"removed {name}: it was damaged")
     left = len(store.entries())

@@ -138,8 +138,7 @@ def _restore(description: GemmDescription) -> Kernel | None:
     compiled = description.compiled()
     key = cache_key(compiled)
     try:
-        data = Store.of(Settings.from_environment()).get(f"{key}.direct")
-        entry = direct.decode(data) if data else None
+        entry = lookup.load_direct(f"{key}.direct")
         stored = lookup.load(entry.key) if entry else None
     except CacheError:
         return None  # compiled, and told of then
@@ -164,12 +163,13 @@ def _keep(description: GemmDescription, compilation: Compilation) -> None:
     if compilation.status != "ok" or compilation.signature is None:
         return
     key = cache_key(description.compiled())
-    entry = DirectEntry(key, key, compilation.name, compilation.signature, [], _NOTHING_READ)
-    data = entries.encode(compilation, key, _ARTIFACTS, own_warnings=0, entry=description.name)
+    record, led = f"{key}.record", f"{key}.direct"
+    entry = DirectEntry(led, key, key, compilation.name, compilation.signature, [], _NOTHING_READ)
+    data = entries.encode(compilation, record, key, _ARTIFACTS, own_warnings=0, entry=description.name)
     try:
         store = Store.of(Settings.from_environment())
-        store.put(f"{key}.record", data)
-        store.put(f"{key}.direct", direct.encode(entry))
+        store.put(record, data)
+        store.put(led, direct.encode(entry))
     except CacheError as error:
         compilation.warnings.append(Remark("warning", error.message))
 

@@ -76,9 +76,8 @@ def test_a_file_that_has_just_changed_is_not_trusted(tmp_path: Path) -> None:
 
 
 def test_an_entry_survives_its_file() -> None:
-    entry = direct.DirectEntry(
-        "k", "m", "name", Signature("f", []), [], direct.Snapshot({"a": "b"}, ["c"], {"d": ["e"]}, ["f"], {"g": None})
-    )
+    snapshot = direct.Snapshot({"a": "b"}, ["c"], {"d": ["e"]}, ["f"], {"g": None})
+    entry = direct.DirectEntry("n", "k", "m", "name", Signature("f", []), [], snapshot)
     assert direct.decode(direct.encode(entry)) == entry
     assert direct.decode(b"{}") is None
     assert direct.decode(b"\xff") is None
