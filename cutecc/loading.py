@@ -60,10 +60,10 @@ def _read_folders(place: str | Path) -> list[Compilation]:
     from pathlib import Path
 
     from cutecc.record.assembly import check_assembly
-    from cutecc.record.folder import MANIFEST, read_folder
+    from cutecc.record.folder import folders_of_records, read_folder
 
     path = Path(place)
-    folders = [path] if (path / MANIFEST).exists() else sorted(each.parent for each in path.glob(f"*/{MANIFEST}"))
+    folders = folders_of_records(path, "*")
     compilations = [read_folder(folder) for folder in folders or [path]]
     for compilation in compilations:
         check_assembly(compilation, str(compilation.read_from))

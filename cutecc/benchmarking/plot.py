@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecc.errors import UsageError
+from cutecc.open_folder import replace_file
 
 if TYPE_CHECKING:
     from cutecc.benchmarking.results import Benchmark
@@ -52,7 +53,8 @@ def plot(benchmark: Benchmark, path: str | Path) -> None:
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
     try:
-        figure.savefig(path)
+        final = Path(path).resolve()
+        replace_file(final, lambda file: figure.savefig(file, format=final.suffix.removeprefix(".")))
     except OSError as failure:
         raise UsageError(f"cannot write {path}: {failure.strerror}") from None
 

@@ -6,7 +6,8 @@ import contextlib
 import os
 from pathlib import Path
 
-from cutecc.cache.partial import CLOCKS_APART, PARTIAL, lock, remove, remove_abandoned
+from cutecc.cache.partial import PARTIAL, remove, remove_abandoned
+from cutecc.open_folder import CLOCKS_APART, lock
 
 LOCK = ".lock"
 _SHARE_KEPT = 0.9

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.device import open_device
-from cutecc.cli.files import check_output
+from cutecc.cli.files import check_output, write_output
 from cutecc.cli.options import compile_options, compiler_options, subject_options
 from cutecc.cli.sizes import settle
 from cutecc.cli.tables import fitting, print_table
@@ -114,7 +114,8 @@ def bench(input_: str, **values: Any) -> None:
     console = Console()
     show(result, console)
     if values["json_file"]:
-        _write(values["json_file"], json.dumps(result.to_dict(), indent=2) + "\n")
+        text = json.dumps(result.to_dict(), indent=2) + "\n"
+        write_output(values["json_file"], lambda file: file.write(text.encode()))
     if values["plot"]:
         result.plot(values["plot"])
 
@@ -264,13 +265,6 @@ def _as_torch(arguments: Mapping[str, Any], torch: Any) -> dict[str, Any]:
         return tensor
 
     return {name: convert(value) for name, value in arguments.items()}
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as failure:
-        raise UsageError(f"cannot write {path}: {failure.strerror}") from None
 
 
 def show(result: Benchmark, console: Any) -> None:

@@ -1,12 +1,15 @@
-"""Reading the files that the user names."""
+"""Reading and writing the files that the user names."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from cutecc.errors import UsageError
+from cutecc.open_folder import replace_file
 
 _LONGEST_INPUT = 1 << 30
 """Bytes."""
@@ -35,6 +38,21 @@ def read_input(path: Path) -> bytes:
     if too_long or len(data) > _LONGEST_INPUT:
         raise UsageError(f"cannot read {path}: it has more than {_LONGEST_INPUT} bytes")
     return data
+
+
+def write_output(path: Path, fill: Callable[[BinaryIO], object]) -> None:
+    """Have what `fill` writes be the content of the user's file, whole or not at all; `UsageError` when it cannot be.
+
+    A link stays, and what it leads to is written. A device or a pipe gets it as it comes.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                fill(file)
+        else:
+            replace_file(Path(os.path.realpath(path)), fill)
+    except (OSError, ValueError) as failure:
+        raise UsageError(f"cannot write {path}: {reason(failure)}") from None
 
 
 def reason(failure: OSError | ValueError) -> str:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
+from cutecc.cli.files import write_output
 from cutecc.errors import LayoutError, UsageError
 from cutecc.layout.algebra import composition
 from cutecc.layout.basis import ArithmeticTuple
@@ -313,10 +314,7 @@ def _write(path: Path, picture: Picture, sizes: dict[str, Any]) -> None:
         text = _user_error(lambda: svg(picture, **sizes))
     else:
         text = f"{picture.title}\n{terminal(picture, **sizes)}"
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"-o {path}: {error.strerror}") from None
+    write_output(path, lambda file: file.write(text.encode()))
 
 
 def _colour() -> Colour:

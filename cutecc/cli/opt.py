@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from cutecc.cli.diagnostics import show
-from cutecc.cli.files import read_input
+from cutecc.cli.files import read_input, write_output
 from cutecc.cli.main import report
 from cutecc.cli.options import backend_option, load_option, refuse_empty, split_names
 from cutecc.cli.streams import discard_output
@@ -151,10 +151,7 @@ def _standard_input() -> bytes:
 
 def _write(output: str, data: bytes) -> None:
     if output != "-":
-        try:
-            Path(output).write_bytes(data)
-        except OSError as failure:
-            raise UsageError(f"cannot write {output}: {failure.strerror}") from None
+        write_output(Path(output), lambda file: file.write(data))
         return
     try:
         sys.stdout.buffer.write(data)

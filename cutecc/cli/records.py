@@ -7,7 +7,7 @@ from pathlib import Path
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import Compilation
 from cutecc.record.bundle import read_bundle
-from cutecc.record.folder import MANIFEST, read_folder
+from cutecc.record.folder import MANIFEST, folders_of_records, read_folder
 from cutecc.spelling import did_you_mean
 
 
@@ -62,9 +62,8 @@ def _read_folders(path: Path) -> list[Compilation]:
 
 def _folders(path: Path) -> list[Path]:
     # That of a watch has them one level further down.
-    for pattern in (MANIFEST, f"*/{MANIFEST}", f"kernels/*/{MANIFEST}"):
-        if folders := sorted(each.parent for each in path.glob(pattern)):
-            return folders
+    if folders := folders_of_records(path, "*", "kernels/*"):
+        return folders
     raise UsageError(
         f"{path} is a folder without a record: it has no {MANIFEST}",
         hints=["name a bundle, or the folder that cutecc compile wrote"],

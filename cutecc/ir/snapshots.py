@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cutecc import isolation
 from cutecc.errors import Error
+from cutecc.open_folder import OpenFolder
 from cutecc.places import Place
 from cutecc.record.stages import StageWriter
 
@@ -147,6 +148,7 @@ class Snapshots:
         self._previous: str | None = None
         """The hash of the last module's text."""
         self._writers: dict[str, StageWriter] = {}
+        self._folders: dict[str, OpenFolder] = {}
         self._context: ir.Context | None = None
         """One for all: a context takes as long to make as a small module to read, and modules share their types."""
 
@@ -170,12 +172,12 @@ class Snapshots:
             writer.add_stage(request.stage, printed.text, printed.places, operations)
         written = None
         if request.text and (changed or not request.only_if_changed):
+            text = request.header + (printed.located if request.locations else printed.text)
+            folder, name = os.path.split(request.text)
+            if folder not in self._folders:
+                self._folders[folder] = OpenFolder(folder)
             # Named as `RecordFolder.write` does, so that the next run takes away what a killed one left.
-            target = Path(request.text)
-            partial = target.with_name(f".{target.name}.partial")
-            text = printed.located if request.locations else printed.text
-            partial.write_text(request.header + text, encoding="utf-8")
-            os.replace(partial, target)
+            self._folders[folder].replace(name, lambda file: file.write(text.encode()), f".{name}.partial")
             written = request.text
         return Reading(request.key, operations, changed, written)
 

@@ -69,7 +69,7 @@ def write(path: str | Path, operations: Sequence[Sequence[tuple[GemmDescription,
         members.append(Member(target, listed))
     index = _Index(FORMAT, f"{MAJOR}.{MINOR}", operations[0][0][0].name, members)
     data = archive.pack([(INDEX, msgspec.json.format(msgspec.json.encode(index))), *files])
-    write_whole(path, data, "the operation")
+    write_whole(path, [data], "the operation")
 
 
 def read(path: str | Path) -> dict[str, list[tuple[GemmDescription, Kernel]]]:

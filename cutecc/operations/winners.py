@@ -5,8 +5,6 @@ The files are next to the cache of compiled kernels, in the folder `tuned`. Each
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 
 import msgspec
@@ -15,6 +13,7 @@ from cutecc.cache.fingerprint import digest_of
 from cutecc.cache.folder import CacheError, cache_folder, check_folder, make_folder
 from cutecc.config import Settings
 from cutecc.errors import UsageError
+from cutecc.open_folder import replace_file
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.tile_model import Problem
 
@@ -69,16 +68,9 @@ def remember(key: str, winner: Winner) -> Path:
     """Keep a winner in the place of the one that is there. Raises `CacheError` when it cannot be written."""
     folder = _folder()
     make_folder(folder)
-    partial = folder / f".{key}.{os.getpid()}-{secrets.token_hex(4)}.partial"
     path = folder / f"{key}.json"
     try:
-        try:
-            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
-                file.write(msgspec.json.encode(winner))
-            os.replace(partial, path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        replace_file(path, lambda file: file.write(msgspec.json.encode(winner)))
     except OSError as failure:
         raise CacheError(f"the winner cannot be kept in {folder}: {failure.strerror}") from None
     return path

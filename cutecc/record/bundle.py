@@ -57,7 +57,7 @@ def write_bundle(path: str | Path, compilations: Sequence[Compilation], *, dumps
     path = Path(path)
     check_destination(path)
     data = encode_bundle(compilations, dumps=dumps)
-    write_whole(path, data, "the bundle")
+    write_whole(path, [data], "the bundle")
 
 
 def check_destination(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, MutableMapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from cutecc.errors import RecordError, UsageError
+from cutecc.open_folder import OpenFolder
 from cutecc.record import manifest
 from cutecc.record.compilation import Compilation
 from cutecc.record.naming import file_name, is_plain
@@ -33,63 +35,68 @@ class RecordFolder:
 
         Raises `UsageError` when `path` holds anything else, or another run is writing to it.
         """
-        self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True)
+            self._open(path)
+            entries = {*self._folder.names()}
         except OSError as failure:
             raise UsageError(f"cannot create the output folder {path}: {failure.strerror}") from None
-        entries = {entry.name for entry in path.iterdir()}
-        is_ours = (path / _JOURNAL).is_file() and not (path / _JOURNAL).is_symlink() and not (path / _LOCK).is_symlink()
+        is_ours = self._folder.is_file(_JOURNAL) and (_LOCK not in entries or self._folder.is_file(_LOCK))
         if entries - {_LOCK} and not is_ours:
+            self._folder.close()
             raise UsageError(
                 f"the output folder {path} holds files that are not cutecc's",
                 hints=["name an empty or new folder"],
             )
-        self._lock = FileLock(path / _LOCK, blocking=False)
         try:
-            self._lock.acquire()
+            self._lock.acquire(blocking=False)
         except Timeout:
+            self._folder.close()
             raise UsageError(
                 f"another cutecc is writing to {path}", hints=["wait for it, or name another folder"]
             ) from None
-        self._remove_earlier()
+        try:
+            self._remove_earlier()
+        except OSError as failure:
+            self.close()
+            raise UsageError(f"cannot write to the output folder {path}: {failure.strerror}") from None
 
     @classmethod
     def reopen(cls, path: Path) -> RecordFolder:
-        """The folder of a run that died, to complete its record."""
+        """The folder of a run that died, to complete its record. Raises `OSError` and `Timeout`."""
         folder = cls.__new__(cls)
-        folder.path = path
-        folder._lock = FileLock(path / _LOCK, timeout=10)
-        folder._lock.acquire()
+        folder._open(path)
+        folder._lock.acquire(timeout=10)
         return folder
+
+    def _open(self, path: Path) -> None:
+        self.path = path
+        self._folder = OpenFolder(path)
+        self._lock = FileLock(path / _LOCK)
 
     def existing_dump(self, index: int, name: str) -> str | None:
         """The dump after a pass that is there, whether or not the run lived to record it."""
         pattern = re.compile(rf"0*{index}-{re.escape(file_name(name))}\.mlir")
-        return next((entry.name for entry in self.path.iterdir() if pattern.fullmatch(entry.name)), None)
+        return next(filter(pattern.fullmatch, self._folder.names()), None)
 
     def write(self, name: str, data: bytes) -> Path:
         """Write the file called `name`, whole or not at all."""
         target = self.reserve(name)
-        self._replace(target, data)
+        self._replace(name, data)
         return target
 
-    def _replace(self, target: Path, data: bytes) -> None:
-        partial = target.with_name(f".{target.name}.partial")
+    def _replace(self, name: str, data: bytes, *, lasting: bool = False) -> None:
         try:
-            partial.unlink(missing_ok=True)
-            partial.write_bytes(data)
-            os.replace(partial, target)
+            self._folder.replace(name, lambda file: file.write(data), f".{name}.partial", lasting=lasting)
         except OSError as failure:
-            raise RecordError(f"cannot write {target}: {failure.strerror}") from None
+            raise RecordError(f"cannot write {self.path / name}: {failure.strerror}") from None
 
     def reserve(self, name: str) -> Path:
         """The path for a file of the record that somebody else writes."""
         if not is_plain(name):
             raise RecordError(f"'{name}' is not a plain file name")
         try:
-            with (self.path / _JOURNAL).open("a", encoding="utf-8") as journal:
-                journal.write(f"{name}\n")
+            self._folder.append(_JOURNAL, f"{name}\n".encode())
         except OSError as failure:
             raise RecordError(f"cannot write to {self.path}: {failure.strerror}") from None
         return self.path / name
@@ -97,33 +104,71 @@ class RecordFolder:
     def save(self, compilation: Compilation) -> None:
         """Write the manifest, and every file of `compilation` that is not in the folder yet."""
         for name, data in compilation.files.items():
-            if not (self.path / name).exists():
+            if not self._folder.is_file(name):
                 self.write(name, data)
-        self.write(MANIFEST, manifest.encode(compilation))
+        self.reserve(MANIFEST)
+        is_finished = compilation.status != "running"
+        if is_finished:
+            self._sync(compilation)
+        self._replace(MANIFEST, manifest.encode(compilation), lasting=is_finished)
+
+    def _sync(self, compilation: Compilation) -> None:
+        """Have what a finished record names survive a loss of power before the manifest does.
+
+        Not its dumps, which may be many: one that was lost is empty or no module, and differs from the stages.
+        """
+        try:
+            for artifact in compilation.artifacts:
+                with contextlib.suppress(FileNotFoundError):
+                    self._folder.sync(artifact.file)
+        except OSError as failure:
+            raise RecordError(f"cannot write to {self.path}: {failure.strerror}") from None
 
     def save_progress(self, compilation: Compilation) -> None:
         """Write the manifest of a run that goes on, in an instant; `save` has to come before and after it."""
-        self._replace(self.path / MANIFEST, manifest.encode(compilation, indent=None))
+        self._replace(MANIFEST, manifest.encode(compilation, indent=None))
 
     def close(self) -> None:
         """Let others write to the folder."""
         self._lock.release()
+        self._folder.close()
 
     def _remove_earlier(self) -> None:
-        journal = self.path / _JOURNAL
-        if journal.exists():
-            for name in journal.read_text().splitlines():
-                if is_plain(name):
-                    (self.path / name).unlink(missing_ok=True)
-                    (self.path / f".{name}.partial").unlink(missing_ok=True)
-        journal.write_text("")
+        if self._folder.is_file(_JOURNAL):
+            with open(self._folder.open(_JOURNAL, os.O_RDONLY), encoding="utf-8", errors="replace") as journal:
+                names = journal.read().splitlines()
+            if self._folder.is_file(MANIFEST):
+                # First, and for good: without it, nothing takes new files for those of the old record.
+                self._folder.remove(MANIFEST)
+                self._folder.sync()
+            for name in filter(is_plain, names):
+                self._folder.remove(name)
+                self._folder.remove(f".{name}.partial")
+        self._folder.replace(_JOURNAL, lambda _: None, f"{_JOURNAL}.partial")
+
+
+def folders_of_records(path: Path, *below: str) -> list[Path]:
+    """The folder `path` if it is that of a record, else those that match the first of the patterns `below` that any do.
+
+    Raises `RecordError` when one of them is a link: those of others' records would be taken for records of `path`.
+    """
+    if os.path.lexists(path / MANIFEST):
+        return [path]
+    for pattern in below:
+        if folders := sorted(each.parent for each in path.glob(f"{pattern}/{MANIFEST}")):
+            for each in folders:
+                for step in (each, *each.parents[: len(each.parts) - len(path.parts) - 1]):
+                    if step.is_symlink():
+                        raise RecordError(f"{step} is a link, which is not followed", hints=["name where it leads"])
+            return folders
+    return []
 
 
 def read_folder(path: Path) -> Compilation:
     """The record in the folder `path`, its files read when they are asked for; `RecordError` when there is none."""
     file = path / MANIFEST
     try:
-        data = read_plain(file, manifest.LONGEST)
+        data = read_plain(file, manifest.LONGEST, follow=False)
     except OSError as failure:
         raise RecordError(f"no record in {path}: {failure.strerror}", hints=[f"a record has a {MANIFEST}"]) from None
     compilation = manifest.decode(data, where=str(file))
@@ -163,7 +208,7 @@ class _FolderFiles(MutableMapping[str, bytes]):
         if not is_plain(name):
             raise RecordError(f"the record in {self._path} names a file outside of it: '{name}'")
         try:
-            return read_plain(self._path / name, _LONGEST_FILE)
+            return read_plain(self._path / name, _LONGEST_FILE, follow=False)
         except FileNotFoundError:
             raise KeyError(name) from None
         except OSError as failure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Generator
@@ -15,9 +16,18 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(path: str | Path) -> Generator[BinaryIO]:
-    """The file at `path` for reading. Raises `OSError`, `ValueError`, and `RecordError` for what is no plain file."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def opened(path: str | Path, *, follow: bool = True) -> Generator[BinaryIO]:
+    """The file at `path` for reading. Raises `OSError`, `ValueError`, and `RecordError` for what is no plain file.
+
+    Nor is a link, unless one may `follow` it: a user's own path leads where they want, a name in a record does not.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as failure:
+        if failure.errno == errno.ELOOP and not follow:
+            raise RecordError(f"{path} is a link, which a record does not have") from None
+        raise
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise RecordError(f"{path} is not a plain file")
@@ -27,9 +37,9 @@ def opened(path: str | Path) -> Generator[BinaryIO]:
         os.close(descriptor)
 
 
-def read_plain(path: Path, longest: int) -> bytes:
+def read_plain(path: Path, longest: int, *, follow: bool = True) -> bytes:
     """The content of the file at `path`. Raises as `opened` does, and `RecordError` for more than `longest` bytes."""
-    with opened(path) as file:
+    with opened(path, follow=follow) as file:
         if (size := os.fstat(file.fileno()).st_size) > longest:
             raise RecordError(f"{path} has {size} bytes; at most {longest} are read")
         return file.read(longest)

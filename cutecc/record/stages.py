@@ -11,6 +11,7 @@ appended, so that a file that was cut off in the middle of one still holds all e
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import struct
@@ -23,6 +24,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from cutecc.errors import RecordError
+from cutecc.open_folder import OpenFolder
 from cutecc.places import Place
 from cutecc.record.compilation import Compilation
 from cutecc.record.naming import file_name
@@ -81,17 +83,20 @@ def stages_file(kernel: str) -> str:
 
 def create(path: Path, lines: UserLines | None = None) -> None:
     """Begin the file of a run, with what the trace knows. Raises `OSError`."""
-    path.write_bytes(_MAGIC)
-    if lines is not None:
-        _append(path, b"U", 0, lines)
+    with OpenFolder(path.parent) as folder:
+        folder.remove(path.name)
+        folder.append(path.name, _MAGIC)
+        if lines is not None:
+            _append(folder, path.name, b"U", 0, lines)
 
 
 class StageWriter:
     """Appends stages to a file that `create` made; each call leaves a file that can be read."""
 
     def __init__(self, path: Path) -> None:
-        """Go on with the file `path`. Raises `OSError` and `RecordError`."""
-        self._path = path
+        """Go on with the file `path`, whatever takes the place of its folder. Raises `OSError` and `RecordError`."""
+        self._folder = OpenFolder(path.parent)
+        self._name = path.name
         self._numbers: dict[Place, int] = {
             place: number for number, place in enumerate(Stages(path.read_bytes()).places)
         }
@@ -107,26 +112,28 @@ class StageWriter:
         numbers = [-1 if place is None else self._numbers.setdefault(place, len(self._numbers)) for place in places]
         if new := list(self._numbers)[known:]:
             try:
-                _append(self._path, b"P", index, new)
+                _append(self._folder, self._name, b"P", index, new)
             except OSError:
                 for place in new:
                     del self._numbers[place]
                 raise
-        _append(self._path, b"S", index, Stage(index, text, numbers))
+        _append(self._folder, self._name, b"S", index, Stage(index, text, numbers))
         if operations is not None:
-            _append(self._path, b"C", index, operations)
+            _append(self._folder, self._name, b"C", index, operations)
 
 
-def _append(path: Path, kind: bytes, index: int, content: object) -> None:
+def _append(folder: OpenFolder, name: str, kind: bytes, index: int, content: object) -> None:
     data = zlib.compress(msgspec.json.encode(content), 6)
-    end = path.stat().st_size
-    try:
-        with path.open("ab") as file:
-            file.write(_HEADER.pack(kind, index, len(data)) + data)
-    except OSError:
-        # What comes after half a block would be lost too.
-        os.truncate(path, end)
-        raise
+    with open(folder.open(name, os.O_WRONLY | os.O_APPEND), "ab", buffering=0) as file:
+        end = os.fstat(file.fileno()).st_size
+        block = _HEADER.pack(kind, index, len(data)) + data
+        try:
+            if file.write(block) < len(block):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            # What comes after half a block would be lost too.
+            os.truncate(file.fileno(), end)
+            raise
 
 
 @dataclass(frozen=True)
@@ -178,7 +185,7 @@ class BlockReader:
     def read(self) -> list[Block]:
         """The blocks that have become whole since the last call. Raises `RecordError` for what is no plain file."""
         try:
-            with opened(self._path) as file:
+            with opened(self._path, follow=False) as file:
                 file.seek(self._position)
                 blocks = list(_blocks(file.read()))
         except OSError:

@@ -13,11 +13,11 @@ from msgspec import structs
 from cutecc.errors import RecordError
 from cutecc.record import Compilation, Step
 from cutecc.record.stages import BlockReader, changed_by
+from cutecc.record.whole_file import write_whole
 from cutecc.report import page
 from cutecc.report.chunks import stage_chunks
 from cutecc.report.content import manifest_chunk
 from cutecc.report.summary import summary, title
-from cutecc.report.writing import replace_file
 
 _POLL_SECONDS = 0.1
 _MOST_OF_THE_TIME = 0.05
@@ -49,7 +49,7 @@ class LiveReport:
         with self._lock:
             head = page.head(title(self._compilation), summary(self._compilation))
             try:
-                replace_file(self._path, iter([head, manifest_chunk(self._compilation).element()]))
+                write_whole(self._path, [head, manifest_chunk(self._compilation).element()], "the report")
             except RecordError:
                 self._is_lost = True
         self._thread.start()

@@ -11,13 +11,14 @@ import msgspec
 from cutecc.errors import Error
 from cutecc.record import Compilation
 from cutecc.record.stages import stages_of
+from cutecc.record.whole_file import write_whole
 from cutecc.report import page
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.destination import check_destination
 from cutecc.report.listings import Kind, ListedFunction, Listing, listings_of
 from cutecc.report.pair import Pair, pair_of
 from cutecc.report.pair_summary import summary, title
-from cutecc.report.writing import Compiled, Report, replace_file
+from cutecc.report.writing import Compiled, Report
 
 
 def write_pair_report(
@@ -49,7 +50,7 @@ def write_pair_report(
             pair = msgspec.structs.replace(pair, notes=[*pair.notes, note])
             listings.append([])
     chunks = {"a": _chunks(ours, listings[0]), "b": _chunks(theirs, listings[1])}
-    return Report(path, replace_file(path, _pieces(pair, chunks)), None)
+    return Report(path, write_whole(path, _pieces(pair, chunks), "the report"), None)
 
 
 def _pieces(pair: Pair, chunks: dict[str, Iterator[Chunk]]) -> Iterator[bytes]:

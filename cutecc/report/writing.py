@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from cutecc.errors import RecordError
 from cutecc.record import Compilation
+from cutecc.record.whole_file import write_whole
 from cutecc.report import page
 from cutecc.report.content import Content, content_of
 from cutecc.report.destination import check_destination
@@ -50,7 +49,7 @@ def write_report(kernel: Compiled | Compilation, path: str | Path) -> Report:
     path = Path(path)
     check_destination(path)
     content = content_of(compilation)
-    size = replace_file(path, _pieces(compilation, content))
+    size = write_whole(path, _pieces(compilation, content), "the report")
     return Report(path, size, content.mapping)
 
 
@@ -58,28 +57,6 @@ def encode_report(kernel: Compiled | Compilation) -> bytes:
     """The page that `write_report` writes."""
     compilation = kernel if isinstance(kernel, Compilation) else kernel.compilation
     return b"".join(_pieces(compilation, content_of(compilation)))
-
-
-def replace_file(path: Path, pieces: Iterator[bytes]) -> int:
-    """Have `pieces` be the content of the file `path`, whole or not at all; returns its size in bytes.
-
-    Raises `RecordError`.
-    """
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial")
-    try:
-        try:
-            with partial.open("xb") as file:
-                file.writelines(pieces)
-                size = file.tell()
-            os.replace(partial, path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-    except OSError as failure:
-        raise RecordError(
-            f"cannot write the report {path}: {failure.strerror}", hints=["free some space, or name another file"]
-        ) from None
-    return size
 
 
 def _pieces(compilation: Compilation, content: Content) -> Iterator[bytes]:

@@ -22,6 +22,7 @@ from cutecc.planning import bounded_pipeline
 from cutecc.record import Compilation, HostProgram, Remark, Resumed
 from cutecc.record.folder import file_name, is_being_written, read_folder
 from cutecc.record.naming import is_plain
+from cutecc.record.plain_file import read_plain
 from cutecc.record.stages import Stages, UserLines, stages_of
 from cutecc.report.stage_text import TRACED, Position, choose, positions
 from cutecc.request import ALL_ARTIFACTS, HOST_FORM, CompileOptions, CompileRequest
@@ -29,6 +30,9 @@ from cutecc.workbench.edited_stage import EditedStage, RecordedStage
 
 EVERYTHING = CompileOptions(artifacts=ALL_ARTIFACTS, observe=True, dumps=DumpChoice(("all",)))
 """What is kept of a run: every artifact, and the dump of each pass that changed the module, to go on from again."""
+
+_LONGEST_DUMP = 1 << 30
+"""Bytes of a dump that is read."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def prepare(
     destination = _output(folder, old.target, name, Path(output) if output else None)
     found = _find_dump(folder, old, stages, position)
     try:
-        data = found.path.read_bytes()
+        data = read_plain(found.path, _LONGEST_DUMP, follow=False)
     except OSError as failure:
         raise UsageError(f"cannot read the dump {found.path}: {failure.strerror}") from None
     edited = _read(data, str(found.path), stages, position)

@@ -46,7 +46,7 @@ class Output:
         """Have it hold a module. Raises `RecordError`."""
         header = self.reproducer.header(self.path.name) if self.reproducer else ""
         origin = msgspec.json.encode(self.origin).decode()
-        write_whole(self.path, f"{header}{_MARK}{origin}\n{text}".encode(), "the reduced module")
+        write_whole(self.path, [f"{header}{_MARK}{origin}\n{text}".encode()], "the reduced module")
 
     def earlier(self) -> bytes | None:
         """What an earlier run came to, which was for the same; `None` where there is no such file.

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 from attacks import attacks
 
-from cutecc.cache import eviction, partial
+from cutecc import open_folder
+from cutecc.cache import eviction
 from cutecc.cache.folder import CacheError
 from cutecc.cache.partial import PARTIAL, partial_file
 from cutecc.cache.store import Store
@@ -218,7 +219,7 @@ def test_a_file_that_another_host_takes_away_while_it_is_written(store: Store, m
 
 def test_a_lock_that_is_taken_before_the_writer_has_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who clears comes between the making of a file and its lock."""
-    real = partial.lock
+    real = open_folder.lock
     seen: list[Path] = []
 
     def late(descriptor: int) -> bool:
@@ -228,7 +229,7 @@ def test_a_lock_that_is_taken_before_the_writer_has_it(store: Store, monkeypatch
                 path.unlink()
         return real(descriptor)
 
-    monkeypatch.setattr(partial, "lock", late)
+    monkeypatch.setattr(open_folder, "lock", late)
     store.put(name(), b"content")
     assert len(seen) == 1
     assert store.get(name()) == b"content"

@@ -432,7 +432,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_pieces(
     write_bundle(tmp_path / "k.cutecc", [record()])
     before = (tmp_path / "k.cutecc").read_bytes()
 
-    def full(*_: object) -> None:
+    def full(*_: object, **_folders: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, call, full)

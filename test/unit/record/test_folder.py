@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutecc.errors import RecordError, UsageError
+from cutecc.open_folder import OpenFolder
 from cutecc.record import Artifact, manifest
 from cutecc.record.folder import RecordFolder, file_name, read_folder
 
@@ -191,12 +192,7 @@ def test_a_write_that_fails_leaves_the_old_file_whole(tmp_path: Path, monkeypatc
     folder = RecordFolder(tmp_path)
     folder.write("manifest.json", b"whole")
 
-    def full(self: Path, data: bytes) -> int:
-        with self.open("wb") as file:
-            file.write(data[: len(data) // 2])
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(OpenFolder, "create", lambda *_: os.open("/dev/full", os.O_WRONLY))
     with pytest.raises(RecordError, match="No space left"):
         folder.write("manifest.json", b"a longer second version")
     monkeypatch.undo()
@@ -224,10 +220,8 @@ def step(real):
         return real(*arguments, **keywords)
     return counted
 
-os.replace = step(os.replace)
-Path.write_bytes = step(Path.write_bytes)
-Path.open = step(Path.open)
-Path.unlink = step(Path.unlink)
+for name in ("open", "replace", "unlink", "fsync"):
+    setattr(os, name, step(getattr(os, name)))
 folder = RecordFolder(path)
 compilation = Compilation("k", "sm_80", "cse", Versions("0", "3", "4", "x"))
 folder.save(compilation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import zlib
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from cutecc.errors import RecordError
 from cutecc.places import Frame, Place, place_of
 from cutecc.record import Artifact, Failure
+from cutecc.record import stages as module
 from cutecc.record.stages import CallFrame, Stages, StageWriter, UserLines, changed_by, create, stages_of
 
 KERNEL, HELPER = Frame("/k/gemm.py", 12, 5), Frame("/lib/helper.py", 3, 1)
@@ -151,24 +153,14 @@ def test_a_full_disk_leaves_what_was_there(file: Path, monkeypatch: pytest.Monke
     writer = StageWriter(file)
     writer.add_stage(5, "a\n", [(Frame("/k/x.py", 1, 1),)])
     before = file.read_bytes()
-    opened = Path.open
 
-    class Full:
-        def __init__(self, path: Path) -> None:
-            self.file = opened(path, "ab", buffering=0)
-
-        def __enter__(self) -> Full:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            self.file.close()
-
-        def write(self, data: bytes) -> None:
-            self.file.write(data[: len(data) // 2])
+    class Full(io.FileIO):
+        def write(self, data: bytes) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+            super().write(data[: len(data) // 2])
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", lambda self, *_, **__: Full(self))
+        patch.setattr(module, "open", lambda descriptor, *_, **__: Full(descriptor, "ab"), raising=False)
         with pytest.raises(OSError, match="No space"):
             writer.add_stage(6, "b\n", [(Frame("/k/new.py", 2, 1),)])
     assert file.read_bytes() == before

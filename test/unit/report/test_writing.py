@@ -13,13 +13,14 @@ from report_pages import Page, check_sound
 
 import cutecc
 from cutecc.errors import RecordError, UsageError
+from cutecc.open_folder import OpenFolder
 from cutecc.places import Frame
 from cutecc.record import Artifact, Compilation, Step, Versions
 from cutecc.record.counters import KeptCounters, LineCounts, keep_counters
 from cutecc.record.folder import RecordFolder, read_folder
 from cutecc.record.stages import StageWriter, UserLines, create
 from cutecc.report import content
-from cutecc.report.writing import encode_report, replace_file, write_report
+from cutecc.report.writing import encode_report, write_report
 
 
 def record(folder: Path) -> Compilation:
@@ -127,15 +128,15 @@ def test_a_disk_that_is_full_leaves_the_earlier_report(
     write_report(compilation, path)
     before = path.read_bytes()
 
-    def full(*_: object) -> None:
+    def full(*_: object, **_folders: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     if call == "replace":
         monkeypatch.setattr(os, "replace", full)
     else:
-        monkeypatch.setattr(Path, "open", lambda *_: open("/dev/full", "wb"))  # noqa: SIM115
+        monkeypatch.setattr(OpenFolder, "create", lambda *_: os.open("/dev/full", os.O_WRONLY))
     with pytest.raises(RecordError, match=r"cannot write the report .*k\.html: No space left on device"):
-        replace_file(path, iter([b"x" * 100_000]))
+        write_report(compilation, path)
     monkeypatch.undo()
     assert path.read_bytes() == before
     assert [name for name in os.listdir(tmp_path) if "partial" in name] == []
