@@ -85,16 +85,17 @@ def _watch(command: tuple[str, ...], values: dict[str, Any]) -> int:
     folder: Path = values["output"] or Path("cutecc-watch")
     # What an earlier watch recorded is only replaced by what runs.
     check_program(command, os.environ)
-    watch_folder.prepare(folder)
+    mark = watch_folder.prepare(folder)
     if option := ignoring_option(command):
         _say(f"python {option} does not read PYTHONPATH: no kernel will be recorded")
     settings = WatchSettings(tuple(values["only"]), values["lines"])
-    environment = settings.environment(folder, os.environ)
+    environment = settings.environment(folder, os.environ, mark)
     if values["no_finish"]:
         return run(command, environment)
-    live = _Live(_finisher(folder, values, _command_line()), folder) if values["live"] else None
+    live = _Live(_finisher(folder, values, _command_line()), folder, mark) if values["live"] else None
     status = run(command, environment, live.look if live else None)
     try:
+        watch_folder.check(folder, mark)
         program = {"command": shlex.join(command), "status": status, "ended": _ended(status)}
         _finish(folder, live.finisher if live else None, program, values)
     except Error as error:
@@ -108,9 +109,10 @@ def _watch(command: tuple[str, ...], values: dict[str, Any]) -> int:
 class _Live:
     """Compiles while the program runs."""
 
-    def __init__(self, finisher: Finisher, folder: Path) -> None:
+    def __init__(self, finisher: Finisher, folder: Path, mark: str) -> None:
         self.finisher = finisher
         self._folder = folder
+        self._mark = mark
 
     def look(self) -> None:
         """Start with what is new. What cannot be read is told when the program has ended: it goes on."""
@@ -118,6 +120,7 @@ class _Live:
 
         if is_recorded(self._folder):
             with contextlib.suppress(Error, OSError):
+                watch_folder.check(self._folder, self._mark)
                 self.finisher.add(read(self._folder))
 
 

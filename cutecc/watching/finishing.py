@@ -21,7 +21,7 @@ from cutecc.report.writing import write_report
 from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
 from cutecc.target import Target
 from cutecc.watching import user_lines
-from cutecc.watching.folder import KERNELS
+from cutecc.watching.folder import kernel_folder
 from cutecc.watching.recording import Recording, WatchedKernel
 
 _POLL_SECONDS = 0.05
@@ -99,9 +99,9 @@ class Finisher:
         return name if number == 1 else self._name(f"{kernel}-{number}", target)
 
     def _finish(self, job: Job, recording: Recording) -> Outcome:
-        output = self._folder / KERNELS / job.folder
         error = None
         try:
+            output = kernel_folder(self._folder, job.folder)
             try:
                 lower_in_worker(self._request(job, recording, output))
             except Error as failure:

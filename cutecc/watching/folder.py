@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 from pathlib import Path
 
-from cutecc.errors import UsageError
-from cutecc.watching.journal import JOURNAL, LINES, MODULE, RECORDED
+from cutecc.errors import RecordError, UsageError
+from cutecc.open_folder import OpenFolder, replace_file
+from cutecc.record.plain_file import read_plain
+from cutecc.watching.journal import JOURNAL, LINES, MARK, MODULE, RECORDED
 
 KERNELS = "kernels"
 PAGE = "index.html"
@@ -21,15 +24,16 @@ DATA = "index.json"
 STARTED = ".started"
 """Is there when a Python process of the program has loaded the hook."""
 _WARNED = ".warned"
-_MARK = ".cutecc-watch"
-"""Is there when the folder was made, or finished, by `cutecc watch`: what has one of the names above is ours then."""
 _FINISHED = (KERNELS, PAGE, DATA)
 _OF_PROCESSES = {RECORDED, STARTED, _WARNED}
 _RECORDED_FILE = re.compile(rf"\d+-[0-9a-f]+\{JOURNAL}|[0-9a-f]+(\{MODULE}|\{LINES})(\.\d+)?")
 
 
-def prepare(folder: Path) -> None:
-    """Take `folder` for a new watch, in place of an earlier one. Raises `UsageError` when it holds anything else."""
+def prepare(folder: Path) -> str:
+    """Take `folder` for a new watch, in place of an earlier one; returns its mark.
+
+    Raises `UsageError` when it holds anything else.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         entries = {entry.name for entry in folder.iterdir()}
@@ -37,9 +41,9 @@ def prepare(folder: Path) -> None:
             raise UsageError(
                 f"the folder {folder} holds files that are not of a watch", hints=["name an empty or new one with -o"]
             )
-        for name in entries - {_MARK}:
+        for name in entries - {MARK}:
             _remove(folder / name)
-        (folder / _MARK).touch()
+        return _write_mark(folder)
     except OSError as failure:
         raise UsageError(f"cannot write to the folder {folder}: {failure.strerror}") from None
 
@@ -50,24 +54,50 @@ def remove_finished(folder: Path) -> None:
     Raises `UsageError` when they are of something else.
     """
     try:
-        if not (folder / _MARK).exists():
+        if not (folder / MARK).is_file():
             if others := [name for name in _FINISHED if os.path.lexists(folder / name)]:
                 raise UsageError(
                     f"{folder / others[0]} is not of a watch, and would be replaced",
                     hints=["move it away, or record into a folder of its own"],
                 )
             if (folder / RECORDED).is_dir():
-                (folder / _MARK).touch()
+                _write_mark(folder)
         for name in _FINISHED:
             _remove(folder / name)
     except OSError as failure:
         raise UsageError(f"cannot write to the folder {folder}: {failure.strerror}") from None
 
 
+def check(folder: Path, mark: str) -> None:
+    """Raise `RecordError` when the program has put something else in the place of the folder that was prepared."""
+    try:
+        found = read_plain(folder / MARK, len(mark), follow=False).decode(errors="replace")
+    except (OSError, RecordError):
+        found = ""
+    if found != mark:
+        raise RecordError(f"the program has removed or replaced the folder {folder}; nothing is written there")
+
+
+def kernel_folder(folder: Path, name: str) -> Path:
+    """The folder for the record of a kernel, which is made. Raises `RecordError` when a link is in its place."""
+    try:
+        with OpenFolder(folder) as opened, opened.inner(KERNELS, make=True) as kernels:
+            kernels.inner(name, make=True).close()
+    except OSError as failure:
+        raise RecordError(f"cannot write to {folder / KERNELS / name}: {failure.strerror}") from None
+    return folder / KERNELS / name
+
+
+def _write_mark(folder: Path) -> str:
+    mark = secrets.token_hex(16)
+    replace_file(folder / MARK, lambda file: file.write(mark.encode()))
+    return mark
+
+
 def _is_of_a_watch(folder: Path, entries: set[str]) -> bool:
     """Whether a folder with these entries holds nothing else; an empty one does not."""
-    if _MARK in entries:
-        return entries <= {_MARK, *_OF_PROCESSES, *_FINISHED}
+    if MARK in entries:
+        return entries <= {MARK, *_OF_PROCESSES, *_FINISHED}
     recorded = (folder / RECORDED).iterdir() if RECORDED in entries else ()
     return entries <= _OF_PROCESSES and all(_RECORDED_FILE.fullmatch(entry.name) for entry in recorded)
 

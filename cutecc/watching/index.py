@@ -12,14 +12,18 @@ from urllib.parse import quote
 
 from cutecc.errors import RecordError
 from cutecc.frontend.call_site import CallFrame, CallSite
+from cutecc.open_folder import replace_file
 from cutecc.record import Compilation, KernelResources
 from cutecc.record.naming import short_kernel_name
+from cutecc.record.plain_file import read_plain
 from cutecc.watching.finishing import REPORT, Outcome
 from cutecc.watching.folder import DATA, KERNELS, PAGE
 from cutecc.watching.recording import Failed, Recording
 
 FORMAT = 1
 """The version of `index.json`; a later one may have more keys."""
+_LONGEST = 1 << 30
+"""Bytes of an `index.json` that is read."""
 
 
 def index_data(
@@ -39,8 +43,9 @@ def index_data(
 def write_index(folder: Path, data: Mapping[str, Any]) -> None:
     """Write `index.json` and `index.html` into the folder of a watch. Raises `RecordError`."""
     try:
-        (folder / DATA).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-        (folder / PAGE).write_text(page(data), encoding="utf-8", errors="replace")
+        text = json.dumps(data, indent=2) + "\n"
+        replace_file(folder / DATA, lambda file: file.write(text.encode()))
+        replace_file(folder / PAGE, lambda file: file.write(page(data).encode(errors="replace")))
     except OSError as failure:
         raise RecordError(f"cannot write the list of kernels to {folder}: {failure.strerror}") from None
 
@@ -48,9 +53,9 @@ def write_index(folder: Path, data: Mapping[str, Any]) -> None:
 def read_program(folder: Path) -> dict[str, Any] | None:
     """What an earlier index of the folder says of the program, if there is one."""
     try:
-        program: Any = json.loads((folder / DATA).read_text(encoding="utf-8"))["program"]
+        program: Any = json.loads(read_plain(folder / DATA, _LONGEST, follow=False))["program"]
         return {name: program[name] for name in ("command", "status", "ended")}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (RecordError, OSError, ValueError, KeyError, TypeError):
         return None
 
 

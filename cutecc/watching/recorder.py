@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from cutecc.frontend import compile_events
 from cutecc.frontend.compile_events import FailedTrace, TracedKernel, UnknownDslError
 from cutecc.watching.journal import LINES, MODULE, Journal
-from cutecc.watching.settings import WatchSettings
+from cutecc.watching.settings import MARK, WatchSettings
 
 _TIMES_APART = 64
 """A kernel that is taken from memory again and again is counted in lines of the journal that get rarer up to this."""
@@ -25,7 +25,7 @@ def begin(folder: str) -> None:
     Raises `UnknownDslError` and `OSError` when that cannot be.
     """
     settings = WatchSettings.from_environment()
-    journal = Journal(folder)
+    journal = Journal(folder, os.environ.get(MARK, ""))
     recorder = Recorder(journal, settings)
     try:
         compile_events.install(recorder, lines=settings.lines)

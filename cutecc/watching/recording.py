@@ -10,8 +10,11 @@ import msgspec
 
 from cutecc.errors import RecordError
 from cutecc.frontend.call_site import CallSite
+from cutecc.record.plain_file import read_plain
 from cutecc.watching.journal import JOURNAL, LINES, MODULE, RECORDED
 
+_LONGEST = 1 << 31
+"""Bytes of a file that is read."""
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
@@ -119,19 +122,21 @@ class Recording:
     def module(self, key: str) -> bytes:
         """The traced module. Raises `RecordError`."""
         try:
-            return (self.folder / RECORDED / f"{key}{MODULE}").read_bytes()
+            return read_plain(self.folder / RECORDED / f"{key}{MODULE}", _LONGEST, follow=False)
         except OSError as failure:
             raise RecordError(f"a watched kernel's module is missing: {failure}") from None
 
     def lines(self, key: str) -> bytes | None:
-        """What the trace knows of the user's program, as it was written."""
-        path = self.folder / RECORDED / f"{key}{LINES}"
-        return path.read_bytes() if path.is_file() else None
+        """What the trace knows of the user's program, as it was written. Raises `RecordError`."""
+        try:
+            return read_plain(self.folder / RECORDED / f"{key}{LINES}", _LONGEST, follow=False)
+        except OSError:
+            return None
 
 
 def is_recorded(folder: Path) -> bool:
     """Whether a process has written anything into the folder of a watch."""
-    return (folder / RECORDED).is_dir()
+    return (folder / RECORDED).is_dir() and not (folder / RECORDED).is_symlink()
 
 
 def read(folder: Path) -> Recording:
@@ -149,9 +154,10 @@ def read(folder: Path) -> Recording:
 def _events(path: Path, recording: Recording) -> list[_Event]:
     events: list[_Event] = []
     try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as failure:
-        recording.notes.append(f"{path.name} cannot be read: {failure.strerror}")
+        lines = read_plain(path, _LONGEST, follow=False).split(b"\n")
+    except (OSError, RecordError) as failure:
+        reason = failure.strerror if isinstance(failure, OSError) else failure.message
+        recording.notes.append(f"{path.name} cannot be read: {reason}")
         return []
     for line in lines[:-1]:  # what follows the last line's end was cut off
         try:

@@ -11,6 +11,8 @@ HOOK = Path(__file__).parent / "hook"
 """The folder that goes on `PYTHONPATH`."""
 FOLDER = "CUTECC_WATCH"
 """The folder to record into; empty or `0` is off."""
+MARK = "CUTECC_WATCH_MARK"
+"""What the folder's mark has to be; empty where `cutecc watch` has not made it."""
 _ONLY = "CUTECC_WATCH_ONLY"
 _LINES = "CUTECC_WATCH_LINES"
 _OFF = ("", "0", "false", "no", "off")
@@ -39,13 +41,14 @@ class WatchSettings:
             not is_off(os.environ.get(_LINES, "")),
         )
 
-    def environment(self, folder: Path, base: Mapping[str, str]) -> dict[str, str]:
-        """`base` with what makes a program started in it record into `folder`."""
+    def environment(self, folder: Path, base: Mapping[str, str], mark: str = "") -> dict[str, str]:
+        """`base` with what makes a program started in it record into `folder`, which has this `mark`."""
         paths: Sequence[str] = [str(HOOK), *filter(None, [base.get("PYTHONPATH")])]
         return {
             **base,
             "PYTHONPATH": os.pathsep.join(paths),
             FOLDER: str(folder.absolute()),
+            MARK: mark,
             _ONLY: ",".join(self.only),
             _LINES: "1" if self.lines else "",
         }

@@ -45,12 +45,37 @@ def _start() -> None:
     folder = os.path.abspath("cutecc-watch" if folder.lower() in _ON else folder)
     os.environ["CUTECC_WATCH"] = folder
     sys.meta_path.insert(0, _Finder(folder))
-    if os.path.isdir(folder):
+    if _is_of_the_watch(folder):
         # So that `cutecc watch` can tell a program without kernels from one that does not read PYTHONPATH.
-        try:  # noqa: SIM105 - contextlib takes time
-            os.close(os.open(os.path.join(folder, ".started"), os.O_WRONLY | os.O_CREAT, 0o644))
-        except OSError:
-            pass
+        _touch(folder, ".started", os.O_CREAT)
+
+
+def _is_of_the_watch(folder: str) -> bool:
+    """Whether `folder` is there, and the one that `cutecc watch` has made, if it was that: no other is written to."""
+    mark = os.environ.get("CUTECC_WATCH_MARK", "")
+    if not mark:
+        return os.path.isdir(folder)
+    try:
+        descriptor = os.open(os.path.join(folder, ".cutecc-watch"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return os.read(descriptor, 1024) == mark.encode()
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _touch(folder: str, name: str, flags: int) -> bool:
+    """Make a file, if it can be; whether it was there already, where `flags` ask for a new one."""
+    try:
+        os.close(os.open(os.path.join(folder, name), os.O_WRONLY | os.O_NOFOLLOW | flags, 0o644))
+    except FileExistsError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 class _Finder:
@@ -122,13 +147,13 @@ def _import_cutecc() -> None:
 
 def _warn(folder: str, message: str) -> None:
     """Say once for all processes of the program that nothing is recorded, and why."""
-    try:
-        os.makedirs(folder, exist_ok=True)
-        os.close(os.open(os.path.join(folder, ".warned"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
-    except FileExistsError:
+    if not os.environ.get("CUTECC_WATCH_MARK"):
+        try:  # noqa: SIM105 - contextlib takes time
+            os.makedirs(folder, exist_ok=True)
+        except OSError:
+            pass
+    if _is_of_the_watch(folder) and _touch(folder, ".warned", os.O_CREAT | os.O_EXCL):
         return
-    except OSError:
-        pass
     # A program may have no stderr, or a closed one; that is no reason to end it.
     try:  # noqa: SIM105
         sys.stderr.write(f"cutecc watch: kernels are not recorded: {message}\n")
