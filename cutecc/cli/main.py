@@ -151,7 +151,8 @@ def main() -> None:
     except MemoryError as failure:
         if debug:
             traceback.print_exc()
-        report(Error(f"this machine's memory is too small: {failure}", hints=["give smaller sizes"]))
+        reason = f": {failure}" if str(failure) else ""
+        report(Error(f"this machine's memory is too small{reason}", hints=["give smaller sizes"]))
         sys.exit(failed)
     except RecursionError:
         if debug:

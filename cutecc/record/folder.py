@@ -38,35 +38,43 @@ class RecordFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._open(path)
-            entries = {*self._folder.names()}
         except OSError as failure:
             raise UsageError(f"cannot create the output folder {path}: {failure.strerror}") from None
+        try:
+            self._take()
+        except BaseException as failure:
+            self.close()
+            if isinstance(failure, OSError):
+                raise UsageError(f"cannot write to the output folder {path}: {failure.strerror}") from None
+            raise
+
+    def _take(self) -> None:
+        """Raises `UsageError` and `OSError`."""
+        entries = {*self._folder.names()}
         is_ours = self._folder.is_file(_JOURNAL) and (_LOCK not in entries or self._folder.is_file(_LOCK))
         if entries - {_LOCK} and not is_ours:
-            self._folder.close()
             raise UsageError(
-                f"the output folder {path} holds files that are not cutecc's",
+                f"the output folder {self.path} holds files that are not cutecc's",
                 hints=["name an empty or new folder"],
             )
         try:
             self._lock.acquire(blocking=False)
         except Timeout:
-            self._folder.close()
             raise UsageError(
-                f"another cutecc is writing to {path}", hints=["wait for it, or name another folder"]
+                f"another cutecc is writing to {self.path}", hints=["wait for it, or name another folder"]
             ) from None
-        try:
-            self._remove_earlier()
-        except OSError as failure:
-            self.close()
-            raise UsageError(f"cannot write to the output folder {path}: {failure.strerror}") from None
+        self._remove_earlier()
 
     @classmethod
     def reopen(cls, path: Path) -> RecordFolder:
         """The folder of a run that died, to complete its record. Raises `OSError` and `Timeout`."""
         folder = cls.__new__(cls)
         folder._open(path)
-        folder._lock.acquire(timeout=10)
+        try:
+            folder._lock.acquire(timeout=10)
+        except BaseException:
+            folder.close()
+            raise
         return folder
 
     def _open(self, path: Path) -> None:

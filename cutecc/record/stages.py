@@ -95,11 +95,15 @@ class StageWriter:
 
     def __init__(self, path: Path) -> None:
         """Go on with the file `path`, whatever takes the place of its folder. Raises `OSError` and `RecordError`."""
-        self._folder = OpenFolder(path.parent)
+        with opened(path, follow=False) as file:
+            places = Stages(file.read()).places
+        self._numbers: dict[Place, int] = {place: number for number, place in enumerate(places)}
         self._name = path.name
-        self._numbers: dict[Place, int] = {
-            place: number for number, place in enumerate(Stages(path.read_bytes()).places)
-        }
+        self._folder = OpenFolder(path.parent)
+
+    def close(self) -> None:
+        """Give up the file's folder."""
+        self._folder.close()
 
     def add_stage(
         self, index: int, text: str, places: Sequence[Place | None], operations: Mapping[str, int] | None = None

@@ -26,6 +26,8 @@ STARTED = ".started"
 _WARNED = ".warned"
 _FINISHED = (KERNELS, PAGE, DATA)
 _OF_PROCESSES = {RECORDED, STARTED, _WARNED}
+_PARTIAL = re.compile(r"\.(?:index\.html|index\.json|\.cutecc-watch)\.\d+-[0-9a-f]{8}\.partial")
+"""What a killed `cutecc watch` leaves."""
 _RECORDED_FILE = re.compile(rf"\d+-[0-9a-f]+\{JOURNAL}|[0-9a-f]+(\{MODULE}|\{LINES})(\.\d+)?")
 
 
@@ -96,6 +98,7 @@ def _write_mark(folder: Path) -> str:
 
 def _is_of_a_watch(folder: Path, entries: set[str]) -> bool:
     """Whether a folder with these entries holds nothing else; an empty one does not."""
+    entries = {name for name in entries if not _PARTIAL.fullmatch(name)}
     if MARK in entries:
         return entries <= {MARK, *_OF_PROCESSES, *_FINISHED}
     recorded = (folder / RECORDED).iterdir() if RECORDED in entries else ()

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from cutecc.errors import RecordError
+from cutecc.record.whole_file import write_whole
 from cutecc.trial.arguments import Arguments
 
 FILE = "plan.json"
@@ -104,8 +105,8 @@ def inputs_checksum(arguments: Arguments) -> int:
 
 
 def write_plan(folder: Path, plan: Plan) -> None:
-    """Write `plan` into its folder."""
-    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(plan)))
+    """Write `plan` into its folder. Raises `RecordError`."""
+    write_whole(folder / FILE, [msgspec.json.format(msgspec.json.encode(plan))], "the plan")
 
 
 def read_plan(folder: Path) -> Plan:

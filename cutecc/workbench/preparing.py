@@ -14,11 +14,13 @@ import msgspec
 import numpy as np
 
 from cutecc.arguments.specs import Spec
-from cutecc.errors import Error, UsageError
+from cutecc.errors import Error, RecordError, UsageError
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.naming import kernel_request
 from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.open_folder import replace_file
 from cutecc.record import Workload
+from cutecc.record.whole_file import write_whole
 from cutecc.trial.arguments import Arguments, make_arguments, specs_of
 from cutecc.trial.choosing import choose_values, valued_signature
 from cutecc.trial.comparison import bounds_of
@@ -148,7 +150,7 @@ def _planned(
 ) -> PlannedKernel:
     source = subject.source
     module = f"{prefix}.mlirbc"
-    (folder / module).write_bytes(source.traced.bytecode)
+    write_whole(folder / module, [source.traced.bytecode], "the traced module")
     kernel = PlannedKernel(each.name, each.file, each.target, [], module=module, chosen=subject.chosen)
     if "open" in choice.pipelines and (missing := workers.missing(source.traced.bytecode, source.target)):
         return msgspec.structs.replace(kernel, note=f"open does not lower {', '.join(missing[:3])}")
@@ -184,10 +186,18 @@ def _points(
             if outputs:
                 expected, wide = _expected(subject, arguments, workers)
                 name = f"{prefix}-{number}.npz"
-                np.savez_compressed(folder / name, **{f"output{index}": each for index, each in enumerate(expected)})
+                _keep(folder / name, expected)
                 point = msgspec.structs.replace(point, expected=name, in_float64=wide)
             yield point
             number += 1
+
+
+def _keep(path: Path, expected: list[Any]) -> None:
+    arrays = {f"output{index}": each for index, each in enumerate(expected)}
+    try:
+        replace_file(path, lambda file: np.savez_compressed(file, **arrays))
+    except OSError as failure:
+        raise RecordError(f"cannot write {path}: {failure.strerror}") from None
 
 
 def _expected(subject: Subject, arguments: Arguments, workers: Workers) -> tuple[list[Any], list[bool]]:
