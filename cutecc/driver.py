@@ -25,6 +25,7 @@ from cutecc.caching import Cached
 from cutecc.config import Settings
 from cutecc.errors import Error, ParseError, PassError, RecordError, UsageError
 from cutecc.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned, Said
+from cutecc.ir import interrupts
 from cutecc.ir.apart import apart
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode
 from cutecc.ir.variables import variables_of
@@ -272,7 +273,7 @@ def lower(
     says so too.
     """
     registry.register_all(request.registered)
-    with _in_process, apart(), ExitStack() as stack:
+    with _in_process, interrupts.held(), apart(), ExitStack() as stack:
         clock = _Clock()
         stack.enter_context(fresh_context())
         module = parse(request.module, request.source)

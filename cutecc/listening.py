@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cutecc.errors import PassError, UsageError
-from cutecc.events import Event, Failed, Finished
+from cutecc.events import Event, Failed, Finished, Said
+from cutecc.ir import interrupts
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Remark
@@ -88,19 +89,20 @@ class _Heard(Observer):
         self._raised = raised
 
     def event(self, event: Event) -> None:
-        with self._noting():
+        # What a pass says may come out of native code; everything else comes between passes.
+        with contextlib.nullcontext() if isinstance(event, Said) else interrupts.let_through(), self._noting():
             self._observer.event(event)
 
     def started(self, pipeline: Pipeline, module: ir.Module) -> None:
-        with self._noting():
+        with interrupts.let_through(), self._noting():
             self._observer.started(pipeline, module)
 
     def before(self, position: Position, module: ir.Module) -> None:
-        with self._noting():
+        with interrupts.let_through(), self._noting():
             self._observer.before(position, module)
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
-        with self._noting():
+        with interrupts.let_through(), self._noting():
             self._observer.after(position, module, seconds)
 
     def remarked(self, position: Position, remark: Remark) -> None:
@@ -108,7 +110,7 @@ class _Heard(Observer):
             self._observer.remarked(position, remark)
 
     def failed(self, position: Position, error: PassError, seconds: float) -> None:
-        with self._noting():
+        with interrupts.let_through(), self._noting():
             self._observer.failed(position, error, seconds)
 
     @contextlib.contextmanager

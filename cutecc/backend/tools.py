@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from cutecc.errors import ToolError, UsageError
+from cutecc.ir import interrupts
 
 ToolName = Literal["ptxas", "nvdisasm", "cuobjdump"]
 
@@ -105,7 +106,7 @@ def run_tool(
     """
     command = [str(tool.path), *arguments]
     expired = threading.Event()
-    with tempfile.TemporaryFile() as errors:
+    with interrupts.let_through(), tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
                 command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors

@@ -11,6 +11,7 @@ from collections.abc import Generator
 from typing import Any
 
 from cutecc.arguments.dtypes import NumericType
+from cutecc.ir.interrupts import held
 from cutecc.ir.version import check_supported_version
 from cutecc.target import Target
 
@@ -24,7 +25,8 @@ def cutlass() -> Any:
     Raises `UnsupportedVersionError` when nvidia-cutlass-dsl is missing or of an unknown version.
     """
     check_supported_version()
-    with keep_excepthook():
+    # Half of an import cannot be done again: dialects are registered once.
+    with held(), keep_excepthook():
         package: Any = importlib.import_module("cutlass")
         importlib.import_module("cutlass.cute")
         importlib.import_module("cutlass.compiler")

@@ -24,9 +24,11 @@ from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.positions import fast_positions
 from cutecc.frontend.recursion import bounded_recursion
 from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.frontend.user_frames import user_frames
 from cutecc.frontend.user_lines import user_lines
 from cutecc.frontend.watch import Watch
 from cutecc.ir.casters import wrapped_values
+from cutecc.ir.interrupts import held
 from cutecc.record.compilation import Remark
 from cutecc.record.stages import UserLines
 from cutecc.target import Target
@@ -48,7 +50,7 @@ def trace(
     Raises `UsageError` for something that is no host function, `SpecError` for an argument that does not fit, and
     `TraceError`, at the user's line, when the kernel does not trace.
     """
-    with _lock, wrapped_values(), _recorded_warnings() as caught:
+    with _lock, held(user_frames), wrapped_values(), _recorded_warnings() as caught:
         dsl.cutlass()
         callee = Callee.of(check_host_function(fn, getattr(fn, "__qualname__", repr(fn))))
         with dsl.targeting(target):
@@ -58,7 +60,7 @@ def trace(
 def trace_file(request: TraceRequest) -> TracedModule:
     """Trace a kernel of a file, which runs the file. Meant for a process of its own. Raises as `trace` does."""
     target = Target.parse(request.target)
-    with _lock, wrapped_values(), _recorded_warnings() as caught:
+    with _lock, held(user_frames), wrapped_values(), _recorded_warnings() as caught:
         dsl.cutlass()
         with dsl.targeting(target), own_imports(request.path):
             if not request.watch:
@@ -135,6 +137,9 @@ def _bytecode(callee: Callee, arguments: Arguments, options: str) -> bytes:
             return _write(modules[0])
         dsl.reset_after_failure()
         raise _failure(error, callee) from error
+    except BaseException:
+        dsl.reset_after_failure()
+        raise
     return artifact.get_bitcode()
 
 

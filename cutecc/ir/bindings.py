@@ -18,6 +18,7 @@ import types
 from typing import Any
 
 from cutecc.errors import UnsupportedVersionError
+from cutecc.ir.interrupts import held
 
 _PACKAGE = "cutlass"
 _LIBRARY = "cutlass._mlir._mlir_libs._cutlass_ir"
@@ -31,7 +32,11 @@ def load() -> Any:
 
     Raises `UnsupportedVersionError` when nvidia-cutlass-dsl is missing or of an unknown version.
     """
-    with _lock:
+    loaded = sys.modules.get(_LIBRARY)
+    if loaded is not None and hasattr(loaded, _POPULATED):
+        return loaded
+    # Half of an import cannot be done again: dialects are registered once.
+    with _lock, held():
         loaded = sys.modules.get(_LIBRARY)
         if loaded is not None and hasattr(loaded, _POPULATED):
             return loaded
@@ -92,7 +97,7 @@ class _DeferredPackage(types.ModuleType):
         del self.__path__
 
     def __getattr__(self, name: str) -> Any:
-        with _lock:
+        with _lock, held():
             if type(self) is _DeferredPackage:
                 spec = self.__spec__
                 assert spec is not None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from cutecc.errors import Error, PassError, SourceLocation, describe, foreign_failures
+from cutecc.ir import interrupts
 from cutecc.ir.casters import plain_values
 from cutecc.passes.analyses import forget_analyses, sharing_analyses
 from cutecc.passes.base import ModulePass
@@ -77,6 +78,7 @@ def run(pipeline: Pipeline, module: ir.Module, observers: Sequence[Observer] = (
     with sharing_analyses():
         for index, pass_ in enumerate(pipeline, start=offset + 1):
             position = Position(index, offset + len(pipeline), pass_)
+            interrupts.deliver()
             for observer in observers:
                 observer.before(position, module)
             start = time.perf_counter()

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from cutecc.backend.llvm import generation
 from cutecc.backend.llvm.generation import Job, Made
 from cutecc.errors import ToolError
+from cutecc.ir import interrupts
 from cutecc.isolation import ProcessDied
 from cutecc.pool import WorkerPool
 
@@ -31,7 +32,8 @@ def prepare(options: tuple[str, ...]) -> None:
 def version(options: tuple[str, ...]) -> str:
     """The version of LLVM, such as `22.1.0`; raises `ProcessDied` when it could not be loaded."""
     prepare(options)
-    return _versions[options].result()
+    with interrupts.let_through():
+        return _versions[options].result()
 
 
 def generate(options: tuple[str, ...], job: Job) -> Made:
@@ -40,12 +42,17 @@ def generate(options: tuple[str, ...], job: Job) -> Made:
     Raises what it raises, and `ToolError` with the reason when LLVM ends the process.
     """
     prepare(options)
-    pool = _pools[options]
     try:
-        return pool.submit(generation.generate, options, job).result()
+        return _generated(options, job)
     except ProcessDied:
         # It may have been ended from outside, and before this job: whatever the job does, it does again.
         try:
-            return pool.submit(generation.generate, options, job).result()
+            return _generated(options, job)
         except ProcessDied as death:
             raise ToolError("LLVM ended while it generated code", notes=[death.message, *death.notes]) from None
+
+
+def _generated(options: tuple[str, ...], job: Job) -> Made:
+    future = _pools[options].submit(generation.generate, options, job)
+    with interrupts.let_through():
+        return future.result()
