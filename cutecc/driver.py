@@ -9,8 +9,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
@@ -18,13 +16,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from cutecc import caching, planning, reproducing
+from cutecc import caching, forks, planning, reproducing
 from cutecc.artifacts import ArtifactCollector
 from cutecc.cache import lookup
 from cutecc.caching import Cached
 from cutecc.config import Settings
 from cutecc.errors import Error, ParseError, PassError, RecordError, UsageError
 from cutecc.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned, Said
+from cutecc.forks import TemporaryFolder
 from cutecc.ir import interrupts
 from cutecc.ir.apart import apart
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 Isolation = Literal["none", "worker"]
 
 # The bindings and their value casters are process-wide; module objects of one compilation never meet another's.
-_in_process = threading.RLock()
+_in_process = forks.rlock()
 
 
 def compile(
@@ -296,7 +295,7 @@ def lower(
                 folder.save(compilation)
             return compilation
 
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cutecc-")))
+        scratch = Path(stack.enter_context(TemporaryFolder()))
         collector = ArtifactCollector(request, scratch)
         snapshots = _snapshot_recorder(request, plan, folder)
         analyses = _analysis_runner(request, plan, emit)

@@ -11,18 +11,17 @@ import importlib
 import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import traceback
-import weakref
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
 from cutecc.errors import Error, InternalError, describe
+from cutecc.forks import TemporaryFolder
 
 _PR_SET_PDEATHSIG = 1
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {module} import {name}; {name}()"
@@ -33,6 +32,15 @@ class ProcessDied(Error):
 
 
 _running: set[Call | Worker] = set()
+
+
+def _forked() -> None:
+    """In a forked child: these are the parent's."""
+    _running.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def interrupt() -> None:
@@ -143,7 +151,7 @@ class Call:
 
     def _own_temporary_folder(self, wanted: bool) -> dict[str, str]:
         """The environment that makes the child's temporary files ours to remove, also when it is killed."""
-        self._temporary = tempfile.TemporaryDirectory(prefix="cutecc-", ignore_cleanup_errors=True) if wanted else None
+        self._temporary = TemporaryFolder() if wanted else None
         return {"TMPDIR": self._temporary.name} if self._temporary else {}
 
     def _receive(self) -> tuple[str, Any] | None:
@@ -183,16 +191,15 @@ class Worker:
         receiver, child_sender = os.pipe()
         child_receiver, sender = os.pipe()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
-        folder = tempfile.mkdtemp(prefix="cutecc-")
-        # Also at the end of the program: who keeps a worker until then has nothing to close.
-        self._remove_folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        # It goes at the end of the program too: who keeps a worker until then has nothing to close.
+        self._temporary = TemporaryFolder()
         self._process = start_python(
             "cutecc.isolation:serve_calls",
             child_receiver,
             child_sender,
             stdout=self._log,
             stderr=self._log,
-            env={**os.environ, "TMPDIR": folder, **(environment or {})},
+            env={**os.environ, "TMPDIR": self._temporary.name, **(environment or {})},
         )
         os.close(child_receiver)
         os.close(child_sender)
@@ -238,7 +245,7 @@ class Worker:
         self._process.wait()
         for resource in (self._requests, self._replies, self._log):
             resource.close()
-        self._remove_folder()
+        self._temporary.cleanup()
 
 
 class _Fork:

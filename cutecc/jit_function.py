@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, overload
 
+from cutecc import forks
 from cutecc.arguments.arrays import Array, describe_array, read_array
 from cutecc.arguments.specs import (
     Dynamic,
@@ -101,7 +101,7 @@ class JitFunction:
         functools.update_wrapper(cast("Any", self), function, updated=())
         self._target = target
         self._settings: dict[str, Any] = {"pipeline": pipeline, "options": options, "cache": cache}
-        self._lock = threading.RLock()
+        self._lock = forks.rlock()
         self._calls: dict[tuple[Any, ...], _Call] = {}
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
 

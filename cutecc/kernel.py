@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cutecc import forks
 from cutecc.errors import Error, LaunchError, NoTargetError
 from cutecc.record import ArtifactKind, Compilation, Signature
 from cutecc.runtime.direct_call import DirectCall, set_call
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cutecc.runtime.launcher import Launcher
     from cutecc.runtime.prepared import Prepared
 
-_lock = threading.Lock()
+_lock = forks.lock()
 _MADE_BY_DEFAULT: tuple[ArtifactKind, ...] = ("ptx", "cubin", "host-program")
 """The artifacts of a compilation, and of a bundle, that asks for no others."""
 

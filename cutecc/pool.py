@@ -10,6 +10,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
+from cutecc import forks
 from cutecc.isolation import ProcessDied, Worker
 
 P = ParamSpec("P")
@@ -34,8 +35,9 @@ class WorkerPool(Executor):
     def __init__(self, workers: int | None = None) -> None:
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._workers: dict[threading.Thread, Worker | None] = {}
-        self._closing = threading.Lock()
+        self._closing = forks.lock()
         self._closed = self._killed = False
+        self._process = os.getpid()
         for index in range(workers or os.cpu_count() or 1):
             thread = threading.Thread(target=self._serve, name=f"cutecc-worker-{index}", daemon=True)
             self._workers[thread] = None
@@ -50,6 +52,8 @@ class WorkerPool(Executor):
         with self._closing:
             if self._closed:
                 raise RuntimeError("the pool is shut down")
+            if self._process != os.getpid():
+                raise RuntimeError("the pool is of the process that this one was forked from")
             self._tasks.put(_Task(future, f"{fn.__module__}:{fn.__qualname__}", args))
         return future
 

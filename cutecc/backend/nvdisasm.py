@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from cutecc.backend.tools import find_tool, run_tool
+from cutecc.forks import TemporaryFolder
 
 
 def disassemble(cubin: bytes) -> str:
@@ -13,7 +13,7 @@ def disassemble(cubin: bytes) -> str:
 
     The text is the same for the same cubin and nvdisasm. Raises `ToolError` when nvdisasm is missing or fails.
     """
-    with tempfile.TemporaryDirectory(prefix="cutecc-") as folder:
+    with TemporaryFolder() as folder:
         (Path(folder) / "kernel.cubin").write_bytes(cubin)
         # -gi prints a line for each level of inlining, where -g prints the innermost alone.
         arguments = ["--print-code", "--separate-functions", "--print-line-info-inline", "kernel.cubin"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from cutecc.backend.ptxas_log import parse_log
 from cutecc.backend.tools import Tool, ToolFailure, find_tool, run_tool
 from cutecc.errors import SourceLocation, ToolError
+from cutecc.forks import TemporaryFolder
 from cutecc.places import InstructionPlace
 from cutecc.ptx.locations import python_line
 from cutecc.target import Target
@@ -57,7 +57,7 @@ def assemble(
     if line_info:
         arguments.append("--generate-line-info")
     arguments += [*options, "kernel.ptx", "--output-file", "kernel.cubin"]
-    with tempfile.TemporaryDirectory(prefix="cutecc-") as temporary:
+    with TemporaryFolder() as temporary:
         folder = Path(temporary)
         (folder / "kernel.ptx").write_text(ptx)
         try:
@@ -77,7 +77,7 @@ def assemble(
 @functools.cache
 def newest_ptx(tool: Tool) -> int:
     """The newest PTX version that the ptxas `tool` takes, times 10; raises `ToolError` when it does not tell."""
-    with tempfile.TemporaryDirectory(prefix="cutecc-") as temporary:
+    with TemporaryFolder() as temporary:
         (Path(temporary) / "never.ptx").write_text(_NEVER)
         try:
             run_tool(tool, ["-arch", "sm_80", "never.ptx"], folder=Path(temporary), timeout=30)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from cutecc.backend.occupancy import RESERVED_SHARED_BYTES, occupancy
 from cutecc.backend.ptxas_log import parse_log
 from cutecc.backend.tools import find_tool, run_tool
 from cutecc.errors import ToolError
+from cutecc.forks import TemporaryFolder
 from cutecc.record.compilation import KernelResources
 from cutecc.target import Target
 
@@ -78,7 +78,7 @@ def kernel_resources(
 
 def _usage(cubin: bytes) -> dict[str, dict[str, int]]:
     """What `cuobjdump -res-usage` says of each function: REG, STACK, SHARED, LOCAL, CONSTANT[0] and more."""
-    with tempfile.TemporaryDirectory(prefix="cutecc-") as folder:
+    with TemporaryFolder() as folder:
         (Path(folder) / "kernel.cubin").write_bytes(cubin)
         output = run_tool(find_tool("cuobjdump"), ["-res-usage", "kernel.cubin"], folder=Path(folder))
     text = output.stdout.decode(errors="replace")

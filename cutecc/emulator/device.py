@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cutecc import forks
 from cutecc.arguments.specs import PointerSpec
 from cutecc.emulator.call import Call, run_call
 from cutecc.emulator.checks.finding import Finding
@@ -144,7 +144,7 @@ class Emulator:
         places = next(artifact.places for artifact in compilation.artifacts if artifact.kind == "ptx")
         self._ptx = PtxText(ptx.rstrip(b"\0").decode(errors="replace"), places)
         self._has_lines = bool(_LINE.search(self._ptx.text))
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._made: Evaluator | None = None
 
     def emulate(

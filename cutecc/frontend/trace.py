@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
-import threading
 import warnings
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
 from cutecc.errors import Error, SpecError, foreign_failures
+from cutecc.forks import SettledLock
 from cutecc.frontend import dsl
 from cutecc.frontend.binding import Arguments, bind_specs, bind_values
 from cutecc.frontend.callee import Callee
@@ -33,8 +33,8 @@ from cutecc.record.compilation import Remark
 from cutecc.record.stages import UserLines
 from cutecc.target import Target
 
-_lock = threading.RLock()
-"""The DSL traces one kernel at a time."""
+_lock = SettledLock("tracing a kernel")
+"""The DSL traces one kernel at a time, and is changed for that."""
 
 
 def trace(

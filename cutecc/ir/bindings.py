@@ -13,18 +13,18 @@ import importlib.machinery
 import importlib.util
 import re
 import sys
-import threading
 import types
 from typing import Any
 
 from cutecc.errors import UnsupportedVersionError
+from cutecc.forks import SettledLock
 from cutecc.ir.interrupts import held
 
 _PACKAGE = "cutlass"
 _LIBRARY = "cutlass._mlir._mlir_libs._cutlass_ir"
 _POPULATED = "_cutecc_populated"
 _TOOLKIT = re.compile(r"_cutlass_ir\.(cu\d+)\.")
-_lock = threading.RLock()
+_lock = SettledLock("importing the MLIR bindings")
 
 
 def load() -> Any:

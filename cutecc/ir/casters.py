@@ -7,11 +7,13 @@ Once the DSL is imported, the bindings wrap each value they hand out in an objec
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 from collections.abc import Generator
 from typing import Any
 
+from cutecc import forks
 from cutecc.ir import bindings
 
 # Which class of the DSL is registered for which class of types, by module; read off nvidia-cutlass-dsl 4.8.1 by asking
@@ -46,7 +48,7 @@ _plain: set[int] = set()
 """The threads whose values are plain."""
 _originals: list[tuple[Any, Any]] = []
 """The DSL's casters, while there are such threads."""
-_lock = threading.Lock()
+_lock = forks.lock()
 """Held while the casters, which are the whole process's, are changed; never while somebody else's code runs."""
 
 
@@ -92,6 +94,20 @@ def _set_plain(wanted: bool) -> None:
             _plain.discard(threading.get_ident())
             if not _plain:
                 _put_back_casters()
+
+
+def _forked() -> None:
+    """In a forked child: of the threads there is this one."""
+    here = threading.get_ident() in _plain
+    _plain.clear()
+    if here:
+        _plain.add(threading.get_ident())
+    elif _originals:
+        _put_back_casters()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def _replace_casters() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cutecc import forks
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError
 from cutecc.operations.epilogue.values import is_float
@@ -60,7 +60,7 @@ class Calls:
         self._cuda = cuda
         self._used: dict[int, set[int]] = {}
         """Streams that were launched on, by GPU."""
-        self._waiting = threading.Lock()
+        self._waiting = forks.lock()
         self._takes_tables = variant.description.mode == "array"
         self._arrays = variant.array_names
         inputs = {each.name: each for each in variant.description.epilogue.inputs}

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from cutecc import forks
 from cutecc.arguments.specs import ScalarSpec
 from cutecc.runtime.binding import Binder, Bound
 from cutecc.runtime.driver import Caller
@@ -63,7 +64,7 @@ class Launches:
         self._local = threading.local()
         self._evaluator = Evaluator(launcher.program)
         self._seen: Recent[Hashable, bool] = Recent(_REMEMBERED)
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         binder = launcher.binder
         # Numbers of the epilogue. Sizes decide about grids, and belong to the form.
         numbers = [each for each in binder.parameters if isinstance(each.spec, ScalarSpec)]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import threading
 from contextlib import suppress
 from typing import Any, Literal, Protocol
 
+from cutecc import forks
 from cutecc.errors import LaunchError, UsageError
 from cutecc.operations.words import whole_number
 from cutecc.runtime.cuda_bindings import describe_status, load_bindings
@@ -22,7 +22,7 @@ RELEASE_THRESHOLD = 256 << 20
 """Bytes that a pool of the driver keeps when nobody uses them, unless `set_release_threshold` says otherwise."""
 
 _pools: dict[int, DevicePool] = {}
-_lock = threading.Lock()
+_lock = forks.lock()
 
 
 def pool_of(ordinal: int) -> DevicePool:
@@ -130,7 +130,7 @@ class DevicePool:
         self.ordinal = ordinal
         self._source: Source = _source(ordinal) if source is None else source
         self._allocated = 0
-        self._counting = threading.Lock()
+        self._counting = forks.lock()
 
     @property
     def source(self) -> Literal["rmm", "driver"]:

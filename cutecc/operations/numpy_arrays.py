@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from cutecc import forks
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, LaunchError, NoGpuError
 from cutecc.operations.hazards import are_woven, extent
@@ -56,7 +56,7 @@ class HostCopies:
         self._cuda: Any = load_bindings() if cuda is None else cuda
         self._outputs: list[tuple[_Copy, Any]] = []
         """With the array, which has to live until then."""
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         """Held from the copies of a call to its launch, so that no other thread's `sync` frees what it is given."""
 
     @property

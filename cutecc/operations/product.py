@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from cutecc import forks
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, Error, NoGpuError
 from cutecc.operations.arguments import lives_on_gpu, read
@@ -47,7 +47,7 @@ class Product:
         self._calls: dict[int, Calls] = {}
         self._copies: dict[int, HostCopies] = {}
         self._tables: dict[tuple[object, ...], MatrixArray] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._takes_lists = description.mode == "array"
         self._names = {each.name for each in description.epilogue.operands}
         declared = {each.name: each.default for each in description.epilogue.inputs}

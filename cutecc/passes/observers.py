@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ import msgspec
 
 from cutecc.errors import PassError, RecordError
 from cutecc.events import PassFinished, PassStarted, Said
+from cutecc.forks import TemporaryFolder
 from cutecc.ir.modules import content_hash, to_bytecode
 from cutecc.ir.snapshots import Reading, Request, SnapshotReader
 from cutecc.passes.dumps import DumpChoice, Stage, input_name, stage_line
@@ -136,7 +136,7 @@ class SnapshotRecorder(Observer):
         self._offset = offset
         self._stage = stage
         self._reader = SnapshotReader()
-        self._scratch = tempfile.TemporaryDirectory(prefix="cutecc-")
+        self._scratch = TemporaryFolder()
         self._hash = ""
         self._latest = b""
         """The module before the pass that runs."""

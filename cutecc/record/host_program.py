@@ -19,17 +19,17 @@ of one instruction do not see each other's values.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
 import msgspec
 
+from cutecc import forks
 from cutecc.errors import RecordError
 
 MAJOR, MINOR = 1, 0
 
-_decoding = threading.Lock()
+_decoding = forks.lock()
 """msgspec gathers what it knows of a type when that is first used; threads that do so at once can crash the process."""
 
 ValueType = Literal["i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from typing import Any, cast, get_args
 
 import msgspec
 
+from cutecc import forks
 from cutecc.errors import RecordError
 from cutecc.record.compilation import ArtifactKind, Compilation
 
@@ -18,7 +18,7 @@ MAJOR, MINOR = 1, 6
 LONGEST = 1 << 26
 """Bytes of JSON that are read."""
 
-_converting = threading.Lock()
+_converting = forks.lock()
 """msgspec gathers what it knows of a type when that is first used; threads that do so at once can crash the process."""
 
 

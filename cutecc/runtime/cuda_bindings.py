@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
+from cutecc import forks
 from cutecc.errors import LaunchError
 from cutecc.runtime.block import ParameterBlock
 from cutecc.runtime.driver import (
@@ -27,7 +27,7 @@ OLDEST = 12000
 _DISABLE_TIMING = 2
 """`CU_EVENT_DISABLE_TIMING`."""
 
-_lock = threading.Lock()
+_lock = forks.lock()
 _driver: CudaBindings | None = None
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
+from cutecc import forks
 from cutecc.errors import LaunchError
 from cutecc.record.compilation import Compilation
 from cutecc.runtime.driver import DeviceAttribute, Driver
@@ -31,7 +31,7 @@ class CudaDevice:
         self.is_only = count == 1
         """Whether a context can be of no other GPU."""
         self._primary: int | None = None
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     @cached_property
     def capability(self) -> tuple[int, int]:

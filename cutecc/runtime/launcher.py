@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from cutecc import forks
 from cutecc.errors import LaunchError
 from cutecc.record.compilation import Compilation
 from cutecc.record.host_program import HostProgram
@@ -100,7 +101,7 @@ class Launcher:
         self._given_driver = driver
         self._on_cpu = on_cpu
         self._only_on_cpu = only_on_cpu
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._served: Callable[[], DirectCall | None] = lambda: None
         self._forget()
 

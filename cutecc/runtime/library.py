@@ -5,12 +5,12 @@ A library belongs to the process: its kernels run in any context.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from cutecc import forks
 from cutecc.record.host_program import KernelEntry
 from cutecc.runtime.device import CudaDevice
 from cutecc.runtime.driver import Driver, DriverError, KernelAttribute
@@ -43,7 +43,7 @@ class Library:
         self.image = image
         self._driver = device.driver
         self._entries = kernels
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._ready: set[int] = set()
         with device.current(), self._driver.relaxed_capture():
             self._handle = self._driver.load_library(image)

@@ -27,7 +27,10 @@ DRIVER_ORDER = [
     "sweep",
     "opt",
 ]
-FOUNDATIONS = {"target", "config", "errors", "arguments", "ptx", "sass", "places", "memory_rules", "spelling", "open_folder"}
+FOUNDATIONS = {
+    *("target", "config", "errors", "arguments", "ptx", "sass", "places", "memory_rules", "spelling"),
+    *("open_folder", "forks"),
+}
 
 # Each place and what it may import besides itself and the foundations: the design's column "may import". A place that
 # the table does not split further (`passes.nvidia`) is part of the one above it.

@@ -6,9 +6,10 @@ compilations to come, and dies with this process. Any thread may use it; calls o
 
 from __future__ import annotations
 
-import threading
+import os
 from concurrent.futures import Future
 
+from cutecc import forks
 from cutecc.backend.llvm import generation
 from cutecc.backend.llvm.generation import Job, Made
 from cutecc.errors import ToolError
@@ -18,7 +19,17 @@ from cutecc.pool import WorkerPool
 
 _pools: dict[tuple[str, ...], WorkerPool] = {}
 _versions: dict[tuple[str, ...], Future[str]] = {}
-_lock = threading.Lock()
+_lock = forks.lock()
+
+
+def _forked() -> None:
+    """In a forked child: the threads that serve these are the parent's."""
+    _pools.clear()
+    _versions.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def prepare(options: tuple[str, ...]) -> None:

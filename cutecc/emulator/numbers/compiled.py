@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy as np
 from cutecc.emulator.numbers.code import Body, Rounding
 from cutecc.emulator.numbers.loop import ELEMENT_BYTES, body_text, data_of, loop_text
 from cutecc.errors import EmulatorError
+from cutecc.forks import SettledLock
 
 Ufunc = Any
 """Arrays, or scalars, of unsigned integers and bools → an array, or a tuple of them."""
@@ -35,7 +35,7 @@ class _Waiting:
     """What the ufunc's loop finds the machine code by."""
 
 
-_lock = threading.RLock()
+_lock = SettledLock("making the emulator's machine code")
 _depth = 0
 """How many `together` are open, of the thread that has the lock."""
 _waiting: list[_Waiting] = []

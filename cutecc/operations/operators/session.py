@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from cutecc import forks
 from cutecc.config import Settings
 from cutecc.emulator.names import EMULATED_TARGET
 from cutecc.emulator.options import EmulatorOptions
@@ -36,7 +37,7 @@ class Session:
     emulator: EmulatorOptions | None = None
     made: dict[tuple[Any, ...], tuple[Any, Any]] = field(default_factory=dict)
     """What was built, with the host function, which is kept alive for its identity; by that, arguments and target."""
-    lock: threading.RLock = field(default_factory=threading.RLock)
+    lock: threading.RLock = field(default_factory=forks.rlock)
 
     def built(self, entry: Any, values: tuple[Any, ...], target: Target) -> Any:
         """What `build` makes of these arguments, once for all that are alike."""

@@ -10,11 +10,11 @@ do what they did.
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from cutecc import forks
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import UsageError
 from cutecc.kernel import Kernel
@@ -97,7 +97,7 @@ class _Replacements:
         self._wrappers = wrappers
         self._originals: dict[tuple[Any, str], Any] = {}
         self._holders = 0
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
-import threading
 from typing import Any
 
+from cutecc import forks
 from cutecc.runtime.native.errors import Unsupported
 
-_lock = threading.Lock()
+_lock = forks.lock()
 """LLVM's global context belongs to one thread at a time."""
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from cutecc import forks
 from cutecc.config import Settings
 from cutecc.record.host_program import HostProgram
 from cutecc.runtime.driver import DriverFunctions
@@ -48,7 +48,7 @@ class NativeSwitch:
         self._program, self._groups = program, groups
         self._slow, self._report, self._resources, self._install = slow, report, resources, install
         self._counts: dict[object, int] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._installed: list[Call] = []
         self.reason: str | None = None if Settings.from_environment().native else "CUTECC_NATIVE is 0"
         """Why calls stay in Python: what a form of them could not be built for, or the setting."""
