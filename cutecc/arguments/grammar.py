@@ -76,14 +76,15 @@ class Grammar:
                 pass
         dtype = self._numeric_type(word, start)
         if self._accept("["):
-            return self._tensor(dtype)
+            return self._tensor(dtype, start)
         with self._blame(start):
             spec = ScalarSpec(dtype)
         return self._scalar(dtype) if self._accept("=") else spec
 
-    def _tensor(self, dtype: NumericType) -> TensorSpec:
+    def _tensor(self, dtype: NumericType, start: int) -> TensorSpec:
         shape = self._items("]", lambda: self._mode(least=1))
-        spec = TensorSpec(dtype, shape)
+        with self._blame(start):
+            spec = TensorSpec(dtype, shape)
         if self._accept(":"):
             self._skip_space()
             start = self._position

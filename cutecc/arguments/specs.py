@@ -40,6 +40,8 @@ class Dynamic:
             raise SpecError(f"'{self.name}' cannot name a size")
         if self.divisibility < 1:
             raise SpecError(f"a divisibility of {self.divisibility}; it is at least 1")
+        if max(self.divisibility, self.value or 0) > _LARGEST:
+            raise SpecError(f"{max(self.divisibility, self.value or 0)} is more than 2^48, which no memory holds")
         if self.value is not None and (self.value < 0 or self.value % self.divisibility):
             reason = "negative" if self.value < 0 else f"not divisible by {self.divisibility}"
             raise SpecError(f"{self.value} is {reason}")
@@ -50,6 +52,14 @@ class Dynamic:
         braces = f"{{{' '.join(facts)}}}" if facts else ""
         return f"?{self.name or ''}{braces}{'' if self.value is None else f'={self.value}'}"
 
+
+_LARGEST = 1 << 48
+"""Elements: more than any machine's memory has, and few enough that what a kernel does with its layouts stays below the
+2^63 at which the DSL aborts the process."""
+_LARGEST_ALIGNMENT = 1 << 30
+"""Bytes, as MLIR takes them."""
+_MOST_MODES = 64
+"""As many as arrays of any library have."""
 
 Mode: TypeAlias = "int | Dynamic | tuple[Mode, ...]"
 """A size or stride: static, dynamic, or a nested tuple of them."""
@@ -84,10 +94,19 @@ class TensorSpec:
     """Of a compact layout: the rank of each mode's stride, 0 the fastest; `None` is row-major."""
 
     def __post_init__(self) -> None:
-        if any(isinstance(size, int) and size < 1 for size in leaves(self.shape)):
+        sizes = list(leaves(self.shape))
+        if len(sizes) > _MOST_MODES:
+            raise SpecError(f"a tensor of {len(sizes)} modes; it has at most {_MOST_MODES}")
+        if any(isinstance(size, int) and size < 1 for size in sizes):
             raise SpecError("a static size is at least 1")
+        if math.prod(size for size in sizes if isinstance(size, int)) > _LARGEST:
+            raise SpecError("a tensor of more than 2^48 elements, which no memory holds")
         if self.stride is not None and not _congruent(self.shape, self.stride):
             raise SpecError(f"strides {mode_text(self.stride)} do not match the shape {mode_text(self.shape)}")
+        if self.stride is not None and any(
+            _reach(*each) > _LARGEST for each in zip(sizes, leaves(self.stride), strict=True)
+        ):
+            raise SpecError("strides over more than 2^48 elements, which no memory holds")
         if self.order is not None:
             if self.stride is not None:
                 raise SpecError("a tensor has strides or a mode order, not both")
@@ -183,6 +202,8 @@ class PointerSpec:
     def __post_init__(self) -> None:
         if self.elements is not None and self.elements < 0:
             raise SpecError(f"{self.elements} elements behind a pointer; it is at least 0")
+        if self.elements is not None and self.elements > _LARGEST:
+            raise SpecError("more than 2^48 elements behind a pointer, which no memory holds")
         _normalize_alignment(self)
 
     @property
@@ -241,8 +262,17 @@ def _normalize_alignment(spec: TensorSpec | PointerSpec) -> None:
         return
     if spec.align < 1 or spec.align & (spec.align - 1):
         raise SpecError(f"an alignment of {spec.align} bytes; it is a power of two")
+    if spec.align > _LARGEST_ALIGNMENT:
+        raise SpecError(f"an alignment of {spec.align} bytes; it is at most {_LARGEST_ALIGNMENT}")
     if spec.align == spec.dtype.natural_alignment:
         object.__setattr__(spec, "align", None)
+
+
+def _reach(size: int | Dynamic, stride: int | Dynamic) -> int:
+    """How far a mode reaches, as far as that is known; at least its stride, which layouts are made of in any case."""
+    if not isinstance(stride, int):
+        return 0
+    return abs(stride) * max(1, size - 1 if isinstance(size, int) else 1)
 
 
 def _congruent(shape: Mode, stride: Mode) -> bool:

@@ -1,10 +1,11 @@
 """The grammar of argument specs: canonical spelling, round trips, and where errors point."""
 
+import math
 import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cutecc.arguments.dtypes import find_numeric_type, numeric_types
@@ -19,6 +20,9 @@ from cutecc.arguments.specs import (
     TensorSpec,
     TupleSpec,
     parse_spec,
+)
+from cutecc.arguments.specs import (
+    leaves as sizes_in,
 )
 from cutecc.errors import SourceLocation, SpecError
 
@@ -76,6 +80,18 @@ REJECTED = [
     ("f32[(2,3)]:(1)", 12, 3, "do not match the shape"),
     ("f32[4]:1", 8, 1, "expected '(' before the strides"),
     ("f32[?{div=0}]", 5, 8, "at least 1"),
+    ("f32[4294967296,4294967296]", 1, 26, "a tensor of more than 2^48 elements, which no memory holds"),
+    ("f32[4294967296,4294967296]:(0,0)", 1, 26, "a tensor of more than 2^48 elements"),
+    ("f32[?M,9223372036854775808]", 1, 27, "a tensor of more than 2^48 elements"),
+    ("f32[4,4]:(9223372036854775807,1)", 10, 23, "strides over more than 2^48 elements"),
+    ("f32[4,4]:(-9223372036854775807,1)", 10, 24, "strides over more than 2^48 elements"),
+    ("f32[1]:(9223372036854775807)", 8, 21, "strides over more than 2^48 elements"),
+    ("f32[65536,4]:(68719476736,1)", 14, 15, "strides over more than 2^48 elements"),
+    ("f32[?{div=9223372036854775808}]", 5, 26, "9223372036854775808 is more than 2^48"),
+    ("f32[?=9223372036854775808]", 5, 21, "9223372036854775808 is more than 2^48"),
+    ("ptr<f32>=9223372036854775808", 10, 19, "more than 2^48 elements behind a pointer"),
+    ("f32[?] align=18446744073709551616", 14, 20, "an alignment of 18446744073709551616 bytes; it is at most"),
+    (f"f32[{','.join('1' * 50_000)}]", 1, 100_004, "a tensor of 50000 modes; it has at most 64"),
     ("f32[?N{div=4}=7]", 5, 11, "not divisible by 4"),
     ("f32[?=-4]", 5, 4, "negative"),
     ("f32[?{foo}]", 7, 3, "expected i64, i32, div="),
@@ -200,6 +216,7 @@ def strides_like(draw: st.DrawFn, shape: object) -> object:
 @st.composite
 def tensors(draw: st.DrawFn) -> TensorSpec:
     shape = tuple(draw(st.lists(shapes, max_size=4)))
+    assume(math.prod(size for size in sizes_in(shape) if isinstance(size, int)) <= 1 << 48)
     stride = strides_like(draw, shape) if draw(st.booleans()) else None
     order = tuple(draw(st.permutations(range(len(shape))))) if stride is None and draw(st.booleans()) else None
     align = draw(st.none() | st.integers(0, 10).map(lambda power: 1 << power))
