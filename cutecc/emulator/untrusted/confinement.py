@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cutecc import forks
 from cutecc.errors import EmulatorError, Error, LimitError
 from cutecc.isolation import ProcessDied, Worker, end_of
 
@@ -27,7 +28,7 @@ class Confinement:
     """The worker process whose copies run calls; it starts at once, and serves one thread after another."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._worker: Worker | None = None
 
     def start(self) -> None:
@@ -68,6 +69,10 @@ class Confinement:
                 raise
         return hearing.outcome or Outcome(failure=_failure(death, call.limits))
 
+    def forget(self) -> None:
+        """In a forked child: the worker is the parent's."""
+        self._worker = None
+
     def _start(self) -> Worker:
         if self._worker is None:
             # One thread: a copy of a process has the one that made it.
@@ -79,6 +84,9 @@ class Confinement:
 
 confinement = Confinement()
 """Of this process."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=confinement.forget)
 
 
 class _Hearing:

@@ -207,6 +207,22 @@ def test_an_interrupt_ends_the_call_and_not_the_next_one(monkeypatch: pytest.Mon
     assert kernel.emulate(x, 1.0).printed == "block 0\nblock 1\nblock 2\n"
 
 
+def test_a_forked_child_has_a_worker_of_its_own() -> None:
+    kernel, x = Kernel(compilation(), untrusted=True), numbers()
+    kernel.emulate(x, 2.0)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            kernel.emulate(x, 3.0)
+            status = 0 if (x == 6 * numbers()).all() else 2
+        finally:
+            os._exit(status)
+    kernel.emulate(x, 5.0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    np.testing.assert_array_equal(x, 10 * numbers())
+
+
 def test_calls_leave_no_descriptors_and_no_processes() -> None:
     kernel, x = Kernel(compilation(), untrusted=True), numbers()
     kernel.emulate(x, 1.0)
