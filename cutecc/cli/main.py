@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import io
@@ -176,7 +177,15 @@ def main() -> None:
 
 
 def report(error: Error) -> None:
-    """Print an error as compilers do: where, `error:`, what; then the source line, notes and hints."""
+    """Print an error as compilers do: where, `error:`, what; then the source line, notes and hints.
+
+    Where standard error cannot be written, the exit status says what there is to say.
+    """
+    with contextlib.suppress(OSError):
+        _report(error)
+
+
+def _report(error: Error) -> None:
     place = f"{one_line(str(error.location))}: " if error.location else ""
     colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
     head = click.style("error: ", fg="red", bold=True)

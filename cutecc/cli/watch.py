@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cutecc.cli.harmless import one_line
 from cutecc.cli.main import EXIT_FAILED, report
 from cutecc.errors import Error, UsageError
 from cutecc.target import parse_targets
@@ -178,6 +179,8 @@ def _summarise(folder: Path, recording: Recording, outcomes: list[Outcome], quie
             _say(f"{each.job.kernel.event.function} for {each.job.target}: {each.error}")
     for note in recording.notes:
         _say(f"note: {note}")
+    if why := watch_folder.failure(folder):
+        _say(f"recording failed: {one_line(why)}")
     if quiet:
         return
     failed = f", {len(recording.failures)} that did not trace" if recording.failures else ""
@@ -185,6 +188,8 @@ def _summarise(folder: Path, recording: Recording, outcomes: list[Outcome], quie
         count = len(recording.kernels)
         page = folder / watch_folder.PAGE
         _say(f"{count} kernel{'' if count == 1 else 's'} recorded{failed}: {page}")
+    elif why:
+        _say("no kernel was recorded")
     elif (folder / watch_folder.STARTED).exists():
         _say("the program compiled no kernel through the CuTe DSL that was to be recorded")
     else:
@@ -196,4 +201,6 @@ def _ended(status: int) -> str:
 
 
 def _say(message: str) -> None:
-    click.echo(f"cutecc watch: {message}", err=True)
+    # Where nobody hears it, the program's exit status is still its own.
+    with contextlib.suppress(OSError):
+        click.echo(f"cutecc watch: {message}", err=True)

@@ -19,14 +19,12 @@ def confine(*, memory: int, seconds: float, keep: int) -> list[str]:
     """
     _close_all_but(keep)
     used = _mapped_bytes()
-    for name, limit in (
-        (resource.RLIMIT_AS, None if used is None else used + memory),
-        (resource.RLIMIT_CPU, int(seconds) + 1),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        if limit is not None:
-            _lower(name, limit)
+    if used is not None:
+        _lower(resource.RLIMIT_AS, used + memory)
+    _lower(resource.RLIMIT_FSIZE, 0)
+    _lower(resource.RLIMIT_CORE, 0)
+    # The first is told as `SIGXCPU`, which says why the process ended.
+    _lower(resource.RLIMIT_CPU, int(seconds) + 1, int(seconds) + 2)
     found = ["setrlimit"]
     has_no_privileges = give_up_privileges()
     if has_no_privileges and landlock.deny_all():
@@ -38,10 +36,10 @@ def confine(*, memory: int, seconds: float, keep: int) -> list[str]:
     return found
 
 
-def _lower(name: int, limit: int) -> None:
-    _, hard = resource.getrlimit(name)
-    limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-    resource.setrlimit(name, (limit, limit))
+def _lower(name: int, limit: int, hard: int | None = None) -> None:
+    _, most = resource.getrlimit(name)
+    limits = limit, limit if hard is None else hard
+    resource.setrlimit(name, limits if most == resource.RLIM_INFINITY else (min(limits[0], most), min(limits[1], most)))
 
 
 def _close_all_but(keep: int) -> None:

@@ -16,16 +16,17 @@ from pathlib import Path
 from cutecc.errors import RecordError, UsageError
 from cutecc.open_folder import OpenFolder, replace_file
 from cutecc.record.plain_file import read_plain
-from cutecc.watching.journal import JOURNAL, LINES, MARK, MODULE, RECORDED
+from cutecc.watching.journal import JOURNAL, LINES, MARK, MODULE, RECORDED, WARNED
 
 KERNELS = "kernels"
 PAGE = "index.html"
 DATA = "index.json"
 STARTED = ".started"
 """Is there when a Python process of the program has loaded the hook."""
-_WARNED = ".warned"
+_LONGEST_REASON = 2000
+"""Characters."""
 _FINISHED = (KERNELS, PAGE, DATA)
-_OF_PROCESSES = {RECORDED, STARTED, _WARNED}
+_OF_PROCESSES = {RECORDED, STARTED, WARNED}
 _PARTIAL = re.compile(r"\.(?:index\.html|index\.json|\.cutecc-watch)\.\d+-[0-9a-f]{8}\.partial")
 """What a killed `cutecc watch` leaves."""
 _RECORDED_FILE = re.compile(rf"\d+-[0-9a-f]+\{JOURNAL}|[0-9a-f]+(\{MODULE}|\{LINES})(\.\d+)?")
@@ -68,6 +69,18 @@ def remove_finished(folder: Path) -> None:
             _remove(folder / name)
     except OSError as failure:
         raise UsageError(f"cannot write to the folder {folder}: {failure.strerror}") from None
+
+
+def failure(folder: Path) -> str | None:
+    """Why something that a program compiled was not recorded, as far as a process could say so."""
+    try:
+        # It is the program's folder: no pipe is waited for.
+        with OpenFolder(folder) as opened:
+            descriptor = opened.open(WARNED, os.O_RDONLY | os.O_NONBLOCK)
+        with open(descriptor, encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST_REASON) or "it is not known why"
+    except OSError:
+        return None
 
 
 def check(folder: Path, mark: str) -> None:

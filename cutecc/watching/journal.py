@@ -10,7 +10,9 @@ FOLDER/recorded/KEY.lines         what its trace knows of the user's program, wh
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import json
 import os
 import time
@@ -26,6 +28,8 @@ MODULE = ".mlirbc"
 LINES = ".lines"
 FORMAT = 1
 """The version of the events."""
+WARNED = ".warned"
+"""Says, in the folder of the watch, why something is not recorded; the first reason alone."""
 
 
 class Journal:
@@ -52,6 +56,13 @@ class Journal:
             self._begin()
         self._append({"event": event, "time": time.time(), **facts})
 
+    def fail(self, message: str) -> None:
+        """Say why nothing can be written, where there may be room for that."""
+        with contextlib.suppress(OSError), self._watch() as folder:
+            descriptor = folder.open(WARNED, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+            with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
+                file.write(message)
+
     def keep(self, name: str, data: bytes) -> None:
         """Write a file of the record, unless it is there. Raises `OSError`."""
         folder = self._recorded()
@@ -59,10 +70,19 @@ class Journal:
             folder.replace(name, lambda file: file.write(data), f"{name}.{os.getpid()}")
 
     def _opened(self) -> OpenFolder:
-        with OpenFolder(self._path) as folder:
+        with self._watch() as folder:
+            return folder.inner(RECORDED, make=True)
+
+    def _watch(self) -> OpenFolder:
+        """The folder of the watch. Raises `OSError`."""
+        folder = OpenFolder(self._path)
+        try:
             if self._mark and _content(folder, MARK) != self._mark.encode():
                 raise OSError(errno.ESTALE, f"{self._path} is not the folder of the watch any more")
-            return folder.inner(RECORDED, make=True)
+        except OSError:
+            folder.close()
+            raise
+        return folder
 
     def _recorded(self) -> OpenFolder:
         """The folder that was opened, once more if the program has closed it. Raises `OSError`."""
@@ -79,7 +99,12 @@ class Journal:
 
         self._process = os.getpid()
         name = f"{self._process}-{time.time_ns():x}{JOURNAL}"
-        self._file = self._recorded().open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
+        opened = self._recorded().open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
+        if opened <= 2:
+            # Of a standard stream that is closed: what the program writes there is not to come into the journal.
+            opened, standard = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, 3), opened
+            os.close(standard)
+        self._file = opened
         self._file_identity = _identity(self._file)
         self._append(
             {
@@ -95,7 +120,8 @@ class Journal:
     def _append(self, event: dict[str, Any]) -> None:
         # A name of bytes that are no Unicode has characters of its own in Python, which JSON does not take.
         line = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode(errors="replace") + b"\n"
-        os.write(self._file, line)
+        while line:
+            line = line[os.write(self._file, line) :]
 
 
 def _identity(descriptor: int) -> tuple[int, int] | None:

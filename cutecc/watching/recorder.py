@@ -90,7 +90,10 @@ class Recorder:
 
     def trouble(self, message: str) -> None:
         """Write down what could not be recorded."""
-        self._journal.write("note", message=message)
+        try:
+            self._journal.write("note", message=message)
+        except OSError as failure:
+            self._journal.fail(f"{message}; nor can that be noted: {failure.strerror}")
 
     def forked(self) -> None:
         """Begin anew in a forked process: the other one writes its counts, and its threads may hold the lock."""

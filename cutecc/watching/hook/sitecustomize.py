@@ -67,10 +67,14 @@ def _is_of_the_watch(folder: str) -> bool:
         os.close(descriptor)
 
 
-def _touch(folder: str, name: str, flags: int) -> bool:
-    """Make a file, if it can be; whether it was there already, where `flags` ask for a new one."""
+def _touch(folder: str, name: str, flags: int, text: str = "") -> bool:
+    """Make a file with this text, if it can be; whether it was there already, where `flags` ask for a new one."""
     try:
-        os.close(os.open(os.path.join(folder, name), os.O_WRONLY | os.O_NOFOLLOW | flags, 0o644))
+        descriptor = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_NOFOLLOW | flags, 0o644)
+        try:
+            os.write(descriptor, text.encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
     except FileExistsError:
         return True
     except OSError:
@@ -152,7 +156,7 @@ def _warn(folder: str, message: str) -> None:
             os.makedirs(folder, exist_ok=True)
         except OSError:
             pass
-    if _is_of_the_watch(folder) and _touch(folder, ".warned", os.O_CREAT | os.O_EXCL):
+    if _is_of_the_watch(folder) and _touch(folder, ".warned", os.O_CREAT | os.O_EXCL, message):
         return
     # A program may have no stderr, or a closed one; that is no reason to end it.
     try:  # noqa: SIM105

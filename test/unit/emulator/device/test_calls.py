@@ -155,7 +155,7 @@ def test_an_emulation_says_what_ran() -> None:
     np.testing.assert_array_equal(x[96:], numbers(320)[96:])
     assert found.ok and (found.blocks, found.total_blocks) == (3, 10)
     assert found.summary() == "scale for sm_90a: a sample of 3 of 10 blocks, adversarial (seed 9)"
-    assert found.launches[0].blocks == (0, 1, 2)
+    assert found.launches[0].blocks == range(3)
     assert found.counters is not None and found.counters.total().global_requests == 6
 
 
