@@ -21,15 +21,17 @@ _LONGEST = 1000
 
 
 def parse_constant(text: str) -> Immediate | None:
-    """The constant that `text` is: `-1`, `0x7fU`, `0f3F800000`, `1.5e3`, `(1 << 4) | 2`. `None` when it is none."""
+    """The constant that `text` is: `-1`, `0x7fU`, `0f3F800000`, `1.5e3`, `(1 << 4) | 2`.
+
+    `None` when it is none, or an integer of more than 64 bits.
+    """
     if len(text) > _LONGEST:
         return None
-    if found := _INTEGER.fullmatch(text):
-        return Immediate("integer", _integer(found))
     if found := _FLOAT.fullmatch(text):
         return _float(found)
-    value = _Expression(text).value()
-    return None if value is None else Immediate("integer", value)
+    found = _INTEGER.fullmatch(text)
+    value = _integer(found) if found else _Expression(text).value()
+    return Immediate("integer", value) if value is not None and -(1 << 63) <= value < 1 << 64 else None
 
 
 def _integer(match: re.Match[str]) -> int:

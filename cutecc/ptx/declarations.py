@@ -34,6 +34,8 @@ _COMMA = re.compile(",")
 _OPEN = re.compile(r"\{")
 _CLOSE = re.compile(r"\}")
 _VALUE = re.compile(r"[^,{};]+")
+_LARGEST_ALIGNMENT = 1 << 20
+"""Bytes: far more than any hardware asks for."""
 _MOST = 1 << 32
 """Elements of a variable, or registers of a declaration."""
 _MOST_INITIAL = 1 << 28
@@ -69,8 +71,8 @@ def read_kind(scanner: Scanner) -> Kind:
         scanner.take(_ALIGN)
     if found := scanner.take(_ALIGN):
         align = int(found[1])
-    if align & (align - 1):
-        raise scanner.error(f"an alignment of {align}, which is no power of two")
+    if align & (align - 1) or align > _LARGEST_ALIGNMENT:
+        raise scanner.error(f"an alignment of {align}, which is no power of two up to {_LARGEST_ALIGNMENT}")
     return Kind(space, type_, vector, align or vector * TYPE_BYTES[type_])
 
 
@@ -160,7 +162,11 @@ def _read_value(scanner: Scanner, type_: str) -> bytes:
     constant = parse_constant(text)
     if constant is None:
         raise scanner.error(f"the initial value '{text}' is no constant: addresses as initial values are not supported")
-    return (_bits(constant, type_) & ((1 << 8 * TYPE_BYTES[type_]) - 1)).to_bytes(TYPE_BYTES[type_], "little")
+    try:
+        bits = _bits(constant, type_)
+    except OverflowError:
+        raise scanner.error(f"the initial value '{text}' is larger than any of type '.{type_}'") from None
+    return (bits & ((1 << 8 * TYPE_BYTES[type_]) - 1)).to_bytes(TYPE_BYTES[type_], "little")
 
 
 def _bits(constant: Immediate, type_: str) -> int:

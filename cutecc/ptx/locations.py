@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from cutecc.errors import SourceLocation
 from cutecc.places import InstructionPlace
 
-FILE = re.compile(r'\s*\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"(?:[ \t]*,[ \t]*\d+[ \t]*,[ \t]*\d+)?')
+_INDEX = r"([0-9]{1,10})\b"
+"""A number of 32 bits."""
+FILE = re.compile(rf'\s*\.file\s+{_INDEX}\s+"((?:[^"\\]|\\.)*)"(?:[ \t]*,[ \t]*\d+[ \t]*,[ \t]*\d+)?')
 """`.file index "name"`, with a time stamp and a size that nobody needs."""
 LOC = re.compile(
-    r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)"
+    rf"\s*\.loc\s+{_INDEX}\s+{_INDEX}\s+{_INDEX}"
     r"(?:[ \t]*,?[ \t]*function_name[ \t]+[^\s,+]+(?:[ \t]*\+[ \t]*\d+)?)?"
-    r"(?:[ \t]*,?[ \t]*inlined_at[ \t]+(\d+)\s+(\d+)\s+(\d+))?"
+    rf"(?:[ \t]*,?[ \t]*inlined_at[ \t]+{_INDEX}\s+{_INDEX}\s+{_INDEX})?"
 )
 """`.loc index line column, function_name label, inlined_at index line column`."""
 

@@ -146,4 +146,6 @@ class _Parser:
             if found is None:
                 return directives
             numbers = tuple(int(each) for each in found[2].split(",") if each.strip())
+            if found[1] in _THREE_SIZES and 0 in numbers:
+                raise scanner.error(f"'.{found[1]}' of 0", found.start())
             directives[found[1]] = (*numbers, 1, 1)[:3] if found[1] in _THREE_SIZES else numbers

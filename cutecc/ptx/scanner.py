@@ -13,6 +13,8 @@ NAME = r"[%$_A-Za-z][\w$]*"
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _BLANKS = re.compile(r"\s*")
 _NOT_NEWLINE = re.compile(r"[^\n]")
+_ENDLESS = re.compile(r"\d{1001}")
+"""More digits than any number has, the largest of 64 binary ones; Python converts no more than a few thousand."""
 
 
 class Scanner:
@@ -23,6 +25,8 @@ class Scanner:
         self.text = _STRING_OR_COMMENT.sub(_blanked, text)
         self.position = 0
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        if found := _ENDLESS.search(self.text):
+            raise self.error("a number of more than 1,000 digits", found.start())
 
     def skip_blanks(self) -> None:
         found = _BLANKS.match(self.text, self.position)

@@ -9,7 +9,6 @@ import numpy as np
 
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.waiting import Waiting
-from cutecc.ptx.syntax import Operand, Vector
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.table import Step
@@ -39,8 +38,3 @@ def aligned(operation: Operation, execute: Callable[[Gang, Lanes], Waiting | Non
         return Waiting(waiting.mask | later.mask, what)
 
     return step
-
-
-def in_braces(operand: Operand) -> Vector:
-    """One register is as good with braces as without."""
-    return operand if isinstance(operand, Vector) else Vector((operand,))

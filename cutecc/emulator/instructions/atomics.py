@@ -15,7 +15,7 @@ from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.memory.conflicts import Accumulate, OneByOne, Update
 from cutecc.emulator.memory.spaces import base_space
-from cutecc.ptx.syntax import Sink, Vector
+from cutecc.ptx.syntax import Sink
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -60,14 +60,14 @@ def _update(operation: Operation, destination: Any, target: Any, sources: list[A
     count = _VECTORS.get(form.one_of(*_VECTORS), 1)
     space, address = space_of(operation, target), operation.address(target)
     prepare = update_of(operation, name, type_, base_space(space))
+    taken = 2 if name == "cas" else 1
+    if len(sources) < taken:
+        raise operation.error(f"'{form}' takes {taken} operand{'s' * (taken > 1)} behind the address")
     operands = [
-        [operation.reader(item, type_) for item in (source.items if isinstance(source, Vector) else (source,))]
-        for source in sources[: 2 if name == "cas" else 1]
+        [operation.reader(item, type_) for item in operation.in_braces(source, count)] for source in sources[:taken]
     ]
-    if isinstance(destination, Vector):
-        writers = [operation.writer(item, type_) for item in destination.items]
-    else:
-        writers = [operation.writer(destination, type_)] * count
+    items = [destination] * count if isinstance(destination, Sink) else operation.in_braces(destination, count)
+    writers = [operation.writer(item, type_) for item in items]
 
     def step(gang: Gang, lanes: Lanes) -> None:
         addresses = address(gang)

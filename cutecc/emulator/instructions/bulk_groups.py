@@ -11,7 +11,6 @@ import numpy as np
 
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Lanes
-from cutecc.ptx.syntax import Immediate
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.issuer import Issuer
@@ -113,10 +112,7 @@ def commit(operation: Operation) -> Step:
 def wait(operation: Operation) -> Step:
     """Until all groups but the last few are over; with `.read`, until they have read their sources."""
     (count,) = operation.operands
-    if not isinstance(count, Immediate):
-        raise operation.error("the number of groups is not a constant")
-
-    latest, reads = count.bits, operation.form.has("read")
+    latest, reads = operation.constant(count), operation.form.has("read")
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         machine = gang.machine

@@ -14,7 +14,6 @@ from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.machine.lanes import Array
 from cutecc.emulator.memory.conflicts import Update
 from cutecc.emulator.memory.spaces import CLUSTER_OFFSET_MASK, CLUSTER_SHIFT, SHARED_ADDRESS_MASK, SHARED_APERTURE
-from cutecc.ptx.syntax import Vector
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -69,8 +68,8 @@ def store(operation: Operation) -> Step:
     target, value, mbarrier = operation.operands
     type_ = form.type
     read_target, read_mbarrier = operation.address(target), operation.address(mbarrier)
-    items = value.items if isinstance(value, Vector) else (value,)
-    readers = [operation.reader(item, type_) for item in items]
+    count = int(form.one_of("v2", "v4", default="v1")[1:])
+    readers = [operation.reader(item, type_) for item in operation.in_braces(value, count)]
     name = form.one_of("inc", "dec", "min", "max", "and", "or", "xor", "add")
     prepare = update_of(operation, name, type_, "shared") if form.opcode == "red" else None
 

@@ -10,7 +10,6 @@ from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP
 from cutecc.emulator.machine.waiting import Waiting
-from cutecc.ptx.syntax import Immediate
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -41,12 +40,11 @@ def setmaxnreg(operation: Operation) -> Step:
     More of them are waited for until the block's other warps have given up enough. What warps have that have said
     nothing yet depends on the compilation to machine code; it is taken to be the fewest possible.
     """
-    (count,) = operation.operands
-    if not isinstance(count, Immediate):
-        raise operation.error("the number of registers is not a constant")
-    if count.bits % 8 or not _FEWEST_REGISTERS <= count.bits <= _MOST_REGISTERS:
+    (given,) = operation.operands
+    count = operation.constant(given)
+    if count % 8 or not _FEWEST_REGISTERS <= count <= _MOST_REGISTERS:
         raise operation.error(
-            f"{count.bits} registers are not a multiple of 8 from {_FEWEST_REGISTERS} to {_MOST_REGISTERS}"
+            f"{count} registers are not a multiple of 8 from {_FEWEST_REGISTERS} to {_MOST_REGISTERS}"
         )
     increases = operation.form.has("inc")
 
@@ -57,14 +55,14 @@ def setmaxnreg(operation: Operation) -> Step:
             registers: dict[int, int] = block.state.setdefault("registers", {})
             silent = -(-block.threads // WARP) - len(registers.keys() | {warp})
             others = sum(registers.values()) - registers.get(warp, 0) + silent * _FEWEST_REGISTERS
-            if increases and (others + count.bits) * WARP > _REGISTERS:
+            if increases and (others + count) * WARP > _REGISTERS:
                 late[row] = lanes.mask[row]
             else:
-                registers[warp] = count.bits
+                registers[warp] = count
         if not increases:
             gang.machine.changed(gang.cluster)
         if not late.any():
             return None
-        return Waiting(late, lambda row: f"{count.bits} registers a thread, which other warps of the block have")
+        return Waiting(late, lambda row: f"{count} registers a thread, which other warps of the block have")
 
     return aligned(operation, execute)

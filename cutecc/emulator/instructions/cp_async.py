@@ -163,9 +163,7 @@ def _wait(operation: Operation) -> Step:
     allowed = -1  # the group that is not committed too
     if operation.form.type == "wait_group":
         (number,) = operation.operands
-        if not isinstance(number, Immediate):
-            raise operation.error(f"'{operation.form}' needs a constant")
-        allowed = number.bits
+        allowed = operation.constant(number)
     return lambda gang, lanes: groups_of(gang).wait(operation, gang, lanes, allowed)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from cutecc.emulator.instructions.aligned import aligned, in_braces
+from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array
@@ -30,7 +30,7 @@ def load(operation: Operation) -> Step:
     form = operation.form
     count, transposed = _COUNTS[form.one_of("x1", "x2", "x4")], form.has("trans")
     space = form.one_of("shared", "shared::cta", default="generic")
-    write = operation.writer(in_braces(operation.operands[0]), "b32")
+    write = operation.vector_writer(operation.operands[0], "b32", count)
     address = operation.address(operation.operands[1])
     loading = np.arange(WARP) < 8 * count
 
@@ -51,7 +51,7 @@ def store(operation: Operation) -> Step:
     count, transposed = _COUNTS[form.one_of("x1", "x2", "x4")], form.has("trans")
     space = form.one_of("shared", "shared::cta", default="generic")
     address = operation.address(operation.operands[0])
-    read = operation.reader(in_braces(operation.operands[1]), "b32")
+    read = operation.vector_reader(operation.operands[1], "b32", count)
     storing = np.arange(WARP) < 8 * count
 
     def execute(gang: Gang, lanes: Lanes) -> None:

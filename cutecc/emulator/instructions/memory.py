@@ -23,7 +23,7 @@ from cutecc.emulator.memory.spaces import (
     SHARED_APERTURE,
     base_space,
 )
-from cutecc.ptx.syntax import Address, Operand, Symbol, Vector
+from cutecc.ptx.syntax import Address, Operand, Symbol
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -52,7 +52,7 @@ def space_of(operation: Operation, operand: Operand) -> str:
         and isinstance(operand.base, Symbol)
         and base_space(written) in ("param", "generic")
     ):
-        return operation.scope.symbol(operand.base.name)[0]
+        return operation.symbol(operand.base.name)[0]
     return written
 
 
@@ -71,9 +71,8 @@ def _load(operation: Operation) -> Step:
     type_ = element_type(operation)
     dtype = DTYPES[type_]
     size, count = dtype.itemsize, _VECTORS.get(form.one_of(*_VECTORS), 1)
-    _require_elements(operation, destination, count)
+    items = _wanted(operation, operation.in_braces(destination, count))
     space, address = space_of(operation, source), operation.address(source)
-    items = _wanted(operation, destination.items) if isinstance(destination, Vector) else (destination,)
     writers = [operation.writer(item, type_) for item in items]
     alignment = size * count
     # A writer extends a value with its sign only when the dtype has one.
@@ -94,9 +93,8 @@ def _store(operation: Operation) -> Step:
     target, source = operation.operands[:2]
     type_ = element_type(operation)
     bits, count = bits_of(DTYPES[type_]), _VECTORS.get(form.one_of(*_VECTORS), 1)
-    _require_elements(operation, source, count)
     space, address = space_of(operation, target), operation.address(target)
-    readers = [operation.reader(item, type_) for item in (source.items if isinstance(source, Vector) else (source,))]
+    readers = [operation.reader(item, type_) for item in operation.in_braces(source, count)]
 
     def step(gang: Gang, lanes: Lanes) -> None:
         values = [read(gang).view(bits) for read in readers]
@@ -112,12 +110,6 @@ def _wanted(operation: Operation, items: tuple[Operand, ...]) -> tuple[Operand, 
     """
     last = max((number for number, item in enumerate(items) if operation.is_used(item)), default=0)
     return items[: last + 1]
-
-
-def _require_elements(operation: Operation, operand: Operand, count: int) -> None:
-    given = len(operand.items) if isinstance(operand, Vector) else 1
-    if given != count:
-        raise operation.error(f"'{operation.form}' moves {count} element{'s' * (count > 1)}, not {given}")
 
 
 @instruction("prefetch.**", "prefetchu.**", "applypriority.**", "discard.**")
@@ -149,7 +141,7 @@ def _to_generic(operation: Operation) -> Step:
     destination, source = operation.operands
     space = base_space(operation.form.modifiers[0])
     if isinstance(source, Symbol) and space == "param":
-        space = operation.scope.symbol(source.name)[0]
+        space = operation.symbol(source.name)[0]
     read, write = operation.reader(source, "u64"), operation.writer(destination, operation.form.type)
     aperture = np.uint64(_TO_GENERIC[base_space(space)])
     dtype = DTYPES[operation.form.type]

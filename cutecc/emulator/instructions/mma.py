@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from cutecc.emulator.instructions.aligned import aligned, in_braces
+from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.form import Form
-from cutecc.emulator.instructions.operation import Operation, Reader
+from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array
 from cutecc.emulator.numbers import fragments, matrix_sums, sparse
 from cutecc.emulator.numbers.fragments import MatrixFragment
 from cutecc.emulator.numbers.matrix_elements import ELEMENT_BITS, bits, numbers
-from cutecc.ptx.syntax import Immediate, Operand
+from cutecc.ptx.syntax import Operand
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -143,13 +143,14 @@ def multiply(operation: Operation) -> Step:
     d_type, a_type, b_type, c_type = form.types
     word = "b64" if d_type == "f64" else "b32"
     to_d, a, b, c, *rest = operation.operands
-    write = operation.writer(in_braces(to_d), word)
-    read_a, read_b = fragment_reader(operation, a, a_type, word), fragment_reader(operation, b, b_type, word)
-    read_c = fragment_reader(operation, c, c_type, word)
     a_holders, b_holders = form.a.holders, form.b.holders
     c_fragment, d_fragment = form.result(c_type), form.result(d_type)
     c_holders, d_places = c_fragment.holders, d_fragment.places
     registers = d_fragment.registers
+    write = operation.vector_writer(to_d, word, registers)
+    read_a = _fragment_reader(operation, a, a_type, word, form.a.registers)
+    read_b = _fragment_reader(operation, b, b_type, word, form.b.registers)
+    read_c = _fragment_reader(operation, c, c_type, word, c_fragment.registers)
     expand = _expansion(operation, form, rest) if form.sparse else None
     total = _sum(form)
     m, n, k = form.shape
@@ -169,9 +170,11 @@ def multiply(operation: Operation) -> Step:
     return aligned(operation, execute)
 
 
-def fragment_reader(operation: Operation, operand: Operand, type_: str, word: str) -> Callable[[Gang], Array]:
+def _fragment_reader(
+    operation: Operation, operand: Operand, type_: str, word: str, registers: int
+) -> Callable[[Gang], Array]:
     """Reads the registers of a fragment as numbers, shape `(warps, elements)`, ordered by register, lane, element."""
-    read: Reader = operation.reader(in_braces(operand), word)
+    read = operation.vector_reader(operand, word, registers)
 
     def elements(gang: Gang) -> Array:
         words = [each if each.shape else np.full(gang.shape, each) for each in read(gang)]
@@ -198,9 +201,7 @@ def _expansion(operation: Operation, form: Multiplication, rest: list[Operand]) 
     """Puts zeros into a sparse A, shape `(warps, elements)`."""
     words, selector = rest
     read = operation.reader(words, "b32")
-    if not isinstance(selector, Immediate):
-        raise operation.error("the sparsity selector has to be a constant")
-    expand = sparse_expansion(form.types[1], form.shape[2], selector.bits)
+    expand = sparse_expansion(form.types[1], form.shape[2], operation.constant(selector))
     m, _, k = form.shape
     return lambda gang, stored: expand(
         stored.reshape(gang.warps, m, k // 2), np.broadcast_to(read(gang), gang.shape)

@@ -54,8 +54,8 @@ class Scope(Protocol):
         """How many operands of the function are, or hold, the register."""
         ...
 
-    def symbol(self, name: str) -> tuple[str, int]:
-        """State space and address, within that space, of a variable, parameter or function."""
+    def symbol(self, name: str) -> tuple[str, int] | None:
+        """State space and address, within that space, of a variable, parameter or function; `None` for others."""
         ...
 
 
@@ -96,7 +96,7 @@ class Operation:
         return self.reader(Not(guard.register) if guard.negated else guard.register, "pred")
 
     def reader(self, operand: Operand, type_: str) -> Reader:
-        """Reads an operand as this type. Braces give tuples. A wider register gives its low bits."""
+        """Reads one operand as this type. A wider register gives its low bits."""
         dtype = DTYPES[type_]
         match operand:
             case Register(name):
@@ -107,20 +107,23 @@ class Operation:
             case Special(name):
                 return lambda gang: _as(gang.special(name), dtype)
             case Symbol(name, offset):
-                _, address = self.scope.symbol(name)
-                constant = np.array(address + offset, np.uint64).astype(dtype)[()]
+                _, address = self.symbol(name)
+                constant = np.array((address + offset) & (2**64 - 1), np.uint64).astype(dtype)[()]
                 return lambda gang: constant
-            case Vector(items):
-                readers = [self.reader(item, type_) for item in items]
-                return lambda gang: tuple(read(gang) for read in readers)
-            case Not(register):
-                read = self._register_reader(register.name, DTYPES["pred"])
+            case Not(register) if dtype.kind == "b":
+                read = self._register_reader(register.name, dtype)
                 return lambda gang: ~read(gang)
             case _:
                 raise self.error(f"'{self.form}' cannot read an operand like this")
 
+    def vector_reader(self, operand: Operand, type_: str, count: int) -> Reader:
+        """Reads so many operands in braces, as a tuple; one is as good without."""
+        readers = [self.reader(item, type_) for item in self.in_braces(operand, count)]
+        return lambda gang: tuple(read(gang) for read in readers)
+
     def _register_reader(self, name: str, dtype: np.dtype[Any]) -> Reader:
         slot, width = self.scope.slot(name), self.scope.width(name)
+        self._check_kind(name, dtype)
         if width == dtype:
             return lambda gang: gang.registers[slot]
         return lambda gang: _as(gang.registers[slot], dtype)
@@ -149,6 +152,7 @@ class Operation:
             case Register(name):
                 slot, width = self.scope.slot(name), self.scope.width(name)
                 dtype = DTYPES[type_]
+                self._check_kind(name, dtype)
                 extended = dtype if dtype.itemsize == width.itemsize else np.dtype(f"{_sign(dtype)}{width.itemsize}")
                 merge = merger(width)
 
@@ -164,23 +168,54 @@ class Operation:
                     gang.registers[slot] = value
 
                 return write
-            case Vector(items):
-                writers = [self.writer(item, type_) for item in items]
-
-                def write_all(gang: Gang, lanes: Lanes, value: Any) -> None:
-                    for write, each in zip(writers, value, strict=True):
-                        write(gang, lanes, each)
-
-                return write_all
             case Sink():
                 return lambda gang, lanes, value: None
             case _:
                 raise self.error(f"'{self.form}' cannot write to an operand like this")
 
+    def vector_writer(self, operand: Operand, type_: str, count: int) -> Writer:
+        """Writes so many results into registers in braces; one is as good without."""
+        writers = [self.writer(item, type_) for item in self.in_braces(operand, count)]
+
+        def write_all(gang: Gang, lanes: Lanes, value: Any) -> None:
+            for write, each in zip(writers, value, strict=True):
+                write(gang, lanes, each)
+
+        return write_all
+
     def writers(self, operand: Operand, types: Sequence[str]) -> list[Writer]:
         """The writers of `d` or `d|p`."""
         operands = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
         return [self.writer(each, type_) for each, type_ in zip(operands, types, strict=False)]
+
+    # What operands are.
+
+    def in_braces(self, operand: Operand, count: int) -> tuple[Operand, ...]:
+        """The operands in braces, which have to be so many; one is as good without."""
+        items = operand.items if isinstance(operand, Vector) else (operand,)
+        if len(items) != count:
+            raise self.error(f"'{self.form}' has {count} operand{'s' * (count > 1)} in braces here, not {len(items)}")
+        return items
+
+    def constant(self, operand: Operand) -> int:
+        """The integer that an operand has to be, of 32 bits."""
+        if not isinstance(operand, Immediate) or operand.kind != "integer" or not -(2**31) <= operand.bits < 2**31:
+            raise self.error(f"'{self.form}' needs a constant of 32 bits here")
+        return operand.bits
+
+    def symbol(self, name: str) -> tuple[str, int]:
+        """State space and address of what a name means."""
+        found = self.scope.symbol(name)
+        if found is None:
+            raise self.error(f"the PTX does not declare '{name}'")
+        return found
+
+    def _check_kind(self, register: str, dtype: np.dtype[Any]) -> None:
+        """Predicates are no numbers."""
+        if (self.scope.width(register).kind == "b") != (dtype.kind == "b"):
+            raise self.error(
+                f"'{self.form}' needs {'a predicate' if dtype.kind == 'b' else 'no predicate'}: {register}"
+            )
 
 
 def computing(function: Function, readers: Sequence[Reader], writers: Sequence[Writer]) -> Step:

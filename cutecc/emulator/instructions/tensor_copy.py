@@ -87,7 +87,9 @@ def load(operation: Operation) -> Step:
     read_target, read_mbarrier = operation.address(target), operation.address(mbarrier)
     read_source, read_coordinates = operation.address(source), _coordinates(operation, source)
     im2col, multicast = operation.form.has("im2col"), operation.form.has("multicast::cluster")
-    read_offsets: Reader | None = operation.reader(rest.pop(0), "u16") if im2col else None
+    # Of each mode but the channels and the images.
+    taps = _dimensions(operation) - 2
+    read_offsets: Reader | None = operation.vector_reader(rest.pop(0), "u16", taps) if im2col else None
     read_mask: Reader | None = operation.reader(rest[0], "u16") if multicast else None
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
@@ -227,10 +229,11 @@ def _coordinates(operation: Operation, operand: Operand) -> Reader:
     """Reads the coordinates behind a descriptor's address, innermost first."""
     if not isinstance(operand, Address) or operand.coordinates is None:
         raise operation.error("a tensor copy needs coordinates behind the address of its descriptor")
-    dimensions = int(next(each for each in operation.form.modifiers if each in ("1d", "2d", "3d", "4d", "5d"))[0])
-    if len(operand.coordinates.items) != dimensions:
-        raise operation.error(f"a copy of a tensor with {dimensions} dimensions needs as many coordinates")
-    return operation.reader(operand.coordinates, "s32")
+    return operation.vector_reader(operand.coordinates, "s32", _dimensions(operation))
+
+
+def _dimensions(operation: Operation) -> int:
+    return int(operation.form.one_of("1d", "2d", "3d", "4d", "5d")[0])
 
 
 def _copies(

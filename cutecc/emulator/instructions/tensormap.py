@@ -11,7 +11,6 @@ from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.tensor_copy import read_descriptors
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes
 from cutecc.emulator.tensor_map import replace
-from cutecc.ptx.syntax import Immediate
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -31,9 +30,7 @@ def replace_field(operation: Operation) -> Step:
     form = operation.form
     place, *mode, value = operation.operands
     address, read = operation.address(place), operation.reader(value, form.type)
-    if mode and not isinstance(mode[0], Immediate):
-        raise operation.error("the number of the mode is not a constant")
-    number = mode[0].bits if mode and isinstance(mode[0], Immediate) else 0
+    number = operation.constant(mode[0]) if mode else 0
     space = form.one_of("global", "shared::cta", default="generic")
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:

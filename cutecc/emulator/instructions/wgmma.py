@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from cutecc.emulator.instructions import warpgroup
-from cutecc.emulator.instructions.aligned import aligned, in_braces
+from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.mma import sparse_expansion
 from cutecc.emulator.instructions.operation import Operation
@@ -24,7 +24,7 @@ from cutecc.emulator.machine.waiting import Waiting
 from cutecc.emulator.numbers import fragments, matrix_sums
 from cutecc.emulator.numbers.matrix_elements import ELEMENT_BITS, bits, numbers
 from cutecc.emulator.numbers.swizzle import CHUNK, MatrixDescriptor
-from cutecc.ptx.syntax import Immediate, Operand, Register, Vector
+from cutecc.ptx.syntax import Operand, Register, Vector
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -119,25 +119,26 @@ class _Multiply:
     def __init__(self, operation: Operation, form: WarpgroupMultiplication) -> None:
         self._operation, self._form = operation, form
         d, a, b, *rest = operation.operands
-        self._accumulators = _slots(operation, d)
+        self._accumulators = _slots(operation, d, form.n // (4 if form.d == "f16" else 2))
         stored = form.k // 2 if form.sparse else form.k
+        left = fragments.fragment_a(_ROWS, stored, 32 // ELEMENT_BITS[form.a])
         sources: tuple[int, ...] = ()
         self._a_slots: tuple[int, ...] | None = None
         if isinstance(a, Vector):
-            self._a_slots = sources = _slots(operation, a)
+            self._a_slots = sources = _slots(operation, a, left.registers)
         else:
             self._read_a = operation.reader(a, "b64")
         self._read_b = operation.reader(b, "b64")
         self._metadata: int | None = None
         if form.sparse:
             words, selector, *rest = rest
-            (self._metadata,) = _slots(operation, words)
+            (self._metadata,) = _slots(operation, words, 1)
             sources += (self._metadata,)
-            self._expand = sparse_expansion(form.a, form.k, _constant(operation, selector))
+            self._expand = sparse_expansion(form.a, form.k, operation.constant(selector))
         scale_d, *rest = rest
         self._read_scale_d = operation.reader(scale_d, "pred")
         self._sources = sources
-        constants = [_constant(operation, each) for each in rest]
+        constants = [operation.constant(each) for each in rest]
         scale_a, scale_b = constants[:2] or (1, 1)
         transposes = [bool(each) for each in constants[2:]]
         transpose_b = transposes[-1] if transposes else False
@@ -145,7 +146,7 @@ class _Multiply:
         self._a = Source(form.a, 64, stored, transpose_a, float(scale_a))
         self._b = Source(form.b, form.n, form.k, transpose_b, float(scale_b))
         self._sum = _sum(form)
-        self._a_holders = fragments.fragment_a(_ROWS, stored, 32 // ELEMENT_BITS[form.a]).holders
+        self._a_holders = left.holders
 
     def start(self, gang: Gang, lanes: Lanes) -> None:
         machine, operation = gang.machine, self._operation
@@ -306,7 +307,7 @@ def commit_group(operation: Operation) -> Step:
 @instruction("wgmma.wait_group.sync.aligned")
 def wait_group(operation: Operation) -> Step:
     """Waits until all but the latest N groups of each warp have happened."""
-    latest = _constant(operation, operation.operands[0])
+    latest = operation.constant(operation.operands[0])
 
     def execute(gang: Gang, lanes: Lanes) -> Waiting | None:
         rows = lanes.rows
@@ -352,20 +353,14 @@ def wait_group(operation: Operation) -> Step:
     return aligned(operation, execute)
 
 
-def _slots(operation: Operation, operand: Operand) -> tuple[int, ...]:
-    """Of registers in braces."""
+def _slots(operation: Operation, operand: Operand, count: int) -> tuple[int, ...]:
+    """Of so many registers of 32 bits in braces."""
     found: list[int] = []
-    for item in in_braces(operand).items:
-        if not isinstance(item, Register):
-            raise operation.error(f"'{operation.form}' needs registers here")
+    for item in operation.in_braces(operand, count):
+        if not isinstance(item, Register) or operation.scope.width(item.name).itemsize != 4:
+            raise operation.error(f"'{operation.form}' needs registers of 32 bits here")
         found.append(operation.scope.slot(item.name))
     return tuple(found)
-
-
-def _constant(operation: Operation, operand: Operand) -> int:
-    if not isinstance(operand, Immediate):
-        raise operation.error(f"'{operation.form}' needs a constant here")
-    return operand.bits
 
 
 def _first(value: Array, rows: list[int], lanes: Array) -> list[int]:

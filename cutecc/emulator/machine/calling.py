@@ -74,7 +74,7 @@ def _lists(operation: Operation, function: Function) -> tuple[Sequence[Operand],
 
 def _argument(operation: Operation, actual: Operand, formal: Variable) -> _Read:
     """Reads what is passed for a parameter, in pieces."""
-    if isinstance(actual, Symbol) and operation.scope.symbol(actual.name)[0] == "local":
+    if isinstance(actual, Symbol) and operation.symbol(actual.name)[0] == "local":
         size, count = _pieces(formal)
         address = operation.reader(actual, "u64")
         return lambda gang, lanes: [

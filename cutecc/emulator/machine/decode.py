@@ -33,6 +33,13 @@ FAMILIES = (
 """The files of `cutecc.emulator.instructions` that fill the table."""
 
 _CONTROL = ("bra", "brx", "ret", "exit", "call")
+_DEEPEST = 100
+"""Functions that call one another, a kernel the first."""
+_MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What making a step comes to for operands of another number or kind than its instruction has.
+
+Only while PTX is decoded: what a step raises is a mistake of the emulator's own.
+"""
 
 
 def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
@@ -83,6 +90,8 @@ def _reachable(module: Module, entry: Function) -> list[Function]:
     def visit(function: Function, callers: tuple[str, ...]) -> None:
         if function.name in callers:
             raise EmulatorError(f"the emulator has no recursion: '{function.name}' calls itself")
+        if len(callers) > _DEEPEST:
+            raise EmulatorError(f"'{function.name}' is called through more than {_DEEPEST} other functions")
         if any(each is function for each in found):
             return
         found.append(function)
@@ -128,20 +137,28 @@ class _Decoder:
     def decode(self, program: Program) -> None:
         for number, instruction in enumerate(self._function.instructions):
             operation = self._operation(self._places[number], instruction)
-            condition = operation.condition()
-            if instruction.opcode not in _CONTROL or (
-                instruction.opcode == "call" and not self._calls_inside(instruction)
-            ):
-                step = self._external_call(operation) if instruction.opcode == "call" else self._step(operation)
-                self._add(program, operation, step if condition is None else guarded(step, condition), None)
-            elif instruction.opcode == "call":
-                self._add_call(program, operation, condition)
-            else:
-                self._add(program, operation, None, self._control(operation, condition, program))
+            try:
+                self._decode(program, operation)
+            except _MALFORMED as failure:
+                raise operation.error(
+                    f"the emulator knows no '{operation.form}' with such operands",
+                    hints=["ptxas says whether there is such an instruction; docs/emulator.md lists what is modelled"],
+                ) from failure
         line = self._function.instructions[-1].line if self._function.instructions else 0
         end = Instruction("ret", (), (), None, line, "ret;")
         operation = self._operation(self._places[-1], end)
         self._add(program, operation, None, control.leave(operation.index, None, exits=False))
+
+    def _decode(self, program: Program, operation: Operation) -> None:
+        opcode, condition = operation.instruction.opcode, operation.condition()
+        is_outside = opcode == "call" and not self._calls_inside(operation.instruction)
+        if opcode not in _CONTROL or is_outside:
+            step = self._external_call(operation) if is_outside else self._step(operation)
+            self._add(program, operation, step if condition is None else guarded(step, condition), None)
+        elif opcode == "call":
+            self._add_call(program, operation, condition)
+        else:
+            self._add(program, operation, None, self._control(operation, condition, program))
 
     def _operation(self, index: int, instruction: Instruction) -> Operation:
         return Operation(index, instruction, Form(instruction.opcode, instruction.modifiers), self._scope)
@@ -167,15 +184,17 @@ class _Decoder:
         instruction, index = operation.instruction, operation.index
         match instruction.opcode:
             case "bra":
-                target = self._target(operation, instruction.operands[0])
+                (label,) = instruction.operands
+                target = self._target(operation, label)
                 if target <= index:
                     self._note_loop(program, target, index)
                 return control.branch(index, target, condition)
             case "brx":
                 number, labels = instruction.operands
-                names = self._function.branch_targets.get(_name(labels))
+                name = _label(operation, labels)
+                names = self._function.branch_targets.get(name)
                 if names is None:
-                    raise operation.error(f"the PTX has no list of branch targets '{_name(labels)}'")
+                    raise operation.error(f"the PTX has no list of branch targets '{name}'")
                 targets = [self._places[self._function.labels[name]] for name in names]
                 for target in targets:
                     if target <= index:
@@ -185,9 +204,10 @@ class _Decoder:
                 return control.leave(index, condition, exits=opcode == "exit")
 
     def _target(self, operation: Operation, label: Operand) -> int:
-        place = self._function.labels.get(_name(label))
+        name = _label(operation, label)
+        place = self._function.labels.get(name)
         if place is None:
-            raise operation.error(f"the PTX has no label '{_name(label)}'")
+            raise operation.error(f"the PTX has no label '{name}'")
         return self._places[place]
 
     def _note_loop(self, program: Program, first: int, last: int) -> None:
@@ -245,7 +265,7 @@ def _failing(error: EmulatorError) -> Step:
     return step
 
 
-def _name(operand: Operand) -> str:
+def _label(operation: Operation, operand: Operand) -> str:
     if isinstance(operand, (Symbol, Register)):
         return operand.name
-    raise EmulatorError("a branch needs a label")
+    raise operation.error("a branch needs a label")

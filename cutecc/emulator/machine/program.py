@@ -91,8 +91,5 @@ class FunctionScope:
             )
         return self._uses[register]
 
-    def symbol(self, name: str) -> tuple[str, int]:
-        found = self._symbols.get(name)
-        if found is None:
-            raise EmulatorError(f"the PTX does not declare '{name}'")
-        return found
+    def symbol(self, name: str) -> tuple[str, int] | None:
+        return self._symbols.get(name)

@@ -41,6 +41,7 @@ _WHERE = {
     "local": "outside of the thread's local memory",
     "param": "outside of the kernel's parameters",
     "module": "outside of the module's variables",
+    "const": "outside of the module's variables",
 }
 
 
