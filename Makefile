@@ -5,6 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# How many times as many attacks as `make test` makes.
+ATTACKS ?= 5
+# Of `make fuzz`.
+SECONDS ?= 600
 # What `make test-torch` installs: make test-torch TORCH=torch==2.13.0
 TORCH ?= torch
 
@@ -18,6 +22,8 @@ CU13_TESTS := test/unit/ir/test_bindings.py test/unit/driver/test_llvm_backend.p
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
 	@echo "make test    lint, types, import directions, unit and lit tests"
+	@echo "make test-all  the same, and ATTACKS=5 times as many attacks on what reads files of others"
+	@echo "make fuzz    SECONDS=600 of attacks with inputs made at random"
 	@echo "make test-torch  the tests of torch tensors and of nvidia-cutlass-operators, with torch in .venv"
 	@echo "make test-cu13  the kernels with the wheel for CUDA 13, in an environment of its own, $(CU13)"
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
@@ -47,6 +53,17 @@ $(BIN)/.torch: $(BIN)/.dev
 
 demo: $(BIN)/.base
 	$(BIN)/cutecc compile examples/elementwise_add.py --dump-after=all --verbose
+
+# What has every day's tests attack cutecc more often: make test-all ATTACKS=100
+.PHONY: test-all attacks fuzz
+test-all: test attacks
+
+attacks: $(BIN)/.dev bytecode
+	CUTECC_ATTACKS=$(ATTACKS) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal test/unit/robustness
+
+# Ten minutes of inputs that no day before has seen; what gets through is kept in test/unit/robustness/corpus.
+fuzz: $(BIN)/.dev bytecode
+	$(BIN)/python tools/fuzz.py --seconds $(SECONDS) $(ARGS)
 
 # Pyright has one core to itself, which leaves the others to lit.
 test: bytecode
