@@ -7,6 +7,7 @@ from collections.abc import Callable
 from cutecc import isolation
 from cutecc.errors import Error, InternalError, ParseError, PassError
 from cutecc.events import ArtifactsStarted, Event, Parsed, PassFinished, PassStarted, Planned
+from cutecc.ir import interrupts
 from cutecc.isolation import ProcessDied
 from cutecc.passes.dumps import input_name
 from cutecc.passes.pipeline import Pipeline
@@ -38,7 +39,9 @@ def lower_in_worker(request: CompileRequest, on_event: Callable[[Event], None] |
             follower.save_internal(request, error, "failed")
         raise
     except KeyboardInterrupt:
-        follower.close(request, "interrupted")
+        # A second one does not keep the first from being written down.
+        with interrupts.held():
+            follower.close(request, "interrupted")
         raise
     except BaseException:
         if follower.listener_failed:

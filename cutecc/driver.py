@@ -289,10 +289,11 @@ def lower(
             folder.save(compilation)
         cached = _cached(request, plan, module, observers, emit)
         if cached and cached.restore():
-            _tell(compilation, plan, emit)
             compilation.seconds["cache"] = clock.lap()
             if folder:
                 folder.save(compilation)
+            # Behind it: who hears it may end the call, and the record is whole.
+            _tell(compilation, plan, emit)
             return compilation
 
         scratch = Path(stack.enter_context(TemporaryFolder()))
@@ -309,9 +310,9 @@ def lower(
             *observers,
             *([ProgressSaver(compilation, folder, snapshots)] if folder and snapshots else []),
         ]
-        if emit:
-            emit(Planned(compilation, plan.offset + 1, plan.offset + len(plan.pipeline)))
         try:
+            if emit:
+                emit(Planned(compilation, plan.offset + 1, plan.offset + len(plan.pipeline)))
             manager.run(collector.armed(plan.pipeline), module, watchers, offset=plan.offset)
             compilation.seconds["passes"] = clock.lap()
             if emit:

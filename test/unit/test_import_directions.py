@@ -78,7 +78,7 @@ MAY_IMPORT: dict[str, set[str]] = {
             "caching",
         ),
     },
-    "contained": {"passes", "record", "request", "events", "isolation", "reproducing"},
+    "contained": {"ir", "passes", "record", "request", "events", "isolation", "reproducing"},
     "pool": {"isolation"},
     "sweep": {"cache", "driver", "contained", "frontend", "kernel", "pool", "record", "request"},
     "opt": {"ir", "passes", "backend", "record", "request", "planning", "isolation", "reproducing", "versions"},
