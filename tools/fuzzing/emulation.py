@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Any
-
 import numpy as np
 
 from cutecc.emulator.launch import load_program
+from cutecc.emulator.limits import Budget, Limits
 from cutecc.emulator.machine.layout import size_of
 from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.memory import initialised
@@ -24,8 +20,8 @@ from cutecc.report.listings import ptx_listing
 from cutecc.runtime.launch import Launch
 
 _MOST_THREADS = 1024
-_SECONDS = 0.1
-"""Of processor time that an emulated kernel goes on: what it runs into shows at its start."""
+LIMITS = Limits(steps=2000, seconds=5.0, memory=1 << 28, blocks=4, registers=100_000, ptx=16 << 20)
+"""What a kernel runs into shows at its start."""
 
 
 def check(data: bytes) -> None:
@@ -34,7 +30,7 @@ def check(data: bytes) -> None:
     ptx_listing(text, "kernel.ptx")
     python_line(text, 1 + len(text) % 100)
     ptx = PtxText(text)
-    module = parse_module(ptx)
+    module = parse_module(ptx, most_registers=LIMITS.registers)
     for function in module.functions.values():
         if function.is_entry:
             _execute(ptx, function, options_of(text))
@@ -57,7 +53,7 @@ def options_of(text: str) -> EmulatorOptions:
 
 
 def _execute(ptx: PtxText, kernel: Function, options: EmulatorOptions) -> None:
-    program = load_program(ptx, kernel.name)
+    program = load_program(ptx, kernel.name, LIMITS)
     memory = np.zeros(1 << 14, np.uint8)
     size = sum(size_of(each) + each.align for each in kernel.parameters)
     address = np.array([memory.ctypes.data], np.uint64).view(np.uint32)
@@ -67,32 +63,9 @@ def _execute(ptx: PtxText, kernel: Function, options: EmulatorOptions) -> None:
         raise UsageError("more threads than a block can have")
     launch = Launch(KernelEntry(kernel.name, [], 0), (2, 1, 1), (x, y, z), 4096, 0, {}, bytearray(words.tobytes()))
     allocation = Allocation(memory.ctypes.data, memory, "memory", lambda offset: f"memory + {offset}", memory)
-    with for_a_while():
-        image = initialised(program.module_image)
-        found = run_launch(ptx, program, launch, [allocation], image, [0], options, lambda text: None)
-        if found.failure is not None:
-            raise found.failure
-        # Of checks that a mistake of cutecc's own has ended.
-        assert not any(each.trace for each in found.stopped), found.stopped[0].trace
-
-
-class _Enough(BaseException):
-    """The kernel has run for long enough. No `Exception`: the checks hold those back."""
-
-
-@contextmanager
-def for_a_while() -> Generator[None]:
-    """End the block after `_SECONDS` of processor time, without an error."""
-
-    def stop(*_: Any) -> None:
-        raise _Enough
-
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, _SECONDS)
-    try:
-        yield
-    except _Enough:
-        pass
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+    image = initialised(program.module_image)
+    found = run_launch(ptx, program, launch, [allocation], image, [0], options, Budget(LIMITS), lambda text: None)
+    # Of checks that a mistake of cutecc's own has ended.
+    assert not any(each.trace for each in found.stopped), found.stopped[0].trace
+    if found.failure is not None:
+        raise found.failure

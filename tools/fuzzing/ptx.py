@@ -14,9 +14,8 @@ from cutecc.emulator.machine.decode import FAMILIES
 
 _INSTRUCTION = re.compile(r"^(?P<before>\s*(?:@!?%\w+\s+)?)(?P<name>[a-z][\w.:]*)\b(?P<operands>[^;/]*);(?P<after>.*)$")
 _OPERAND = re.compile(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{\[(]+")
-# Not how many registers and elements there are: that is for limits, and not for the grammar.
-_WORD = re.compile(r"%\w+(?:\.\w)?|(?<![<\[])\$?\b\w+")
-_NUMBER = re.compile(r"(?<![<\[])\b\d\w*\b")
+_WORD = re.compile(r"%\w+(?:\.\w)?|\$?\b\w+")
+_NUMBER = re.compile(r"\b\d\w*\b")
 
 _FOLDER = Path(__file__).parent
 _HOSTILE_OPERANDS = [

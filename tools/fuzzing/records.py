@@ -19,7 +19,7 @@ from cutecc.trial.arguments import check_memory, make_arguments, specs_of
 from cutecc.trial.choosing import choose_values
 from cutecc.trial.on_device import DeviceArguments, HostMemory
 from fuzzing.changes import changed_bytes, changed_json, changed_text
-from fuzzing.emulation import for_a_while
+from fuzzing.emulation import LIMITS
 from fuzzing.ptx import Texts
 
 _MOST = 1 << 26
@@ -122,5 +122,5 @@ def _emulate(compilation: Compilation) -> None:
     with HostMemory() as memory, memory.scope():
         arguments = DeviceArguments(make_arguments(specs, outputs), memory)
         arguments.upload()
-        with for_a_while():
-            kernel.emulator.emulate([], arguments.by_name, EmulatorOptions(check="bounds", blocks="0:2"))
+        options = EmulatorOptions(check="bounds", blocks="0:2", limits=LIMITS)
+        kernel.emulator.emulate([], arguments.by_name, options)
