@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 CLOCKS_APART = 3600.0
 """Seconds: hosts that share a folder have clocks of their own, so a date may be so far from now, also after it."""
-_ATTEMPTS = 16
+_ATTEMPTS = 64
+_A_MOMENT = 0.001
+"""Seconds."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -60,15 +62,20 @@ class OpenFolder:
 
     def create(self, name: str, mode: int = 0o666) -> int:
         """A descriptor of a new file, locked until it is closed: `remove_abandoned` leaves it alone."""
-        for _ in range(_ATTEMPTS):
-            descriptor = self.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+        for left in reversed(range(_ATTEMPTS)):
             try:
+                descriptor = self.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+            except FileExistsError:
+                if not left or left == _ATTEMPTS - 1:
+                    raise
+                time.sleep(_A_MOMENT)
+                continue
+            with contextlib.suppress(BlockingIOError):
                 lock(descriptor)
                 if os.fstat(descriptor).st_nlink:
                     return descriptor
-            except BlockingIOError:
-                self.remove(name)
-            os.close(descriptor)  # somebody took it for abandoned before it was locked
+            # Somebody takes it for abandoned, as it was not locked at once, and is about to remove it.
+            os.close(descriptor)
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     def names(self) -> list[str]:
@@ -97,8 +104,12 @@ class OpenFolder:
         except FileNotFoundError:
             return True
         try:
+            has_lock = lock(descriptor)
+            status = os.fstat(descriptor)
+            if not status.st_nlink:
+                return True  # what has its name now is another's
             # Removed before the lock is free again: a writer that comes for it meanwhile sees that.
-            if lock(descriptor) or abs(now - os.fstat(descriptor).st_mtime) > CLOCKS_APART:
+            if has_lock or abs(now - status.st_mtime) > CLOCKS_APART:
                 self.remove(name)
                 return True
         except BlockingIOError:

@@ -7,9 +7,8 @@ import os
 from pathlib import Path
 
 from cutecc.cache.partial import PARTIAL, remove, remove_abandoned
-from cutecc.open_folder import CLOCKS_APART, lock
+from cutecc.open_folder import CLOCKS_APART
 
-LOCK = ".lock"
 _SHARE_KEPT = 0.9
 """Of the limit, so that room is made for several files at once."""
 
@@ -17,13 +16,13 @@ _SHARE_KEPT = 0.9
 def make_room(folder: Path, limit: int, now: float) -> None:
     """Remove files of `folder` until they have no more than `limit` bytes together, and what killed processes left.
 
-    `now` is the time in seconds since 1970, by the clock that dates the files. One process at a time does so; others
-    leave it to that one. Files that cannot be removed stay.
+    `now` is the time in seconds since 1970, by the clock that dates the files. Several processes may be at it: they
+    remove the same files. Those that cannot be removed stay.
     """
     with contextlib.suppress(OSError):
         remove_unfinished(folder, now)
-        # Again once the lock is free: who found it taken has left its own file to us.
-        while _bytes(folder) > limit and _remove_alone(folder, int(limit * _SHARE_KEPT), now):
+        # Again: others may have written meanwhile.
+        while _bytes(folder) > limit and _remove_oldest(folder, int(limit * _SHARE_KEPT), now):
             pass
 
 
@@ -41,21 +40,6 @@ def unfinished(folder: Path) -> list[tuple[Path, os.stat_result]]:
 
 def _bytes(folder: Path) -> int:
     return sum(status.st_size for _, status in _files(folder))
-
-
-def _remove_alone(folder: Path, kept: int, now: float) -> bool:
-    """Whether no other process was at it, and something was removed. Raises `OSError`."""
-    try:
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError:
-        return _remove_oldest(folder, kept, now)  # two at once remove more than they had to
-    try:
-        lock(descriptor)
-        return _remove_oldest(folder, kept, now)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
 
 
 def _remove_oldest(folder: Path, kept: int, now: float) -> bool:
@@ -84,7 +68,6 @@ def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
     found: list[tuple[Path, os.stat_result]] = []
     with os.scandir(folder) as items:
         for item in items:
-            if item.name != LOCK:
-                with contextlib.suppress(FileNotFoundError):
-                    found.append((Path(item.path), item.stat(follow_symlinks=False)))
+            with contextlib.suppress(FileNotFoundError):
+                found.append((Path(item.path), item.stat(follow_symlinks=False)))
     return found

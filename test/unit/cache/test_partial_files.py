@@ -50,7 +50,7 @@ def test_what_a_killed_writer_left_goes_with_the_next_file(store: Store, age: fl
     os.utime(left, (date, date))
     store.put(name(1), b"content")
     assert not left.exists()
-    assert {path.name for path in store.folder.iterdir()} <= {name(), name(1), eviction.LOCK}
+    assert {path.name for path in store.folder.iterdir()} == {name(), name(1)}
 
 
 @pytest.mark.parametrize("age", [0.0, _HOURS, -_HOURS], ids=["new", "old", "in the future"])
@@ -148,15 +148,6 @@ def test_without_locks_it_stays_within_its_limit(store: Store) -> None:
     assert store.get(name(29)) is not None
 
 
-def test_something_else_in_the_place_of_the_lock(store: Store) -> None:
-    store.put(name(), b"content")
-    (store.folder / eviction.LOCK).unlink(missing_ok=True)
-    (store.folder / eviction.LOCK).mkdir()
-    for number in range(30):
-        store.put(name(number), bytes(100_000))
-    assert size_of(store.folder) - 4096 <= store.limit
-
-
 @pytest.mark.parametrize("hours", [30, -30])
 def test_the_clock_is_that_of_the_files(store: Store, hours: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """This host's clock is hours from that of the file server, whose locks others do not see."""
@@ -233,6 +224,22 @@ def test_a_lock_that_is_taken_before_the_writer_has_it(store: Store, monkeypatch
     store.put(name(), b"content")
     assert len(seen) == 1
     assert store.get(name()) == b"content"
+
+
+def test_a_name_that_is_another_files_by_now_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who clears has opened a file that its writer has given up since: the name was used again."""
+    path = tmp_path / f"{PARTIAL}1-again"
+    path.write_bytes(b"abandoned")
+    real = open_folder.lock
+
+    def late(descriptor: int) -> bool:
+        path.unlink()
+        path.write_bytes(b"alive")
+        return real(descriptor)
+
+    monkeypatch.setattr(open_folder, "lock", late)
+    eviction.remove_unfinished(tmp_path, time.time())
+    assert path.read_bytes() == b"alive"
 
 
 _WRITER = """
