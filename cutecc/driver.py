@@ -79,6 +79,7 @@ def compile(
 
     Returns a `Kernel`, or for several targets a `KernelSet`. Raises `cutecc.Error` for everything that goes wrong.
     """
+    _check_kinds(pipeline=pipeline, options=options, output=output, cache=cache)
     targets = _targets(target)
     options = _with_pipeline(options, pipeline)
     listeners = Listeners.of(observers, isolation)
@@ -166,17 +167,7 @@ def compile_module(
     can be called. Never imports the DSL. Everything else as `compile`; `docs/embedding.md` is the guide.
     """
     data = _data_of(module)
-    # Whoever emits modules may hand over anything, and no checker sees it.
-    for what, value, kind, wanted in (
-        ("pipeline", pipeline, str | Pipeline, "a name, a text or a Pipeline"),
-        ("name", name, str, "a str"),
-        ("options", options, CompileOptions, "a CompileOptions"),
-        ("output", output, str | Path | None, "a path"),
-        ("signature", signature, Signature | None, "a Signature"),
-        ("cache", cache, bool | None, "a bool"),
-    ):
-        if not isinstance(value, kind):
-            raise UsageError(f"{what} is {wanted}, not {value!r}")
+    _check_kinds(pipeline=pipeline, name=name, options=options, output=output, signature=signature, cache=cache)
     request = CompileRequest(
         data,
         _one_target(target).name,
@@ -188,6 +179,24 @@ def compile_module(
     )
     listeners = Listeners.of(observers, isolation)
     return Kernel(listeners.told(functools.partial(_lowered, request, listeners, isolation)))
+
+
+_KINDS: dict[str, tuple[Any, str]] = {
+    "pipeline": (str | Pipeline, "a name, a text or a Pipeline"),
+    "name": (str, "a str"),
+    "options": (CompileOptions, "a CompileOptions"),
+    "output": (str | Path | None, "a path"),
+    "signature": (Signature | None, "a Signature"),
+    "cache": (bool | None, "a bool"),
+}
+
+
+def _check_kinds(**values: object) -> None:
+    """Raise `UsageError` for an argument of another kind: anybody may hand over anything, and no checker sees it."""
+    for name, value in values.items():
+        kind, wanted = _KINDS[name]
+        if not isinstance(value, kind):
+            raise UsageError(f"{name} is {wanted}, not {value!r}")
 
 
 def _data_of(module: Any) -> bytes:

@@ -1,0 +1,59 @@
+"""Kernel files that are none, or that nobody can read or name: one clear error each, at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import CUTECC
+
+import cutecc
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _large(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.truncate(300 << 20)
+
+
+def _text(data: bytes):
+    return lambda path: path.write_bytes(data)
+
+
+ODD = [
+    ("kernel.py", _text(b"# coding: rot13\nvzcbeg bf\n"), "does not say in an encoding of text how it is encoded"),
+    ("kernel.py", _text(b"# coding: utf-16\nimport os\n"), "does not say in an encoding of text how it is encoded"),
+    ("kernel.py", _text(b"# coding: no-such\nimport os\n"), "does not say in an encoding of text how it is encoded"),
+    ("kernel.py", _text("x = 1\n".encode("utf-16")), "UTF-8"),
+    ("kernel.py", _large, "kernel.py has 314572800 bytes; a Python file with a kernel has at most 16777216"),
+    ("\udcff.py", _text(b"import cutlass\n"), "is not UTF-8: rename the file"),
+    ("kernel.py", Path.mkdir, "is a folder"),
+    ("kernel.py", _pipe, "kernel.py is no regular file"),
+    ("kernel.py", _text(b"\xef\xbb\xbfx = 1\n"), "has no @cute.jit function"),
+    ("kernel.py", _text(b"x = 1\0\n"), "null byte"),
+]
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+@pytest.mark.parametrize(("name", "make", "message"), ODD)
+def test_an_odd_file_is_one_error(tmp_path: Path, name: str, make, message: str, json: list[str]) -> None:
+    make(tmp_path / name)
+    command = [str(CUTECC), "compile", name, "--target", "sm_80", *json]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode in (1, 2)
+    assert done.stdout == ""
+    assert done.stderr.count("error: ") == 1
+    assert message in done.stderr
+    assert "internal error" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("argument", ["options", "pipeline"])
+def test_none_is_no_value(argument: str) -> None:
+    with pytest.raises(cutecc.UsageError, match=f"{argument} is a.*, not None"):
+        cutecc.compile(lambda: None, target="sm_80", **{argument: None})
