@@ -22,6 +22,7 @@ from fuzzing.subjects import NAMES, SUFFIXES, Inputs, subject
 from fuzzing.texts import headers_of
 
 import cutecc
+from cutecc.config import read_size
 from cutecc.record.bundle import encode_bundle
 
 ROOT = Path(__file__).parents[1]
@@ -84,7 +85,10 @@ def main() -> int:
 
 def size(text: str) -> int:
     """The bytes that `2G` or `500M` are."""
-    return int(text.rstrip("MG")) << {"G": 30, "M": 20}.get(text[-1:], 0)
+    found = read_size(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size")
+    return found
 
 
 def make_inputs(kernels: Iterable[str] = KERNELS) -> Inputs:
