@@ -24,6 +24,7 @@ help:
 	@echo "make test    lint, types, import directions, unit and lit tests"
 	@echo "make test-all  the same, and ATTACKS=5 times as many attacks on what reads files of others"
 	@echo "make fuzz    SECONDS=600 of attacks with inputs made at random"
+	@echo "make nightly  test-all and fuzz"
 	@echo "make test-torch  the tests of torch tensors and of nvidia-cutlass-operators, with torch in .venv"
 	@echo "make test-cu13  the kernels with the wheel for CUDA 13, in an environment of its own, $(CU13)"
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
@@ -55,7 +56,8 @@ demo: $(BIN)/.base
 	$(BIN)/cutecc compile examples/elementwise_add.py --dump-after=all --verbose
 
 # What has every day's tests attack cutecc more often: make test-all ATTACKS=100
-.PHONY: test-all attacks fuzz
+.PHONY: test-all attacks fuzz nightly
+nightly: test-all fuzz
 test-all: test attacks
 
 attacks: $(BIN)/.dev bytecode

@@ -55,7 +55,7 @@ class SourceLocation:
         Of a long line, what is around the column.
         """
         line = self.text if self.text is not None else self._read_line()
-        if line is None:
+        if not line:
             return ""
         shown = line.rstrip("\r\n").expandtabs(4)
         before = len(line[: self.column - 1].expandtabs(4)) if self.column else 0

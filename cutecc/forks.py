@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
+import time
 import weakref
+from importlib import _bootstrap  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
 from types import TracebackType
 from typing import Any
 
@@ -17,6 +19,9 @@ from cutecc.errors import Error
 
 _PATIENCE_SECONDS = 10.0
 """How long a fork waits for the other threads to come to an end that it can be done behind."""
+
+_LOOK_SECONDS = 0.001
+"""After which it is looked whether they have."""
 
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 _settled: list[SettledLock] = []
@@ -96,6 +101,16 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
 def _wait() -> None:
     for each in _settled:
         each.wait()
+    # What another thread imports would stay half imported, and locked.
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while _others_import() and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
+
+
+def _others_import() -> bool:
+    """Whether another thread is importing a module. Python has no other way to ask."""
+    owners = (getattr(lock(), "owner", None) for lock in [*getattr(_bootstrap, "_module_locks", {}).values()])
+    return any(owner not in (None, threading.get_ident()) for owner in owners)
 
 
 def _in_parent() -> None:

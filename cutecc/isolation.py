@@ -22,6 +22,7 @@ from typing import Any
 
 from cutecc.errors import Error, InternalError, describe
 from cutecc.forks import TemporaryFolder
+from cutecc.sandbox.native import control_process
 
 _PR_SET_PDEATHSIG = 1
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {module} import {name}; {name}()"
@@ -352,11 +353,8 @@ def serve() -> None:
 
 def die_with(parent: int) -> None:
     """Have the kernel kill this process when the process `parent` ends, however it does."""
-    if sys.platform != "linux":
+    if not control_process(_PR_SET_PDEATHSIG, signal.SIGKILL):
         return
-    import ctypes
-
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         # It ended before.
         os._exit(1)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import click
 
 from cutecc.cache import own_runs
-from cutecc.cli.harmless import message_text
 from cutecc.errors import RecordError
 from cutecc.frontend.kernel_file import split_path
+from cutecc.harmless import message_text
 from cutecc.passes.dumps import DumpChoice
 from cutecc.record import Compilation
 from cutecc.record.folder import MANIFEST

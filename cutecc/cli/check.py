@@ -18,7 +18,6 @@ from cutecc.cli.again import compiled_again
 from cutecc.cli.failures import error_dict
 from cutecc.cli.files import is_record
 from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
-from cutecc.cli.harmless import harmless
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.main import EXIT_UNCHECKED, report
 from cutecc.cli.options import (
@@ -35,6 +34,7 @@ from cutecc.config import Settings
 from cutecc.contained import lower_in_worker
 from cutecc.errors import Error, RecordError, UsageError
 from cutecc.frontend.traced import TracedModule
+from cutecc.harmless import harmless
 from cutecc.record import Compilation
 from cutecc.request import CompileOptions, CompileRequest
 from cutecc.target import Target

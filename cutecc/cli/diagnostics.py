@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import click
 
-from cutecc.cli.harmless import harmless, message_text, one_line
+from cutecc.harmless import harmless, message_text, one_line
 from cutecc.ir.diagnostics import Diagnostic
 from cutecc.record import Remark
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.command_lines import sanitize_command
-from cutecc.cli.harmless import message_text, one_line, readable
 from cutecc.cli.options import split_names
 from cutecc.cli.sizes import sizes_text
 from cutecc.emulator.names import models
 from cutecc.errors import Error, SourceLocation
+from cutecc.harmless import message_text, one_line, readable
 
 if TYPE_CHECKING:
     from cutecc.workbench.plan import PlannedKernel

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.harmless import harmless, one_line
 from cutecc.cli.headings import wrapped
 from cutecc.cli.options import apply_all
 from cutecc.cli.tables import print_table
+from cutecc.harmless import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,7 +126,7 @@ def emulate(
 
     def show(text: str) -> None:
         if not quiet:
-            click.echo(harmless(text) if kernel.untrusted else text, nl=False, err=text_to_stderr)
+            click.echo(text, nl=False, err=text_to_stderr)
 
     path, _ = split_path(source)
     with BlockProgress(may_sample=options.blocks is None, source=path) as progress, errors_as_given(path):
@@ -182,7 +182,9 @@ def emulation_dict(emulation: Emulation) -> dict[str, Any]:
 
 def confined_text(emulation: Emulation) -> str:
     """What kept an untrusted kernel from anything but its arrays."""
-    return f"untrusted: it ran in a process of its own, confined by {', '.join(emulation.confined_by)}"
+    by = emulation.confined_by
+    alone = "" if "seccomp" in by else ", which keeps it from neither files nor processes: this system has no seccomp"
+    return f"untrusted: it ran in a process of its own, confined by {', '.join(by)}{alone}"
 
 
 def show_emulation(emulation: Emulation, console: Console) -> None:

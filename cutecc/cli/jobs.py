@@ -17,7 +17,6 @@ import click
 
 from cutecc import isolation
 from cutecc.cache import lookup
-from cutecc.cli.harmless import one_line
 from cutecc.cli.inputs import KernelFile, ModuleFile, NamedOperator, choose, choose_operator
 from cutecc.cli.options import chosen_ptxas, dump_choice, edits, make_wheel_options, take_options
 from cutecc.cli.reporter import Outcome, Reporter
@@ -29,6 +28,7 @@ from cutecc.events import Event
 from cutecc.from_file import lower_file, trace_apart
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.harmless import one_line
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure

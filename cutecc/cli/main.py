@@ -15,10 +15,10 @@ from typing import Any
 import click
 
 from cutecc import __version__
-from cutecc.cli.harmless import harmless, message_text, one_line, readable
 from cutecc.cli.streams import discard_output, open_closed
 from cutecc.config import Settings
 from cutecc.errors import Error, LimitError, RecordError, UsageError, describe
+from cutecc.harmless import harmless, message_text, one_line, readable
 from cutecc.spelling import close_names
 
 EXIT_FAILED = 1

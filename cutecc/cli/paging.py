@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from cutecc.cli.harmless import harmless
 from cutecc.cli.options import apply_all
+from cutecc.harmless import harmless
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 When = Literal["auto", "always", "never"]

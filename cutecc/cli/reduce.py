@@ -28,10 +28,10 @@ from cutecc.cli.checks import (
     results_options,
 )
 from cutecc.cli.files import check_output
-from cutecc.cli.harmless import one_line
 from cutecc.cli.inputs import MODULE_SUFFIXES
 from cutecc.cli.options import LOADED, backend_option, edit_options, load_option, wheel_options
 from cutecc.errors import Error, UsageError
+from cutecc.harmless import one_line
 from cutecc.record.naming import file_name
 from cutecc.record.reproducer import MARK, Reproducer, read_reproducer
 from cutecc.request import ALL_ARTIFACTS

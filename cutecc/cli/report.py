@@ -9,10 +9,10 @@ import click
 
 from cutecc.cli.again import with_stages
 from cutecc.cli.console import Console
-from cutecc.cli.harmless import message_text
 from cutecc.cli.records import read_records
 from cutecc.cli.reporter import report_line
 from cutecc.errors import RecordError, UsageError
+from cutecc.harmless import message_text
 from cutecc.record import Compilation
 from cutecc.record.naming import file_name
 from cutecc.report.destination import check_destination, numbered

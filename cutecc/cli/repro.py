@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from cutecc.cli.files import read_input
-from cutecc.cli.harmless import one_line
 from cutecc.cli.options import load_option
+from cutecc.harmless import one_line
 from cutecc.workbench.reproduction import Reproduction, reproduce
 
 _EPILOG = """\b

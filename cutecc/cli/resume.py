@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from cutecc.cli.harmless import one_line
 from cutecc.cli.options import (
     backend_option,
     change_options,
@@ -28,6 +27,7 @@ from cutecc.cli.reports import Reporting
 from cutecc.cli.stage_choice import target_option
 from cutecc.config import Settings
 from cutecc.contained import lower_in_worker
+from cutecc.harmless import one_line
 from cutecc.report.destination import check_destination
 from cutecc.request import ALL_ARTIFACTS, CompileOptions
 

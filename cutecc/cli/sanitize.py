@@ -18,12 +18,12 @@ from cutecc.cli.code_note import code_dict, code_lines
 from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import check_emulated_arguments, confined_text, emulation_dict, emulator_options
 from cutecc.cli.failures import failures_as_json
-from cutecc.cli.harmless import harmless, one_line
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.main import EXIT_UNCHECKED
 from cutecc.cli.options import compile_options, compiler_options, subject_options
 from cutecc.cli.sizes import at_sizes, settle, sizes_text
 from cutecc.cli.untrusted import prepare_untrusted
+from cutecc.harmless import harmless, one_line
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Subject

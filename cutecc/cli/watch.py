@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.harmless import one_line
 from cutecc.cli.main import EXIT_FAILED, report
 from cutecc.errors import Error, UsageError
+from cutecc.harmless import one_line
 from cutecc.target import parse_targets
 from cutecc.watching import folder as watch_folder
 from cutecc.watching.running import NotStartedError, check_program, end_as, ignoring_option, run

@@ -19,7 +19,7 @@ from cutecc.emulator.limits import STRICT, Limits
 from cutecc.emulator.names import LINE_INFO_HINT, NEWEST, OLDEST, OPTION_NAMES, models
 from cutecc.emulator.options import BlockSample, EmulatorOptions
 from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error, stopped_lines
-from cutecc.errors import EmulatorError, LaunchError, UsageError
+from cutecc.errors import EmulatorError, LaunchError, LimitError, UsageError
 from cutecc.ptx.locations import PtxText
 from cutecc.record.compilation import Compilation
 from cutecc.runtime.binding import Binder, Bound
@@ -189,7 +189,7 @@ class Emulator:
         seconds = time.monotonic() - start
         failure = outcome.failure
         if failure is not None:
-            if isinstance(failure, EmulatorError) and not self._has_lines:
+            if isinstance(failure, EmulatorError) and not self._has_lines and self._may_have_lines(failure):
                 failure.hints.append(LINE_INFO_HINT)
             if not outcome.findings:
                 raise failure
@@ -211,6 +211,10 @@ class Emulator:
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: EmulatorOptions) -> None:
         """As a call on a GPU; what is found is a `SanitizerError`. Printed text goes to standard output."""
         self.emulate(args, kwargs, options, show=_to_standard_output).raise_findings()
+
+    def _may_have_lines(self, failure: EmulatorError) -> bool:
+        """Whether compiling it again would tell more: not of a limit, and not what somebody else has compiled."""
+        return not self.untrusted and not isinstance(failure, LimitError)
 
     def _evaluator(self) -> Evaluator:
         with self._lock:

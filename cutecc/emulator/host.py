@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 """Told the kernel, how many of its blocks have run (0 before the first), and how many will."""
 
-_INVALID_CLUSTER, _NOT_SUPPORTED = 912, 801
+_INVALID_CLUSTER, _NOT_SUPPORTED, _COOPERATIVE_TOO_LARGE = 912, 801, 720
 _STATUS_TEXTS = {
     INVALID_VALUE: "CUDA_ERROR_INVALID_VALUE (1): invalid argument",
     _NOT_SUPPORTED: "CUDA_ERROR_NOT_SUPPORTED (801): operation not supported",
+    _COOPERATIVE_TOO_LARGE: "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720): too many blocks in cooperative launch",
     _INVALID_CLUSTER: "CUDA_ERROR_INVALID_CLUSTER_SIZE (912): cluster size not supported",
 }
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -222,7 +223,21 @@ def refused(launch: Launch, program: Program, target: str) -> tuple[int, str] | 
         return INVALID_VALUE, f"a block has {threads:,} threads, and CUDA allows {limits.threads_per_block:,}"
     if program.required_block and tuple(program.required_block) != launch.block[: len(program.required_block)]:
         return INVALID_VALUE, f"the kernel is compiled for blocks of {tuple(program.required_block)} threads"
-    return _refused_memory(launch.kernel, launch.shared_bytes, program, target) or _refused_cluster(launch, target)
+    return (
+        _refused_memory(launch.kernel, launch.shared_bytes, program, target)
+        or _refused_cluster(launch, target)
+        or _refused_cooperation(launch, program)
+    )
+
+
+def _refused_cooperation(launch: Launch, program: Program) -> tuple[int, str] | None:
+    from cutecc.emulator.waves import most_resident
+
+    blocks = math.prod(launch.grid)
+    if is_cooperative(launch) and blocks > (most := most_resident(program, launch)):
+        reason = f"a cooperative launch of {blocks:,} blocks, of which {most:,} can be resident on an H200"
+        return _COOPERATIVE_TOO_LARGE, reason
+    return None
 
 
 def _refused_memory(kernel: KernelEntry, dynamic: int, program: Program, target: str) -> tuple[int, str] | None:

@@ -13,7 +13,7 @@ from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.grid import cluster_and_rank, cluster_of, clusters_of, index_of
 from cutecc.emulator.independence import are_independent
 from cutecc.emulator.instructions.table import Step
-from cutecc.emulator.limits import Budget, Limits
+from cutecc.emulator.limits import Budget, Limits, raising
 from cutecc.emulator.machine.block import Block, Cluster
 from cutecc.emulator.machine.decode import decode
 from cutecc.emulator.machine.gang import Gang
@@ -28,6 +28,7 @@ from cutecc.emulator.memory.memory import Memory
 from cutecc.emulator.memory.names import Names
 from cutecc.emulator.memory.poison import POISON
 from cutecc.emulator.options import EmulatorOptions
+from cutecc.errors import LimitError
 from cutecc.ptx.locations import PtxText
 from cutecc.ptx.parse import parse_module
 
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.waiting import Waiting
     from cutecc.emulator.memory.allocations import Allocation
     from cutecc.runtime.launch import Launch
+
+
+_WARP_BYTES, _BLOCK_BYTES = 1024, 1024
+"""What Python's objects for one take, about."""
 
 
 @dataclass
@@ -55,11 +60,20 @@ class BlocksRun:
     blocks: int = 0
 
 
-@lru_cache(maxsize=64)
 def load_program(ptx: PtxText, kernel: str, limits: Limits = Limits()) -> Program:
     """The program of a kernel of a PTX text. Raises `ParseError` and `EmulatorError`."""
-    limits.check("ptx", len(ptx.text), "the kernel's PTX has")
-    return decode(parse_module(ptx, most_registers=limits.registers), kernel, limits)
+    return _load(ptx, kernel, limits.of_program())
+
+
+@lru_cache(maxsize=64)
+def _load(ptx: PtxText, kernel: str, limits: Limits) -> Program:
+    limits.check("ptx", len(ptx.text.encode("utf-8", "surrogatepass")), "the kernel's PTX has")
+    try:
+        module = parse_module(ptx, most_registers=limits.registers)
+    except LimitError as error:
+        error.hints.append(raising("registers"))
+        raise
+    return decode(module, kernel, limits)
 
 
 def run_wave(
@@ -125,7 +139,9 @@ def _check_memory(program: Program, shape: Shape, blocks: int, limits: Limits) -
     """Raise `LimitError` when blocks that run together take more memory than they may."""
     threads = blocks * -(-shape.threads // WARP) * WARP
     registers = threads * sum(width.itemsize for width in program.widths)
-    wanted = registers + threads * program.local_bytes + blocks * shape.shared_bytes + len(program.module_image)
+    objects = threads // WARP * _WARP_BYTES + blocks * _BLOCK_BYTES
+    memory = threads * program.local_bytes + blocks * shape.shared_bytes + len(program.module_image)
+    wanted = registers + memory + objects
     what = f"the registers and memory of {blocks:,} block{'' if blocks == 1 else 's'} that run together take"
     limits.check("memory", wanted, what)
 

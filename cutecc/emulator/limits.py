@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from cutecc.capacity import whole_bytes
 from cutecc.config import read_size, size_text
 from cutecc.errors import LimitError, UsageError
 from cutecc.spelling import did_you_mean
 
-_LOOK_EVERY = 4096
-"""Instructions after which the clock is looked at: well below a second."""
-
-
-def _of_this_machine() -> int:
-    """Half of the machine's memory, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+_LOOK_EVERY = 64
+"""Instructions after which the clock is looked at, which takes as long as a hundredth of one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +28,9 @@ class Limits:
     """From the call on, looked at between instructions."""
     steps: int = 100_000_000_000
     """Instructions, each for all warps that take it together."""
-    memory: int = _of_this_machine()
+    memory: int = whole_bytes() // 2
     """Bytes beside the call's arrays: variables, registers, shared and local memory of the blocks that run together,
-    and printed text. By default half of what the machine has."""
+    and printed text. By default half of what the machine, or the container, has."""
     blocks: int = 100_000_000
     """That run, of all launches."""
     registers: int = 1_000_000
@@ -56,28 +51,36 @@ class Limits:
     def parse(cls, texts: Sequence[str], default: Limits) -> Limits:
         """The limits that `seconds=60` and `memory=2GiB` change in `default`. Raises `UsageError`."""
         found: dict[str, Any] = {each.name: getattr(default, each.name) for each in fields(cls)}
-        for text in texts:
+        for text in (each for several in texts for each in several.split(",")):
             name, _, value = text.replace(" ", "").partition("=")
             if name not in found:
                 hints = [*did_you_mean(name, found), f"limits: {', '.join(found)}"]
                 raise UsageError(f"'{text}': there is no limit '{name}'", hints=hints)
             found[name] = _seconds(value) if name == "seconds" else read_size(value)
             if not found[name]:
-                raise UsageError(f"'{text}' is no limit", hints=["seconds=60 or memory=2GiB is one"])
+                raise UsageError(
+                    f"'{text}' is no limit", hints=["one is a number: steps=1000, seconds=0.5, memory=2GiB"]
+                )
         return cls(**found)
+
+    def of_program(self) -> Limits:
+        """Those that decide which PTX is taken, the others as usual."""
+        return Limits(memory=self.memory, registers=self.registers, ptx=self.ptx)
 
     def check(self, name: str, wanted: float, what: str) -> None:
         """Raise `LimitError` when `what`, of which so much is `wanted`, is more than the limit `name`."""
         if wanted > getattr(self, name):
-            raise self.exceeded(name, f"{what}: {_text(name, wanted)}")
+            raise self.exceeded(name, f"{what} {_text(name, wanted)},")
 
     def exceeded(self, name: str, what: str) -> LimitError:
-        """The error of a call that would take more than the limit `name`."""
+        """The error of a call of which `what`, as in `the kernel runs`, is more than the limit `name`."""
         limit = getattr(self, name)
-        return LimitError(
-            f"{what}, more than the limit of {_text(name, limit)}",
-            hints=[f"for a kernel that you trust: --limit {name}=N in a shell, limits=Limits({name}=N) in Python"],
-        )
+        return LimitError(f"{what} more than the limit of {_text(name, limit)}", hints=[raising(name)])
+
+
+def raising(name: str) -> str:
+    """How the limit `name` is raised."""
+    return f"for a kernel that you trust: --limit {name}=N in a shell, limits=Limits({name}=N) in Python"
 
 
 def _seconds(text: str) -> float | None:
@@ -93,7 +96,8 @@ def _text(name: str, value: float) -> str:
         return f"{value:g} s"
     if name in ("memory", "ptx"):
         return size_text(value)
-    return f"{value:,} {'instructions' if name == 'steps' else name}"
+    unit = "instructions" if name == "steps" else name
+    return f"{value:,} {unit.removesuffix('s') if value == 1 else unit}"
 
 
 STRICT = Limits(seconds=60.0, steps=100_000_000, memory=1 << 30, blocks=1 << 20, registers=250_000, ptx=16 << 20)
@@ -120,14 +124,14 @@ class Budget:
     def start(self, blocks: int) -> None:
         """A launch of so many blocks begins."""
         if blocks > self._blocks:
-            raise self.limits.exceeded("blocks", f"a launch of {blocks:,} blocks")
+            raise self.limits.exceeded("blocks", f"a launch has {_text('blocks', blocks)},")
         self._blocks -= blocks
 
     def show(self, text: str) -> None:
         """The kernel prints something, which is kept."""
-        self._printed -= len(text)
+        self._printed -= len(text.encode("utf-8", "surrogatepass"))
         if self._printed < 0:
-            raise self.limits.exceeded("memory", "the kernel prints more text")
+            raise self.limits.exceeded("memory", "the kernel prints")
 
     @property
     def steps(self) -> int:
@@ -136,7 +140,7 @@ class Budget:
 
     def _look(self) -> None:
         if self._steps < 0:
-            raise self.limits.exceeded("steps", "the kernel executes more instructions")
+            raise self.limits.exceeded("steps", "the kernel executes")
         if time.monotonic() > self._deadline:
-            raise self.limits.exceeded("seconds", "the kernel runs longer")
+            raise self.limits.exceeded("seconds", "the kernel runs")
         self._look_at = max(0, self._steps - _LOOK_EVERY) if self._steps else -1

@@ -52,9 +52,7 @@ def waves(program: Program, launch: Launch, blocks: Sequence[int]) -> Waves:
     ordered = _by_cluster(launch, blocks)
     if is_cooperative(launch):
         return Waves(ordered, max(1, len(ordered)))
-    x, y, z = launch.block
-    threads = -(-x * y * z // WARP) * WARP
-    shared = max(1, program.shared_bytes + launch.shared_bytes)
+    threads, shared = _threads_and_shared(program, launch)
     registers = max(1, threads * (sum(width.itemsize for width in program.widths) + program.local_bytes))
     most = min(_MOST_THREADS // threads, _MOST_REGISTER_BYTES // registers, _MOST_SHARED_BYTES // shared)
     if program.awaits_blocks:
@@ -62,6 +60,17 @@ def waves(program: Program, launch: Launch, blocks: Sequence[int]) -> Waves:
     cluster = cluster_of(launch)
     together = cluster[0] * cluster[1] * cluster[2]
     return Waves(ordered, max(1, most // together) * together)
+
+
+def most_resident(program: Program, launch: Launch) -> int:
+    """How many blocks of a launch an H200 runs at the same time."""
+    return _resident_blocks(*_threads_and_shared(program, launch))
+
+
+def _threads_and_shared(program: Program, launch: Launch) -> tuple[int, int]:
+    """Of a block: its threads in whole warps, and bytes of shared memory."""
+    x, y, z = launch.block
+    return -(-x * y * z // WARP) * WARP, max(1, program.shared_bytes + launch.shared_bytes)
 
 
 def _resident_blocks(threads: int, shared_bytes: int) -> int:

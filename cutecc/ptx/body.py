@@ -173,7 +173,7 @@ class Body:
                     self.registers[self._declare(name, Register)] = type_
                 if len(self.registers) > self._most_registers:
                     raise LimitError(
-                        f"the kernel's PTX declares more than {self._most_registers:,} registers",
+                        f"the kernel's PTX declares more than the limit of {self._most_registers:,} registers",
                         scanner.error("").location,
                     )
             scanner.expect(_END, "';'")

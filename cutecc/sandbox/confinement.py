@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 from pathlib import Path
 
 from cutecc.sandbox import landlock, seccomp
 from cutecc.sandbox.native import give_up_privileges
+
+_MOST, _MOST_SECONDS = 1 << 62, 1 << 31
+"""What a limit may be at most: so much is none."""
 
 
 def confine(*, memory: int, seconds: float, keep: int) -> list[str]:
@@ -23,8 +27,10 @@ def confine(*, memory: int, seconds: float, keep: int) -> list[str]:
         _lower(resource.RLIMIT_AS, used + memory)
     _lower(resource.RLIMIT_FSIZE, 0)
     _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_NPROC, 0)
+    whole = int(min(seconds, _MOST_SECONDS))
     # The first is told as `SIGXCPU`, which says why the process ended.
-    _lower(resource.RLIMIT_CPU, int(seconds) + 1, int(seconds) + 2)
+    _lower(resource.RLIMIT_CPU, whole + 1, whole + 2)
     found = ["setrlimit"]
     has_no_privileges = give_up_privileges()
     if has_no_privileges and landlock.deny_all():
@@ -38,6 +44,7 @@ def confine(*, memory: int, seconds: float, keep: int) -> list[str]:
 
 def _lower(name: int, limit: int, hard: int | None = None) -> None:
     _, most = resource.getrlimit(name)
+    limit = min(limit, _MOST)
     limits = limit, limit if hard is None else hard
     resource.setrlimit(name, limits if most == resource.RLIM_INFINITY else (min(limits[0], most), min(limits[1], most)))
 
@@ -46,8 +53,11 @@ def _close_all_but(keep: int) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
-    os.closerange(3, keep)
-    os.closerange(keep + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    for descriptor in map(int, os.listdir("/proc/self/fd")):
+        if descriptor > 2 and descriptor != keep:
+            # That of the folder itself is closed by now.
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
 
 def _mapped_bytes() -> int | None:

@@ -20,9 +20,9 @@ from cutecc.arguments.specs import (
     TupleSpec,
     parse_spec,
 )
+from cutecc.capacity import check_fits
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.record import Signature
-from cutecc.trial.capacity import check_fits
 from cutecc.trial.sizes import values_of, with_sizes
 from cutecc.trial.tensors import Tensor, image_bytes, value_bytes
 

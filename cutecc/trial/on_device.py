@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from cutecc.capacity import check_fits
 from cutecc.record import Workload
 from cutecc.trial.arguments import Arguments
-from cutecc.trial.capacity import check_fits
 from cutecc.trial.comparison import Comparison, compare
 from cutecc.trial.tensors import Tensor
 

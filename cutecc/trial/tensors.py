@@ -10,8 +10,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from cutecc.arguments.specs import Dynamic, PointerSpec, TensorSpec
+from cutecc.capacity import check_fits
 from cutecc.errors import UsageError
-from cutecc.trial.capacity import check_fits
 from cutecc.trial.elements import Array, Elements, elements_of
 
 _GUARD = 512

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cutecc.arguments.specs import PointerSpec, Spec, TensorSpec, TupleSpec
-from cutecc.trial.capacity import check_fits
+from cutecc.capacity import check_fits
 from cutecc.trial.elements import elements_of
 from cutecc.trial.sizes import values_of, with_sizes
 from cutecc.trial.tensors import image_bytes, place, value_bytes

@@ -29,7 +29,7 @@ DRIVER_ORDER = [
 ]
 FOUNDATIONS = {
     *("target", "config", "errors", "arguments", "ptx", "sass", "places", "memory_rules", "spelling"),
-    *("open_folder", "forks"),
+    *("open_folder", "forks", "harmless", "capacity"),
 }
 
 # Each place and what it may import besides itself and the foundations: the design's column "may import". A place that
@@ -37,7 +37,7 @@ FOUNDATIONS = {
 MAY_IMPORT: dict[str, set[str]] = {
     **{name: set() for name in FOUNDATIONS},
     "record": set(),
-    "isolation": set(),
+    "isolation": {"sandbox"},
     "ir": {"isolation", "layout", "record"},
     "layout": set(),
     "passes": {"ir", "layout", "record", "events", "backend"},

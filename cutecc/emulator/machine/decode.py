@@ -85,23 +85,23 @@ def load_families() -> None:
 
 def _reachable(module: Module, entry: Function) -> list[Function]:
     """The kernel and all functions of the module that it calls, each once."""
-    found: list[Function] = []
+    found: dict[str, Function] = {}
 
     def visit(function: Function, callers: tuple[str, ...]) -> None:
         if function.name in callers:
             raise EmulatorError(f"the emulator has no recursion: '{function.name}' calls itself")
         if len(callers) > _DEEPEST:
             raise EmulatorError(f"'{function.name}' is called through more than {_DEEPEST} other functions")
-        if any(each is function for each in found):
+        if function.name in found:
             return
-        found.append(function)
+        found[function.name] = function
         for instruction in function.instructions:
             called = module.functions.get(callee_of(instruction) or "")
             if called is not None and not called.is_declaration:
                 visit(called, (*callers, function.name))
 
     visit(entry, ())
-    return found
+    return [*found.values()]
 
 
 class _Decoder:

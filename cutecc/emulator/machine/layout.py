@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 
 from cutecc.emulator.limits import Limits
 from cutecc.emulator.machine.program import reserved_shared_bytes
@@ -23,7 +24,7 @@ class Layout:
         self.shared_bytes = reserved_shared_bytes(module.target)
         self._module: dict[str, tuple[str, int]] = dict.fromkeys(module.functions, ("function", 0))
         self._dynamic: list[Variable] = []
-        self._tables: list[dict[str, tuple[str, int]]] = []
+        self._tables: list[ChainMap[str, tuple[str, int]]] = []
         """What names mean, of each function."""
         used = {name for function in functions for each in function.instructions for name in symbols_of(each)}
         for variable in module.variables.values():
@@ -35,9 +36,9 @@ class Layout:
             else:
                 self._module[variable.name] = self._take_module(variable)
 
-    def symbols(self, function: Function) -> dict[str, tuple[str, int]]:
+    def symbols(self, function: Function) -> Mapping[str, tuple[str, int]]:
         """What names mean in a function: state space and address; once `place_dynamic` is called, all of them."""
-        found = dict(self._module)
+        found = ChainMap[str, tuple[str, int]]({}, self._module)
         for variable in function.variables:
             if variable.space == "shared":
                 found[variable.name] = ("shared", self._take_shared(variable))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cutecc import forks
 from cutecc.errors import EmulatorError, Error, LimitError
+from cutecc.harmless import harmless
 from cutecc.isolation import ProcessDied, Worker, end_of
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.host import Progress
     from cutecc.emulator.limits import Limits
     from cutecc.emulator.memory.allocations import Allocation
+    from cutecc.emulator.untrusted.messages import Message
     from cutecc.emulator.untrusted.worker import Death
 
 _WORKER = "cutecc.emulator.untrusted.worker"
@@ -30,6 +34,8 @@ class Confinement:
     def __init__(self) -> None:
         self._lock = forks.lock()
         self._worker: Worker | None = None
+        self._caller: int | None = None
+        """The thread that waits for a call."""
 
     def start(self) -> None:
         """Have the worker begin to import, if there is none: a call that comes later finds it ready."""
@@ -43,7 +49,14 @@ class Confinement:
         show: Callable[[str], None] | None = None,
         progress: Progress | None = None,
     ) -> Outcome:
-        """As `run_call`, but the call has nothing of this process but the memory of its arrays."""
+        """As `run_call`, but the call has nothing of this process but the memory of its arrays.
+
+        Raises `EmulatorError` on other systems than Linux, and in what `show` or `progress` call.
+        """
+        if sys.platform != "linux":
+            raise EmulatorError("untrusted kernels run on Linux alone, where there is something to confine them")
+        if self._caller == threading.get_ident():
+            raise EmulatorError("an untrusted kernel is called while another one runs, by what that one calls")
         import numpy as np
 
         from cutecc.emulator.call import Outcome
@@ -56,6 +69,7 @@ class Confinement:
                     "there is no room in shared memory, nor in the temporary folder, for the call's arrays",
                     hints=["give smaller sizes"],
                 )
+            self._caller = threading.get_ident()
             worker = self._start()
             call = replace(call, options=replace(call.options, processes=1))
             try:
@@ -67,11 +81,13 @@ class Confinement:
                 if isinstance(failure, ProcessDied):
                     raise EmulatorError(f"the process of untrusted kernels: {failure.message}") from None
                 raise
+            finally:
+                self._caller = None
         return hearing.outcome or Outcome(failure=_failure(death, call.limits))
 
     def forget(self) -> None:
         """In a forked child: the worker is the parent's."""
-        self._worker = None
+        self._worker = self._caller = None
 
     def _start(self) -> Worker:
         if self._worker is None:
@@ -95,25 +111,41 @@ class _Hearing:
     def __init__(self, show: Callable[[str], None] | None, progress: Progress | None) -> None:
         self.outcome: Outcome | None = None
         self._show, self._progress = show, progress
-        self._rest = b""
+        self._pieces: list[bytes] = []
+        """Of a line whose end has not come."""
         self._left = _MOST_SAID
+        self._printed: list[str] = []
+        self._confined_by: list[str] | None = None
 
     def hear(self, data: bytes) -> None:
-        from cutecc.emulator.untrusted.messages import Printed, Ran, decode
+        """Take what comes through the pipe. Raises `LimitError`, and `EmulatorError` for what is no message."""
+        from cutecc.emulator.untrusted.messages import decode
 
         self._left -= len(data)
         if self._left < 0:
             raise LimitError(f"the kernel's run says more than {_MOST_SAID >> 20} MiB")
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for message in map(decode, lines):
-            if isinstance(message, Printed):
-                if self._show is not None:
-                    self._show(message.text)
-            elif isinstance(message, Ran):
-                if self._progress is not None:
-                    self._progress(message.kernel, message.done, message.total)
-            else:
-                self.outcome = message.outcome()
+        first, *lines = data.split(b"\n")
+        self._pieces.append(first)
+        for line in lines:
+            self._take(decode(b"".join(self._pieces)))
+            self._pieces = [line]
+
+    def _take(self, message: Message) -> None:
+        from cutecc.emulator.untrusted.messages import Confined, Printed, Ran
+
+        if isinstance(message, Confined):
+            # The first is said before the kernel is looked at.
+            self._confined_by = message.by if self._confined_by is None else self._confined_by
+        elif isinstance(message, Printed):
+            text = harmless(message.text)
+            self._printed.append(text)
+            if self._show is not None:
+                self._show(text)
+        elif isinstance(message, Ran):
+            if self._progress is not None:
+                self._progress(message.kernel, message.done, message.total)
+        else:
+            self.outcome = message.outcome("".join(self._printed), self._confined_by or [])
 
 
 def _failure(death: Death, limits: Limits) -> Error:
@@ -121,7 +153,7 @@ def _failure(death: Death, limits: Limits) -> Error:
     from cutecc.emulator.untrusted.worker import OUT_OF_MEMORY
 
     if death.is_late or death.status == -signal.SIGXCPU:
-        return limits.exceeded("seconds", "the kernel runs longer")
+        return limits.exceeded("seconds", "the kernel runs")
     if death.status == OUT_OF_MEMORY:
-        return limits.exceeded("memory", "the kernel's run takes more memory")
+        return limits.exceeded("memory", "the kernel's run takes")
     return EmulatorError(end_of(death.status, "the process in which the untrusted kernel ran"))

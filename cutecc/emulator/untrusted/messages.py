@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from cutecc import errors
 from cutecc.emulator.call import Outcome
-from cutecc.emulator.checks.finding import Finding
+from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.checks.stopped import Stopped
 from cutecc.emulator.counters.counters import Counters, InstructionCounts
 from cutecc.emulator.host import LaunchSummary
 from cutecc.errors import EmulatorError, Error, InternalError, SourceLocation, describe
+
+
+class Confined(msgspec.Struct, tag="confined"):
+    """What keeps the call from all else: the first thing that is said."""
+
+    by: list[str]
 
 
 class Printed(msgspec.Struct, tag="printed"):
@@ -52,7 +59,7 @@ class Failure(msgspec.Struct):
         """The exception."""
         kind = getattr(errors, self.kind, None)
         known = kind if isinstance(kind, type) and issubclass(kind, Error) else EmulatorError
-        return known(self.message, self.location, self.notes, self.hints)
+        return known(self.message, _textless(self.location), self.notes, self.hints)
 
 
 class Ended(msgspec.Struct, tag="ended"):
@@ -62,37 +69,45 @@ class Ended(msgspec.Struct, tag="ended"):
     stopped: list[Stopped]
     counters: list[InstructionCounts] | None
     launches: list[LaunchSummary]
-    printed: str
     failure: Failure | None
-    confined_by: list[str]
 
     @classmethod
-    def of(cls, outcome: Outcome, confined_by: list[str]) -> Ended:
+    def of(cls, outcome: Outcome) -> Ended:
         """By what it stands for."""
         return cls(
             outcome.findings,
             outcome.stopped,
             None if outcome.counters is None else outcome.counters.instructions,
             outcome.launches,
-            outcome.printed,
             None if outcome.failure is None else Failure.of(outcome.failure),
+        )
+
+    def outcome(self, printed: str, confined_by: list[str]) -> Outcome:
+        """What it stands for, with what was said before. No line of a file is shown for the places that it names."""
+        return Outcome(
+            [
+                replace(each, place=_placed(each.place), other=each.other and _placed(each.other))
+                for each in self.findings
+            ],
+            [replace(each, location=_textless(each.location)) for each in self.stopped],
+            None if self.counters is None else Counters.of(self.counters),
+            self.launches,
+            printed,
+            self.failure and self.failure.error(),
             confined_by,
         )
 
-    def outcome(self) -> Outcome:
-        """What it stands for."""
-        return Outcome(
-            self.findings,
-            self.stopped,
-            None if self.counters is None else Counters.of(self.counters),
-            self.launches,
-            self.printed,
-            self.failure and self.failure.error(),
-            self.confined_by,
-        )
+
+def _placed(place: Place) -> Place:
+    return replace(place, location=_textless(place.location))
 
 
-Message = Printed | Ran | Ended
+def _textless(location: SourceLocation | None) -> SourceLocation | None:
+    """A place whose file is not read: the kernel says which one, and what is in it would be shown."""
+    return location and replace(location, text="")
+
+
+Message = Confined | Printed | Ran | Ended
 
 
 def encode(message: Message) -> bytes:

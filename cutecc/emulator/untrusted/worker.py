@@ -16,7 +16,7 @@ from cutecc.emulator.call import Call, Outcome, run_call
 from cutecc.emulator.machine.decode import load_families
 from cutecc.emulator.memory.sharing import SharedMemory
 from cutecc.emulator.numbers.compiled import loop_of
-from cutecc.emulator.untrusted.messages import Ended, Message, Printed, Ran, encode
+from cutecc.emulator.untrusted.messages import Confined, Ended, Message, Printed, Ran, encode
 from cutecc.isolation import die_with
 from cutecc.runtime.program.evaluation import Evaluator
 from cutecc.sandbox.confinement import confine
@@ -25,6 +25,8 @@ _GRACE_SECONDS = 2.0
 """After the limit of time, which the call itself looks at between instructions."""
 _LOOK_SECONDS = 0.5
 """After which it is looked whether anybody still waits for the call."""
+_END_SECONDS = 0.001
+"""After which it is looked whether a process has ended that has said all."""
 _PIECE = 1 << 16
 """Bytes that are read from the pipe at once."""
 OUT_OF_MEMORY = 3
@@ -72,23 +74,33 @@ def serve(call: Call, memory: SharedMemory, emit: Callable[[bytes], None]) -> De
             os._exit(1)
     os.close(sender)
     deadline = time.monotonic() + call.limits.seconds + _GRACE_SECONDS
-    is_late = False
+    says, status, is_late = True, None, False
     try:
-        while True:
+        while status is None:
             is_late = time.monotonic() > deadline
             if is_late or os.getppid() != parent:
                 break
-            if select.select([receiver], [], [], _LOOK_SECONDS)[0]:
+            if not says:
+                # It is ending, or has closed the pipe and goes on.
+                time.sleep(_END_SECONDS)
+                status = _ended(child)
+            elif select.select([receiver], [], [], _LOOK_SECONDS)[0]:
                 data = os.read(receiver, _PIECE)
-                if not data:
-                    break
-                emit(data)
+                says = bool(data)
+                if says:
+                    emit(data)
     finally:
         os.close(receiver)
-        if is_late or os.getppid() != parent:
+        if status is None:
             os.kill(child, signal.SIGKILL)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return Death(status, is_late)
+
+
+def _ended(child: int) -> int | None:
+    """The status of a process that has ended."""
+    process, status = os.waitpid(child, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if process else None
 
 
 # The copy.
@@ -97,14 +109,15 @@ def serve(call: Call, memory: SharedMemory, emit: Callable[[bytes], None]) -> De
 def _run(call: Call, memory: SharedMemory, sender: int) -> None:
     """Map the memory, give up all else, and run."""
     allocations, _ = memory.open()
-    confined_by = confine(memory=call.limits.memory, seconds=call.limits.seconds, keep=sender)
 
     def say(message: Message) -> None:
-        data = encode(message)
+        data = memoryview(encode(message))
         while data:
             data = data[os.write(sender, data) :]
 
     try:
+        # Said before anything of the kernel is looked at: what comes later it may have said itself.
+        say(Confined(confine(memory=call.limits.memory, seconds=call.limits.seconds, keep=sender)))
         outcome = run_call(
             call,
             Evaluator(call.program),
@@ -113,7 +126,7 @@ def _run(call: Call, memory: SharedMemory, sender: int) -> None:
             lambda kernel, done, total: say(Ran(kernel, done, total)),
         )
         if isinstance(outcome.failure, MemoryError):
-            outcome.failure = call.limits.exceeded("memory", "the kernel's run takes more memory")
+            outcome.failure = call.limits.exceeded("memory", "the kernel's run takes")
     except Exception as failure:
         outcome = Outcome(failure=failure)
-    say(Ended.of(outcome, confined_by))
+    say(Ended.of(outcome))

@@ -133,3 +133,23 @@ def test_a_pool_does_not_wait_for_threads_that_the_child_lacks() -> None:
         assert forked(submit) == "the pool is of the process that this one was forked from"
     finally:
         pool.shutdown()
+
+
+def test_a_fork_waits_for_the_imports_of_others(tmp_path: Path) -> None:
+    (tmp_path / "slowly_imported.py").write_text("import time\ntime.sleep(1)\nvalue = 7\n")
+    script = """if True:
+        import os, sys, threading, time, cutecc.forks
+        thread = threading.Thread(target=__import__, args=("slowly_imported",))
+        thread.start()
+        time.sleep(0.3)
+        child = os.fork()
+        if child == 0:
+            import slowly_imported
+            os._exit(slowly_imported.value)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, env=environment, check=False
+    )
+    assert done.stdout == "7\n", done.stderr

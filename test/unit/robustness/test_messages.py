@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cutecc.cli.console import Console
-from cutecc.cli.harmless import harmless, message_text, one_line, readable
 from cutecc.errors import Error, SourceLocation, foreign_failures, message_of
+from cutecc.harmless import harmless, message_text, one_line, readable
 from cutecc.record.plain_file import read_plain
 
 TITLE = "\x1b]0;owned\x07"

@@ -12,11 +12,11 @@ from fake_cuda import FakeCuda
 
 from cutecc.arguments.arrays import describe_array, read_array
 from cutecc.arguments.specs import parse_spec
+from cutecc.capacity import available_bytes
 from cutecc.errors import SpecError, UsageError
 from cutecc.record import Parameter, Signature
 from cutecc.runtime.workspace import Workspace
 from cutecc.trial.arguments import Arguments, check_memory, make_arguments, specs_of
-from cutecc.trial.capacity import available_bytes
 from cutecc.trial.on_device import DeviceArguments, DeviceArray, HostMemory
 
 
@@ -190,7 +190,7 @@ def test_empty_tensors_overlap_nothing() -> None:
 
 
 def test_arguments_that_memory_does_not_hold_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cutecc.trial.capacity.available_bytes", lambda: 1_000_000)
+    monkeypatch.setattr("cutecc.capacity.available_bytes", lambda: 1_000_000)
     fitting = "f32[100000]"
     arguments((), x=fitting)
     for texts in ({"x": fitting, "y": fitting}, {"pair": f"({fitting}, {fitting})"}):
@@ -205,7 +205,7 @@ def test_arguments_that_memory_does_not_hold_together(monkeypatch: pytest.Monkey
 
 def test_the_copies_of_the_emulator_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     made = arguments((), x="f32[100000]")
-    monkeypatch.setattr("cutecc.trial.capacity.available_bytes", lambda: 500_000)
+    monkeypatch.setattr("cutecc.capacity.available_bytes", lambda: 500_000)
     with pytest.raises(UsageError, match=r"the emulator's copies .* have 80\d,\d{3} bytes"):
         DeviceArguments(made, HostMemory())
 
@@ -218,15 +218,15 @@ def test_what_a_run_takes(monkeypatch: pytest.MonkeyPatch, on_cpu: bool, compare
     specs = {"x": parse_spec("bf16[?N=4]")}
     sizes = {"N": 500_000}
     needed = factor * 1_000_000
-    monkeypatch.setattr("cutecc.trial.capacity.available_bytes", lambda: needed + 100_000)
+    monkeypatch.setattr("cutecc.capacity.available_bytes", lambda: needed + 100_000)
     check_memory(specs, sizes, on_cpu=on_cpu, compared=compared)
-    monkeypatch.setattr("cutecc.trial.capacity.available_bytes", lambda: needed)
+    monkeypatch.setattr("cutecc.capacity.available_bytes", lambda: needed)
     with pytest.raises(UsageError, match=r"a run with 0.0 GB of arguments takes about \d,\d{3},\d{3} bytes"):
         check_memory(specs, sizes, on_cpu=on_cpu, compared=compared)
 
 
 def test_a_container_has_less_than_its_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("cutecc.trial.capacity._CGROUP", tmp_path)
+    monkeypatch.setattr("cutecc.capacity._CGROUP", tmp_path)
     of_machine = available_bytes()
     for name, text in (("max", "3000000"), ("current", "2500000"), ("stat", "anon 5\ninactive_file 400000")):
         (tmp_path / f"memory.{name}").write_text(f"{text}\n")

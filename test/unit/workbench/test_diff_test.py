@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fake_cuda import FakeCuda
 
-from cutecc import isolation
+from cutecc import capacity, isolation
 from cutecc.arguments.specs import parse_spec
 from cutecc.cli.diff_failure import wrong_lines
 from cutecc.cli.diff_table import Report, as_dict, effect_lines, problem_lines
@@ -22,7 +22,6 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Parameter, Signature, Workload
 from cutecc.request import Edit
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial import capacity
 from cutecc.trial.arguments import make_arguments
 from cutecc.trial.on_device import HostMemory
 from cutecc.trial.points import ragged_points

@@ -18,7 +18,7 @@ from cutecc.emulator.grid import cluster_and_rank
 from cutecc.emulator.launch import load_program
 from cutecc.emulator.limits import STRICT, Limits
 from cutecc.emulator.waves import waves
-from cutecc.errors import LimitError, UsageError
+from cutecc.errors import LaunchError, LimitError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.ptx.locations import PtxText
 
@@ -41,14 +41,14 @@ def limited(body: str = SCALE, *, record: Any = None, count: int = 64, **limits:
 @pytest.mark.parametrize("body", [FOR_EVER, COUNTS])
 def test_a_loop_that_does_not_end(body: str) -> None:
     error = limited(body, steps=100_000)
-    assert error.message == "the kernel executes more instructions, more than the limit of 100,000 instructions"
+    assert error.message == "the kernel executes more than the limit of 100,000 instructions"
     assert error.notes[0].startswith("it was at warp 0 of block (") and error.notes[0].endswith("kernel.py:7")
     assert error.hints[0] == (
         "for a kernel that you trust: --limit steps=N in a shell, limits=Limits(steps=N) in Python"
     )
     start = time.monotonic()
     error = limited(body, seconds=0.2)
-    assert error.message == "the kernel runs longer, more than the limit of 0.2 s"
+    assert error.message == "the kernel runs more than the limit of 0.2 s"
     assert time.monotonic() - start > 0.2
 
 
@@ -59,17 +59,17 @@ def test_steps_are_counted_over_processes_and_launches() -> None:
     kernel.emulate(numbers(one), 2.0, processes=2, limits=Limits(steps=100))
     # Three waves a launch, each some fifteen instructions for all of its warps.
     error = limited(record=record, count=one, steps=60)
-    assert "executes more instructions" in error.message
+    assert "executes more than the limit" in error.message
 
 
 def test_a_grid_of_two_thousand_million_blocks_is_refused_at_once() -> None:
     record = compilation(host=host_program(grid=(2**31 - 1, 1, 1)))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(
-        LimitError, match=r"a launch of 2,147,483,647 blocks, more than the limit of 100,000,000 blocks"
+        LimitError, match=r"a launch has 2,147,483,647 blocks, more than the limit of 100,000,000 blocks"
     ):
         Kernel(record).emulate(numbers(), 2.0)
-    with pytest.raises(LimitError, match=r"the sample has: 2,147,483,640 blocks, more than"):
+    with pytest.raises(LimitError, match=r"the sample has 2,147,483,640 blocks, more than"):
         Kernel(record).emulate(numbers(), 2.0, blocks="0:2147483640")
     emulation = Kernel(record).emulate(numbers(), 2.0, blocks="0:2")
     assert (emulation.blocks, emulation.total_blocks) == (2, 2**31 - 1)
@@ -79,11 +79,15 @@ def test_a_grid_of_two_thousand_million_blocks_is_refused_at_once() -> None:
 @pytest.mark.parametrize(
     ("declarations", "body", "message"),
     [
-        (".global .b8 large[2147483648];", SCALE, "with 'large' the .global variables take: 2.0 GiB, more than"),
-        ("", ".local .b8 large[2147483648]; " + SCALE, "with 'large' the .local variables take: 2.0 GiB, more than"),
-        ("", ".local .b8 large[2097152]; " + SCALE, "the registers and memory of 1 block that run together take: 64"),
-        ("", ".reg .b32 %many<10000000>; " + SCALE, "the kernel's PTX declares more than 1,000,000 registers"),
-        ("", SCALE + "// " + "x" * 5_000_000, "the kernel's PTX has: 4.8 MiB, more than the limit of 4.0 MiB"),
+        (".global .b8 large[2147483648];", SCALE, "with 'large' the .global variables take 2.0 GiB, more than"),
+        ("", ".local .b8 large[2147483648]; " + SCALE, "with 'large' the .local variables take 2.0 GiB, more than"),
+        ("", ".local .b8 large[2097152]; " + SCALE, "the registers and memory of 1 block that run together take 64"),
+        (
+            "",
+            ".reg .b32 %many<10000000>; " + SCALE,
+            "the kernel's PTX declares more than the limit of 1,000,000",
+        ),
+        ("", SCALE + "// " + "x" * 5_000_000, "the kernel's PTX has 4.8 MiB, more than the limit of 4.0 MiB"),
     ],
     ids=["global", "local", "local-of-all", "registers", "ptx"],
 )
@@ -96,12 +100,30 @@ def test_what_a_kernel_declares(declarations: str, body: str, message: str) -> N
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 << 10  # KiB
 
 
+def test_a_cooperative_launch_of_more_than_fit_is_refused() -> None:
+    record = compilation(host=host_program(grid=(5000, 1, 1), attributes=(("cooperative", (1,)),)))
+    with pytest.raises(LaunchError) as caught:
+        Kernel(record).emulate(numbers(32 * 5000), 2.0)
+    assert "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720)" in caught.value.message
+    assert caught.value.notes[0] == "a cooperative launch of 5,000 blocks, of which 4,224 can be resident on an H200"
+
+
+def test_many_variables_and_functions_take_no_more_than_their_number() -> None:
+    """What names mean is not copied for each function."""
+    variables = "".join(f".global .b8 v{number};\n" for number in range(4000))
+    functions = "".join(f".func f{number}() {{ ret; }}\n" for number in range(400))
+    calls = "".join(f"call f{number}; " for number in range(400))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    load_program(PtxText(ptx(calls, declarations=variables + functions)), "scale")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10  # KiB
+
+
 def test_printed_text_is_memory() -> None:
     error = limited(PRINT, count=3200, memory=20_000)
     assert "more than the limit of 19.5 KiB" in error.message
     for_ever = ptx(PRINT).replace("cvt.u64.u32", "AGAIN: cvt.u64.u32").replace("DONE:", "DONE: bra AGAIN;")
     error = limited(record=compilation(text=for_ever), count=32, memory=20_000)
-    assert error.message == "the kernel prints more text, more than the limit of 19.5 KiB"
+    assert error.message == "the kernel prints more than the limit of 19.5 KiB"
 
 
 def test_after_a_finding_a_limit_is_told_with_it() -> None:

@@ -8,7 +8,9 @@ import os
 import pickle
 import signal
 import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,10 @@ import pytest
 from emulated_kernels import COUNT, PAST_THE_END, PRINT, SCALE, compilation, host_program, ptx
 
 import cutecc
+from cutecc.emulator.report import finding_lines
 from cutecc.emulator.untrusted import confinement as asked
-from cutecc.emulator.untrusted.messages import Printed, decode, encode
+from cutecc.emulator.untrusted import worker
+from cutecc.emulator.untrusted.messages import Confined, Ended, Printed, decode, encode
 from cutecc.emulator.untrusted.worker import Death
 from cutecc.errors import EmulatorError, Error, LaunchError, LimitError, RecordError, UsageError
 from cutecc.kernel import Kernel, KernelSet
@@ -59,9 +63,9 @@ def test_findings_and_errors_are_those_of_other_calls() -> None:
             try:
                 ended.append(kernel.emulate(x, 2.0, check=check).findings)
             except Error as error:
-                ended.append((type(error), error.message, error.location, error.notes, error.hints))
-        # The arrays are at two places.
-        assert str(ended[0]) == str(ended[1])
+                ended.append((type(error), error.message, str(error.location), error.notes, error.hints))
+        # Of an untrusted one no line of a file is shown.
+        assert str(ended[0]) == str(ended[1]).replace("text=''", "text=None")
 
 
 def test_it_runs_on_no_gpu_and_goes_to_no_tool() -> None:
@@ -80,7 +84,7 @@ def test_it_runs_on_no_gpu_and_goes_to_no_tool() -> None:
 
 def test_its_limits_are_strict_unless_others_are_given() -> None:
     record = compilation(host=host_program(grid=(2 << 20, 1, 1)))
-    with pytest.raises(LimitError, match=r"a launch of 2,097,152 blocks, more than the limit of 1,048,576 blocks"):
+    with pytest.raises(LimitError, match=r"a launch has 2,097,152 blocks, more than the limit of 1,048,576 blocks"):
         Kernel(record, untrusted=True).emulate(numbers(), 2.0)
     kernel = Kernel(compilation("AGAIN: bra AGAIN;"), untrusted=True)
     with pytest.raises(LimitError, match=r"more than the limit of 0\.5 s"):
@@ -101,23 +105,23 @@ def test_memory_that_no_estimate_knows_of(monkeypatch: pytest.MonkeyPatch) -> No
     body = "add.u32 %r5, %r5, 1;\n" * 60_000
     kernel = Kernel(compilation(body), untrusted=True)
     limits = cutecc.Limits(memory=8 << 20)
-    with pytest.raises(LimitError, match=r"the kernel's run takes more memory, more than the limit of 8\.0 MiB"):
+    with pytest.raises(LimitError, match=r"the kernel's run takes more than the limit of 8\.0 MiB"):
         kernel.emulate(numbers(32), 2.0, limits=limits)
 
 
 def test_time_that_is_not_spent_between_instructions() -> None:
     """A text that takes long to read is ended from outside."""
     body = "AGAIN: add.u32 %r5, %r5, 1;\n" + "@%p1 bra AGAIN; add.u32 %r5, %r5, 1;\n" * 100_000
-    with pytest.raises(LimitError, match=r"the kernel runs longer, more than the limit of 0.1 s"):
+    with pytest.raises(LimitError, match=r"the kernel runs more than the limit of 0.1 s"):
         Kernel(compilation(body), untrusted=True).emulate(numbers(32), 2.0, limits=cutecc.Limits(seconds=0.1))
 
 
 def test_a_worker_that_died_is_replaced() -> None:
     kernel, x = Kernel(compilation(), untrusted=True), numbers()
     kernel.emulate(x, 2.0)
-    worker = asked.confinement._worker
-    assert worker is not None
-    worker.kill()
+    process = asked.confinement._worker
+    assert process is not None
+    process.kill()
     with pytest.raises(EmulatorError, match=r"the process of untrusted kernels: .* SIGKILL"):
         kernel.emulate(x, 2.0)
     kernel.emulate(x, 2.0)
@@ -142,9 +146,9 @@ def test_the_thread_that_made_the_worker_may_end(monkeypatch: pytest.MonkeyPatch
             EmulatorError,
             "the process in which the untrusted kernel ran was ended by SIGSEGV",
         ),
-        (Death(-signal.SIGXCPU, False), LimitError, "the kernel runs longer"),
-        (Death(-signal.SIGKILL, True), LimitError, "the kernel runs longer"),
-        (Death(3, False), LimitError, "the kernel's run takes more memory"),
+        (Death(-signal.SIGXCPU, False), LimitError, "the kernel runs more than"),
+        (Death(-signal.SIGKILL, True), LimitError, "the kernel runs more than"),
+        (Death(3, False), LimitError, "the kernel's run takes more than"),
         (Death(0, False), EmulatorError, "ran ended with status 0 and no answer"),
     ],
 )
@@ -188,12 +192,60 @@ def test_a_message_in_pieces() -> None:
 
 def test_an_error_of_an_unknown_class_is_the_emulators() -> None:
     said = (
-        b'{"type":"ended","findings":[],"stopped":[],"counters":null,"launches":[],"printed":"","confined_by":[],'
+        b'{"type":"ended","findings":[],"stopped":[],"counters":null,"launches":[],'
         b'"failure":{"kind":"SystemExit","message":"m","location":null,"notes":[],"hints":[]}}\n'
     )
     hearing = asked._Hearing(None, None)
     hearing.hear(said)
     assert hearing.outcome is not None and type(hearing.outcome.failure) is EmulatorError
+
+
+def test_a_process_that_closes_the_pipe_and_goes_on_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def goes_on(call: Any, memory: Any, sender: int) -> None:
+        os.close(sender)
+        time.sleep(600)
+
+    monkeypatch.setattr(worker, "_run", goes_on)
+    monkeypatch.setattr(worker, "_GRACE_SECONDS", 0.0)
+    call = SimpleNamespace(limits=cutecc.Limits(seconds=0.3))
+    start = time.monotonic()
+    assert worker.serve(call, None, lambda data: None) == Death(-signal.SIGKILL, True)  # pyright: ignore
+    assert 0.3 <= time.monotonic() - start < 60
+
+
+def test_no_file_is_shown_that_the_kernel_names(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("one\n" * 6 + "the secret\n")
+    record = compilation(text=ptx(PAST_THE_END).replace("kernel.py", str(secret)))
+    kernel, x = Kernel(record, untrusted=True), numbers(32)
+    with pytest.raises(EmulatorError) as caught:
+        kernel.emulate(x, 2.0)
+    assert str(secret) in str(caught.value) and "the secret" not in str(caught.value)
+    for finding in kernel.emulate(x, 2.0, check="all").findings:
+        assert "the secret" not in "\n".join(finding_lines(finding))
+    with pytest.raises(EmulatorError, match="the secret"):
+        Kernel(record).emulate(x, 2.0)
+
+
+def test_what_confines_is_said_first_and_once() -> None:
+    said = [Confined(["setrlimit"]), Confined(["everything"]), Ended([], [], None, [], None)]
+    hearing = asked._Hearing(None, None)
+    hearing.hear(b"".join(map(encode, said)))
+    assert hearing.outcome is not None and hearing.outcome.confined_by == ["setrlimit"]
+
+
+def test_a_callback_may_not_call_another() -> None:
+    kernel, x = Kernel(compilation(PRINT), untrusted=True), numbers(96)
+    with pytest.raises(EmulatorError, match="is called while another one runs"):
+        kernel.emulator.emulate((x, 1.0), {}, show=lambda text: kernel.emulate(x, 1.0) and None)
+    assert kernel.emulate(x, 1.0).printed
+
+
+@pytest.mark.parametrize("limits", [{"seconds": float("inf")}, {"seconds": 1e19}, {"memory": 10**30}])
+def test_limits_that_are_none(limits: Any) -> None:
+    kernel, x = Kernel(compilation(), untrusted=True), numbers()
+    kernel.emulate(x, 2.0, limits=cutecc.Limits(**limits))
+    np.testing.assert_array_equal(x, 2 * numbers())
 
 
 def test_an_interrupt_ends_the_call_and_not_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,8 +125,8 @@ class _Emulator(Emulator):
 
     matrices: tuple[Matrix, ...] = ()
 
-    def _allocations(self, bound: Any) -> Iterator[Allocation]:
-        yield from super()._allocations(bound)
+    def _arrays(self, bound: Any) -> Iterator[Allocation]:
+        yield from super()._arrays(bound)
         for matrix in self.matrices:
             for layout in matrix.layouts():
                 yield tensor_allocation(layout, matrix.dtype)

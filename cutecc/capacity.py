@@ -17,6 +17,15 @@ def available_bytes() -> int | None:
     return min(known, default=None)
 
 
+def whole_bytes() -> int:
+    """Bytes of memory that this machine, or the container, has."""
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        return min(machine, int((_CGROUP / "memory.max").read_text()))  # or the word max
+    except (OSError, ValueError):
+        return machine
+
+
 def _of_container() -> int | None:
     try:
         limit = int((_CGROUP / "memory.max").read_text())  # or the word max
