@@ -58,8 +58,8 @@ emulator_options = apply_all(
         "--limit",
         "limits",
         multiple=True,
-        metavar="NAME=N",
-        help="On the emulator, the most a run may take: seconds, steps, memory, blocks, registers or ptx.",
+        metavar="NAME=N,…",
+        help="On the emulator, the most a run may take: seconds, steps, memory, blocks, registers, ptx.",
     ),
     click.option(
         "--untrusted",
