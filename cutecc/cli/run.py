@@ -16,6 +16,7 @@ from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import announce, check_emulated_arguments, emulate, emulator_options, read_options
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
+from cutecc.cli.main import EXIT_FAILED, EXIT_UNCHECKED
 from cutecc.cli.options import compile_options, compiler_options, split_names, subject_options
 from cutecc.cli.sizes import at_sizes, settle
 from cutecc.cli.streams import output_to_stderr
@@ -70,7 +71,8 @@ Running a .py file runs it. A bundle needs neither the DSL nor MLIR. Several siz
 def run(context: click.Context, input_: str, **values: Any) -> None:
     """Launch a kernel with inputs made from its specs, and compare what it writes with its reference.
 
-    Outputs are poisoned before the launch. Ends with status 1 when an output is wrong.
+    Outputs are poisoned before the launch. Ends with status 1 when an output is wrong, and with 2 when one could not be
+    checked: it has no element, though --size does not say so.
     """
     with failures_as_json(values["as_json"]), output_to_stderr(values["as_json"]):
         verdict = _verdict(context, input_, values)
@@ -78,8 +80,10 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
         click.echo(json.dumps(verdict.to_dict(), indent=2))
     else:
         show(verdict, context, quiet=values["quiet"])
-    if not verdict.ok:
-        context.exit(1)
+    if verdict.ok is False:
+        context.exit(EXIT_FAILED)
+    if verdict.unchecked:
+        context.exit(EXIT_UNCHECKED)
 
 
 def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Verdict:
@@ -199,10 +203,14 @@ class _Trier:
     """The options of the command line."""
 
     def trials(self, sizes: dict[str, int]) -> list[Trial]:
-        """A launch with each seed, and the outputs of the last one into a file if there is to be one."""
+        """A launch with each seed, and the outputs of the last one into a file if there is to be one.
+
+        `sizes` are the user's.
+        """
         from cutecc.trial.arguments import make_arguments
         from cutecc.trial.comparison import bounds_of
         from cutecc.trial.on_device import DeviceArguments
+        from cutecc.trial.sizes import emptied_by
 
         values, found = self.values, list[Trial]()
         workload = self.subject.workload
@@ -218,7 +226,10 @@ class _Trier:
                 bounds_of(tensor.elements, workload)  # refused before there is a run, not after
             on_device = DeviceArguments(arguments, self.device)
             for seed in range(values["seed"], values["seed"] + values["runs"]):
-                found.append(self._trial(arguments, on_device, seed))
+                trial = self._trial(arguments, on_device, seed)
+                empty = {each.name for each in trial.comparisons if each.ok is None}
+                unchecked = sorted(empty - emptied_by(sizes, self.subject.specs))
+                found.append(replace(trial, unchecked=unchecked))
         if values["save"]:
             save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.compared})
         return found

@@ -48,6 +48,8 @@ class Trial:
     comparisons: list[Comparison]
     emulation: Emulation | None = None
     """What the CPU emulator says of it."""
+    unchecked: Sequence[str] = ()
+    """Outputs without an element, though nobody asked for none of them: a bundle may say so."""
 
 
 @dataclass(frozen=True)
@@ -62,30 +64,34 @@ class Verdict:
     """Who says what decides: `outputs`, `tolerance`, and `arguments`, which are their types and sizes."""
 
     @property
-    def compared(self) -> bool:
-        """Whether there is an element that could have been wrong."""
-        return any(math.prod(each.shape) for trial in self.trials for each in trial.comparisons)
+    def unchecked(self) -> bool:
+        """Whether an output that was to be compared has no element, though nobody asked for that."""
+        return any(trial.unchecked for trial in self.trials)
 
     @property
-    def ok(self) -> bool:
-        """Whether nothing is wrong; also when nothing was compared."""
-        return all(comparison.ok for trial in self.trials for comparison in trial.comparisons)
+    def ok(self) -> bool | None:
+        """Whether nothing is wrong; `None` when nothing was compared, or not all that was to be."""
+        found = [comparison.ok for trial in self.trials for comparison in trial.comparisons]
+        if False in found:
+            return False
+        return True if True in found and not self.unchecked else None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it. `ok` is `None` when nothing was compared."""
+        """As JSON has it."""
         return {
             "kernel": self.subject.name,
             "target": self.subject.target,
             "device": self.device,
             "reference": str(self.reference) if self.reference else None,
             "from": self.sources,
-            "ok": self.ok if self.compared or not self.ok else None,
+            "ok": self.ok,
             **code_dict(self.subject),
             "runs": [
                 {
                     "sizes": trial.sizes,
                     "seed": trial.seed,
                     "outputs": [_comparison_dict(comparison) for comparison in trial.comparisons],
+                    "unchecked": [*trial.unchecked],
                     **({} if trial.emulation is None else {"emulator": emulation_dict(trial.emulation)}),
                 }
                 for trial in self.trials
@@ -122,8 +128,11 @@ def show(verdict: Verdict, context: click.Context, *, quiet: bool) -> None:
                 for problem in comparison.problems():
                     text = f"{', '.join(place)}: {problem}" if place else problem
                     console.print(text, highlight=False, markup=False, style="red", soft_wrap=True)
+            if trial.unchecked:
+                text = f"not checked: with {sizes}, there is no element of {', '.join(trial.unchecked)}"
+                console.print(f"{text}; --size gives other sizes", highlight=False, markup=False, soft_wrap=True)
     if not quiet and (hint := _hint(verdict, context, console.is_terminal)):
-        console.print(hint, highlight=False, markup=False, style="dim" if verdict.ok else "", soft_wrap=True)
+        console.print(hint, highlight=False, markup=False, style="" if verdict.ok is False else "dim", soft_wrap=True)
 
 
 def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None:
@@ -144,7 +153,7 @@ def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None
             else "the file names no outputs"
         )
         console.print(f"ran; nothing was compared: {reason}", highlight=False, markup=False)
-    if trials[0].comparisons and not verdict.compared:
+    if trials[0].comparisons and verdict.ok is None and not verdict.unchecked:
         console.print("nothing was compared: no output has an element", highlight=False, markup=False)
     if emulation := trials[-1].emulation:
         for line in code_lines(subject):
@@ -157,7 +166,7 @@ def _hint(verdict: Verdict, context: click.Context, is_terminal: bool) -> str | 
     from cutecc.emulator.names import models
 
     is_emulated = verdict.trials[0].emulation is not None
-    if not verdict.ok and models(verdict.subject.target):
+    if verdict.ok is False and models(verdict.subject.target):
         return f"hint: {sanitize_command(context)} looks for races and bad accesses"
     if is_emulated and is_terminal:
         return f"not checked for races and bad accesses: {sanitize_command(context)} does"
@@ -184,7 +193,9 @@ def verdict_table(trials: Sequence[Trial], left_out: Sequence[str] = ()) -> Tabl
             table.add_section()
             table.add_row(sizes_text(sizes), style="bold")
         for outputs in zip(*(trial.comparisons for trial in same), strict=True):
-            ok = all(output.ok for output in outputs)
-            verdict = Text("ok", style="green") if ok else Text("WRONG", style="bold red")
+            if any(output.ok is False for output in outputs):
+                verdict = Text("WRONG", style="bold red")
+            else:
+                verdict = Text("ok", style="green") if outputs[0].ok else Text("empty")
             table.add_row(*(cell(outputs) for cell in shown.values()), verdict)
     return table

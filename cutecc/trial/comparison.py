@@ -65,9 +65,11 @@ class Comparison:
         return f"{self.ulp} ulp or {relative}" if self.tolerance else f"{self.ulp} ulp"
 
     @property
-    def ok(self) -> bool:
-        """Whether the output is what was expected, and nothing else was written."""
-        return not (self.wrong or self.stray_bytes or self.undefined)
+    def ok(self) -> bool | None:
+        """Whether the output is what was expected, and nothing else was written; `None` for one without elements."""
+        if self.wrong or self.stray_bytes or self.undefined:
+            return False
+        return True if math.prod(self.shape) else None
 
     def problems(self) -> list[str]:
         """What is wrong, a sentence each."""

@@ -103,6 +103,15 @@ def sizes_of_arrays(
     return {name: value for name, (value, _) in found.items()}
 
 
+def emptied_by(sizes: Mapping[str, int], specs: Mapping[str, Spec]) -> set[str]:
+    """The names of tensors that have no element because one of these sizes is 0."""
+    return {
+        name
+        for name, spec in _tensors(specs)
+        if any(isinstance(mode, Dynamic) and sizes.get(mode.name or "") == 0 for mode in spec.shape)
+    }
+
+
 def values_of(specs: Mapping[str, Spec]) -> dict[str, int]:
     """The value of every named size in specs that `with_sizes` returned."""
     return named_values(specs)

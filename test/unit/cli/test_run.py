@@ -60,13 +60,14 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         reference: str | None = "twice",
         outputs: Sequence[str] = ("y",),
         x: str = "f32[?M=3, ?N=40]:(?LD{i64}=50, 1)",
+        y: str = "f32[?M, ?N]",
         tolerance: float = 1e-6,
         record: str | None = None,
     ) -> Any:
         cuda = FakeCuda()
         subject = Subject(
             PythonKernel(cuda, function),  # pyright: ignore[reportArgumentType]
-            {"x": parse_spec(x), "y": parse_spec("f32[?M, ?N]")},
+            {"x": parse_spec(x), "y": parse_spec(y)},
             Workload([*outputs], tolerance, "8 * M * N", None),
             Function("check.py", reference) if reference else None,
             record=record,
@@ -402,13 +403,20 @@ def judged(run: Any, tmp_path: Path) -> Callable[..., Any]:
 
     def go(function: Callable[..., None], *options: str, check: str = "", **more: Any) -> Any:
         text = (tmp_path / "check.py").read_text()
-        (tmp_path / "user.py").write_text(f"{check}\n{text}\ndef all_of(x):\n    return x, x * 2\n")
+        (tmp_path / "user.py").write_text(f"{check}\n{text}\n{_MORE}")
         names = [] if "--reference" in options else ["--reference", "user.py:twice"]
         return run(function, *names, *options, reference=None, record="double.cutecc", **more)
 
     return go
 
 
+_MORE = """
+def all_of(x):
+    return x, x * 2
+
+def both(x, y):
+    return [1.0] * len(x), y
+"""
 OUTPUTS = '# cutecc: outputs = ["y"]'
 
 
@@ -477,8 +485,41 @@ def test_a_bar_that_is_none_is_refused_before_there_is_a_run(judged: Any, run: A
     assert not ran
 
 
-def test_outputs_without_elements_are_no_verdict(judged: Any) -> None:
-    """As when a bundle asks for no elements."""
+def test_outputs_without_elements_as_the_user_asks_are_no_verdict(judged: Any) -> None:
     options = ("--size", "M=0", "--outputs", "y")
-    assert json.loads(judged(double, *options, "--json").output)["ok"] is None
-    assert "nothing was compared: no output has an element" in judged(double, *options).output
+    result = judged(double, *options, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert found["ok"] is None and found["runs"][0]["outputs"][0]["ok"] is None
+    text = judged(double, *options).output
+    assert "nothing was compared: no output has an element" in text and "empty" in text and "ok" not in text
+    swept = judged(double, "--size", "M=0,3", "--outputs", "y", "--json")
+    found = json.loads(swept.output)
+    assert swept.exit_code == 0 and found["ok"] is True
+    assert [run["outputs"][0]["ok"] for run in found["runs"]] == [None, True]
+
+
+EMPTY = "f32[?M=0, ?N=40]:(?LD{i64}=50, 1)"
+
+
+def test_outputs_without_elements_that_nobody_asked_for_could_not_be_checked(judged: Any, run: Any) -> None:
+    """As when a bundle asks for no elements."""
+    result = judged(double, check=OUTPUTS, x=EMPTY)
+    assert result.exit_code == 2, result.output
+    assert "not checked: with M=0, N=40, LD=50, there is no element of y; --size gives other sizes" in result.output
+    assert "ok" not in result.output.partition("differ")[2].partition("\n")[2]
+    assert "not checked: " in judged(double, "--quiet", check=OUTPUTS, x=EMPTY).output
+    found = json.loads(judged(double, "--json", check=OUTPUTS, x=EMPTY).output)
+    assert found["ok"] is None and found["runs"][0]["unchecked"] == ["y"]
+    assert judged(double, "--size", "M=3", check=OUTPUTS, x=EMPTY).exit_code == 0
+    # A size of the user's is no excuse for another one.
+    assert judged(double, "--size", "N=3,4", check=OUTPUTS, x=EMPTY).exit_code == 2
+    assert run(double, x=EMPTY).exit_code == 2
+
+
+def test_an_output_with_elements_does_not_hide_one_without(judged: Any) -> None:
+    """The table has rows for both, and what is wrong counts before what could not be checked."""
+    options = ("--reference", "user.py:both", "--outputs", "x,y")
+    specs = {"x": "f32[?N=40]", "y": "f32[?M=0, ?N]"}
+    assert judged(lambda x, y: x.fill(1), *options, **specs).exit_code == 2
+    assert judged(lambda x, y: x.fill(2), *options, **specs).exit_code == 1
