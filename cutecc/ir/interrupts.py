@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 _PATIENCE_SECONDS = 2.0
 """How long a first Ctrl-C waits, before a third is taken for that of somebody who wants out."""
@@ -98,15 +98,22 @@ class _Hold:
                 signal.signal(number, self._came)
 
     def end(self) -> None:
+        """Put the handlers back, and run those that wait, all of them; what they raise comes out behind the first."""
         # From now on what is not put back yet hands on what comes.
         self.is_open = True
-        try:
-            self._stop_tracing()
-            for number, handler in self._handlers.items():
-                if signal.getsignal(number) == self._came:
-                    signal.signal(number, handler)
-        finally:
-            self.deliver(sys._getframe())  # pyright: ignore[reportPrivateUsage]
+        left, raised = [*self._handlers], list[BaseException]()
+        while left or self._waiting:
+            try:
+                self._stop_tracing()
+                while left:
+                    if signal.getsignal(left[-1]) == self._came:
+                        signal.signal(left[-1], self._handlers[left[-1]])
+                    left.pop()
+                self.deliver(sys._getframe())  # pyright: ignore[reportPrivateUsage]
+            except BaseException as failure:
+                raised.append(failure)
+        if raised:
+            _raise_first(raised)
 
     def deliver(self, frame: FrameType | None) -> None:
         """Run the handlers that wait, each once; when one raises, the others go on waiting."""
@@ -154,6 +161,15 @@ class _Hold:
         # Also when that was done before: Python drops a trace function that raises, and ours does.
         for tracer in self._tracer:
             sys.settrace(tracer)
+
+
+def _raise_first(raised: list[BaseException]) -> NoReturn:
+    """Raise the first, with each other one as the `__context__` of that before it."""
+    try:
+        if raised[1:]:
+            _raise_first(raised[1:])
+    finally:
+        raise raised[0]
 
 
 _innermost: _Hold | None = None

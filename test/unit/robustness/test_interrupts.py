@@ -181,6 +181,53 @@ def test_a_handler_that_waits_behind_one_that_raises_is_not_lost(came: Came) -> 
     assert came == [signal.SIGTERM, signal.SIGUSR1]
 
 
+def test_all_that_wait_at_the_end_run_though_each_raises() -> None:
+    numbers = [signal.SIGUSR1, signal.SIGTERM, signal.SIGUSR2]
+    ran: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        ran.append(number)
+        raise InterruptedError(number)
+
+    before = [signal.signal(number, handle) for number in numbers]
+    try:
+        with pytest.raises(InterruptedError) as error, interrupts.held():
+            for number in numbers:
+                signal.raise_signal(number)
+            raise KeyError("what was under way")
+        assert [signal.getsignal(number) for number in numbers] == [handle] * 3
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+    assert ran == numbers
+    chain: list[BaseException | None] = [error.value]
+    while chain[-1]:
+        chain.append(chain[-1].__context__)
+    assert [each.args[0] for each in chain if each] == [*numbers, "what was under way"]
+
+
+def test_a_signal_while_handlers_are_put_back_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes at the end runs at once, and may raise there."""
+    numbers = [signal.SIGUSR1, signal.SIGTERM, signal.SIGUSR2]
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        raise InterruptedError(number)
+
+    before = [signal.signal(number, handle) for number in numbers]
+    getsignal = signal.getsignal
+    try:
+        with pytest.raises(InterruptedError), interrupts.held():
+            once = [signal.SIGUSR1]
+            monkeypatch.setattr(
+                signal, "getsignal", lambda number: (once and signal.raise_signal(once.pop())) or getsignal(number)
+            )
+        monkeypatch.undo()
+        assert [signal.getsignal(number) for number in numbers] == [handle] * 3
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
 def test_what_the_process_ignores_stays_ignored() -> None:
     before = signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     try:
