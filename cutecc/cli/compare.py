@@ -61,6 +61,7 @@ Status: 0, with --exit-code 1 where passes, modules, code, resources or results 
 @click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="With --run, named sizes.")
 @click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="With --run, a value: alpha='f32=0.5'.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="With --run, of the inputs.")
+@click.option("--tolerance", type=float, metavar="ERROR", help="With --run, the relative error that passes, not A's.")
 @click.option("--no-time", is_flag=True, help="With --run on a GPU, do not time.")
 @click.option("--report", metavar="FILE", type=click.Path(path_type=Path), help="Also write it all as an HTML page.")
 @click.option("--exit-code", is_flag=True, help="Have the status say whether there are differences.")
@@ -150,8 +151,10 @@ def _pair(records: list[Compilation], names: tuple[str, str], values: dict[str, 
 
 
 def _refuse_without_run(values: dict[str, Any]) -> None:
-    for name in ("device", "sizes", "args", "no_time"):
-        if values[name] and not values["run"]:
+    if values["run"]:
+        return
+    for name in ("device", "sizes", "args", "tolerance", "no_time"):
+        if values[name] or (name == "tolerance" and values[name] is not None):
             option = {"sizes": "size", "args": "arg"}.get(name, name.replace("_", "-"))
             raise UsageError(f"--{option} is for --run")
 
@@ -175,7 +178,8 @@ def _trial(values: dict[str, Any]) -> Generator[Trial | None]:
         name: parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec)) for name, spec in given.items()
     }
     with _device(values["device"], quiet=values["as_json"]) as device:
-        yield Trial(device, sizes, values["seed"], specs, Settings(timed=not values["no_time"]))
+        settings = Settings(timed=not values["no_time"])
+        yield Trial(device, sizes, values["seed"], specs, settings, values["tolerance"])
 
 
 @contextlib.contextmanager

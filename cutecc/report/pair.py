@@ -179,7 +179,8 @@ class Results(msgspec.Struct, frozen=True):
     chosen: str | None = None
     """What nobody has given of the values that they ran with, in words."""
     tolerance_from: str = "by type"
-    """Who says how far results may be apart: `A`, the record of the first, or `by type` where that does not."""
+    """Who says how far results may be apart: `as given` where the user does, else `A`, the record of the first, or `by
+    type` where that does not."""
 
 
 class Pair(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from cutecc.runtime.workspace import Workspace
 from cutecc.trial.arguments import make_arguments, specs_of
 from cutecc.trial.bar import choose_bar
 from cutecc.trial.choosing import choose_values, valued_signature
+from cutecc.trial.comparison import bounds_of
 from cutecc.trial.points import SMALL_BYTES, ragged_points
 from cutecc.workbench.memory import Needs, check_memory
 from cutecc.workbench.plan import Point, inputs_checksum
@@ -39,6 +40,8 @@ class Trial:
     values: Mapping[str, Spec] | None = None
     """Specs with values for parameters whose own have none."""
     settings: Settings = field(default_factory=Settings)
+    tolerance: float | None = None
+    """The relative error that the results may be apart, whatever the first record says."""
 
 
 def compare(
@@ -64,6 +67,9 @@ def compare(
 def _results(a: Compilation, b: Compilation, names: tuple[str, str], trial: Trial) -> Results:
     ours, chosen = _runnable(a, names[0], trial)
     theirs, _ = _runnable(b, names[1], trial)
+    said = ours.workload or Workload()
+    bar = choose_bar([("as given", Workload(tolerance=trial.tolerance)), (_A, said)])
+    ours.workload = msgspec.structs.replace(said, tolerance=bar.workload.tolerance, ulp=bar.workload.ulp)
     kernels = {_A: Kernel(ours), _B: Kernel(theirs)}
     specs = specs_of(_signature(kernels[_A].compilation, names[0]))
     if specs != specs_of(_signature(kernels[_B].compilation, names[1])):
@@ -73,6 +79,8 @@ def _results(a: Compilation, b: Compilation, names: tuple[str, str], trial: Tria
     for sizes in trial.sizes or ragged_points(specs, SMALL_BYTES if on_cpu else None):
         check_memory(a.name, specs, sizes, (), Needs(variants=2, on_cpu=on_cpu))
         arguments = make_arguments(specs, (), sizes=sizes)
+        for tensor in arguments.compared:
+            bounds_of(tensor.elements, bar.workload)  # refused before there is a run, not after
         arguments.randomize(trial.seed)
         points.append(Point(arguments.sizes, trial.seed, inputs_checksum(arguments)))
     runs: list[RunPair] = []
@@ -86,7 +94,6 @@ def _results(a: Compilation, b: Compilation, names: tuple[str, str], trial: Tria
     if isinstance(trial.device, Workspace) and trial.settings.timed:
         times = median_times(kernels, points[0], trial.device, trial.settings)
         microseconds = Times(times[_A], times[_B])
-    bar = choose_bar([(_A, ours.workload or Workload())])
     return Results(trial.device.name, runs, microseconds, chosen, bar.sources["tolerance"])
 
 

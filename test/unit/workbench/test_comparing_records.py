@@ -299,10 +299,9 @@ def test_both_run_on_the_same_inputs(launched: list[Any]) -> None:
 
 
 def test_who_says_how_far_results_may_be_apart(launched: list[Any]) -> None:
-    def said(workload: Workload | None) -> str:
-        results = compare(
-            replace(runnable(), workload=workload), runnable(), trial=Trial(Device(), values=VALUES)
-        ).results
+    def said(workload: Workload | None, tolerance: float | None = None) -> str:
+        trial = Trial(Device(), values=VALUES, tolerance=tolerance)
+        results = compare(replace(runnable(), workload=workload), runnable(), trial=trial).results
         assert results is not None
         return results.tolerance_from
 
@@ -312,6 +311,22 @@ def test_who_says_how_far_results_may_be_apart(launched: list[Any]) -> None:
         "A",
         "A",
     ]
+    for workload in (None, Workload(["y"], 0.5), Workload(["y"], ulp=7)):
+        assert said(workload, 0.25) == "as given"
+        used = launched[-1][0]["A"].compilation.workload
+        assert (used.tolerance, used.ulp, used.outputs) == (0.25, None, workload.outputs if workload else [])
+    ran = len(launched)
+    for bar in ({"tolerance": 1.0}, {"workload": Workload(tolerance=1e308)}):
+        with pytest.raises(UsageError, match="bounds nothing"):
+            said(bar.get("workload"), bar.get("tolerance"))  # pyright: ignore[reportArgumentType]
+    assert len(launched) == ran
+
+
+def test_the_users_tolerance_counts_before_that_of_the_record(records: Path, cutecc_in) -> None:
+    arguments = ["before", "after", "--run", "--device", "cpu", "--size", "N=33", "--tolerance", "0.25"]
+    results = json.loads(cutecc_in(records, "compare", *arguments, "--json").stdout)["results"]
+    assert results["tolerance_from"] == "as given"
+    assert {each["tolerance"] for each in results["runs"][0]["outputs"]} == {0.25}
 
 
 def test_what_cannot_be_run_beside_each_other_is_refused(launched: list[Any]) -> None:
@@ -443,6 +458,7 @@ def test_what_the_command_refuses(records: Path, cutecc_in) -> None:
 
     assert "--function is for --stage" in says("after", "--function", "f")
     assert "--size is for --run" in says("after", "--size", "N=1")
+    assert "--tolerance is for --run" in says("after", "--tolerance", "0")
     assert "--stage prints a difference, and --json something else" in says("after", "--stage", "1", "--json")
     assert "there is no folder and no bundle nothing" in says("nothing")
     assert "no pass 'csee' ran" in says("after", "--stage", "csee")
