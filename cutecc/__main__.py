@@ -11,6 +11,10 @@ def main() -> None:
         run()
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        # `python -m` ends by the signal, whatever its status, when an interrupt left a text that was executed, as
+        # dataclasses have some. It forgets that with the next text.
+        exec("")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 import traceback
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
@@ -122,6 +123,7 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     command = next((argument for argument in arguments if not argument.startswith("-")), None)
     failed = EXIT_UNCHECKED if command in _CHECKS else EXIT_FAILED
+    interrupts = _noted_interrupts()
     try:
         debug = debug or Settings.from_environment().debug
         # Without standalone mode, click returns the status of a command that ends with `context.exit`.
@@ -135,10 +137,7 @@ def main() -> None:
         click.echo(harmless(shown.getvalue().rstrip()[:_LONGEST_USAGE], coloured=False), err=True)
         sys.exit(EXIT_USAGE)
     except (KeyboardInterrupt, click.exceptions.Abort):
-        # A second one would interrupt the interpreter's end, with a traceback.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        click.echo("interrupted; what was written stays", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        _end_interrupted()
     except (_ReaderGone, BrokenPipeError):
         discard_output()
         sys.stderr.close()
@@ -161,6 +160,8 @@ def main() -> None:
         report(Error("something that was read is nested too deeply"))
         sys.exit(failed)
     except Exception as failure:
+        if interrupts:
+            _end_interrupted()
         if isinstance(failure, OSError) and failure.filename is None and failure.errno in _LOST_OUTPUT:
             discard_output()
             report(Error(f"cannot write standard output: {failure.strerror}"))
@@ -174,6 +175,27 @@ def main() -> None:
         hints = ["this is a bug in cutecc; run again with --debug to see where"]
         report(Error(f"internal error: {describe(failure)}", hints=hints))
         sys.exit(failed)
+
+
+def _noted_interrupts() -> list[int]:
+    """Where each interrupt is put down as it comes. Python makes another error of one that comes while it loads a
+    module: a `RuntimeError` of a descriptor, a `SyntaxError` of a name in a string."""
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, note)
+    return came
+
+
+def _end_interrupted() -> NoReturn:
+    # A second one would interrupt the interpreter's end, with a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    click.echo("interrupted; what was written stays", err=True)
+    sys.exit(EXIT_INTERRUPTED)
 
 
 def report(error: Error) -> None:

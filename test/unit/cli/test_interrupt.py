@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CUTECC
+from conftest import CUTECC, ROOT
 
 import cutecc
 from cutecc.ir.modules import fresh_context, parse
@@ -203,3 +204,33 @@ def test_an_interrupt_while_processes_emulate(traced_kernels: dict[str, Any], tm
     assert err.strip() == "interrupted; what was written stays"
     wait_for_the_end_of(process.pid)
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "add.cutecc", tmp_path / "tmp"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # As of a dataclass that is made: Python would end by the signal after all.
+        "exec('import os; os.kill(os.getpid(), 2)')",
+        # As of a descriptor that gets its name.
+        "try: os.kill(os.getpid(), 2)\n    except KeyboardInterrupt: raise RuntimeError from None",
+    ],
+)
+def test_an_interrupt_that_python_takes_for_something_else(tmp_path: Path, body: str) -> None:
+    code = f"""
+import os
+import cutecc.cli.main
+from cutecc.__main__ import main
+
+
+def command(*arguments, **options):
+    {body}
+
+
+cutecc.cli.main.cutecc.main = command
+main()
+"""
+    (tmp_path / "interrupted.py").write_text(code)
+    command = [sys.executable, "-m", "interrupted"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (130, "interrupted; what was written stays\n")
