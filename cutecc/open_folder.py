@@ -25,6 +25,8 @@ CLOCKS_APART = 3600.0
 _ATTEMPTS = 64
 _A_MOMENT = 0.001
 """Seconds."""
+_BETWEEN_TRIES = 0.05
+"""Seconds."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -77,6 +79,28 @@ class OpenFolder:
             # Somebody takes it for abandoned, as it was not locked at once, and is about to remove it.
             os.close(descriptor)
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    def locked(self, name: str, seconds: float = 0.0) -> int:
+        """A descriptor of the plain file `name`, made if it is not there, which is locked until `unlock`.
+
+        Raises `BlockingIOError` when somebody else has had it locked for so long.
+        """
+        end = time.monotonic() + seconds
+        descriptor = self.open(name, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, f"{name} is not a plain file")
+            while True:
+                try:
+                    lock(descriptor)
+                    return descriptor
+                except BlockingIOError:
+                    if time.monotonic() >= end:
+                        raise
+                time.sleep(_BETWEEN_TRIES)
+        except BaseException:
+            os.close(descriptor)
+            raise
 
     def names(self) -> list[str]:
         """What is in it."""
@@ -190,3 +214,10 @@ def lock(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def unlock(descriptor: int) -> None:
+    """Close what `OpenFolder.locked` returned, whoever else has it: a child that was forked meanwhile."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from filelock import Timeout
 
 from cutecc.errors import RecordError
 from cutecc.record.compilation import Artifact, Compilation
@@ -41,7 +40,7 @@ def keep_counters(folder: Path, counters: KeptCounters) -> None:
     """
     try:
         record = RecordFolder.reopen(folder)
-    except Timeout:
+    except BlockingIOError:
         raise RecordError(f"another cutecc is writing to {folder}", hints=["wait for it, and run again"]) from None
     except OSError as failure:
         raise RecordError(f"cannot write to {folder}: {failure.strerror}") from None

@@ -8,10 +8,8 @@ import re
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from cutecc.errors import RecordError, UsageError
-from cutecc.open_folder import OpenFolder
+from cutecc.open_folder import OpenFolder, unlock
 from cutecc.record import manifest
 from cutecc.record.compilation import Compilation
 from cutecc.record.naming import file_name, is_plain
@@ -23,6 +21,7 @@ _JOURNAL = ".cutecc-files"
 """Lists every file of the record, each before it is written, so that the next run can take away even those of a run
 that was killed."""
 _LOCK = ".cutecc-lock"
+_PATIENCE_SECONDS = 10.0
 _LONGEST_FILE = 1 << 31
 """Bytes of a file that is read."""
 
@@ -51,15 +50,15 @@ class RecordFolder:
     def _take(self) -> None:
         """Raises `UsageError` and `OSError`."""
         entries = {*self._folder.names()}
-        is_ours = self._folder.is_file(_JOURNAL) and (_LOCK not in entries or self._folder.is_file(_LOCK))
-        if entries - {_LOCK} and not is_ours:
+        own = [name for name in (_JOURNAL, _LOCK) if self._folder.is_file(name)]
+        if (entries - {_LOCK} and _JOURNAL not in own) or (_LOCK in entries and _LOCK not in own):
             raise UsageError(
                 f"the output folder {self.path} holds files that are not cutecc's",
                 hints=["name an empty or new folder"],
             )
         try:
-            self._lock.acquire(blocking=False)
-        except Timeout:
+            self._lock = self._folder.locked(_LOCK)
+        except BlockingIOError:
             raise UsageError(
                 f"another cutecc is writing to {self.path}", hints=["wait for it, or name another folder"]
             ) from None
@@ -67,11 +66,14 @@ class RecordFolder:
 
     @classmethod
     def reopen(cls, path: Path) -> RecordFolder:
-        """The folder of a run that died, to complete its record. Raises `OSError` and `Timeout`."""
+        """The folder of a run that died, to complete its record.
+
+        Raises `OSError`, `BlockingIOError` when another run is writing to it.
+        """
         folder = cls.__new__(cls)
         folder._open(path)
         try:
-            folder._lock.acquire(timeout=10)
+            folder._lock = folder._folder.locked(_LOCK, _PATIENCE_SECONDS)
         except BaseException:
             folder.close()
             raise
@@ -80,7 +82,7 @@ class RecordFolder:
     def _open(self, path: Path) -> None:
         self.path = path
         self._folder = OpenFolder(path)
-        self._lock = FileLock(path / _LOCK)
+        self._lock: int | None = None
 
     def existing_dump(self, index: int, name: str) -> str | None:
         """The dump after a pass that is there, whether or not the run lived to record it."""
@@ -138,7 +140,9 @@ class RecordFolder:
 
     def close(self) -> None:
         """Let others write to the folder."""
-        self._lock.release()
+        if self._lock is not None:
+            unlock(self._lock)
+            self._lock = None
         self._folder.close()
 
     def _remove_earlier(self) -> None:
@@ -192,17 +196,14 @@ def read_folder(path: Path) -> Compilation:
 
 def is_being_written(path: Path) -> bool:
     """Whether a run is writing to the folder `path` now."""
-    file = path / _LOCK
-    if not file.is_file() or file.is_symlink():
-        return False
-    lock = FileLock(file, blocking=False)
     try:
-        lock.acquire()
-    except Timeout:
+        with OpenFolder(path) as folder:
+            if folder.is_file(_LOCK):
+                unlock(folder.locked(_LOCK))
+    except BlockingIOError:
         return True
     except OSError:  # nobody can write here
-        return False
-    lock.release()
+        pass
     return False
 
 

@@ -14,7 +14,7 @@ import cutecc
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import Artifact
 from cutecc.record.bundle import write_bundle
-from cutecc.record.folder import MANIFEST, RecordFolder, folders_of_records, read_folder
+from cutecc.record.folder import MANIFEST, RecordFolder, folders_of_records, is_being_written, read_folder
 from cutecc.record.stages import StageWriter, create
 
 SECRET = b"the secret of somebody\n"
@@ -150,6 +150,38 @@ def test_a_link_in_the_place_of_a_file_is_not_written_through(tmp_path: Path, se
     folder.close()
     assert secret.read_bytes() == SECRET
     assert name == ".cutecc-files" or not (tmp_path / "out" / name).is_symlink()
+
+
+@pytest.mark.parametrize("place", ["file", "nothing"])
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path, place: str) -> None:
+    """Also in a folder that holds nothing else."""
+    (tmp_path / "file").write_bytes(SECRET)
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / ".cutecc-lock").symlink_to(tmp_path / place)
+    assert not is_being_written(out)
+    with pytest.raises(UsageError, match="holds files that are not cutecc's"):
+        RecordFolder(out)
+    with pytest.raises(OSError, match="symbolic links"):
+        RecordFolder.reopen(out)
+    assert (tmp_path / "file").read_bytes() == SECRET
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_child_that_was_forked_meanwhile_holds_no_lock(tmp_path: Path) -> None:
+    folder = RecordFolder(tmp_path / "out")
+    again, awake = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(awake)
+        os.read(again, 1)
+        os._exit(0)
+    folder.close()
+    assert not is_being_written(tmp_path / "out")
+    RecordFolder(tmp_path / "out").close()
+    os.close(awake)
+    os.close(again)
+    os.waitpid(child, 0)
 
 
 @pytest.mark.parametrize("name", [".cutecc-files", ".cutecc-lock"])

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from filelock import Timeout
 from report_pages import Page, check_sound
 
 import cutecc
 from cutecc.errors import RecordError, UsageError
 from cutecc.open_folder import OpenFolder
 from cutecc.places import Frame
-from cutecc.record import Artifact, Compilation, Step, Versions
+from cutecc.record import Artifact, Compilation, Step, Versions, folder
 from cutecc.record.counters import KeptCounters, LineCounts, keep_counters
 from cutecc.record.folder import RecordFolder, read_folder
 from cutecc.record.stages import StageWriter, UserLines, create
@@ -207,10 +206,9 @@ def test_counters_leave_what_another_run_wrote_meanwhile(tmp_path: Path, monkeyp
 
 def test_counters_wait_for_no_other_run_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record(tmp_path / "out")
-
-    def locked(path: Path) -> RecordFolder:
-        raise Timeout(str(path))
-
-    monkeypatch.setattr(RecordFolder, "reopen", locked)
+    monkeypatch.setattr(folder, "_PATIENCE_SECONDS", 0.1)
+    other = RecordFolder.reopen(tmp_path / "out")
     with pytest.raises(RecordError, match="another cutecc is writing"):
         keep_counters(tmp_path / "out", KeptCounters("k", []))
+    other.close()
+    keep_counters(tmp_path / "out", KeptCounters("k", []))
