@@ -106,7 +106,7 @@ class _Follower:
         pass_ = pipeline.passes[local_index - 1]
         compilation.steps.append(Step(running.index, pass_.name, str(pass_), pass_.provider, status="failed"))
         compilation.failure = Failure.of(running.name, error)
-        folder = RecordFolder.reopen(request.output) if request.output else None
+        folder = RecordFolder.reopen(request.output, request.output_handle) if request.output else None
         reproducing.save(request, pipeline, local_index, error, compilation, folder, expected="aborted")
         if folder:
             folder.close()
@@ -129,11 +129,11 @@ class _Follower:
         if self.compilation is None or request.output is None:
             return
         self.compilation.status = status  # pyright: ignore[reportAttributeAccessIssue]
-        folder = RecordFolder.reopen(request.output)
+        folder = RecordFolder.reopen(request.output, request.output_handle)
         start = self._first - 1
         self.compilation.traced = folder.existing_dump(start, input_name(start))
         file = next((each.file for each in self.compilation.artifacts if each.kind == "stages"), None)
-        complete_steps(self.compilation, BlockReader(folder.path / file).read() if file else [])
+        complete_steps(self.compilation, BlockReader(folder.place / file).read() if file else [])
         for step in self.compilation.steps:
             step.dump = folder.existing_dump(step.index, step.name)
         folder.save(self.compilation)

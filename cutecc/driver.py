@@ -292,7 +292,7 @@ def lower(
         if request.options.line_info and not request.options.start_after:
             compilation.variables = variables_of(module, request.lines)
         compilation.seconds = {"trace": request.trace_seconds, "parse": clock.lap()}
-        folder = RecordFolder(request.output) if request.output else None
+        folder = RecordFolder(request.output, request.output_handle) if request.output else None
         if folder:
             stack.callback(folder.close)
             folder.save(compilation)

@@ -49,6 +49,14 @@ class OpenFolder:
             os.close(self.descriptor)
             self.descriptor = -1
 
+    @property
+    def handle(self) -> str:
+        """A path of this very folder, whatever takes the place of its name: for other processes too, while it is open.
+
+        As Linux has it, where `/proc` is.
+        """
+        return f"/proc/{os.getpid()}/fd/{self.descriptor}"
+
     def inner(self, name: str, *, make: bool = False) -> OpenFolder:
         """The folder `name` in this one, no link to one; with `make` it is made when it is not there."""
         if make:

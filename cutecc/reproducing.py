@@ -153,7 +153,9 @@ def save_internal(
     }
     reproducer = Reproducer("compile", options, expected, "", error.message.partition("\n")[0], current_versions())
     try:
-        folder = RecordFolder.reopen(request.output) if request.output and request.output.is_dir() else None
+        output = request.output
+        is_there = output is not None and Path(request.output_handle or output).is_dir()
+        folder = RecordFolder.reopen(output, request.output_handle) if output and is_there else None
     except (OSError, RecordError):
         folder = None
     name = save_whole(request.module, reproducer, error, folder)

@@ -146,6 +146,8 @@ class CompileRequest:
     options: CompileOptions = field(default_factory=CompileOptions)
     output: Path | None = None
     """The folder to write the record into as it grows."""
+    output_handle: str | None = None
+    """Of `output`, where somebody holds it open: then it is that folder, whatever has its name (`OpenFolder`)."""
     registered: tuple[type[ModulePass] | NamedPipeline, ...] = ()
     """Passes and pipelines that a worker has to register first."""
     command: Sequence[str] = ()

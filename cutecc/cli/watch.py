@@ -14,6 +14,7 @@ import click
 from cutecc.cli.main import EXIT_FAILED, report
 from cutecc.errors import Error, UsageError
 from cutecc.harmless import one_line
+from cutecc.open_folder import OpenFolder
 from cutecc.target import parse_targets
 from cutecc.watching import folder as watch_folder
 from cutecc.watching.running import NotStartedError, check_program, end_as, ignoring_option, run
@@ -93,18 +94,27 @@ def _watch(command: tuple[str, ...], values: dict[str, Any]) -> int:
     environment = settings.environment(folder, os.environ, mark)
     if values["no_finish"]:
         return run(command, environment)
-    live = _Live(_finisher(folder, values, _command_line()), folder, mark) if values["live"] else None
-    status = run(command, environment, live.look if live else None)
-    try:
-        watch_folder.check(folder, mark)
-        program = {"command": shlex.join(command), "status": status, "ended": _ended(status)}
-        _finish(folder, live.finisher if live else None, program, values)
-    except Error as error:
-        # What became of the program is what this command ends with.
-        report(error)
-    except KeyboardInterrupt:
-        _say(f"interrupted; cutecc watch --finish {shlex.quote(str(folder))} does the rest")
+    # Whatever the program puts in its place, this folder is written to.
+    with _opened(folder) as opened:
+        live = _Live(_finisher(folder, opened, values), folder, mark) if values["live"] else None
+        status = run(command, environment, live.look if live else None)
+        try:
+            watch_folder.check(folder, mark)
+            program = {"command": shlex.join(command), "status": status, "ended": _ended(status)}
+            _finish(folder, opened, live.finisher if live else None, program, values)
+        except Error as error:
+            # What became of the program is what this command ends with.
+            report(error)
+        except KeyboardInterrupt:
+            _say(f"interrupted; cutecc watch --finish {shlex.quote(str(folder))} does the rest")
     return status
+
+
+def _opened(folder: Path) -> OpenFolder:
+    try:
+        return OpenFolder(folder)
+    except OSError as failure:
+        raise UsageError(f"cannot open the folder {folder}: {failure.strerror}") from None
 
 
 class _Live:
@@ -133,7 +143,8 @@ def _finish_only(context: click.Context, values: dict[str, Any]) -> None:
         raise UsageError(f"--{ignored[0].replace('_', '-')} is for running a program, not for --finish")
     program = read_program(folder)
     watch_folder.remove_finished(folder)
-    outcomes = _finish(folder, None, program, values)
+    with _opened(folder) as opened:
+        outcomes = _finish(folder, opened, None, program, values)
     if values["as_json"]:
         click.echo((folder / watch_folder.DATA).read_text(encoding="utf-8"), nl=False)
     elif not values["quiet"]:
@@ -143,21 +154,25 @@ def _finish_only(context: click.Context, values: dict[str, Any]) -> None:
 
 
 def _finish(
-    folder: Path, finisher: Finisher | None, program: dict[str, Any] | None, values: dict[str, Any]
+    folder: Path,
+    opened: OpenFolder,
+    finisher: Finisher | None,
+    program: dict[str, Any] | None,
+    values: dict[str, Any],
 ) -> list[Outcome]:
     from cutecc.watching.index import index_data, write_index
     from cutecc.watching.recording import Recording, is_recorded, read
 
     recording = read(folder) if is_recorded(folder) or program is None else Recording(folder)
-    finisher = finisher or _finisher(folder, values, _command_line())
+    finisher = finisher or _finisher(folder, opened, values)
     finisher.add(recording)
     outcomes = finisher.outcomes(recording)
-    write_index(folder, index_data(recording, outcomes, program))
+    write_index(folder, index_data(recording, outcomes, program), opened.handle)
     _summarise(folder, recording, outcomes, values["quiet"])
     return outcomes
 
 
-def _finisher(folder: Path, values: dict[str, Any], command: list[str]) -> Finisher:
+def _finisher(folder: Path, opened: OpenFolder, values: dict[str, Any]) -> Finisher:
     from cutecc.watching.finishing import Finisher
 
     return Finisher(
@@ -165,12 +180,9 @@ def _finisher(folder: Path, values: dict[str, Any], command: list[str]) -> Finis
         targets=parse_targets(values["target"]) if values["target"] else [],
         reports=not values["no_reports"],
         workers=values["jobs"] or os.cpu_count() or 1,
-        command=command,
+        command=["cutecc", *sys.argv[1:]],
+        handle=opened.handle,
     )
-
-
-def _command_line() -> list[str]:
-    return ["cutecc", *sys.argv[1:]]
 
 
 def _summarise(folder: Path, recording: Recording, outcomes: list[Outcome], quiet: bool) -> None:

@@ -29,14 +29,16 @@ _LONGEST_FILE = 1 << 31
 class RecordFolder:
     """A folder that one run writes. Files appear whole, as they are written; a crash loses none of the earlier ones."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, handle: str | None = None) -> None:
         """Take `path` for a new record, and remove the earlier record there.
 
-        Raises `UsageError` when `path` holds anything else, or another run is writing to it.
+        With the `handle` of an `OpenFolder` it is that folder, and `path` only what it is called. Raises `UsageError`
+        when it holds anything else, or another run is writing to it.
         """
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            self._open(path)
+            if not handle:
+                path.mkdir(parents=True, exist_ok=True)
+            self._open(path, handle)
         except OSError as failure:
             raise UsageError(f"cannot create the output folder {path}: {failure.strerror}") from None
         try:
@@ -65,13 +67,13 @@ class RecordFolder:
         self._remove_earlier()
 
     @classmethod
-    def reopen(cls, path: Path) -> RecordFolder:
+    def reopen(cls, path: Path, handle: str | None = None) -> RecordFolder:
         """The folder of a run that died, to complete its record.
 
         Raises `OSError`, `BlockingIOError` when another run is writing to it.
         """
         folder = cls.__new__(cls)
-        folder._open(path)
+        folder._open(path, handle)
         try:
             folder._lock = folder._folder.locked(_LOCK, _PATIENCE_SECONDS)
         except BaseException:
@@ -79,9 +81,11 @@ class RecordFolder:
             raise
         return folder
 
-    def _open(self, path: Path) -> None:
+    def _open(self, path: Path, handle: str | None) -> None:
         self.path = path
-        self._folder = OpenFolder(path)
+        self.place = Path(handle or path)
+        """Where its files are for those who read and write them: a path that leads to it, whatever has its name."""
+        self._folder = OpenFolder(self.place)
         self._lock: int | None = None
 
     def existing_dump(self, index: int, name: str) -> str | None:
@@ -91,9 +95,9 @@ class RecordFolder:
 
     def write(self, name: str, data: bytes) -> Path:
         """Write the file called `name`, whole or not at all."""
-        target = self.reserve(name)
+        self.reserve(name)
         self._replace(name, data)
-        return target
+        return self.path / name
 
     def _replace(self, name: str, data: bytes, *, lasting: bool = False) -> None:
         try:
@@ -109,7 +113,7 @@ class RecordFolder:
             self._folder.append(_JOURNAL, f"{name}\n".encode())
         except OSError as failure:
             raise RecordError(f"cannot write to {self.path}: {failure.strerror}") from None
-        return self.path / name
+        return self.place / name
 
     def save(self, compilation: Compilation) -> None:
         """Write the manifest, and every file of `compilation` that is not in the folder yet."""

@@ -13,15 +13,16 @@ from cutecc import isolation
 from cutecc.cache import lookup
 from cutecc.contained import lower_in_worker
 from cutecc.errors import Error, describe
+from cutecc.open_folder import OpenFolder
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.record import Compilation, Parameter, Signature
 from cutecc.record.folder import read_folder
 from cutecc.record.naming import file_name
-from cutecc.report.writing import write_report
+from cutecc.report.writing import encode_report
 from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
 from cutecc.target import Target
 from cutecc.watching import user_lines
-from cutecc.watching.folder import kernel_folder
+from cutecc.watching.folder import KERNELS, kernel_folder
 from cutecc.watching.recording import Recording, WatchedKernel
 
 _POLL_SECONDS = 0.05
@@ -55,10 +56,21 @@ class Finisher:
     """Compiles recorded kernels, some at a time, while the program still runs or after it."""
 
     def __init__(
-        self, folder: Path, *, targets: Sequence[Target], reports: bool, workers: int, command: Sequence[str]
+        self,
+        folder: Path,
+        *,
+        targets: Sequence[Target],
+        reports: bool,
+        workers: int,
+        command: Sequence[str],
+        handle: str | None = None,
     ) -> None:
-        """`folder` is that of the watch. Of no `targets`, each kernel is compiled for that of the program."""
-        self._folder = folder
+        """`folder` is that of the watch, `handle` that of it where it is held open.
+
+        Of no `targets`, each kernel is compiled for that of the program. Raises `OSError`.
+        """
+        self._path = folder
+        self._folder = OpenFolder(handle or folder)
         self._targets = targets
         self._reports = reports
         self._command = command
@@ -89,6 +101,7 @@ class Finisher:
             raise
         finally:
             self._pool.shutdown()
+            self._folder.close()
         # While the program ran, less was known of a kernel.
         return [replace(each, job=replace(each.job, kernel=recording.kernels[each.job.key])) for each in found]
 
@@ -101,14 +114,15 @@ class Finisher:
     def _finish(self, job: Job, recording: Recording) -> Outcome:
         error = None
         try:
-            output = kernel_folder(self._folder, job.folder)
-            try:
-                lower_in_worker(self._request(job, recording, output))
-            except Error as failure:
-                error = failure.message
-            compilation = read_folder(output)
-            if self._reports:
-                write_report(compilation, output / REPORT)
+            with kernel_folder(self._folder, job.folder) as output:
+                try:
+                    lower_in_worker(self._request(job, recording, output))
+                except Error as failure:
+                    error = failure.message
+                compilation = read_folder(Path(output.handle))
+                if self._reports:
+                    page = encode_report(compilation)
+                    output.replace(REPORT, lambda file: file.write(page), f".{REPORT}.partial", lasting=True)
             return Outcome(job, compilation, error, has_report=self._reports)
         except (Error, OSError) as failure:
             return Outcome(job, None, error or str(failure))
@@ -116,7 +130,7 @@ class Finisher:
             # The program's exit status, and the other kernels, are not to suffer from it.
             return Outcome(job, None, error or f"internal error: {describe(failure)}")
 
-    def _request(self, job: Job, recording: Recording, output: Path) -> CompileRequest:
+    def _request(self, job: Job, recording: Recording, output: OpenFolder) -> CompileRequest:
         event = job.kernel.event
         lines = recording.lines(job.key)
         options = CompileOptions(
@@ -134,7 +148,8 @@ class Finisher:
             source=event.file or "-",
             signature=Signature(event.function, parameters),
             options=options,
-            output=output,
+            output=self._path / KERNELS / job.folder,
+            output_handle=output.handle,
             command=self._command,
             trace_seconds=job.kernel.trace_seconds or 0.0,
             lines=user_lines.decode(lines) if lines else None,

@@ -93,14 +93,16 @@ def check(folder: Path, mark: str) -> None:
         raise RecordError(f"the program has removed or replaced the folder {folder}; nothing is written there")
 
 
-def kernel_folder(folder: Path, name: str) -> Path:
-    """The folder for the record of a kernel, which is made. Raises `RecordError` when a link is in its place."""
+def kernel_folder(folder: OpenFolder, name: str) -> OpenFolder:
+    """The folder for the record of a kernel in that of the watch, which is made.
+
+    Raises `RecordError` when a link is in its place.
+    """
     try:
-        with OpenFolder(folder) as opened, opened.inner(KERNELS, make=True) as kernels:
-            kernels.inner(name, make=True).close()
+        with folder.inner(KERNELS, make=True) as kernels:
+            return kernels.inner(name, make=True)
     except OSError as failure:
-        raise RecordError(f"cannot write to {folder / KERNELS / name}: {failure.strerror}") from None
-    return folder / KERNELS / name
+        raise RecordError(f"cannot write to {KERNELS}/{name}: {failure.strerror}") from None
 
 
 def _write_mark(folder: Path) -> str:

@@ -40,12 +40,16 @@ def index_data(
     }
 
 
-def write_index(folder: Path, data: Mapping[str, Any]) -> None:
-    """Write `index.json` and `index.html` into the folder of a watch. Raises `RecordError`."""
+def write_index(folder: Path, data: Mapping[str, Any], handle: str | None = None) -> None:
+    """Write `index.json` and `index.html` into the folder of a watch, which has this `handle` if it is held open.
+
+    Raises `RecordError`.
+    """
+    place = Path(handle or folder)
     try:
         text = json.dumps(data, indent=2) + "\n"
-        replace_file(folder / DATA, lambda file: file.write(text.encode()))
-        replace_file(folder / PAGE, lambda file: file.write(page(data).encode(errors="replace")))
+        replace_file(place / DATA, lambda file: file.write(text.encode()))
+        replace_file(place / PAGE, lambda file: file.write(page(data).encode(errors="replace")))
     except OSError as failure:
         raise RecordError(f"cannot write the list of kernels to {folder}: {failure.strerror}") from None
 

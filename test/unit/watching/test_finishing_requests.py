@@ -89,3 +89,34 @@ def test_the_time_that_the_program_traced_is_taken_over(
     (request,) = requests
     assert request.trace_seconds == expected
     assert request.module == MODULE
+
+
+@pytest.mark.parametrize("name", ["seen", "seen/kernels", "seen/kernels/numbers-sm_90a"])
+@pytest.mark.parametrize("before", [True, False])
+def test_what_takes_the_place_of_a_folder_meanwhile_gets_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, before: bool
+) -> None:
+    """The program still runs, and puts a link there before a kernel is compiled, or before its report is written."""
+    elsewhere, aside = tmp_path / "elsewhere", tmp_path / "aside"
+    elsewhere.mkdir()
+
+    def swap() -> None:
+        (tmp_path / name).rename(aside)
+        (tmp_path / name).symlink_to(elsewhere)
+
+    def compile_meanwhile(request: CompileRequest) -> None:
+        if before:
+            swap()
+        lower(request)
+        if not before:
+            swap()
+
+    monkeypatch.setattr(finishing, "lower_in_worker", compile_meanwhile)
+    recording = recorded(tmp_path / "seen", 0.25)
+    finisher = Finisher(tmp_path / "seen", targets=[], reports=True, workers=1, command=["cutecc"])
+    finisher.add(recording)
+    (outcome,) = finisher.outcomes(recording)
+    assert outcome.error is None and outcome.compilation is not None and outcome.has_report
+    assert list(elsewhere.iterdir()) == []
+    (manifest,) = aside.rglob("manifest.json")
+    assert {"numbers.ptx", "numbers.stages", "report.html"} <= {path.name for path in manifest.parent.iterdir()}
