@@ -116,10 +116,15 @@ class OpenFolder:
 
     def is_file(self, name: str) -> bool:
         """Whether `name` is a plain file, and no link to one."""
+        return self.permissions(name) is not None
+
+    def permissions(self, name: str) -> int | None:
+        """Who may read and write the plain file `name`; `None` where there is none."""
         try:
-            return stat.S_ISREG(os.stat(name, dir_fd=self.descriptor, follow_symlinks=False).st_mode)
+            mode = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False).st_mode
         except FileNotFoundError:
-            return False
+            return None
+        return mode & 0o777 if stat.S_ISREG(mode) else None
 
     def remove(self, name: str) -> None:
         """Remove the file `name`, if it is there."""
@@ -194,13 +199,20 @@ class OpenFolder:
 def replace_file(path: Path, fill: Callable[[BinaryIO], object]) -> int:
     """Have what `fill` writes be the content of the file `path`; returns its size in bytes. Raises `OSError`.
 
-    Whole or not at all: who reads it sees the old content or the new one, also after a loss of power. What killed
-    writers of the file left beside it is removed.
+    Whole or not at all: who reads it sees the old content or the new one, also after a loss of power. Who may read it
+    stays as it was. What killed writers of the file left beside it is removed.
     """
     with OpenFolder(path.parent) as folder:
         _remove_abandoned(folder, path.name)
         partial = f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial"
-        return folder.replace(path.name, fill, partial, lasting=True)
+        permissions = folder.permissions(path.name)
+
+        def fill_as_before(file: BinaryIO) -> None:
+            if permissions is not None:
+                os.fchmod(file.fileno(), permissions)
+            fill(file)
+
+        return folder.replace(path.name, fill_as_before, partial, lasting=True)
 
 
 def _remove_abandoned(folder: OpenFolder, name: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecc.errors import UsageError
-from cutecc.open_folder import replace_file
+from cutecc.output_file import write_output
 
 if TYPE_CHECKING:
     from cutecc.benchmarking.results import Benchmark
@@ -52,11 +52,8 @@ def plot(benchmark: Benchmark, path: str | Path) -> None:
     axes.set_title(benchmark.device)
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    try:
-        final = Path(path).resolve()
-        replace_file(final, lambda file: figure.savefig(file, format=final.suffix.removeprefix(".")))
-    except OSError as failure:
-        raise UsageError(f"cannot write {path}: {failure.strerror}") from None
+    path = Path(path)
+    write_output(path, lambda file: figure.savefig(file, format=path.suffix.removeprefix(".")))
 
 
 def _swept(benchmark: Benchmark) -> list[str]:

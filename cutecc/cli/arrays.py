@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cutecc.cli.files import write_output
 from cutecc.errors import UsageError
+from cutecc.output_file import write_output
 
 
 def read_arrays(path: Path) -> dict[str, Any]:

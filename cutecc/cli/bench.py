@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.device import open_device
-from cutecc.cli.files import check_output, write_output
+from cutecc.cli.files import check_output
 from cutecc.cli.options import compile_options, compiler_options, subject_options
 from cutecc.cli.sizes import settle
 from cutecc.cli.tables import fitting, print_table
 from cutecc.errors import UsageError
+from cutecc.output_file import write_output
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,15 +1,13 @@
-"""Reading and writing the files that the user names."""
+"""Files that the user names: reading them, and what they are."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
 
 from cutecc.errors import UsageError
-from cutecc.open_folder import replace_file
+from cutecc.output_file import reason
 
 _LONGEST_INPUT = 1 << 30
 """Bytes."""
@@ -38,26 +36,6 @@ def read_input(path: Path) -> bytes:
     if too_long or len(data) > _LONGEST_INPUT:
         raise UsageError(f"cannot read {path}: it has more than {_LONGEST_INPUT} bytes")
     return data
-
-
-def write_output(path: Path, fill: Callable[[BinaryIO], object]) -> None:
-    """Have what `fill` writes be the content of the user's file, whole or not at all; `UsageError` when it cannot be.
-
-    A link stays, and what it leads to is written. A device or a pipe gets it as it comes.
-    """
-    try:
-        if path.exists() and not path.is_file():
-            with path.open("wb") as file:
-                fill(file)
-        else:
-            replace_file(Path(os.path.realpath(path)), fill)
-    except (OSError, ValueError) as failure:
-        raise UsageError(f"cannot write {path}: {reason(failure)}") from None
-
-
-def reason(failure: OSError | ValueError) -> str:
-    """Why a file cannot be read or written. A name with a null byte, or too many bytes, is a `ValueError`."""
-    return (failure.strerror if isinstance(failure, OSError) else None) or str(failure)
 
 
 def hints_for(path: str) -> list[str]:

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import click
 
-from cutecc.cli.files import write_output
 from cutecc.errors import LayoutError, UsageError
 from cutecc.layout.algebra import composition
 from cutecc.layout.basis import ArithmeticTuple
@@ -38,6 +37,7 @@ from cutecc.layout.pictures import (
 from cutecc.layout.pictures.tiles import DIVIDES
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
 from cutecc.layout.tuples import is_static, is_tuple, leaves, show
+from cutecc.output_file import write_output
 
 Value = TypeVar("Value")
 

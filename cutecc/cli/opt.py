@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from cutecc.cli.diagnostics import show
-from cutecc.cli.files import read_input, write_output
+from cutecc.cli.files import read_input
 from cutecc.cli.main import report
 from cutecc.cli.options import backend_option, load_option, refuse_empty, split_names
 from cutecc.cli.streams import discard_output
@@ -18,6 +18,7 @@ from cutecc.errors import Error, UsageError
 from cutecc.ir.split import MARK
 from cutecc.opt.contained import rewrite_in_worker
 from cutecc.opt.request import ChunkFinished, Form, PrintChoice, Printed, RewriteRequest, Said, Told
+from cutecc.output_file import write_output
 from cutecc.target import Target, target_in_name
 
 _EPILOG = """\b

@@ -29,7 +29,7 @@ DRIVER_ORDER = [
 ]
 FOUNDATIONS = {
     *("target", "config", "errors", "arguments", "ptx", "sass", "places", "memory_rules", "spelling"),
-    *("open_folder", "forks", "harmless", "capacity"),
+    *("open_folder", "output_file", "forks", "harmless", "capacity"),
 }
 
 # Each place and what it may import besides itself and the foundations: the design's column "may import". A place that

@@ -171,7 +171,9 @@ def test_a_plot_needs_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
 def test_a_plot(tmp_path: Path) -> None:
+    (tmp_path / "times.svg").touch(0o600)
     sweep().plot(tmp_path / "times.svg")
+    assert (tmp_path / "times.svg").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "times.svg").read_text().lstrip().startswith("<?xml")
     with pytest.raises(UsageError, match="cannot draw into"):
         sweep().plot(tmp_path / "times.nonsense")
