@@ -56,7 +56,8 @@ def follow(page: str, folder: Path, commands_in: Path = Path(sys.executable).par
     for language, block in BLOCK.findall(page):
         if language == "console":
             for command in commands(block):
-                needs_gpu = NEEDS_GPU.match(command.line) and "--device" not in command.line
+                names_device = "--device" in command.line or "--untrusted" in command.line
+                needs_gpu = NEEDS_GPU.match(command.line) and not names_device
                 line = f"{command.line} --device cuda:0" if needs_gpu else command.line
                 output = run(line, folder, commands_in)
                 if needs_gpu and output[0].startswith(NO_GPU):
