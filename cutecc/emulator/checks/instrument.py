@@ -33,7 +33,7 @@ def instrument(program: Program, checker: Checker, call: Call) -> list[Step | No
     mbarriers = "races" in checker.which
     for operation in program.operations:
         step = steps[operation.index]
-        if step is None:
+        if step is None or operation.index in program.refused:
             continue
         before: list[Hook] = []
         after: list[Hook] = []

@@ -138,7 +138,7 @@ def multiply(operation: Operation) -> Step:
     """Reads and writes whole fragments; all warps of the gang at once."""
     found = Multiplication.parse(operation.form)
     if found is None:
-        return lambda gang, lanes: gang.machine.unmodelled(operation)
+        raise operation.unmodelled()
     form = found
     d_type, a_type, b_type, c_type = form.types
     word = "b64" if d_type == "f64" else "b32"

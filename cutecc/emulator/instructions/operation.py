@@ -82,6 +82,13 @@ class Operation:
             hints=list(hints),
         )
 
+    def unmodelled(self) -> EmulatorError:
+        """The error of a program that comes to an instruction which the emulator does not know."""
+        return self.error(
+            f"the emulator does not model '{self.form}'",
+            hints=["docs/emulator.md lists what it models; the kernel compiles, and runs on a GPU"],
+        )
+
     def is_used(self, operand: Operand) -> bool:
         """Whether another operand of the function than this one, a result, is the same register."""
         return isinstance(operand, Register) and self.scope.uses(operand.name) > 1

@@ -109,7 +109,7 @@ def multiply(operation: Operation) -> Step:
     """Starts a multiplication of the warpgroup."""
     form = WarpgroupMultiplication.parse(operation.form)
     if form is None:
-        return lambda gang, lanes: gang.machine.unmodelled(operation)
+        raise operation.unmodelled()
     return aligned(operation, _Multiply(operation, form).start)
 
 

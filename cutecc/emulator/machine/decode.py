@@ -153,7 +153,11 @@ class _Decoder:
         opcode, condition = operation.instruction.opcode, operation.condition()
         is_outside = opcode == "call" and not self._calls_inside(operation.instruction)
         if opcode not in _CONTROL or is_outside:
-            step = self._external_call(operation) if is_outside else self._step(operation)
+            try:
+                step = self._external_call(operation) if is_outside else self._step(operation)
+            except EmulatorError as error:
+                program.refused.add(operation.index)
+                step = _failing(error)
             self._add(program, operation, step if condition is None else guarded(step, condition), None)
         elif opcode == "call":
             self._add_call(program, operation, condition)
@@ -172,11 +176,8 @@ class _Decoder:
     def _step(self, operation: Operation) -> Step:
         build = _find(operation.form)
         if build is None:
-            return lambda gang, lanes: gang.machine.unmodelled(operation)
-        try:
-            return build(operation)
-        except EmulatorError as error:
-            return _failing(error)
+            raise operation.unmodelled()
+        return build(operation)
 
     # Control.
 
@@ -230,7 +231,7 @@ class _Decoder:
         function = provided(name) if name else None
         declaration = self._module.functions.get(name or "")
         if function is None or declaration is None:
-            return _failing(operation.error(f"the emulator cannot call '{name or 'a function by its address'}'"))
+            raise operation.error(f"the emulator cannot call '{name or 'a function by its address'}'")
         return external_call(operation, function, declaration)
 
     def _add_call(self, program: Program, operation: Operation, condition: Reader | None) -> None:

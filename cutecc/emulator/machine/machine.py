@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.machine.lanes import Mask
@@ -214,10 +214,3 @@ class Machine:
         at = f" at {finding.address}" if finding.address else ""
         error = operation.error(f"{where}: {finding.message}{at}")
         return FaultError(error.message, error.location, error.notes)
-
-    def unmodelled(self, operation: Operation) -> NoReturn:
-        """The program has come to an instruction that the emulator does not know."""
-        raise operation.error(
-            f"the emulator does not model '{operation.form}'",
-            hints=["docs/emulator.md lists what it models; the kernel compiles, and runs on a GPU"],
-        )

@@ -31,6 +31,8 @@ class Program:
     """Branches, calls and returns, by index of operation."""
     stops: list[int] = field(default_factory=list[int])
     """For each operation, the index of the first control from there on."""
+    refused: set[int] = field(default_factory=set[int])
+    """Operations that are an error, and nothing else, for whoever comes to them: their operands may be any."""
     polls: set[int] = field(default_factory=set[int])
     """Backward branches of loops that only look whether something has changed."""
     awaits_blocks: bool = False
