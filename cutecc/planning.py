@@ -46,8 +46,10 @@ class Plan:
 def plan(request: CompileRequest, module: ir.Module) -> Plan:
     """Choose and edit the pipeline for `module`, check what of it is to run, and begin its record.
 
-    Raises `UsageError` for a pipeline, pass, option or selector that does not exist. Needs a current context.
+    Raises `UsageError` for a pipeline, pass, option or selector that does not exist, and for line info of a file that
+    PTX cannot name. Needs a current context.
     """
+    _check_names(request)
     target = Target.parse(request.target)
     options = request.options
     checked_options(options.wheel.ptx_options)
@@ -87,6 +89,18 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         options=options.changed(),
     )
     return Plan(pipeline, start, selectors, stage, compilation)
+
+
+def _check_names(request: CompileRequest) -> None:
+    """To ptxas a quotation mark ends the name in `.file`, with a backslash before it too."""
+    if request.lines is None or not request.options.line_info:
+        return
+    for name in request.lines.sources:
+        if '"' in name:
+            raise UsageError(
+                f"line info cannot name {name}: to ptxas the name of a file ends at a quotation mark",
+                hints=["rename the file, or compile it without line info"],
+            )
 
 
 def checked_pipeline(options: CompileOptions, target: Target, module: ir.Module) -> Pipeline:

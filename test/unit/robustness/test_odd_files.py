@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import CUTECC
+from conftest import CUTECC, EXAMPLES
 
 import cutecc
 
@@ -57,3 +58,16 @@ def test_an_odd_file_is_one_error(tmp_path: Path, name: str, make, message: str,
 def test_none_is_no_value(argument: str) -> None:
     with pytest.raises(cutecc.UsageError, match=f"{argument} is a.*, not None"):
         cutecc.compile(lambda: None, target="sm_80", **{argument: None})
+
+
+def test_a_name_that_line_info_cannot_hold_is_one_error(tmp_path: Path) -> None:
+    # Without line info it is a name like any other.
+    shutil.copy(EXAMPLES / "elementwise_add.py", tmp_path / 'a"b c.py')
+    command = [str(CUTECC), "compile", 'a"b c.py', "--target", "sm_80"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60).returncode == 0
+    done = subprocess.run([*command, "--line-info"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f'error: line info cannot name {tmp_path}/a"b c.py: to ptxas the name of a file ends at a quotation mark\n'
+        "hint: rename the file, or compile it without line info\n"
+    )
