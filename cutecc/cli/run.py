@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,13 @@ from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import announce, check_emulated_arguments, emulate, emulator_options, read_options
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
-from cutecc.cli.main import EXIT_FAILED, EXIT_UNCHECKED
+from cutecc.cli.main import EXIT_FAILED, EXIT_UNCHECKED, report
 from cutecc.cli.options import compile_options, compiler_options, split_names, subject_options
 from cutecc.cli.sizes import at_sizes, settle
 from cutecc.cli.streams import output_to_stderr
 from cutecc.cli.untrusted import prepare_untrusted
 from cutecc.cli.verdict import Trial, Verdict, show
-from cutecc.errors import DeadlockError, FaultError, TraceError, UsageError
+from cutecc.errors import DeadlockError, Error, FaultError, TraceError, UsageError
 from cutecc.isolation import ProcessDied, Worker
 
 if TYPE_CHECKING:
@@ -80,17 +80,33 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
         click.echo(json.dumps(verdict.to_dict(), indent=2))
     else:
         show(verdict, context, quiet=values["quiet"])
+    try:
+        _write(input_, verdict, values)
+    except Error as error:
+        if verdict.ok is not False:
+            raise
+        report(error)
     if verdict.ok is False:
         context.exit(EXIT_FAILED)
     if verdict.unchecked:
         context.exit(EXIT_UNCHECKED)
 
 
+def _write(input_: str, verdict: Verdict, values: dict[str, Any]) -> None:
+    """Write the files that the user names. Raises `Error`: comes behind the verdict, which no full disk takes away."""
+    from cutecc.cli.keeping import keep
+
+    if values["keep"]:
+        keep(input_, verdict.subject.kernel.compilation, verdict.trials[-1], values["keep"])
+    if values["save"]:
+        save_arrays(values["save"], verdict.outputs)
+
+
 def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Verdict:
     """What came of all launches. Raises `Error`."""
     prepare_untrusted(input_, values)
     from cutecc.cli.device import NO_GPU, find_cpu, open_device
-    from cutecc.cli.keeping import check_keeping, keep
+    from cutecc.cli.keeping import check_keeping
     from cutecc.cli.subject import check_input, load_subject
     from cutecc.frontend.kernel_file import split_path
     from cutecc.trial.arguments import check_memory
@@ -138,10 +154,8 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
                 announce(f"making {size / 1e9:.1f} GB of arguments", size)
                 with at_sizes(point, is_sweep=len(points) > 1), _hint_at_sanitize(context):
                     trials += trier.trials(point)
-        if values["keep"]:
-            keep(input_, subject.kernel.compilation, trials[-1], values["keep"])
         sources = {} if bar is None else {**bar.sources, "arguments": path}
-        return Verdict(subject, device.name, reference, trials, sources)
+        return Verdict(subject, device.name, reference, trials, sources, trier.outputs)
 
 
 def _bar(path: str, subject: Subject, named: Function | None, values: dict[str, Any]) -> Bar:
@@ -201,12 +215,11 @@ class _Trier:
     source: str
     values: dict[str, Any]
     """The options of the command line."""
+    outputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the last launch wrote, when that is to be saved."""
 
     def trials(self, sizes: dict[str, int]) -> list[Trial]:
-        """A launch with each seed, and the outputs of the last one into a file if there is to be one.
-
-        `sizes` are the user's.
-        """
+        """A launch with each seed; `sizes` are the user's."""
         from cutecc.trial.arguments import make_arguments
         from cutecc.trial.comparison import bounds_of
         from cutecc.trial.on_device import DeviceArguments
@@ -231,7 +244,7 @@ class _Trier:
                 unchecked = sorted(empty - emptied_by(sizes, self.subject.specs))
                 found.append(replace(trial, unchecked=unchecked))
         if values["save"]:
-            save_arrays(values["save"], {tensor.name: tensor.values for tensor in arguments.compared})
+            self.outputs.update({tensor.name: tensor.values for tensor in arguments.compared})
         return found
 
     def _trial(self, arguments: Arguments, on_device: DeviceArguments, seed: int) -> Trial:

@@ -62,6 +62,8 @@ class Verdict:
     trials: list[Trial]
     sources: dict[str, str]
     """Who says what decides: `outputs`, `tolerance`, and `arguments`, which are their types and sizes."""
+    outputs: dict[str, Any]
+    """What the last launch wrote, by name, when that is to be saved."""
 
     @property
     def unchecked(self) -> bool:

@@ -245,6 +245,20 @@ def test_what_is_saved_goes_where_it_leads(run: Any, tmp_path: Path) -> None:
     assert "cannot write .: Is a directory" in str(run(double, "--save", ".").exception)
 
 
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize("function", [double, lambda x, y: None])
+def test_a_full_disk_takes_no_verdict_away(run: Any, function: Any, options: list[str]) -> None:
+    saved = run(function, "--save", "/dev/full", *options)
+    assert saved.stdout == run(function, *options).stdout
+    message = "cannot write /dev/full: No space left on device"
+    hint = "free some space, or name another file"
+    if function is double:
+        assert str(saved.exception) == f"{message}\nhint: {hint}"
+    else:
+        # What is wrong decides about the status.
+        assert (saved.exit_code, saved.stderr) == (1, f"error: {message}\nhint: {hint}\n")
+
+
 @pytest.mark.parametrize("name", ["empty.npz", "single.npy", "text.npz"])
 def test_inputs_that_are_no_arrays_by_name(run: Any, tmp_path: Path, name: str) -> None:
     (tmp_path / "empty.npz").touch()
