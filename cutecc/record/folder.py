@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cutecc.errors import RecordError, UsageError
 from cutecc.open_folder import OpenFolder, unlock
+from cutecc.output_file import remedy
 from cutecc.record import manifest
 from cutecc.record.compilation import Compilation
 from cutecc.record.naming import file_name, is_plain
@@ -40,13 +41,17 @@ class RecordFolder:
                 path.mkdir(parents=True, exist_ok=True)
             self._open(path, handle)
         except OSError as failure:
-            raise UsageError(f"cannot create the output folder {path}: {failure.strerror}") from None
+            raise UsageError(
+                f"cannot create the output folder {path}: {failure.strerror}", hints=[remedy(failure, "folder")]
+            ) from None
         try:
             self._take()
         except BaseException as failure:
             self.close()
             if isinstance(failure, OSError):
-                raise UsageError(f"cannot write to the output folder {path}: {failure.strerror}") from None
+                raise UsageError(
+                    f"cannot write to the output folder {path}: {failure.strerror}", hints=[remedy(failure, "folder")]
+                ) from None
             raise
 
     def _take(self) -> None:
@@ -103,7 +108,7 @@ class RecordFolder:
         try:
             self._folder.replace(name, lambda file: file.write(data), f".{name}.partial", lasting=lasting)
         except OSError as failure:
-            raise RecordError(f"cannot write {self.path / name}: {failure.strerror}") from None
+            raise self._unwritten(self.path / name, failure) from None
 
     def reserve(self, name: str) -> Path:
         """The path for a file of the record that somebody else writes."""
@@ -112,7 +117,7 @@ class RecordFolder:
         try:
             self._folder.append(_JOURNAL, f"{name}\n".encode())
         except OSError as failure:
-            raise RecordError(f"cannot write to {self.path}: {failure.strerror}") from None
+            raise self._unwritten(f"to {self.path}", failure) from None
         return self.place / name
 
     def save(self, compilation: Compilation) -> None:
@@ -136,7 +141,14 @@ class RecordFolder:
                 with contextlib.suppress(FileNotFoundError):
                     self._folder.sync(artifact.file)
         except OSError as failure:
-            raise RecordError(f"cannot write to {self.path}: {failure.strerror}") from None
+            raise self._unwritten(f"to {self.path}", failure) from None
+
+    def _unwritten(self, what: str | Path, failure: OSError) -> RecordError:
+        return RecordError(
+            f"cannot write {what}: {failure.strerror}",
+            notes=[f"what is in {self.path} may be half a record: the next run that writes there removes it"],
+            hints=[remedy(failure, "folder")],
+        )
 
     def save_progress(self, compilation: Compilation) -> None:
         """Write the manifest of a run that goes on, in an instant; `save` has to come before and after it."""

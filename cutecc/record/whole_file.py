@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cutecc.errors import RecordError
 from cutecc.open_folder import replace_file
+from cutecc.output_file import remedy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +21,4 @@ def write_whole(path: Path, pieces: Iterable[bytes], what: str) -> int:
     try:
         return replace_file(path, lambda file: file.writelines(pieces))
     except OSError as failure:
-        raise RecordError(
-            f"cannot write {what} {path}: {failure.strerror}", hints=["free some space, or name another file"]
-        ) from None
+        raise RecordError(f"cannot write {what} {path}: {failure.strerror}", hints=[remedy(failure, "file")]) from None

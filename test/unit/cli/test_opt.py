@@ -136,7 +136,7 @@ def test_opt_writes_nothing_when_it_fails(cutecc, tmp_path: Path) -> None:
 
 def test_opt_says_what_cannot_be_written(cutecc, add: Path) -> None:
     done = cutecc("opt", "add.mlir", "-o", "missing/out.mlir", status=2)
-    assert done.stderr == "error: cannot write missing/out.mlir: No such file or directory\n"
+    assert done.stderr == "error: cannot write missing/out.mlir: No such file or directory\nhint: name another file\n"
 
 
 def test_bytecode_goes_through_pipes_as_it_is(command: Path, add: Path) -> None:

@@ -54,6 +54,11 @@ def test_a_full_disk_at_each_operation(
                 made = _compile(small_kernel, root)
         except (RecordError, UsageError) as error:
             assert "No space left on device" in error.message
+            assert error.hints == ["free some space, or name another folder"]
+            if isinstance(error, RecordError):
+                assert error.notes == [
+                    f"what is in {root / 'out'} may be half a record: the next run that writes there removes it"
+                ]
             ends.add("error")
         else:
             assert made.artifact("ptx") == wanted
