@@ -137,6 +137,8 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
         )
         subject, points = settle(subject, points, given, quiet=values["quiet"])
         reference, path = named or subject.reference, split_path(input_)[0]
+        if reference is None:
+            _refuse_bounds(values)
         bar = None if reference is None else _bar(path, subject, named, values)
         if bar is not None:
             subject = replace(subject, workload=bar.workload)
@@ -180,6 +182,15 @@ def _bar(path: str, subject: Subject, named: Function | None, values: dict[str, 
             hints=[_NAME_OUTPUTS],
         )
     return bar
+
+
+def _refuse_bounds(values: dict[str, Any]) -> None:
+    for name in ("outputs", "tolerance"):
+        if values[name] is not None:
+            raise UsageError(
+                f"--{name} is of a comparison, and there is no reference",
+                hints=["name one with --reference FILE.py:NAME, or leave it out"],
+            )
 
 
 @contextlib.contextmanager

@@ -245,6 +245,16 @@ def test_what_is_saved_goes_where_it_leads(run: Any, tmp_path: Path) -> None:
     assert "cannot write .: Is a directory" in str(run(double, "--save", ".").exception)
 
 
+@pytest.mark.parametrize("option", ["--outputs=y", "--tolerance=1e-3"])
+def test_what_decides_is_refused_where_nothing_is_compared(run: Any, option: str) -> None:
+    result = run(double, option, reference=None)
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception) == (
+        f"{option.partition('=')[0]} is of a comparison, and there is no reference\n"
+        "hint: name one with --reference FILE.py:NAME, or leave it out"
+    )
+
+
 @pytest.mark.parametrize("options", [[], ["--json"]])
 @pytest.mark.parametrize("function", [double, lambda x, y: None])
 def test_a_full_disk_takes_no_verdict_away(run: Any, function: Any, options: list[str]) -> None:
