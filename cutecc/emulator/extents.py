@@ -20,9 +20,13 @@ from cutecc.spelling import did_you_mean
 
 def bare_pointers(parameters: Sequence[CallParameter], bound: Bound) -> dict[str, int]:
     """The addresses of a call by flat parameter: of pointers that are neither null nor an array's."""
+    return {name: address for name, address in _addresses(parameters, bound).items() if address}
+
+
+def _addresses(parameters: Sequence[CallParameter], bound: Bound) -> dict[str, int]:
+    """Those of null pointers too."""
     pointers = (each for each in parameters if isinstance(each.spec, PointerSpec) and each.name not in bound.arrays)
-    found = {each.name: int(bound.leaves[each.first_leaf]) for each in pointers}
-    return {name: address for name, address in found.items() if address}
+    return {each.name: int(bound.leaves[each.first_leaf]) for each in pointers}
 
 
 def pointer_allocations(
@@ -34,8 +38,8 @@ def pointer_allocations(
     """The memory behind bare pointers, by flat parameter: as long as `extents` say, else that of the array that an
     address points into, which is among `arrays` already, else what the spec says.
 
-    `specs` are those whose word is taken. Raises `ArgumentError` where nothing says how much it is, and
-    `EmulatorError` where it is not this process's.
+    `specs` are those whose word is taken. Raises `ArgumentError` where nothing says how much it is, and where it is not
+    this process's.
     """
     for name, address in pointers.items():
         extent = extents.get(name)
@@ -46,7 +50,10 @@ def pointer_allocations(
         if extent is None:
             raise ArgumentError(
                 f"argument '{name}' is the address 0x{address:x}, and nothing says how many bytes lie behind it",
-                hints=["pass the array itself, not its address", f"or say it in the call: extent={{'{name}': 4096}}"],
+                hints=[
+                    "pass the array itself, not its address",
+                    f"or say it in the call: extent={{'{name}': x.nbytes}}",
+                ],
             )
         yield pointer_allocation(address, name, extent)
 
@@ -61,9 +68,13 @@ def read_extents(given: object, parameters: Sequence[CallParameter], bound: Boun
     if not isinstance(given, Mapping):
         pointers = bare_pointers(parameters, bound)
         if len(pointers) != 1:
-            names = ", ".join(pointers) or "none"
+            null = [name for name, address in _addresses(parameters, bound).items() if not address]
+            if pointers:
+                has = f"this one has {len(pointers)}: {', '.join(pointers)}"
+            else:
+                has = f"behind a null pointer is no memory: {', '.join(null)}" if null else "this one has none"
             raise ArgumentError(
-                f"extent={given!r} is for a call with one bare pointer, and this one has {len(pointers)}: {names}",
+                f"extent={given!r} is for a call with one bare pointer, and {has}",
                 hints=["say it for each: extent={'NAME': BYTES}"] if pointers else ["leave it out"],
             )
         return {name: _count(name, given) for name in pointers}

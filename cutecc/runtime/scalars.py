@@ -52,7 +52,7 @@ def pointer_leaf(parameter: CallParameter, value: Any, array: Array | None, *, c
         hint = "a null pointer is 0" if value is None else "pass an address, an array or a pointer object"
         refuse(parameter, kind_text(value), "a pointer is needed", [hint])
     if not 0 <= address < 1 << 64:
-        refuse(parameter, _number_text(address), "no address")
+        refuse(parameter, _number_text(address), "an address is 0 to 2^64 - 1")
     if checked:
         if array is not None:
             check_elements(parameter, array)

@@ -15,7 +15,7 @@ from cutecc.arguments.dtypes import NumericType, find_numeric_type
 from cutecc.emulator.machine.lanes import Array
 from cutecc.emulator.memory.elements import Elements, describe_bytes
 from cutecc.emulator.memory.region import Region
-from cutecc.errors import EmulatorError
+from cutecc.errors import ArgumentError, EmulatorError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ def tensor_allocation(array: ArrayLayout, name: str, data: Array | None = None, 
 def pointer_allocation(address: int, name: str, size: int) -> Allocation:
     """The `size` bytes behind a bare pointer, as somebody has said that there are.
 
-    Raises `EmulatorError` when some of them are no memory of this process, which is more often a GPU's.
+    Raises `ArgumentError` when some of them are no memory of this process, which is more often a GPU's.
     """
     describe = partial(describe_bytes, name, size)
     writable = True
@@ -88,7 +88,7 @@ def pointer_allocation(address: int, name: str, size: int) -> Allocation:
             reach, writable = stop, writable and "w" in permissions
     if reach < address + size:
         whole = "" if reach == address else f" with {size:,} bytes behind it"
-        raise EmulatorError(
+        raise ArgumentError(
             f"argument '{name}' is the address 0x{address:x}{whole}; at 0x{reach:x} this process has no memory",
             hints=["the emulator runs on the CPU: pass a pointer to its memory, or a tensor"],
         )

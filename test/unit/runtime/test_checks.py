@@ -303,7 +303,7 @@ def test_values_of_another_kind(spec: str, value: object, found: str) -> None:
             "argument 'a': 0x1008, but the kernel takes ptr<f16> align=16: "
             "its address 0x1008 is not a multiple of 16 bytes",
         ),
-        ("ptr<f16>=8", -2, "argument 'a': -2, but the kernel takes ptr<f16>: no address"),
+        ("ptr<f16>=8", -2, "argument 'a': -2, but the kernel takes ptr<f16>: an address is 0 to 2^64 - 1"),
         ("ptr<f16>", 2.0, "argument 'a': a float, but the kernel takes ptr<f16>: a pointer is needed"),
         ("ptr<f16>", None, "argument 'a': None, but the kernel takes ptr<f16>: a pointer is needed"),
         (

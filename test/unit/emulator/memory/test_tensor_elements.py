@@ -14,7 +14,7 @@ from cutecc.arguments.arrays import Array as Layout
 from cutecc.emulator.memory.allocations import Allocation, elements_of, merged, pointer_allocation, tensor_allocation
 from cutecc.emulator.memory.elements import Elements
 from cutecc.emulator.memory.global_memory import GlobalMemory
-from cutecc.errors import EmulatorError
+from cutecc.errors import ArgumentError, EmulatorError
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_pointer_is_as_much_as_was_said() -> None:
     assert pointer.describe(0) == "p + 0 bytes"
     assert pointer.describe(-64) == "p - 64 bytes, before its start"
     assert pointer.describe(129) == "p + 129 bytes, 1 past its end"
-    with pytest.raises(EmulatorError, match="0x10; at 0x10 this process has no memory"):
+    with pytest.raises(ArgumentError, match="0x10; at 0x10 this process has no memory"):
         pointer_allocation(16, "p", 1)
 
 
