@@ -38,7 +38,7 @@ from cutecc.planning import Plan
 from cutecc.record import Compilation, Failure, Signature
 from cutecc.record.folder import RecordFolder
 from cutecc.record.stages import UserLines
-from cutecc.request import CompileOptions, CompileRequest
+from cutecc.request import CompileOptions, CompileRequest, check_kinds
 from cutecc.target import Target, parse_targets
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def compile(
 
     Returns a `Kernel`, or for several targets a `KernelSet`. Raises `cutecc.Error` for everything that goes wrong.
     """
-    _check_kinds(pipeline=pipeline, options=options, output=output, cache=cache)
+    check_kinds(pipeline=pipeline, options=options, output=output, cache=cache)
     targets = _targets(target)
     options = _with_pipeline(options, pipeline)
     listeners = Listeners.of(observers, isolation)
@@ -167,7 +167,7 @@ def compile_module(
     can be called. Never imports the DSL. Everything else as `compile`; `docs/embedding.md` is the guide.
     """
     data = _data_of(module)
-    _check_kinds(pipeline=pipeline, name=name, options=options, output=output, signature=signature, cache=cache)
+    check_kinds(pipeline=pipeline, name=name, options=options, output=output, signature=signature, cache=cache)
     request = CompileRequest(
         data,
         _one_target(target).name,
@@ -179,24 +179,6 @@ def compile_module(
     )
     listeners = Listeners.of(observers, isolation)
     return Kernel(listeners.told(functools.partial(_lowered, request, listeners, isolation)))
-
-
-_KINDS: dict[str, tuple[Any, str]] = {
-    "pipeline": (str | Pipeline, "a name, a text or a Pipeline"),
-    "name": (str, "a str"),
-    "options": (CompileOptions, "a CompileOptions"),
-    "output": (str | Path | None, "a path"),
-    "signature": (Signature | None, "a Signature"),
-    "cache": (bool | None, "a bool"),
-}
-
-
-def _check_kinds(**values: object) -> None:
-    """Raise `UsageError` for an argument of another kind: anybody may hand over anything, and no checker sees it."""
-    for name, value in values.items():
-        kind, wanted = _KINDS[name]
-        if not isinstance(value, kind):
-            raise UsageError(f"{name} is {wanted}, not {value!r}")
 
 
 def _data_of(module: Any) -> bytes:

@@ -26,7 +26,7 @@ from cutecc.emulator.names import CALL_NAMES, EMULATED_TARGET
 from cutecc.errors import LaunchError, NoGpuError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.passes.pipeline import Pipeline
-from cutecc.request import CompileOptions, with_line_info
+from cutecc.request import CompileOptions, check_kinds, with_line_info
 from cutecc.runtime.checks import check_device
 from cutecc.target import Target, device_targets
 
@@ -94,6 +94,7 @@ class JitFunction:
         options: CompileOptions,
         cache: bool | None,
     ) -> None:
+        check_kinds(pipeline=pipeline, options=options, cache=cache)
         function = _host_function(function)
         self.__wrapped__ = function
         self.__cutecc_wrapped__ = function

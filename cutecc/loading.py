@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os.path
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, cast
 
 from cutecc.errors import RecordError, UsageError
 from cutecc.kernel import Kernel, KernelSet
@@ -23,8 +23,10 @@ def load(path: str | Path, *, untrusted: bool = False, sha256: str | None = None
     within `cutecc.STRICT` limits; `docs/security.md` says what that promises.
 
     Raises `RecordError` for what is damaged, unfinished, newer, another file or no record, and `UsageError` for a
-    digest that is none, or of a folder.
+    digest that is none, or of a folder, and a path that is none.
     """
+    if not isinstance(cast(object, path), str | os.PathLike):
+        raise UsageError(f"a bundle or record folder is named by its path, not by {path!r}")
     if os.path.isdir(path):
         if sha256 is not None:
             raise UsageError(f"{path} is a folder, and sha256= is of a bundle", hints=["kernel.save(FILE) makes one"])

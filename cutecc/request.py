@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from cutecc.errors import UsageError
 from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.generation.choice import Backend
@@ -163,3 +164,21 @@ class CompileRequest:
     """The record and stage that the module is from."""
     host: HostProgram | Remark | None = None
     """What launches the kernel, or why nothing does, where the run begins behind the form that it is made of."""
+
+
+_KINDS: dict[str, tuple[Any, str]] = {
+    "pipeline": (str | Pipeline, "a name, a text or a Pipeline"),
+    "name": (str, "a str"),
+    "options": (CompileOptions, "a CompileOptions"),
+    "output": (str | Path | None, "a path"),
+    "signature": (Signature | None, "a Signature"),
+    "cache": (bool | None, "a bool"),
+}
+
+
+def check_kinds(**values: object) -> None:
+    """Raise `UsageError` for an argument of another kind: anybody may hand over anything, and no checker sees it."""
+    for name, value in values.items():
+        kind, wanted = _KINDS[name]
+        if not isinstance(value, kind):
+            raise UsageError(f"{name} is {wanted}, not {value!r}")

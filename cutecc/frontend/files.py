@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import tokenize
 from collections.abc import Generator
 
 from cutecc.errors import Error, UsageError
 from cutecc.spelling import did_you_mean
 
+_UNKNOWN = re.compile(r"unknown encoding(?: for .*)?: (.*)", re.DOTALL)
+"""What Python says of a coding line."""
 _LARGEST_SOURCE = 16 << 20
 """Bytes: a hundred times the largest that people write."""
 
@@ -48,7 +51,9 @@ def _check_source(path: str) -> None:
     except (SyntaxError, LookupError, UnicodeError) as failure:
         if "invalid or missing" in str(failure):
             return  # whoever reads the text says better that it is not UTF-8
-        raise UsageError(f"{path} does not say in an encoding of text how it is encoded: {failure}") from None
+        unknown = _UNKNOWN.match(str(failure))
+        what = f"unknown encoding '{unknown[1]}' in its" if unknown else "it names no encoding of text in its"
+        raise UsageError(f"{path}: {what} coding line", notes=[] if unknown else [str(failure)]) from None
     except OSError as failure:
         raise UsageError(f"cannot read {path}: {failure.strerror}") from None
 

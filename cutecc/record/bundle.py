@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from cutecc.errors import RecordError, UsageError
+from cutecc.harmless import one_line
 from cutecc.record import archive, manifest
 from cutecc.record.archive import Entry
 from cutecc.record.assembly import check_assembly
@@ -110,15 +111,15 @@ def read_bundle(path: str | Path, *, sha256: str | None = None) -> list[Compilat
     `RecordError` for one that cannot be read, is damaged, is another file, is no bundle, or has a newer major version,
     and `UsageError` for a digest that is none.
     """
-    if sha256 is not None and not _SHA256.fullmatch(sha256):
-        raise UsageError(f"sha256='{sha256[:80]}' is no digest", hints=[f"sha256sum {path} prints it: 64 hex digits"])
+    if sha256 is not None and not (isinstance(cast(object, sha256), str) and _SHA256.fullmatch(sha256)):
+        raise UsageError(f"sha256={sha256!r:.90} is no digest", hints=[f"sha256sum {path} prints it: 64 hex digits"])
     try:
         with opened(path) as file:
             if (size := os.fstat(file.fileno()).st_size) > archive.LONGEST:
                 raise RecordError(f"{path} has {size} bytes; a bundle has at most {archive.LONGEST}")
             data = file.read(archive.LONGEST + 1)
     except (OSError, ValueError) as failure:
-        raise RecordError(f"cannot read the bundle {path}: {_reason(failure)}") from None
+        raise RecordError(f"cannot read the bundle {one_line(str(path))}: {_reason(failure)}") from None
     if sha256 is not None and (found := hashlib.sha256(data).hexdigest()) != sha256.lower():
         raise RecordError(f"{path} is not the bundle that was asked for", notes=[f"its SHA-256 is {found}"])
     return decode_bundle(data, str(path))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import cutecc
-from cutecc.errors import RecordError
+from cutecc.errors import RecordError, UsageError
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.record import Artifact, Compilation, Versions
 from cutecc.record.bundle import write_bundle
@@ -122,3 +122,22 @@ def test_loading_needs_neither_the_compiler_nor_anything_heavy(tmp_path: Path) -
 
 def test_the_c_header_is_where_include_path_says() -> None:
     assert (cutecc.include_path() / "cutecc_bundle.h").is_file()
+
+
+@pytest.mark.parametrize("path", [None, 3, b"k.cutecc"])
+def test_what_is_no_path(path: object) -> None:
+    with pytest.raises(UsageError, match="a bundle or record folder is named by its path, not by "):
+        cutecc.load(path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("digest", [b"0" * 64, 3, "0"])
+def test_what_is_no_digest(digest: object, tmp_path: Path) -> None:
+    write_bundle(tmp_path / "k.cutecc", [record()])
+    with pytest.raises(UsageError, match=r"^sha256=.{1,90} is no digest"):
+        cutecc.load(tmp_path / "k.cutecc", sha256=digest)  # type: ignore[arg-type]
+
+
+def test_a_path_is_shown_harmlessly() -> None:
+    with pytest.raises(RecordError) as found:
+        cutecc.load("a\0b\x1b[31m\n")
+    assert found.value.message == r"cannot read the bundle a\x00b\x1b[31m\n: embedded null byte"

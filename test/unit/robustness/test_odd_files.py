@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -27,9 +28,13 @@ def _text(data: bytes):
 
 
 ODD = [
-    ("kernel.py", _text(b"# coding: rot13\nvzcbeg bf\n"), "does not say in an encoding of text how it is encoded"),
-    ("kernel.py", _text(b"# coding: utf-16\nimport os\n"), "does not say in an encoding of text how it is encoded"),
-    ("kernel.py", _text(b"# coding: no-such\nimport os\n"), "does not say in an encoding of text how it is encoded"),
+    ("kernel.py", _text(b"# coding: rot13\nvzcbeg bf\n"), "kernel.py: it names no encoding of text in its"),
+    (
+        "kernel.py",
+        _text(b"# coding: utf-16\nimport os\n"),
+        "kernel.py: it names no encoding of text in its",
+    ),
+    ("kernel.py", _text(b"# coding: no-such\nimport os\n"), "kernel.py: unknown encoding 'no-such' in its coding line"),
     ("kernel.py", _text("x = 1\n".encode("utf-16")), "UTF-8"),
     ("kernel.py", _large, "kernel.py has 314572800 bytes; a Python file with a kernel has at most 16777216"),
     ("\udcff.py", _text(b"import cutlass\n"), "is not UTF-8: rename the file"),
@@ -54,10 +59,11 @@ def test_an_odd_file_is_one_error(tmp_path: Path, name: str, make, message: str,
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("takes", [functools.partial(cutecc.compile, target="sm_80"), cutecc.jit])
 @pytest.mark.parametrize("argument", ["options", "pipeline"])
-def test_none_is_no_value(argument: str) -> None:
+def test_none_is_no_value(takes, argument: str) -> None:
     with pytest.raises(cutecc.UsageError, match=f"{argument} is a.*, not None"):
-        cutecc.compile(lambda: None, target="sm_80", **{argument: None})
+        takes(lambda: None, **{argument: None})
 
 
 def test_a_name_that_line_info_cannot_hold_is_one_error(tmp_path: Path) -> None:
