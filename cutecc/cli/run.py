@@ -73,6 +73,8 @@ def run(context: click.Context, input_: str, **values: Any) -> None:
 
     Outputs are poisoned before the launch. Ends with status 1 when an output is wrong, and with 2 when one could not be
     checked: it has no element, though --size does not say so.
+
+    On the emulator, a kernel that would take more than its limits allow ends with status 3.
     """
     with failures_as_json(values["as_json"]), output_to_stderr(values["as_json"]):
         verdict = _verdict(context, input_, values)

@@ -70,7 +70,8 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
     """Run a kernel on the CPU emulator and report races, bad accesses and misused barriers.
 
     Needs no GPU. Inputs are made as `cutecc run` makes them; results are not compared. Ends with status 1 when
-    something is found, and 2 when the kernel could not be checked, or not to its end.
+    something is found, with 2 when the kernel could not be checked, or not to its end, and with 3 when it would take
+    more than its limits allow.
     """
     with failures_as_json(values["as_json"]):
         subject, runs, found = _search(context, input_, values)
