@@ -108,9 +108,16 @@ def _wait() -> None:
 
 
 def _others_import() -> bool:
-    """Whether another thread is importing a module. Python has no other way to ask."""
-    owners = (getattr(lock(), "owner", None) for lock in [*getattr(_bootstrap, "_module_locks", {}).values()])
-    return any(owner not in (None, threading.get_ident()) for owner in owners)
+    """Whether another thread is importing a module of cutecc's or the DSL's. Python has no other way to ask.
+
+    A program's own may be one that never ends: `import main` is how some begin.
+    """
+    locks: dict[str, Any] = getattr(_bootstrap, "_module_locks", {})
+    for name, lock in [*locks.items()]:
+        owner = getattr(lock(), "owner", None)
+        if owner not in (None, threading.get_ident()) and name.partition(".")[0] in ("cutecc", "cutlass"):
+            return True
+    return False
 
 
 def _in_parent() -> None:

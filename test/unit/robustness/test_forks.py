@@ -139,17 +139,17 @@ def test_a_fork_waits_for_the_imports_of_others(tmp_path: Path) -> None:
     (tmp_path / "slowly_imported.py").write_text("import time\ntime.sleep(1)\nvalue = 7\n")
     script = """if True:
         import os, sys, threading, time, cutecc.forks
-        thread = threading.Thread(target=__import__, args=("slowly_imported",))
+        cutecc.__path__.append(sys.argv[1])
+        thread = threading.Thread(target=__import__, args=("cutecc.slowly_imported",))
         thread.start()
         time.sleep(0.3)
         child = os.fork()
         if child == 0:
-            import slowly_imported
-            os._exit(slowly_imported.value)
+            from cutecc.slowly_imported import value
+            os._exit(value)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, env=environment, check=False
-    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=False)
     assert done.stdout == "7\n", done.stderr
