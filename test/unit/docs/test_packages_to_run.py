@@ -51,10 +51,10 @@ print(len(driver.launches), "launches")
 
 COMMAND = """
 from fake_cuda import FakeCuda
-from cutecc.cli import bench, run
+from cutecc.cli import bench, device
 from cutecc.cli.main import main
 from cutecc.runtime.workspace import Workspace
-run.open_device = bench.open_device = lambda name: Workspace(driver=FakeCuda())
+device.open_device = bench.open_device = lambda name: Workspace(driver=FakeCuda())
 main()
 """
 
