@@ -94,5 +94,5 @@ def test_the_commands(bundle: Path) -> None:
     )
     # The driver records and does nothing.
     assert "nothing on cuda:0 to time" in says(COMMAND, needed, "bench", bundle)
-    for each in ("click", "filelock", "numpy", "rich"):
+    for each in ("click", "numpy", "rich"):
         assert f"No module named '{each}" in says(COMMAND, needed - {each}, "run", bundle, "--device", "cuda")
