@@ -22,7 +22,7 @@ HOST = Path(__file__).with_name("forking_host.py")
 
 @pytest.mark.parametrize("what", ["trace", "module", "open", "worker", "compile", "assemble", "emulate", "processes"])
 def test_a_child_gets_what_its_parent_gets(tmp_path: Path, what: str) -> None:
-    count = attacks(6)
+    count = attacks(1)
     done = subprocess.run(
         [sys.executable, str(HOST), what, str(count)],
         cwd=tmp_path,

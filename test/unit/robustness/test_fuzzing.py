@@ -18,7 +18,7 @@ from real_inputs import RealInputs, make_inputs
 from cutecc.errors import Error, InternalError
 
 KEPT = [(name, path) for name in NAMES for path in kept_inputs(fuzz.CORPUS, name)]
-CASES = {"ptx": 300, "bundles": 100, "specs": 300, "headers": 300, "manifests": 100}
+CASES = {"ptx": 100, "bundles": 30, "specs": 100, "headers": 100, "manifests": 30}
 
 
 @pytest.fixture(scope="session")

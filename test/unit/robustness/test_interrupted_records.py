@@ -79,9 +79,9 @@ def test_an_interrupt_while_the_last_dumps_are_read(small_kernel, tmp_path: Path
 def test_a_second_interrupt_while_the_first_is_written_down(small_kernel, tmp_path: Path, monkeypatch) -> None:
     reopen = RecordFolder.reopen
 
-    def interrupted(path: Path) -> RecordFolder:
+    def interrupted(path: Path, handle: str | None = None) -> RecordFolder:
         signal.raise_signal(signal.SIGINT)
-        return reopen(path)
+        return reopen(path, handle)
 
     monkeypatch.setattr(contained.RecordFolder, "reopen", interrupted)
     observers = [Interrupts("PassFinished")]

@@ -98,7 +98,7 @@ def test_no_interrupt_aborts_and_what_comes_after_is_right(tmp_path: Path, what:
     """The host itself compares what it traces and compiles with what came before the first of them."""
     chance = random.Random(what)
     with host(what, tmp_path) as process:
-        for _ in range(attacks(20)):
+        for _ in range(attacks(4)):
             wait_until_ready(process)
             time.sleep(chance.random() * 0.08)
             process.send_signal(signal.SIGINT)
@@ -110,7 +110,7 @@ def test_no_interrupt_aborts_and_what_comes_after_is_right(tmp_path: Path, what:
 
 def test_an_interrupt_while_the_dsl_is_imported(tmp_path: Path) -> None:
     chance = random.Random(1)
-    for _ in range(attacks(2)):
+    for _ in range(attacks(1)):
         with host("import", tmp_path) as process:
             wait_until_ready(process)
             time.sleep(chance.random() * 1.5)
