@@ -25,7 +25,7 @@ class SourceLocation:
     text: str | None = None
     """The source line itself; read from `file` when it is not given."""
     length: int = 1
-    """How many characters from `column` on the caret underlines."""
+    """How many characters from `column` on the caret underlines; 0 where no line of `file` is to be read and shown."""
     near: bool = False
     """Whether what is meant has no line of its own, and this is the last one before it."""
 
@@ -54,8 +54,8 @@ class SourceLocation:
 
         Of a long line, what is around the column.
         """
-        line = self.text if self.text is not None else self._read_line()
-        if not line:
+        line = self.text if self.text is not None or not self.length else self._read_line()
+        if line is None:
             return ""
         shown = line.rstrip("\r\n").expandtabs(4)
         before = len(line[: self.column - 1].expandtabs(4)) if self.column else 0

@@ -59,7 +59,7 @@ class Failure(msgspec.Struct):
         """The exception."""
         kind = getattr(errors, self.kind, None)
         known = kind if isinstance(kind, type) and issubclass(kind, Error) else EmulatorError
-        return known(self.message, _textless(self.location), self.notes, self.hints)
+        return known(self.message, _unread(self.location), self.notes, self.hints)
 
 
 class Ended(msgspec.Struct, tag="ended"):
@@ -89,7 +89,7 @@ class Ended(msgspec.Struct, tag="ended"):
                 replace(each, place=_placed(each.place), other=each.other and _placed(each.other))
                 for each in self.findings
             ],
-            [replace(each, location=_textless(each.location)) for each in self.stopped],
+            [replace(each, location=_unread(each.location)) for each in self.stopped],
             None if self.counters is None else Counters.of(self.counters),
             self.launches,
             printed,
@@ -99,12 +99,12 @@ class Ended(msgspec.Struct, tag="ended"):
 
 
 def _placed(place: Place) -> Place:
-    return replace(place, location=_textless(place.location))
+    return replace(place, location=_unread(place.location))
 
 
-def _textless(location: SourceLocation | None) -> SourceLocation | None:
+def _unread(location: SourceLocation | None) -> SourceLocation | None:
     """A place whose file is not read: the kernel says which one, and what is in it would be shown."""
-    return location and replace(location, text="")
+    return location and replace(location, text=None, length=0)
 
 
 Message = Confined | Printed | Ran | Ended

@@ -176,7 +176,7 @@ def test_outputs_in_a_tuple() -> None:
     assert len(arguments(("pair",), pair="(f32[4], f32[4])").outputs) == 2
 
 
-@pytest.mark.parametrize("size", [10**15, 10**30])
+@pytest.mark.parametrize("size", [10**13, 10**14])
 def test_more_than_memory_holds(size: int) -> None:
     with pytest.raises(UsageError, match=r"argument 'a' has [\d,]+ bytes, which this machine cannot hold"):
         make_arguments({"a": parse_spec("f32[?M]")}, [], sizes={"M": size})

@@ -65,7 +65,7 @@ def test_findings_and_errors_are_those_of_other_calls() -> None:
             except Error as error:
                 ended.append((type(error), error.message, str(error.location), error.notes, error.hints))
         # Of an untrusted one no line of a file is shown.
-        assert str(ended[0]) == str(ended[1]).replace("text=''", "text=None")
+        assert str(ended[0]) == str(ended[1]).replace("length=0", "length=1")
 
 
 def test_it_runs_on_no_gpu_and_goes_to_no_tool() -> None:
