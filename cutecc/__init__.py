@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cutecc.benchmarking.running import benchmark
     from cutecc.driver import compile, compile_module, trace
     from cutecc.emulator.device import Emulation
-    from cutecc.emulator.limits import STRICT, Limits
+    from cutecc.emulator.limits import STRICT_LIMITS, Limits
     from cutecc.emulator.options import EmulatorOptions
     from cutecc.errors import (
         ArgumentError,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "STRICT",
+    "STRICT_LIMITS",
     "ArgumentError",
     "Benchmark",
     "CompileOptions",
@@ -100,7 +100,7 @@ _HOMES = {
     "LaunchError": "cutecc.errors",
     "LimitError": "cutecc.errors",
     "Limits": "cutecc.emulator.limits",
-    "STRICT": "cutecc.emulator.limits",
+    "STRICT_LIMITS": "cutecc.emulator.limits",
     "ParseError": "cutecc.errors",
     "PassError": "cutecc.errors",
     "RecordError": "cutecc.errors",

@@ -20,7 +20,7 @@ def load(path: str | Path, *, untrusted: bool = False, sha256: str | None = None
     Needs neither the DSL nor MLIR nor a GPU. A bundle is code: loading checks that it is whole, not who made it, and
     calling the kernel runs what it holds. `sha256` says which bundle it has to be: the digest of the file, as
     `sha256sum` prints it. An `untrusted` kernel runs on the emulator alone, in a process that can do nothing else,
-    within `cutecc.STRICT` limits; `docs/security.md` says what that promises.
+    within `cutecc.STRICT_LIMITS`; `docs/security.md` says what that promises.
 
     Raises `RecordError` for what is damaged, unfinished, newer, another file or no record, and `UsageError` for a
     digest that is none, or of a folder, and a path that is none.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as ProgressBar
 
-    from cutecc.cli.subject import Subject
     from cutecc.emulator.checks.finding import Finding, Place
     from cutecc.emulator.checks.stopped import Stopped
     from cutecc.emulator.device import Emulation
@@ -85,21 +84,17 @@ def read_options(values: dict[str, Any], *, check: str | None = None, counters: 
     )
 
 
-def check_emulated_arguments(subject: Subject, points: Sequence[dict[str, int]], values: dict[str, Any]) -> list[int]:
-    """Bytes of all arguments at each of several sizes. Raises `UsageError` where this machine's memory cannot hold what
-    a run needs, and `LimitError` where those of an untrusted kernel, whose record says their sizes, take too much."""
-    from cutecc.trial.arguments import check_memory
-
-    found = [check_memory(subject.specs, each, on_cpu=True, compared=False) for each in points]
+def check_arguments(sizes: Sequence[int], values: dict[str, Any]) -> None:
+    """Raise `LimitError` where the arguments of an untrusted kernel, whose record says how large they are, take too
+    much; `sizes` are their bytes in each of several runs."""
     if values["untrusted"]:
-        _limits(values).check("memory", max(found), "the arguments take")
-    return found
+        _limits(values).check("memory", max(sizes), "the arguments take")
 
 
 def _limits(values: dict[str, Any]) -> Limits:
-    from cutecc.emulator.limits import STRICT, Limits
+    from cutecc.emulator.limits import STRICT_LIMITS, Limits
 
-    return Limits.parse(values["limits"], STRICT if values["untrusted"] else Limits())
+    return Limits.parse(values["limits"], STRICT_LIMITS if values["untrusted"] else Limits())
 
 
 def announce(what: str, size: int) -> None:

@@ -13,7 +13,7 @@ import click
 
 from cutecc.cli.arrays import read_arrays, save_arrays
 from cutecc.cli.command_lines import sanitize_command
-from cutecc.cli.emulation import announce, check_emulated_arguments, emulate, emulator_options, read_options
+from cutecc.cli.emulation import announce, check_arguments, emulate, emulator_options, read_options
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
 from cutecc.cli.main import EXIT_FAILED, EXIT_UNCHECKED, report
@@ -145,9 +145,8 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
         if bar is not None:
             subject = replace(subject, workload=bar.workload)
         compared = bar is not None and bool(bar.workload.outputs or subject.record)
-        if on_cpu:
-            check_emulated_arguments(subject, points, values)
         needed = [check_memory(subject.specs, each, on_cpu=bool(on_cpu), compared=compared) for each in points]
+        check_arguments(needed, values)
         if on_cpu and values["device"] is None and not values["quiet"] and not values["untrusted"]:
             click.echo(NO_GPU, err=values["as_json"])
         # The file is a program, and may bring the DSL along: it runs in a process of its own.

@@ -16,7 +16,7 @@ from cutecc.cli.arrays import read_arrays
 from cutecc.cli.checked_runs import CheckedRun, Plan, run_all
 from cutecc.cli.code_note import code_dict, code_lines
 from cutecc.cli.command_lines import sanitize_command
-from cutecc.cli.emulation import check_emulated_arguments, confined_text, emulation_dict, emulator_options
+from cutecc.cli.emulation import check_arguments, confined_text, emulation_dict, emulator_options
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.main import EXIT_UNCHECKED
@@ -91,6 +91,7 @@ def _search(
     """The kernel, all runs, and what was found. Raises `Error` where the kernel cannot be checked."""
     prepare_untrusted(input_, values)
     from cutecc.cli.subject import check_input, load_subject
+    from cutecc.trial.arguments import check_memory
     from cutecc.trial.sizes import parse_sizes
 
     check_input(input_)
@@ -109,7 +110,7 @@ def _search(
         untrusted=values["untrusted"],
     )
     subject, points = settle(subject, points, given, quiet=values["quiet"])
-    check_emulated_arguments(subject, points, values)
+    check_arguments([check_memory(subject.specs, each, on_cpu=True, compared=False) for each in points], values)
     runs: list[CheckedRun] = []
     for point in points:
         with at_sizes(point, is_sweep=len(points) > 1):

@@ -15,7 +15,7 @@ from cutecc.emulator.call import Call, run_call
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.checks.stopped import Stopped
 from cutecc.emulator.host import LaunchSummary, Progress
-from cutecc.emulator.limits import STRICT, Limits
+from cutecc.emulator.limits import STRICT_LIMITS, Limits
 from cutecc.emulator.names import LINE_INFO_HINT, NEWEST, OLDEST, OPTION_NAMES, models
 from cutecc.emulator.options import BlockSample, EmulatorOptions
 from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error, stopped_lines
@@ -176,7 +176,7 @@ class Emulator:
             tensor_shapes(self.binder, bound),
             self.compilation.variables,
             options,
-            options.limits or (STRICT if self.untrusted else Limits()),
+            options.limits or (STRICT_LIMITS if self.untrusted else Limits()),
         )
         allocations = self._allocations(bound, extent)
         start = time.monotonic()

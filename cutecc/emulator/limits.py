@@ -20,8 +20,8 @@ _LOOK_EVERY = 64
 class Limits:
     """What an emulated call may take at most; what would take more ends in a `LimitError`.
 
-    The defaults are generous: they end what would take a machine's memory, or days. `STRICT` is for kernels of unknown
-    origin.
+    The defaults are generous: they end what would take a machine's memory, or days. `STRICT_LIMITS` is for kernels of
+    unknown origin.
     """
 
     seconds: float = 86_400.0
@@ -100,7 +100,7 @@ def _text(name: str, value: float) -> str:
     return f"{value:,} {unit.removesuffix('s') if value == 1 else unit}"
 
 
-STRICT = Limits(seconds=60.0, steps=100_000_000, memory=1 << 30, blocks=1 << 20, registers=250_000, ptx=16 << 20)
+STRICT_LIMITS = Limits(seconds=60.0, steps=100_000_000, memory=1 << 30, blocks=1 << 20, registers=250_000, ptx=16 << 20)
 """Of kernels of unknown origin, `--untrusted`."""
 
 

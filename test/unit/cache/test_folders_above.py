@@ -80,6 +80,7 @@ def test_one_of_another_user_is_refused(above: Path, monkeypatch: pytest.MonkeyP
 def test_those_of_root_are_used(above: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owned_by(monkeypatch, above, 0)
     store_in(above).put(_NAME, b"content")
+    assert store_in(above).get(_NAME) == b"content"
 
 
 def test_root_may_have_another_number(above: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,6 +95,7 @@ def test_root_may_have_another_number(above: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(folder_module.os, "lstat", lstat)
     store_in(above).put(_NAME, b"content")
+    assert store_in(above).get(_NAME) == b"content"
 
 
 def test_a_link_on_the_way_is_followed_and_checked(above: Path, tmp_path: Path) -> None:

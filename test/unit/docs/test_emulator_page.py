@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from following import BLOCK, ROOT
 
 import cutecc
+from cutecc.config import read_size
 from cutecc.emulator.checks.finding import FINDING_KINDS
 from cutecc.emulator.checks.selection import CHECK_NAMES
 from cutecc.emulator.instructions.form import _split
@@ -160,3 +162,14 @@ def test_the_test_of_the_page_passes(
     command += [*options, "test_add.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_limits_are_those_of_the_table() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| ([^|]*) \|$", PAGE.partition("### Limits")[2], re.MULTILINE)
+    names = [each.name for each in dataclasses.fields(cutecc.Limits)]
+    assert [name for name, *_ in rows[: len(names)]] == names
+    words = {"a day": 86_400, "half of the machine's": cutecc.Limits().memory}
+    for name, usual, strict in rows[: len(names)]:
+        for text, limits in ((usual, cutecc.Limits()), (strict, cutecc.STRICT_LIMITS)):
+            number = words[text] if text in words else read_size(text.replace(",", ""))
+            assert number == getattr(limits, name), (name, text)

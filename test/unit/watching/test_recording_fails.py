@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -33,7 +34,7 @@ WRITES_TO_1 = """
 def watched(folder: Path, program: str, *, shell: str = "") -> subprocess.CompletedProcess[str]:
     (folder / "kernels.py").write_text(textwrap.dedent(KERNELS))
     (folder / "program.py").write_text(textwrap.dedent(program))
-    command = f"CUTE_DSL_ARCH=sm_90a {CUTECC} watch --no-reports -o out -- python program.py {shell}"
+    command = f"CUTE_DSL_ARCH=sm_90a {CUTECC} watch --no-reports -o out -- {sys.executable} program.py {shell}"
     return subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=300)
 
 

@@ -26,7 +26,7 @@ from cutecc.emulator.untrusted.worker import Death
 from cutecc.errors import EmulatorError, Error, LaunchError, LimitError, RecordError, UsageError
 from cutecc.kernel import Kernel, KernelSet
 
-LIMITS = cutecc.STRICT
+LIMITS = cutecc.STRICT_LIMITS
 
 
 def numbers(count: int = 64) -> np.ndarray:

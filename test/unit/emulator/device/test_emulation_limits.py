@@ -16,7 +16,7 @@ from launched import launch_of
 import cutecc
 from cutecc.emulator.grid import cluster_and_rank
 from cutecc.emulator.launch import load_program
-from cutecc.emulator.limits import STRICT, Limits
+from cutecc.emulator.limits import STRICT_LIMITS, Limits
 from cutecc.emulator.waves import waves
 from cutecc.errors import LaunchError, LimitError, UsageError
 from cutecc.kernel import Kernel
@@ -134,9 +134,9 @@ def test_after_a_finding_a_limit_is_told_with_it() -> None:
 
 
 def test_limits_of_a_command_line() -> None:
-    found = Limits.parse(["seconds=1.5", "memory=2GiB", "blocks=7"], STRICT)
-    assert (found.seconds, found.memory, found.blocks, found.steps) == (1.5, 2 << 30, 7, STRICT.steps)
-    assert Limits.parse(["memory=1M", "memory=3M"], STRICT).memory == 3 << 20
+    found = Limits.parse(["seconds=1.5", "memory=2GiB", "blocks=7"], STRICT_LIMITS)
+    assert (found.seconds, found.memory, found.blocks, found.steps) == (1.5, 2 << 30, 7, STRICT_LIMITS.steps)
+    assert Limits.parse(["memory=1M", "memory=3M"], STRICT_LIMITS).memory == 3 << 20
     for text, message in {
         "secands=1": "there is no limit 'secands'",
         "seconds": "'seconds' is no limit",
@@ -147,9 +147,9 @@ def test_limits_of_a_command_line() -> None:
         "": "there is no limit ''",
     }.items():
         with pytest.raises(UsageError, match=message):
-            Limits.parse([text], STRICT)
+            Limits.parse([text], STRICT_LIMITS)
     with pytest.raises(UsageError) as caught:
-        Limits.parse(["secands=1"], STRICT)
+        Limits.parse(["secands=1"], STRICT_LIMITS)
     assert caught.value.hints[0] == "did you mean seconds?"
 
 
