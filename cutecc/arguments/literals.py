@@ -89,7 +89,8 @@ def _key(key: ast.expr | None, text: str, mapping: ast.expr) -> object:
 
 
 def _not_a_literal(node: ast.expr, text: str) -> SpecError:
-    source = ast.unparse(node)
+    # As it was written: `ast.unparse` recurses into what is nested too deep for it.
+    source = ast.get_source_segment(text.strip(), node)
     hints = [_EXAMPLES]
     if isinstance(node, ast.Name):
         if close := close_type_names(node.id):

@@ -210,6 +210,5 @@ def _with_copied(operations: list[Operation], uses: list[Use], slots: frozenset[
 
 def _own(operation: Operation) -> list[int]:
     """The registers of a `wgmma.mma_async`, accumulators first, then those with matrix A."""
-    a = operation.operands[1]
-    sources = slots_of(operation, [a]) if isinstance(a, Vector) else ()
+    sources = slots_of(operation, [a for a in operation.operands[1:2] if isinstance(a, Vector)])
     return list(dict.fromkeys([*slots_of(operation, operation.operands[:1]), *sources]))

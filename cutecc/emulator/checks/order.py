@@ -18,7 +18,7 @@ def strength(operation: Operation) -> int:
         if not any(form.has(each) for each in _STRONG):
             return WEAK
     elif form.opcode == "mbarrier":
-        return WEAK if form.modifiers[0] in ("init", "inval") else WIDE
+        return WEAK if form.modifiers[:1] in (("init",), ("inval",)) else WIDE
     elif not (form.opcode in ("atom", "red", "multimem") or form.has("reduce")):
         return WEAK
     return OF_BLOCK if form.has("cta") else WIDE
@@ -26,7 +26,7 @@ def strength(operation: Operation) -> int:
 
 def is_initialisation(operation: Operation) -> bool:
     """Whether the operation initialises an mbarrier."""
-    return operation.form.opcode == "mbarrier" and operation.form.modifiers[0] == "init"
+    return operation.form.opcode == "mbarrier" and operation.form.modifiers[:1] == ("init",)
 
 
 def acquires(form: Form) -> bool:
