@@ -22,6 +22,8 @@ _BINARY: dict[type[ast.operator], Callable[[Number, Number], object]] = {
 _UNARY: dict[type[ast.unaryop], Callable[[Number], Number]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
 _FUNCTIONS: dict[str, Callable[[list[Number]], Number]] = {"min": min, "max": max}
 _LARGEST = 1 << 256
+_DEEPEST = 200
+"""Levels of one operation in another, as the brackets that Python reads."""
 _HINT = "arithmetic is made of numbers, named sizes, + - * / // **, parentheses, min and max"
 
 
@@ -42,11 +44,17 @@ def evaluate(text: str, sizes: Mapping[str, int]) -> Number:
 
 def _parse(text: str) -> ast.expr:
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = (error.offset if isinstance(error, SyntaxError) else None) or 1
         location = SourceLocation("arithmetic", text=text, column=column)
         raise UsageError(f"'{text}' is not arithmetic", location, hints=[_HINT]) from None
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if level:
+        raise _error(f"more than {_DEEPEST} operations one in another", tree, text)
+    return tree
 
 
 def _check(node: ast.expr, names: Collection[str] | None, text: str) -> None:

@@ -45,6 +45,8 @@ def test_value(text: str, value: float) -> None:
         ("(lambda: M)()", 1, 13, "not arithmetic"),
         ("2 * * M", 5, 1, "not arithmetic"),
         ("", 1, 1, "not arithmetic"),
+        ("-" * 900 + "M", 1, 901, "more than 200 operations one in another"),
+        ("M" + " + N" * 250, 1, 1001, "more than 200 operations one in another"),
     ],
 )
 def test_what_is_no_arithmetic(text: str, column: int, length: int, message: str) -> None:
