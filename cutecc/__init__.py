@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from cutecc.benchmarking.results import Benchmark
     from cutecc.benchmarking.running import benchmark
+    from cutecc.compilation.loading import include_path, load
+    from cutecc.compilation.request import CompileOptions
+    from cutecc.compilation.sweep import Job, compile_many
     from cutecc.driver import compile, compile_module, trace
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.limits import STRICT_LIMITS, Limits
@@ -31,14 +34,11 @@ if TYPE_CHECKING:
     )
     from cutecc.jit_function import jit
     from cutecc.kernel import Kernel, KernelSet
-    from cutecc.loading import include_path, load
     from cutecc.passes.manager import Observer
     from cutecc.passes.registry import register, register_pipeline
     from cutecc.record.compilation import Signature
     from cutecc.report.pair_page import write_pair_report
     from cutecc.report.writing import Report, write_report
-    from cutecc.request import CompileOptions
-    from cutecc.sweep import Job, compile_many
 
 __version__ = "0.1.0"
 
@@ -88,9 +88,9 @@ _HOMES = {
     "compile": "cutecc.driver",
     "compile_module": "cutecc.driver",
     "trace": "cutecc.driver",
-    "CompileOptions": "cutecc.request",
-    "Job": "cutecc.sweep",
-    "compile_many": "cutecc.sweep",
+    "CompileOptions": "cutecc.compilation.request",
+    "Job": "cutecc.compilation.sweep",
+    "compile_many": "cutecc.compilation.sweep",
     "ArgumentError": "cutecc.errors",
     "Emulation": "cutecc.emulator.device",
     "EmulatorError": "cutecc.errors",
@@ -110,8 +110,8 @@ _HOMES = {
     "jit": "cutecc.jit_function",
     "Kernel": "cutecc.kernel",
     "KernelSet": "cutecc.kernel",
-    "include_path": "cutecc.loading",
-    "load": "cutecc.loading",
+    "include_path": "cutecc.compilation.loading",
+    "load": "cutecc.compilation.loading",
     "Observer": "cutecc.passes.manager",
     "register": "cutecc.passes.registry",
     "register_pipeline": "cutecc.passes.registry",

@@ -16,29 +16,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from cutecc import caching, forks, planning, reproducing
-from cutecc.artifacts import ArtifactCollector
 from cutecc.cache import lookup
-from cutecc.caching import Cached
+from cutecc.compilation import caching, planning, reproducing
+from cutecc.compilation.artifacts import ArtifactCollector
+from cutecc.compilation.caching import Cached
+from cutecc.compilation.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned, Said
+from cutecc.compilation.observers import Listeners
+from cutecc.compilation.planning import Plan
+from cutecc.compilation.request import CompileOptions, CompileRequest, check_kinds
 from cutecc.config import Settings
 from cutecc.errors import Error, ParseError, PassError, RecordError, UsageError
-from cutecc.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned, Said
-from cutecc.forks import TemporaryFolder
 from cutecc.ir import interrupts
-from cutecc.ir.apart import apart
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode
+from cutecc.ir.pass_isolation import apart
 from cutecc.ir.variables import variables_of
 from cutecc.kernel import Kernel, KernelSet
-from cutecc.listening import Listeners
 from cutecc.passes import manager, registry
+from cutecc.passes.instrumentation import Announcer, ProgressSaver, SnapshotRecorder, StepRecorder, VerifyEach
 from cutecc.passes.manager import Observer
-from cutecc.passes.observers import Announcer, ProgressSaver, SnapshotRecorder, StepRecorder, VerifyEach
 from cutecc.passes.pipeline import Pipeline
-from cutecc.planning import Plan
 from cutecc.record import Compilation, Failure, Signature
 from cutecc.record.folder import RecordFolder
 from cutecc.record.stages import UserLines
-from cutecc.request import CompileOptions, CompileRequest, check_kinds
+from cutecc.support import forks
+from cutecc.support.forks import TemporaryFolder
 from cutecc.target import Target, parse_targets
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def _lowered(request: CompileRequest, listeners: Listeners, isolation: Isolation
             if request.options.reproduce:
                 reproducing.save_internal(request, error, planned and planned.pipeline)
             raise error from failure
-    from cutecc.contained import lower_in_worker
+    from cutecc.compilation.worker import lower_in_worker
 
     return lower_in_worker(replace(request, registered=registry.for_worker(request.options.words)), listeners.emit)
 

@@ -9,7 +9,6 @@ from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from cutecc import forks
 from cutecc.arguments.arrays import Array, describe_array, read_array
 from cutecc.arguments.specs import (
     Dynamic,
@@ -21,13 +20,14 @@ from cutecc.arguments.specs import (
     TupleSpec,
     parse_spec,
 )
+from cutecc.compilation.request import CompileOptions, check_kinds, with_line_info
 from cutecc.config import Settings
 from cutecc.emulator.names import CALL_NAMES, EMULATED_TARGET
 from cutecc.errors import LaunchError, NoGpuError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.passes.pipeline import Pipeline
-from cutecc.request import CompileOptions, check_kinds, with_line_info
 from cutecc.runtime.checks import check_device
+from cutecc.support import forks
 from cutecc.target import Target, device_targets
 
 if TYPE_CHECKING:

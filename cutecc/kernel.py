@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from cutecc import forks
 from cutecc.errors import Error, LaunchError, NoTargetError
 from cutecc.record import ArtifactKind, Compilation, Signature
 from cutecc.runtime.direct_call import DirectCall, set_call
+from cutecc.support import forks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -113,7 +113,7 @@ class CuteccDevice:
         self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any], tolerance: float | None, check: Any
     ) -> Results:
         from cutecc.emulator.options import EmulatorOptions
-        from cutecc.trial.copies import copied
+        from cutecc.harness.copies import copied
 
         cpu = gpu = None
         self.emulation = None

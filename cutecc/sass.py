@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cutecc.places import Frame, Place, place_of
 from cutecc.ptx.locations import named_file
+from cutecc.support.locations import Frame, Place, place_of
 
 _SECTION = re.compile(r"\t\.section\t\.text\.([^,\s]+)")
 _RULE = re.compile(r"//-{5,} \.")

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from cutecc.errors import NoGpuError, UsageError
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -96,8 +96,8 @@ def compile_with(
 ) -> None:
     """What a library user does."""
     import cutecc
+    from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions
     from cutecc.passes.dumps import DumpChoice
-    from cutecc.request import ALL_ARTIFACTS, CompileOptions
 
     options = CompileOptions()
     if output:

@@ -21,8 +21,8 @@ from pathlib import Path
 from bench import ROOT, write
 
 from cutecc.cli.subject import Subject, load_subject
-from cutecc.trial.arguments import make_arguments
-from cutecc.trial.on_device import DeviceArguments, HostMemory
+from cutecc.harness.arguments import make_arguments
+from cutecc.harness.on_device import DeviceArguments, HostMemory
 
 CASES = [
     ("a million elements added", "examples/elementwise_add.py", {"M": 1000, "N": 1000}),

@@ -31,15 +31,15 @@ import msgspec
 import numpy as np
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import Error
+from cutecc.harness.arguments import make_arguments, specs_of
+from cutecc.harness.on_device import DeviceArguments, compare_outputs
+from cutecc.harness.reference import bind_by_name, expected_outputs
+from cutecc.harness.sizes import parse_sizes
 from cutecc.kernel import Kernel
-from cutecc.request import CompileOptions
 from cutecc.runtime.timing import measure
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import make_arguments, specs_of
-from cutecc.trial.on_device import DeviceArguments, compare_outputs
-from cutecc.trial.reference import bind_by_name, expected_outputs
-from cutecc.trial.sizes import parse_sizes
 
 ROOT = Path(__file__).parent.parent
 SET = Path(__file__).parent / "bench_set.toml"

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.frontend.header import read_header
 from cutecc.frontend.trace import trace_file
 from cutecc.frontend.traced import TraceRequest
@@ -32,7 +33,6 @@ from cutecc.ir.walking import walk
 from cutecc.passes import manager
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import named_pipeline
-from cutecc.request import CompileOptions
 from cutecc.target import Target
 
 ROOT = Path(__file__).resolve().parent.parent

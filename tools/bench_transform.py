@@ -21,8 +21,8 @@ import msgspec
 from bench import ROOT, write
 
 import cutecc
+from cutecc.compilation.request import CompileOptions, Edit
 from cutecc.kernel import Kernel
-from cutecc.request import CompileOptions, Edit
 
 TARGET = "sm_90a"
 TRANSFORM = "vectorize-predicated-copies"

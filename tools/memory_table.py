@@ -26,15 +26,17 @@ from reasons import Reasons
 
 import cutecc
 from cutecc.backend.host.layouts import Layout, Layouts
+from cutecc.compilation.request import CompileOptions
 from cutecc.emulator.host import EmulatorHost
 from cutecc.errors import SourceLocation
 from cutecc.frontend.header import read_header
 from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.harness.arguments import make_arguments
+from cutecc.harness.on_device import DeviceArguments, HostMemory
 from cutecc.ir import modules
 from cutecc.ir.casters import plain_values
 from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
-from cutecc.isolation import Worker
 from cutecc.kernel import Kernel
 from cutecc.passes.analysis.coalescing import CheckCoalescing
 from cutecc.passes.analysis.operations import SEMANTICS
@@ -42,10 +44,8 @@ from cutecc.passes.analysis.program import KernelProgram
 from cutecc.passes.analysis.requests import kernels_of, requests_of
 from cutecc.passes.analysis.sample import Sample
 from cutecc.passes.manager import Observer, Position
-from cutecc.request import CompileOptions
 from cutecc.runtime.launch import Launch
-from cutecc.trial.arguments import make_arguments
-from cutecc.trial.on_device import DeviceArguments, HostMemory
+from cutecc.support.isolation import Worker
 
 OWN = ROOT / "test" / "unit" / "passes" / "analysis" / "kernels"
 """Kernels that are there for these analyses."""

@@ -276,9 +276,9 @@ def _shell(command: str, scratch: Path) -> str:
 
 def passes(block: Block) -> str:
     """A table of the passes of a named pipeline: what each does in a sentence, its file, and who provides it."""
-    from cutecc import isolation
     from cutecc.passes.nvidia.descriptions import DESCRIPTIONS
     from cutecc.passes.nvidia.options import WheelOptions
+    from cutecc.support import isolation
     from cutecc.target import Target
 
     arguments = (block.arguments, Target.parse("sm_80"), WheelOptions(preserve_line_info=True), False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from cutecc.spelling import close_names
+from cutecc.support.spelling import close_names
 
 Kind = Literal["float", "signed", "unsigned", "bool"]
 

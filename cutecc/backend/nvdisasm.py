@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cutecc.backend.tools import find_tool, run_tool
-from cutecc.forks import TemporaryFolder
+from cutecc.support.forks import TemporaryFolder
 
 
 def disassemble(cubin: bytes) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 from cutecc.backend.ptxas_log import parse_log
 from cutecc.backend.tools import Tool, ToolFailure, find_tool, run_tool
 from cutecc.errors import SourceLocation, ToolError
-from cutecc.forks import TemporaryFolder
-from cutecc.places import InstructionPlace
 from cutecc.ptx.locations import python_line
+from cutecc.support.forks import TemporaryFolder
+from cutecc.support.locations import InstructionPlace
 from cutecc.target import Target
 
 _OPT_LEVEL = re.compile(r"-O\d|-O=.*|--?opt-level(=.*)?")

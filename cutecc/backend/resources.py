@@ -11,8 +11,8 @@ from cutecc.backend.occupancy import RESERVED_SHARED_BYTES, occupancy
 from cutecc.backend.ptxas_log import parse_log
 from cutecc.backend.tools import find_tool, run_tool
 from cutecc.errors import ToolError
-from cutecc.forks import TemporaryFolder
 from cutecc.record.compilation import KernelResources
+from cutecc.support.forks import TemporaryFolder
 from cutecc.target import Target
 
 _FUNCTION = re.compile(r"^\s*Function (?P<name>\S+):\s*\n(?P<usage>.*)$", re.MULTILINE)

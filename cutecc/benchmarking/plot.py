@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecc.errors import UsageError
-from cutecc.output_file import write_output
+from cutecc.support.output_file import write_output
 
 if TYPE_CHECKING:
     from cutecc.benchmarking.results import Benchmark

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from cutecc.cache.partial import PARTIAL, remove, remove_abandoned
-from cutecc.open_folder import CLOCKS_APART
+from cutecc.support.open_folder import CLOCKS_APART
 
 _SHARE_KEPT = 0.9
 """Of the limit, so that room is made for several files at once."""

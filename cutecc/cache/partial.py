@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from cutecc.open_folder import OpenFolder
+from cutecc.support.open_folder import OpenFolder
 
 PARTIAL = ".partial-"
 """Begins their names."""

@@ -17,11 +17,11 @@ import click
 from cutecc.cache import own_runs
 from cutecc.errors import RecordError
 from cutecc.frontend.kernel_file import split_path
-from cutecc.harmless import message_text
 from cutecc.passes.dumps import DumpChoice
 from cutecc.record import Compilation
 from cutecc.record.folder import MANIFEST
 from cutecc.record.stages import KEEPING, stages_of
+from cutecc.support.harmless import message_text
 
 if TYPE_CHECKING:
     from cutecc.cli.jobs import Job
@@ -114,9 +114,9 @@ def _job(record: Compilation) -> Job | None:
 def _compile(job: Job, record: Compilation) -> Compilation:
     """The kernel, with everything kept, in memory. Raises `Error`."""
     from cutecc.cli.inputs import ModuleFile, NamedOperator
-    from cutecc.contained import lower_in_worker
-    from cutecc.from_file import lower_file
-    from cutecc.request import CompileRequest
+    from cutecc.compilation.from_file import lower_file
+    from cutecc.compilation.request import CompileRequest
+    from cutecc.compilation.worker import lower_in_worker
 
     chosen = job.chosen
     assert not isinstance(chosen, NamedOperator)

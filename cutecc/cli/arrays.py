@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cutecc.errors import UsageError
-from cutecc.output_file import write_output
+from cutecc.support.output_file import write_output
 
 
 def read_arrays(path: Path) -> dict[str, Any]:

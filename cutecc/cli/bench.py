@@ -17,14 +17,14 @@ from cutecc.cli.options import compile_options, compiler_options, subject_option
 from cutecc.cli.sizes import settle
 from cutecc.cli.tables import fitting, print_table
 from cutecc.errors import UsageError
-from cutecc.output_file import write_output
+from cutecc.support.output_file import write_output
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from cutecc.benchmarking.results import Benchmark, Measurement, Rates
     from cutecc.cli.subject import Subject
-    from cutecc.request import CompileOptions
+    from cutecc.compilation.request import CompileOptions
     from cutecc.runtime.timing import Call
     from cutecc.runtime.workspace import Workspace
 
@@ -80,7 +80,7 @@ def bench(input_: str, **values: Any) -> None:
     from cutecc.benchmarking.running import current_stream, describe_run, measure_rates
     from cutecc.cli.console import Console
     from cutecc.cli.subject import check_input, load_subject
-    from cutecc.trial.sizes import parse_sizes
+    from cutecc.harness.sizes import parse_sizes
 
     check_input(input_)
     points = parse_sizes(values["sizes"])
@@ -132,8 +132,8 @@ def _point(
 ) -> list[Measurement]:
     """Everything timed at one point of the sweep, on memory that is freed afterwards."""
     from cutecc.benchmarking.running import cache_state, run_point, sets_needed
-    from cutecc.trial.arguments import make_arguments
-    from cutecc.trial.on_device import DeviceArguments
+    from cutecc.harness.arguments import make_arguments
+    from cutecc.harness.on_device import DeviceArguments
 
     arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=sizes, exact_alignment=False)
     arguments.randomize(values["seed"])
@@ -237,7 +237,7 @@ def _peers(subject: Subject, device: Workspace, notes: list[str]) -> list[_Conte
         notes.append(f"left out {names}: torch with CUDA is not installed here")
         return []
     from cutecc.frontend.companions import find_function
-    from cutecc.trial.reference import bind_by_name
+    from cutecc.harness.reference import bind_by_name
 
     def contestant(path: str, name: str) -> _Contestant:
         function = find_function(path, name)
@@ -253,7 +253,7 @@ def _torch() -> Any:
 
 
 def _as_torch(arguments: Mapping[str, Any], torch: Any) -> dict[str, Any]:
-    from cutecc.trial.on_device import DeviceArray
+    from cutecc.harness.on_device import DeviceArray
 
     def convert(value: Any) -> Any:
         if isinstance(value, tuple):

@@ -28,7 +28,7 @@ from cutecc.cli.paging import When, harmless, in_colour, paging_options, show
 from cutecc.cli.stage_choice import StageText, text_of
 from cutecc.cli.unified import unified
 from cutecc.errors import UsageError
-from cutecc.passes.limits import LimitedPass
+from cutecc.passes.debug_counter import LimitedPass
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import ArtifactKind, Compilation, Step
 from cutecc.record.naming import file_name

@@ -30,13 +30,13 @@ from cutecc.cli.options import (
     wheel_options,
 )
 from cutecc.cli.records import read_records
+from cutecc.compilation.request import CompileOptions, CompileRequest
+from cutecc.compilation.worker import lower_in_worker
 from cutecc.config import Settings
-from cutecc.contained import lower_in_worker
 from cutecc.errors import Error, RecordError, UsageError
 from cutecc.frontend.traced import TracedModule
-from cutecc.harmless import harmless
 from cutecc.record import Compilation
-from cutecc.request import CompileOptions, CompileRequest
+from cutecc.support.harmless import harmless
 from cutecc.target import Target
 
 _EPILOG = """\b
@@ -219,7 +219,7 @@ def _refuse_options(context: click.Context) -> None:
 
 
 def _compiled(chosen: KernelFile | ModuleFile, target: Target, options: CompileOptions) -> Compilation:
-    from cutecc.from_file import lower_file
+    from cutecc.compilation.from_file import lower_file
 
     def request(traced: TracedModule | ModuleFile, seconds: float = 0.0) -> CompileRequest:
         is_file = isinstance(traced, ModuleFile)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
+    from cutecc.harness.arguments import Arguments
     from cutecc.kernel import Kernel
-    from cutecc.trial.arguments import Arguments
 
 _WORTH_SECONDS = 4.0
 """Of the first run: then the others run beside each other, for which a process is started."""
@@ -73,7 +73,7 @@ def run_all(
 
 
 def _beside_each_other(inputs: _Inputs, tries: Sequence[EmulatorOptions], source: str) -> Iterator[Emulation]:
-    from cutecc.pool import WorkerPool
+    from cutecc.support.pool import WorkerPool
 
     *others, own = tries
     pool = WorkerPool(min(own.cores - 1, len(others)))
@@ -100,7 +100,7 @@ def emulate_elsewhere(
     source: str,
 ) -> Emulation:
     """Runs in another process: one run, on inputs that it makes itself."""
-    from cutecc.trial.arguments import make_arguments
+    from cutecc.harness.arguments import make_arguments
 
     arguments = make_arguments(specs, outputs, sizes=sizes)
     _make(arguments, given, options.seed)
@@ -111,7 +111,7 @@ class _Inputs:
     """A kernel and its arguments, which are made once for all runs of a seed."""
 
     def __init__(self, subject: Subject, sizes: dict[str, int], given: dict[str, Any]) -> None:
-        from cutecc.trial.arguments import make_arguments
+        from cutecc.harness.arguments import make_arguments
 
         self.subject, self.asked, self.given = subject, sizes, given
         self._arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=sizes)
@@ -138,7 +138,7 @@ def _make(arguments: Arguments, given: dict[str, Any], seed: int) -> None:
 def _emulate(
     kernel: Kernel, arguments: Arguments, options: EmulatorOptions, source: str, *, text_to_stderr: bool, quiet: bool
 ) -> Emulation:
-    from cutecc.trial.on_device import DeviceArguments, HostMemory
+    from cutecc.harness.on_device import DeviceArguments, HostMemory
 
     with HostMemory() as memory:
         on_cpu = DeviceArguments(arguments, memory)

@@ -15,10 +15,12 @@ from cutecc.cli.files import read_input
 from cutecc.cli.inputs import ModuleFile, choose
 from cutecc.cli.options import apply_all, compile_options, take_options
 from cutecc.cli.stage_choice import read_record
+from cutecc.compilation.from_file import trace_apart
+from cutecc.compilation.request import CompileOptions
 from cutecc.config import Settings
 from cutecc.errors import RecordError, UsageError
-from cutecc.from_file import trace_apart
 from cutecc.frontend.kernel_file import split_path
+from cutecc.harness.sizes import parse_sizes
 from cutecc.passes.base import ModulePass
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
@@ -27,9 +29,7 @@ from cutecc.record import ArtifactKind, Compilation, Signature
 from cutecc.record.folder import MANIFEST
 from cutecc.record.reproducer import MARK, read_reproducer
 from cutecc.record.stages import stages_of
-from cutecc.request import CompileOptions
 from cutecc.target import Target
-from cutecc.trial.sizes import parse_sizes
 from cutecc.workbench.checks import Check, CommandCheck, checked_pattern
 from cutecc.workbench.file_checks import FileCheck
 from cutecc.workbench.reproduction import subject_of
@@ -104,8 +104,8 @@ def callable_with(subject: Subject, sizes: dict[str, int]) -> tuple[Signature, s
 
     Raises `UsageError` for a module that cannot be launched, before anything is compiled.
     """
-    from cutecc.trial.arguments import specs_of
-    from cutecc.trial.choosing import choose_values, valued_signature
+    from cutecc.harness.arguments import specs_of
+    from cutecc.harness.choosing import choose_values, valued_signature
 
     if subject.signature is None:
         raise UsageError(

@@ -168,7 +168,7 @@ def _trial(values: dict[str, Any]) -> Generator[Trial | None]:
     from cutecc.arguments.specs import parse_spec
     from cutecc.cli.inputs import split_arg
     from cutecc.errors import SourceLocation
-    from cutecc.trial.sizes import parse_sizes
+    from cutecc.harness.sizes import parse_sizes
     from cutecc.workbench.compared import Trial
     from cutecc.workbench.running import Settings
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich import console
 from rich.segment import Segment
 
-from cutecc.harmless import harmless
+from cutecc.support.harmless import harmless
 
 UNBOUNDED = 1 << 16
 """Characters in a line: more than every table has."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from cutecc.errors import NoGpuError, UsageError
+from cutecc.harness.on_device import HostMemory
 from cutecc.runtime.workspace import Workspace
-from cutecc.spelling import did_you_mean
-from cutecc.trial.on_device import HostMemory
+from cutecc.support.spelling import did_you_mean
 
 NO_GPU = "no GPU here: running on the CPU emulator"
 """Said where the user has named no device and there is only this one."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import click
 
-from cutecc.harmless import harmless, message_text, one_line
 from cutecc.ir.diagnostics import Diagnostic
 from cutecc.record import Remark
+from cutecc.support.harmless import harmless, message_text, one_line
 
 _COLOURS = {"error": "red", "warning": "magenta", "remark": "blue", "note": "cyan"}
 

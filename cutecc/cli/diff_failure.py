@@ -13,7 +13,7 @@ from cutecc.cli.options import split_names
 from cutecc.cli.sizes import sizes_text
 from cutecc.emulator.names import models
 from cutecc.errors import Error, SourceLocation
-from cutecc.harmless import message_text, one_line, readable
+from cutecc.support.harmless import message_text, one_line, readable
 
 if TYPE_CHECKING:
     from cutecc.workbench.plan import PlannedKernel

@@ -23,7 +23,7 @@ from cutecc.cli.tables import fitting, print_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from cutecc.request import Edit
+    from cutecc.compilation.request import Edit
     from cutecc.workbench.bisecting import Blame
     from cutecc.workbench.plan import Plan, PlannedKernel, Variant
     from cutecc.workbench.running import KernelResult, Run

@@ -267,7 +267,7 @@ def _inputs(kernels: tuple[str, ...], values: dict[str, Any], target: str | None
 
 def _choice(values: dict[str, Any], *, on_cpu: bool) -> Choice:
     from cutecc.cache import lookup
-    from cutecc.request import CompileOptions, with_line_info
+    from cutecc.compilation.request import CompileOptions, with_line_info
     from cutecc.workbench.variants import Choice
 
     pipelines = split_names((values["pipelines"],))
@@ -304,8 +304,8 @@ def _check_pipelines(names: Sequence[str]) -> None:
 
 
 def _points(values: dict[str, Any], *, on_cpu: bool, run_on: Literal["cpu", "cuda"] | None) -> Points:
-    from cutecc.trial.points import SMALL_BYTES
-    from cutecc.trial.sizes import parse_sizes
+    from cutecc.harness.points import SMALL_BYTES
+    from cutecc.harness.sizes import parse_sizes
     from cutecc.workbench.preparing import Points
 
     sizes = parse_sizes(values["sizes"]) if values["sizes"] else ()

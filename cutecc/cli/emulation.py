@@ -15,7 +15,7 @@ import click
 from cutecc.cli.headings import wrapped
 from cutecc.cli.options import apply_all
 from cutecc.cli.tables import print_table
-from cutecc.harmless import one_line
+from cutecc.support.harmless import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

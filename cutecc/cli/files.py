@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from cutecc.errors import UsageError
-from cutecc.output_file import reason
+from cutecc.support.output_file import reason
 
 _LONGEST_INPUT = 1 << 30
 """Bytes."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutecc import isolation
 from cutecc.cli.files import hints_for, read_input
+from cutecc.compilation.request import CompileOptions
 from cutecc.config import Settings
 from cutecc.errors import Error, TraceError, UsageError
 from cutecc.frontend.kernel_file import split_path
@@ -16,7 +16,7 @@ from cutecc.operations.gemm_problem import GemmProblem
 from cutecc.passes.dumps import Stage, read_stage
 from cutecc.record import Workload
 from cutecc.record.folder import MANIFEST, file_name
-from cutecc.request import CompileOptions
+from cutecc.support import isolation
 from cutecc.target import Target, parse_targets, target_in_name
 
 MODULE_SUFFIXES = (".mlir", ".mlirbc", ".bc")

@@ -15,29 +15,29 @@ from typing import Any
 
 import click
 
-from cutecc import isolation
 from cutecc.cache import lookup
 from cutecc.cli.inputs import KernelFile, ModuleFile, NamedOperator, choose, choose_operator
 from cutecc.cli.options import chosen_ptxas, dump_choice, edits, make_wheel_options, take_options
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import Reporting
+from cutecc.compilation.events import Event
+from cutecc.compilation.from_file import lower_file, trace_apart
+from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
+from cutecc.compilation.versions import current_versions
+from cutecc.compilation.worker import lower_in_worker
 from cutecc.config import Settings
-from cutecc.contained import lower_in_worker
 from cutecc.errors import Error, TraceError, UsageError
-from cutecc.events import Event
-from cutecc.from_file import lower_file, trace_apart
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.traced import TracedModule, TraceRequest
-from cutecc.harmless import one_line
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure
 from cutecc.record.folder import RecordFolder
 from cutecc.record.naming import file_name
 from cutecc.report.destination import numbered
-from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
+from cutecc.support import isolation
+from cutecc.support.harmless import one_line
 from cutecc.target import Target
-from cutecc.versions import current_versions
 
 _POLL_SECONDS = 0.05
 

@@ -37,7 +37,7 @@ from cutecc.layout.pictures import (
 from cutecc.layout.pictures.tiles import DIVIDES
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
 from cutecc.layout.tuples import is_static, is_tuple, leaves, show
-from cutecc.output_file import write_output
+from cutecc.support.output_file import write_output
 
 Value = TypeVar("Value")
 

@@ -19,8 +19,8 @@ from cutecc import __version__
 from cutecc.cli.streams import discard_output, open_closed
 from cutecc.config import Settings
 from cutecc.errors import Error, LimitError, RecordError, UsageError, describe
-from cutecc.harmless import harmless, message_text, one_line, readable
-from cutecc.spelling import close_names
+from cutecc.support.harmless import harmless, message_text, one_line, readable
+from cutecc.support.spelling import close_names
 
 EXIT_FAILED = 1
 """The kernel does not trace, a pass or tool failed, or a comparison found a difference."""

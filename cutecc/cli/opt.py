@@ -16,9 +16,9 @@ from cutecc.cli.streams import discard_output
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
 from cutecc.ir.split import MARK
-from cutecc.opt.contained import rewrite_in_worker
 from cutecc.opt.request import ChunkFinished, Form, PrintChoice, Printed, RewriteRequest, Said, Told
-from cutecc.output_file import write_output
+from cutecc.opt.worker import rewrite_in_worker
+from cutecc.support.output_file import write_output
 from cutecc.target import Target, target_in_name
 
 _EPILOG = """\b

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from cutecc.compilation.request import CompileOptions, Edit
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
-from cutecc.harmless import message_text, one_line
 from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.generation.choice import PASSES
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.request import CompileOptions, Edit
+from cutecc.support.harmless import message_text, one_line
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 import click
 
 from cutecc.cli.options import apply_all
-from cutecc.harmless import harmless
+from cutecc.support.harmless import harmless
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 When = Literal["auto", "always", "never"]

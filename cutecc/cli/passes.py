@@ -8,13 +8,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from cutecc import isolation
 from cutecc.cli.console import Console
 from cutecc.cli.options import load_option, warn_of_plugins
 from cutecc.cli.tables import folded
 from cutecc.errors import UsageError
 from cutecc.passes.catalog import PassEntry
-from cutecc.spelling import did_you_mean
+from cutecc.support import isolation
+from cutecc.support.spelling import did_you_mean
 
 
 @click.command(epilog="Example: cutecc passes canonicalize")

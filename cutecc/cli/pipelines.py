@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from cutecc import isolation
 from cutecc.cli.options import backend_option, load_option, make_wheel_options, warn_of_plugins, wheel_options
 from cutecc.passes.generation.choice import Backend
 from cutecc.passes.named import NAMED, unknown_pipeline
+from cutecc.support import isolation
 from cutecc.target import Target
 
 

@@ -8,7 +8,7 @@ from cutecc.errors import RecordError, UsageError
 from cutecc.record import Compilation
 from cutecc.record.bundle import read_bundle
 from cutecc.record.folder import MANIFEST, folders_of_records, read_folder
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 
 def read_records(path: Path, target: str | None = None) -> list[Compilation]:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from cutecc import isolation
 from cutecc.cli.checks import (
     CODE_ARTIFACTS,
     callable_with,
@@ -30,12 +29,13 @@ from cutecc.cli.checks import (
 from cutecc.cli.files import check_output
 from cutecc.cli.inputs import MODULE_SUFFIXES
 from cutecc.cli.options import LOADED, backend_option, edit_options, load_option, wheel_options
+from cutecc.compilation.request import ALL_ARTIFACTS
+from cutecc.compilation.versions import current_versions
 from cutecc.errors import Error, UsageError
-from cutecc.harmless import one_line
 from cutecc.record.naming import file_name
 from cutecc.record.reproducer import MARK, Reproducer, read_reproducer
-from cutecc.request import ALL_ARTIFACTS
-from cutecc.versions import current_versions
+from cutecc.support import isolation
+from cutecc.support.harmless import one_line
 from cutecc.workbench.checks import Check
 from cutecc.workbench.failing import Failure, failure_apart
 from cutecc.workbench.pass_bisection import Form

@@ -12,11 +12,11 @@ from cutecc.cli.console import Console
 from cutecc.cli.records import read_records
 from cutecc.cli.reporter import report_line
 from cutecc.errors import RecordError, UsageError
-from cutecc.harmless import message_text
 from cutecc.record import Compilation
 from cutecc.record.naming import file_name
 from cutecc.report.destination import check_destination, numbered
 from cutecc.report.writing import Report, write_report
+from cutecc.support.harmless import message_text
 
 _EPILOG = """\b
 Examples:

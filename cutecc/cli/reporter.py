@@ -20,8 +20,8 @@ from cutecc.cli.diagnostics import show as show_diagnostic
 from cutecc.cli.diagnostics import show_warnings
 from cutecc.cli.pass_table import pass_table
 from cutecc.cli.tables import print_table
+from cutecc.compilation.events import ArtifactsStarted, Event, Parsed, PassFinished, PassStarted, Planned
 from cutecc.errors import SourceLocation
-from cutecc.events import ArtifactsStarted, Event, Parsed, PassFinished, PassStarted, Planned
 from cutecc.ir.diagnostics import Diagnostic
 from cutecc.record import Compilation, KernelResources, Remark, manifest
 from cutecc.record.naming import short_kernel_name

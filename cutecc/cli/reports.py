@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cutecc.compilation.events import Event, PassFinished, Planned
 from cutecc.errors import Error, RecordError, UsageError
-from cutecc.events import Event, PassFinished, Planned
 from cutecc.record import Compilation
 from cutecc.record.folder import read_folder
 from cutecc.record.stages import stages_file

@@ -10,7 +10,7 @@ import click
 
 from cutecc.cli.files import read_input
 from cutecc.cli.options import load_option
-from cutecc.harmless import one_line
+from cutecc.support.harmless import one_line
 from cutecc.workbench.reproduction import Reproduction, reproduce
 
 _EPILOG = """\b

@@ -25,11 +25,11 @@ from cutecc.cli.records import find_folder
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import Reporting
 from cutecc.cli.stage_choice import target_option
+from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions
+from cutecc.compilation.worker import lower_in_worker
 from cutecc.config import Settings
-from cutecc.contained import lower_in_worker
-from cutecc.harmless import one_line
 from cutecc.report.destination import check_destination
-from cutecc.request import ALL_ARTIFACTS, CompileOptions
+from cutecc.support.harmless import one_line
 
 _EPILOG = """\b
 Examples:

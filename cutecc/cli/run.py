@@ -23,16 +23,16 @@ from cutecc.cli.streams import output_to_stderr
 from cutecc.cli.untrusted import prepare_untrusted
 from cutecc.cli.verdict import Trial, Verdict, show
 from cutecc.errors import DeadlockError, Error, FaultError, TraceError, UsageError
-from cutecc.isolation import ProcessDied, Worker
+from cutecc.support.isolation import ProcessDied, Worker
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Function, Subject
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
+    from cutecc.harness.arguments import Arguments
+    from cutecc.harness.bar import Bar
+    from cutecc.harness.on_device import DeviceArguments, HostMemory
     from cutecc.runtime.workspace import Workspace
-    from cutecc.trial.arguments import Arguments
-    from cutecc.trial.bar import Bar
-    from cutecc.trial.on_device import DeviceArguments, HostMemory
 
 _EPILOG = """\b
 Examples:
@@ -111,8 +111,8 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
     from cutecc.cli.keeping import check_keeping
     from cutecc.cli.subject import check_input, load_subject
     from cutecc.frontend.kernel_file import split_path
-    from cutecc.trial.arguments import check_memory
-    from cutecc.trial.sizes import parse_sizes
+    from cutecc.harness.arguments import check_memory
+    from cutecc.harness.sizes import parse_sizes
 
     check_input(input_)
     points = parse_sizes(values["sizes"])
@@ -167,8 +167,8 @@ def _bar(path: str, subject: Subject, named: Function | None, values: dict[str, 
     A record is not asked: whoever made it would judge themselves.
     """
     from cutecc.frontend.header import read_header
+    from cutecc.harness.bar import choose_bar
     from cutecc.record import Workload
-    from cutecc.trial.bar import choose_bar
 
     outputs = [*split_names((values["outputs"] or "",))]
     said = [("the command line", Workload(outputs, values["tolerance"]))]
@@ -232,10 +232,10 @@ class _Trier:
 
     def trials(self, sizes: dict[str, int]) -> list[Trial]:
         """A launch with each seed; `sizes` are the user's."""
-        from cutecc.trial.arguments import make_arguments
-        from cutecc.trial.comparison import bounds_of
-        from cutecc.trial.on_device import DeviceArguments
-        from cutecc.trial.sizes import emptied_by
+        from cutecc.harness.arguments import make_arguments
+        from cutecc.harness.comparison import bounds_of
+        from cutecc.harness.on_device import DeviceArguments
+        from cutecc.harness.sizes import emptied_by
 
         values, found = self.values, list[Trial]()
         workload = self.subject.workload
@@ -260,7 +260,7 @@ class _Trier:
         return found
 
     def _trial(self, arguments: Arguments, on_device: DeviceArguments, seed: int) -> Trial:
-        from cutecc.trial.on_device import compare_outputs
+        from cutecc.harness.on_device import compare_outputs
 
         arguments.randomize(seed)
         arguments.assign(self.given)

@@ -23,7 +23,7 @@ from cutecc.cli.main import EXIT_UNCHECKED
 from cutecc.cli.options import compile_options, compiler_options, subject_options
 from cutecc.cli.sizes import at_sizes, settle, sizes_text
 from cutecc.cli.untrusted import prepare_untrusted
-from cutecc.harmless import harmless, one_line
+from cutecc.support.harmless import harmless, one_line
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
@@ -91,8 +91,8 @@ def _search(
     """The kernel, all runs, and what was found. Raises `Error` where the kernel cannot be checked."""
     prepare_untrusted(input_, values)
     from cutecc.cli.subject import check_input, load_subject
-    from cutecc.trial.arguments import check_memory
-    from cutecc.trial.sizes import parse_sizes
+    from cutecc.harness.arguments import check_memory
+    from cutecc.harness.sizes import parse_sizes
 
     check_input(input_)
     points = parse_sizes(values["sizes"])

@@ -21,12 +21,12 @@ from cutecc.cli.stage_choice import (
     text_of,
 )
 from cutecc.errors import RecordError, UsageError
-from cutecc.places import Place
 from cutecc.record import ArtifactKind, Compilation
 from cutecc.record.stages import Stages, stages_of
 from cutecc.report.listings import Listing, listings_of
 from cutecc.report.paths import short_names
 from cutecc.report.stage_text import find_named, fold_types, positions
+from cutecc.support.locations import Place
 
 _EPILOG = """\b
 Examples:

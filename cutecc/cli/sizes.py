@@ -28,8 +28,8 @@ def settle(
     What is in neither `arrays` nor the points is chosen, which is said on standard error. Raises `UsageError` where the
     arrays contradict a point.
     """
-    from cutecc.trial.choosing import choose_values
-    from cutecc.trial.sizes import sizes_of_arrays
+    from cutecc.harness.choosing import choose_values
+    from cutecc.harness.sizes import sizes_of_arrays
 
     shapes = {name: array.shape for name, array in (arrays or {}).items()}
     found: list[dict[str, int]] = []

@@ -12,22 +12,22 @@ from cutecc.arguments.specs import Spec, parse_spec
 from cutecc.cli.diagnostics import show_warnings
 from cutecc.cli.files import hints_for, is_record
 from cutecc.cli.inputs import KernelFile, choose, split_arg
+from cutecc.compilation.request import CompileOptions, CompileRequest, with_line_info
 from cutecc.config import Settings
 from cutecc.emulator.names import EMULATED_TARGET, NEWEST, OLDEST, models
 from cutecc.errors import Error, RecordError, SourceLocation, UsageError
-from cutecc.frontend.arithmetic import evaluate
 from cutecc.frontend.files import check_file
 from cutecc.frontend.header import Header, read_header
 from cutecc.frontend.kernel_file import split_path
+from cutecc.frontend.size_arithmetic import evaluate
 from cutecc.frontend.traced import TracedModule
+from cutecc.harness.arguments import specs_of
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.record import Workload
 from cutecc.record.folder import MANIFEST
-from cutecc.request import CompileOptions, CompileRequest, with_line_info
 from cutecc.runtime.device import runs_on
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 from cutecc.target import Target
-from cutecc.trial.arguments import specs_of
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def _compiled(
     chosen: KernelFile, target: Target, options: CompileOptions, cache: bool | None, output: Path | None
 ) -> Kernel:
     from cutecc.cache import lookup
-    from cutecc.from_file import lower_file
+    from cutecc.compilation.from_file import lower_file
 
     def request(traced: TracedModule, seconds: float) -> CompileRequest:
         return CompileRequest(

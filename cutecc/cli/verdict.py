@@ -14,7 +14,7 @@ from cutecc.cli.emulation import emulation_dict, show_emulation
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.sizes import sizes_text
 from cutecc.cli.tables import fitting, print_table
-from cutecc.trial.bar import sources_text
+from cutecc.harness.bar import sources_text
 
 if TYPE_CHECKING:
     import click
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cutecc.cli.subject import Function, Subject
     from cutecc.emulator.device import Emulation
-    from cutecc.trial.comparison import Comparison
+    from cutecc.harness.comparison import Comparison
 
 _COLUMNS: dict[str, Callable[[Sequence[Comparison]], str]] = {
     "output": lambda outputs: outputs[0].name,

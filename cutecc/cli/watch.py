@@ -13,8 +13,8 @@ import click
 
 from cutecc.cli.main import EXIT_FAILED, report
 from cutecc.errors import Error, UsageError
-from cutecc.harmless import one_line
-from cutecc.open_folder import OpenFolder
+from cutecc.support.harmless import one_line
+from cutecc.support.open_folder import OpenFolder
 from cutecc.target import parse_targets
 from cutecc.watching import folder as watch_folder
 from cutecc.watching.running import NotStartedError, check_program, end_as, ignoring_option, run

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cutecc import forks
 from cutecc.arguments.specs import PointerSpec
 from cutecc.emulator.call import Call, run_call
 from cutecc.emulator.checks.finding import Finding
@@ -26,6 +25,7 @@ from cutecc.runtime.binding import Binder, Bound
 from cutecc.runtime.host import tensor_shapes
 from cutecc.runtime.program.evaluation import Evaluator
 from cutecc.runtime.program.verification import verify
+from cutecc.support import forks
 
 if TYPE_CHECKING:
     from cutecc.emulator.counters.counters import Counters

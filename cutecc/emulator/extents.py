@@ -15,7 +15,7 @@ from cutecc.emulator.memory.allocations import Allocation, bits_in_memory, point
 from cutecc.errors import ArgumentError
 from cutecc.runtime.binding import Bound
 from cutecc.runtime.parameters import CallParameter
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 
 def bare_pointers(parameters: Sequence[CallParameter], bound: Bound) -> dict[str, int]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from cutecc.capacity import whole_bytes
 from cutecc.config import read_size, size_text
 from cutecc.errors import LimitError, UsageError
-from cutecc.spelling import did_you_mean
+from cutecc.support.capacity import whole_bytes
+from cutecc.support.spelling import did_you_mean
 
 _LOOK_EVERY = 64
 """Instructions after which the clock is looked at, which takes as long as a hundredth of one."""

@@ -15,7 +15,7 @@ from cutecc.emulator.limits import Limits
 from cutecc.emulator.machine.schedule import SCHEDULES, ScheduleName
 from cutecc.emulator.memory.poison import SHARED_STARTS, SharedStart
 from cutecc.errors import UsageError
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 Checks: TypeAlias = "bool | str | Iterable[str] | None"
 """What to check: `True` for everything, or names, `"races,barriers"` or a list of them."""

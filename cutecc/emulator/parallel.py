@@ -25,9 +25,9 @@ from cutecc.emulator.memory.sharing import SharedMemory, share
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.emulator.waves import Waves, waves
 from cutecc.errors import EmulatorError
-from cutecc.pool import WorkerPool
 from cutecc.ptx.locations import PtxText
 from cutecc.runtime.launch import Launch
+from cutecc.support.pool import WorkerPool
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.lanes import Array

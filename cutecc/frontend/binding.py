@@ -37,7 +37,7 @@ from cutecc.frontend.annotations import (
 from cutecc.frontend.callee import Callee
 from cutecc.frontend.describe import describe_known, is_placeholder
 from cutecc.record.compilation import Parameter, Signature
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 

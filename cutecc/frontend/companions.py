@@ -13,8 +13,8 @@ from cutecc.errors import UsageError, foreign_failures
 from cutecc.frontend.failures import trace_error
 from cutecc.frontend.imports import own_imports
 from cutecc.frontend.kernel_file import run_file
-from cutecc.spelling import did_you_mean
-from cutecc.trial.reference import bind_by_name, expected_outputs
+from cutecc.harness.reference import bind_by_name, expected_outputs
+from cutecc.support.spelling import did_you_mean
 
 
 def find_function(path: str, name: str) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from cutecc.errors import SourceLocation, TraceError, message_of
 from cutecc.frontend.mistakes import explained
-from cutecc.spelling import close_names, did_you_mean
+from cutecc.support.spelling import close_names, did_you_mean
 
 ENTRY_FRAME = "__cutecc_entry__"
 """The name of the frame that calls the DSL in the user's name; it stands at the function's `def`."""

@@ -10,7 +10,7 @@ import tokenize
 from collections.abc import Generator
 
 from cutecc.errors import Error, UsageError
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 _UNKNOWN = re.compile(r"unknown encoding(?: for .*)?: (.*)", re.DOTALL)
 """What Python says of a coding line."""

@@ -16,10 +16,10 @@ from typing import Any, NoReturn, cast
 from cutecc.arguments.sizes import named_values, size_names, unify_sizes
 from cutecc.arguments.specs import Spec, parse_spec
 from cutecc.errors import SourceLocation, UsageError
-from cutecc.frontend.arithmetic import check, evaluate
 from cutecc.frontend.files import check_file
+from cutecc.frontend.size_arithmetic import check, evaluate
 from cutecc.record import Workload
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 _LINE = re.compile(r"[ \t]*#[ \t]*cutecc:(?P<payload>.*)")
 _TOML_POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")

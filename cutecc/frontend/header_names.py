@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.frontend.header import Header
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 
 def check_functions(header: Header, path: str) -> None:

@@ -20,7 +20,7 @@ from cutecc.frontend.dsl import keep_excepthook
 from cutecc.frontend.failures import trace_error
 from cutecc.frontend.files import check_file
 from cutecc.frontend.host_functions import check_host_function, host_functions, imported_host_functions
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 
 def split_path(text: str) -> tuple[str, str | None]:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from cutecc.errors import Error, SpecError, foreign_failures
-from cutecc.forks import SettledLock
 from cutecc.frontend import dsl
 from cutecc.frontend.binding import Arguments, bind_specs, bind_values
 from cutecc.frontend.callee import Callee
@@ -31,6 +30,7 @@ from cutecc.ir.casters import wrapped_values
 from cutecc.ir.interrupts import held
 from cutecc.record.compilation import Remark
 from cutecc.record.stages import UserLines
+from cutecc.support.forks import SettledLock
 from cutecc.target import Target
 
 _lock = SettledLock("tracing a kernel")

@@ -17,8 +17,8 @@ import types
 from typing import Any
 
 from cutecc.errors import UnsupportedVersionError
-from cutecc.forks import SettledLock
 from cutecc.ir.interrupts import held
+from cutecc.support.forks import SettledLock
 
 _PACKAGE = "cutlass"
 _LIBRARY = "cutlass._mlir._mlir_libs._cutlass_ir"

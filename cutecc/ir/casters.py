@@ -13,8 +13,8 @@ import threading
 from collections.abc import Generator
 from typing import Any
 
-from cutecc import forks
 from cutecc.ir import bindings
+from cutecc.support import forks
 
 # Which class of the DSL is registered for which class of types, by module; read off nvidia-cutlass-dsl 4.8.1 by asking
 # for a value of each type (test/unit/ir/test_casters.py does it again).

@@ -13,9 +13,9 @@ from collections.abc import Generator, Iterable, Sequence
 from contextvars import ContextVar
 
 from cutecc.errors import PassError
-from cutecc.ir.apart import STATE
 from cutecc.ir.locations import nearest_location
 from cutecc.ir.mlir import ir
+from cutecc.ir.pass_isolation import STATE
 
 
 def replace(operation: ir.Operation | ir.OpView, values: ir.Value | Sequence[ir.Value]) -> None:

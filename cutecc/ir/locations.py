@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cutecc.errors import SourceLocation
-from cutecc.places import Frame, Place, place_of
+from cutecc.support.locations import Frame, Place, place_of
 
 _ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')

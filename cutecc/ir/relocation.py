@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from cutecc.ir.casters import plain_values
 from cutecc.ir.mlir import ir
-from cutecc.places import Frame, Place
+from cutecc.support.locations import Frame, Place
 
 _UNNAMED = "-"
 """What the bindings call the text of a module that they parse."""

@@ -16,11 +16,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cutecc import isolation
 from cutecc.errors import Error
-from cutecc.open_folder import OpenFolder
-from cutecc.places import Place
 from cutecc.record.stages import StageWriter
+from cutecc.support import isolation
+from cutecc.support.locations import Place
+from cutecc.support.open_folder import OpenFolder
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
@@ -191,8 +191,8 @@ class _Printed(NamedTuple):
 
 def _print(module: ir.Module, request: Request) -> _Printed:
     """Print a module once: printing is what takes the time, and with locations it says all."""
+    from cutecc.ir.located_text import separate_locations
     from cutecc.ir.modules import parsable, to_text
-    from cutecc.ir.placed_text import separate_locations
 
     # The parser has verified the module, which printing would do again: a third of its time.
     plain = functools.partial(to_text, module, verified=True)

@@ -31,7 +31,7 @@ from cutecc.layout.layout import Layout, make_layout
 from cutecc.layout.swizzle import ComposedLayout, Swizzle
 from cutecc.layout.text import LONGEST_NUMBER, parse
 from cutecc.layout.tuples import is_tuple, leaves, show
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<swizzle>S<\s*-?\d+\s*,\s*-?\d+\s*,\s*-?\d+\s*>)"

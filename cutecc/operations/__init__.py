@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from cutecc.operations.autotuning import autotune
     from cutecc.operations.candidates import gemm_descriptions, tile_descriptions
     from cutecc.operations.description import GemmDescription
+    from cutecc.operations.device_memory import allocated_bytes, set_pool_size, set_release_threshold
     from cutecc.operations.discovery import Found, find, supports
     from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
     from cutecc.operations.epilogue.values import Epilogue
     from cutecc.operations.gemm import Gemm, compile_all, load
     from cutecc.operations.instruction import MathInstruction
-    from cutecc.operations.memory import allocated_bytes, set_pool_size, set_release_threshold
     from cutecc.operations.operand import Operand
     from cutecc.operations.operators import compile, through_cutecc
     from cutecc.operations.status import Status

@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cutecc import forks
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError
+from cutecc.operations.device_memory import Block, DevicePool, pool_of
 from cutecc.operations.epilogue.values import is_float
 from cutecc.operations.given import Given
 from cutecc.operations.given_workspaces import given_workspace
 from cutecc.operations.kernels.workspace import ALIGNMENT
 from cutecc.operations.launches import Launches, Planned
-from cutecc.operations.memory import Block, DevicePool, pool_of
 from cutecc.operations.variant import Arrays, Bound, Variant
 from cutecc.operations.views import MatrixArray, View
 from cutecc.runtime.cuda_bindings import describe_status, load_bindings
 from cutecc.runtime.driver import failure
 from cutecc.runtime.library import Loaded
 from cutecc.runtime.streams import current_stream, read_stream
+from cutecc.support import forks
 
 
 @dataclass(slots=True)

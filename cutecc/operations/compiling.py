@@ -24,7 +24,7 @@ from cutecc.operations.kernels import build, signature
 from cutecc.record import ArtifactKind, Compilation, Remark
 
 if TYPE_CHECKING:
-    from cutecc.request import CompileOptions
+    from cutecc.compilation.request import CompileOptions
 
 Progress = Callable[[GemmDescription, Kernel | Error], None]
 
@@ -76,8 +76,8 @@ def _compile(
     *,
     keep: bool,
 ) -> dict[str, Kernel | Error]:
-    from cutecc.request import CompileOptions
-    from cutecc.sweep import Job, compile_many
+    from cutecc.compilation.request import CompileOptions
+    from cutecc.compilation.sweep import Job, compile_many
 
     options = options or CompileOptions()
     cache = False if keep else None  # kept under the description, and there alone

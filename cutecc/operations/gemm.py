@@ -291,9 +291,9 @@ class Gemm(Product):
         Compiles the kernel again: the page shows what each pass made, of which the cache keeps nothing. Raises as
         `compile` and `cutecc.write_report` do.
         """
+        from cutecc.compilation.request import CompileOptions
         from cutecc.operations.compiling import compile_descriptions
         from cutecc.report.writing import write_report
-        from cutecc.request import CompileOptions
 
         (kernel,) = compile_descriptions([self.description], options=CompileOptions(report=True))
         if isinstance(kernel, Error):

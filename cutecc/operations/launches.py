@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from cutecc import forks
 from cutecc.arguments.specs import ScalarSpec
 from cutecc.runtime.binding import Binder, Bound
 from cutecc.runtime.driver import Caller
@@ -23,6 +22,7 @@ from cutecc.runtime.library import Loaded, unload_retired
 from cutecc.runtime.program.evaluation import Evaluator, StatusError
 from cutecc.runtime.program.plan import Plan, make_plan
 from cutecc.runtime.recent import Recent
+from cutecc.support import forks
 
 _REMEMBERED = 256
 """Forms whose plans are kept, per thread."""

@@ -11,7 +11,7 @@ import numpy as np
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, LaunchError
 from cutecc.operations.arguments import read
-from cutecc.operations.memory import Block, DevicePool
+from cutecc.operations.device_memory import Block, DevicePool
 from cutecc.operations.views import MatrixArray
 from cutecc.runtime.checks import array_text
 from cutecc.runtime.cuda_bindings import cuda_driver, describe_status

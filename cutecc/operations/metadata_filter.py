@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import UsageError
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 Fact: TypeAlias = "str | int | bool | None"
 """A value of metadata; `None` is `none` in text."""

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from cutecc import forks
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, LaunchError, NoGpuError
+from cutecc.operations.device_memory import Block, DevicePool, pool_of
 from cutecc.operations.hazards import are_woven, extent
-from cutecc.operations.memory import Block, DevicePool, pool_of
 from cutecc.operations.variant import Arrays
 from cutecc.runtime.cuda_bindings import cuda_driver, describe_status, load_bindings
 from cutecc.runtime.device import CudaDevice
 from cutecc.runtime.driver import failure
+from cutecc.support import forks
 
 
 @dataclass

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from cutecc import forks
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, Error, NoGpuError
 from cutecc.operations.arguments import lives_on_gpu, read
@@ -19,7 +18,8 @@ from cutecc.operations.tile_model import Problem
 from cutecc.operations.variant import Bound, Variant
 from cutecc.operations.views import MatrixArray
 from cutecc.runtime.checks import check_device
-from cutecc.spelling import did_you_mean
+from cutecc.support import forks
+from cutecc.support.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
@@ -197,7 +197,7 @@ class Product:
                 f"argument '{name}': its matrices live on {arrays[0].place}: move them with .cuda()",
                 hints=['device="cpu" runs the operation on the CPU emulator'],
             )
-        from cutecc.operations.memory import pool_of
+        from cutecc.operations.device_memory import pool_of
         from cutecc.runtime.cuda_bindings import cuda_driver, load_bindings
         from cutecc.runtime.device import CudaDevice
 

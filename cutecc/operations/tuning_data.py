@@ -13,6 +13,7 @@ from cutecc.arguments.arrays import Array, read_array
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.benchmarking.running import sets_needed
 from cutecc.errors import Error
+from cutecc.harness.elements import elements_of
 from cutecc.operations.epilogue.values import Output
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.operand import Operand
@@ -21,7 +22,6 @@ from cutecc.operations.variant import Variant
 from cutecc.operations.views import DeviceMatrix, MatrixArray
 from cutecc.runtime.timing import Samples, measure
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.elements import elements_of
 
 _SEED = 2024
 _MOST_BYTES = 1 << 31

@@ -13,9 +13,9 @@ from cutecc.cache.fingerprint import digest_of
 from cutecc.cache.folder import CacheError, cache_folder, check_folder, make_folder
 from cutecc.config import Settings
 from cutecc.errors import UsageError
-from cutecc.open_folder import replace_file
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.tile_model import Problem
+from cutecc.support.open_folder import replace_file
 
 _FORMAT = 1
 _LARGEST = 1 << 20

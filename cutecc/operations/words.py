@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from cutecc.errors import UsageError
-from cutecc.spelling import close_names
+from cutecc.support.spelling import close_names
 
 _Kind = TypeVar("_Kind")
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cutecc import planning
+from cutecc.compilation import planning
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import Error, ParseError, PassError, SourceLocation, UsageError
 from cutecc.ir.diagnostics import Diagnostic, SourceText, hearing_diagnostics
 from cutecc.ir.expected import ExpectedDiagnostics
@@ -32,7 +33,6 @@ from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.verifying import verify_result
 from cutecc.record import Remark
-from cutecc.request import CompileOptions
 from cutecc.target import Target
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _run(
             ModulePrinter(request.prints, emit, locations=request.locations, generic=request.generic),
         )
     if request.verify_each:
-        from cutecc.passes.observers import VerifyEach
+        from cutecc.passes.instrumentation import VerifyEach
 
         observers.append(VerifyEach())
 

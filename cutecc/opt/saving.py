@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from cutecc import reproducing
+from cutecc.compilation import reproducing
+from cutecc.compilation.versions import current_versions
 from cutecc.config import Settings
 from cutecc.errors import Error, PassError
 from cutecc.opt.request import RewriteRequest
 from cutecc.record.reproducer import Expected, Reproducer
-from cutecc.versions import current_versions
 
 
 def save(request: RewriteRequest, chunk: bytes, error: Error, expected: Expected) -> None:

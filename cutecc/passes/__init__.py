@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cutecc.passes.analyses import analyse
     from cutecc.passes.base import ModulePass
     from cutecc.passes.conversion import ConversionRewriter, TypeConversion, convert, converts
+    from cutecc.passes.debug_counter import limited
     from cutecc.passes.diagnostics import error, note, remark, warning
-    from cutecc.passes.limits import limited
     from cutecc.passes.manager import run_pipeline
     from cutecc.passes.registry import register, register_pipeline
     from cutecc.passes.rewriting import Rewriter, rewrite, rewrites
@@ -57,7 +57,7 @@ _HOMES = {
     "cutecc.passes.base": ("ModulePass",),
     "cutecc.passes.conversion": ("ConversionRewriter", "TypeConversion", "convert", "converts"),
     "cutecc.passes.diagnostics": ("error", "note", "remark", "warning"),
-    "cutecc.passes.limits": ("limited",),
+    "cutecc.passes.debug_counter": ("limited",),
     "cutecc.passes.manager": ("run_pipeline",),
     "cutecc.passes.registry": ("register", "register_pipeline"),
     "cutecc.passes.rewriting": ("Rewriter", "rewrite", "rewrites"),

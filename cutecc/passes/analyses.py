@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cutecc.ir.apart import STATE
+from cutecc.ir.pass_isolation import STATE
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cutecc.ir.names import check_names, matcher
+from cutecc.passes.debug_counter import current_budget
 from cutecc.passes.diagnostics import error
-from cutecc.passes.limits import current_budget
 from cutecc.passes.rewriting import Pattern
 
 if TYPE_CHECKING:

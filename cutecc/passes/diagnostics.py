@@ -12,8 +12,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal
 
 from cutecc.errors import PassError, SourceLocation
-from cutecc.ir.apart import STATE
 from cutecc.ir.locations import nearest_location
+from cutecc.ir.pass_isolation import STATE
 from cutecc.record import Remark
 
 if TYPE_CHECKING:

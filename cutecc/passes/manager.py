@@ -23,7 +23,7 @@ from cutecc.passes.wheel import WheelPass
 from cutecc.record import Remark
 
 if TYPE_CHECKING:
-    from cutecc.events import Event
+    from cutecc.compilation.events import Event
     from cutecc.ir.mlir import ir
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from cutecc.errors import UsageError
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 NAMED = {
     "nvidia": "the installed wheel's own pipeline, each pass on its own",

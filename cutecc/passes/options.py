@@ -8,7 +8,7 @@ import typing
 from typing import Any
 
 from cutecc.errors import UsageError
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 Option = tuple[str, str]
 """An option's name and its value as written, without quotes or braces around it."""

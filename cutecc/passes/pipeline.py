@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from cutecc.errors import Error, UsageError, describe, foreign_failures
-from cutecc.passes import limits, registry
+from cutecc.passes import debug_counter, registry
 from cutecc.passes.base import ModulePass
 from cutecc.passes.options import convert_options, parse_options, split_list
 from cutecc.passes.wheel import WheelPass, check_paths
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 _OCCURRENCE = re.compile(r"[0-9]{1,9}")
 _DEEPEST = 16
@@ -155,9 +155,9 @@ def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
     if anchors not in ((), pass_class.anchors):
         raise UsageError(f"pass {name} does not run on {' in '.join(anchors)}")
     limit = None
-    if limits.OPTION not in {field.name.replace("_", "-") for field in dataclasses.fields(pass_class)}:
-        limit = next((value for option, value in options if option == limits.OPTION), None)
-        options = [each for each in options if each[0] != limits.OPTION]
+    if debug_counter.OPTION not in {field.name.replace("_", "-") for field in dataclasses.fields(pass_class)}:
+        limit = next((value for option, value in options if option == debug_counter.OPTION), None)
+        options = [each for each in options if each[0] != debug_counter.OPTION]
     values = convert_options(pass_class, options)
     for field in dataclasses.fields(pass_class):
         if field.default is dataclasses.MISSING and field.name not in values:
@@ -168,4 +168,4 @@ def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
         raise UsageError(f"pass {name}: {error.message}", notes=error.notes, hints=error.hints) from error
     except foreign_failures() as failure:
         raise UsageError(f"pass {name}: {describe(failure)}") from failure
-    return pass_ if limit is None else limits.with_limit(pass_, limit)
+    return pass_ if limit is None else debug_counter.with_limit(pass_, limit)

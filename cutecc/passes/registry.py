@@ -49,7 +49,7 @@ _pipelines: dict[str, NamedPipeline] = {}
 
 # Packages whose modules register passes, each in the module of its name, less what all names of a package begin with.
 _BUILTIN_PACKAGES = {
-    "cutecc.passes.nvidia.standins": "",
+    "cutecc.passes.nvidia.reimplementations": "",
     "cutecc.passes.analysis": "check-",
     "cutecc.passes.generation": "",
     "cutecc.passes.lowering": "",

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cutecc.ir.names import check_names, matcher
+from cutecc.passes.debug_counter import current_budget
 from cutecc.passes.diagnostics import error
-from cutecc.passes.limits import current_budget
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir

@@ -11,7 +11,7 @@ from cutecc.errors import PassError, UsageError
 from cutecc.ir.locations import user_location
 from cutecc.passes.base import ModulePass
 from cutecc.passes.options import Option, print_options
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 
 from cutecc.errors import SourceLocation
-from cutecc.places import InstructionPlace
+from cutecc.support.locations import InstructionPlace
 
 _INDEX = r"([0-9]{1,10})\b"
 """A number of 32 bits."""
@@ -80,7 +80,7 @@ class LineTable:
             return place
         caller = (int(match[4]), int(match[5]), int(match[6]))
         if place[2] == 0 and place[0] != caller[0]:
-            # Inline assembly of a file that the kernel's calls: `cutecc.places.place_of`.
+            # Inline assembly of a file that the kernel's calls: `cutecc.support.locations.place_of`.
             self._statements.add(place)
             return place
         self._callers[place] = caller

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from cutecc.errors import RecordError, UsageError
-from cutecc.harmless import one_line
 from cutecc.record import archive, manifest
 from cutecc.record.archive import Entry
 from cutecc.record.assembly import check_assembly
@@ -25,6 +24,7 @@ from cutecc.record.compilation import ArtifactKind, Compilation
 from cutecc.record.naming import is_plain
 from cutecc.record.plain_file import opened
 from cutecc.record.whole_file import write_whole
+from cutecc.support.harmless import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path

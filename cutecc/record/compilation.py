@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from cutecc.errors import Error, RecordError
-from cutecc.places import InstructionPlace
 from cutecc.record.variables import Variable
+from cutecc.support.locations import InstructionPlace
 
 if TYPE_CHECKING:
     from cutecc.record.host_program import HostProgram
@@ -132,7 +132,7 @@ class Artifact(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: ArtifactKind
     file: str
     places: tuple[InstructionPlace, ...] = ()
-    """Of PTX, the places of instructions whose `.loc` is another's; see `cutecc.passes.nvidia.lost_places`."""
+    """Of PTX, the places of instructions whose `.loc` is another's; see `cutecc.passes.nvidia.lost_locations`."""
     sha256: str | None = None
     """Of a cubin, the hash of its content, in hexadecimal digits."""
     ptx_sha256: str | None = None

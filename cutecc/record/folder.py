@@ -9,13 +9,13 @@ from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
 from cutecc.errors import RecordError, UsageError
-from cutecc.open_folder import OpenFolder, unlock
-from cutecc.output_file import remedy
 from cutecc.record import manifest
 from cutecc.record.compilation import Compilation
 from cutecc.record.naming import file_name, is_plain
 from cutecc.record.plain_file import read_plain
 from cutecc.record.stages import BlockReader, complete_steps
+from cutecc.support.open_folder import OpenFolder, unlock
+from cutecc.support.output_file import remedy
 
 MANIFEST = "manifest.json"
 _JOURNAL = ".cutecc-files"

@@ -24,8 +24,8 @@ from typing import Literal, cast
 
 import msgspec
 
-from cutecc import forks
 from cutecc.errors import RecordError
+from cutecc.support import forks
 
 MAJOR, MINOR = 1, 0
 

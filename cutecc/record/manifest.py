@@ -7,9 +7,9 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from cutecc import forks
 from cutecc.errors import RecordError
 from cutecc.record.compilation import ArtifactKind, Compilation
+from cutecc.support import forks
 
 SCHEMA = "cutecc/compilation"
 MAJOR, MINOR = 1, 6

@@ -24,11 +24,11 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from cutecc.errors import RecordError
-from cutecc.open_folder import OpenFolder
-from cutecc.places import Place
 from cutecc.record.compilation import Compilation
 from cutecc.record.naming import file_name
 from cutecc.record.plain_file import opened
+from cutecc.support.locations import Place
+from cutecc.support.open_folder import OpenFolder
 
 Content = TypeVar("Content")
 

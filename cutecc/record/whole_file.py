@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cutecc.errors import RecordError
-from cutecc.open_folder import replace_file
-from cutecc.output_file import remedy
+from cutecc.support.open_folder import replace_file
+from cutecc.support.output_file import remedy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cutecc.errors import SourceLocation, UsageError
-from cutecc.places import Frame
 from cutecc.record import Compilation, Remark
 from cutecc.record.stages import CallFrame, Stages
 from cutecc.report.frames import Frames, Line
 from cutecc.report.history import LineHistory, histories
 from cutecc.report.listings import Kind, ListedFunction, Listing, listings_of
 from cutecc.report.paths import find_file, short_names
+from cutecc.support.locations import Frame
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from cutecc.places import Place
 from cutecc.record.stages import UserLines
+from cutecc.support.locations import Place
 
 Line = tuple[str, int]
 """A file, as places name it, and a line from 1."""

@@ -9,7 +9,6 @@ from typing import Literal, TypeVar
 import msgspec
 
 from cutecc.errors import SourceLocation
-from cutecc.places import Frame, InstructionPlace, Place, place_of
 from cutecc.ptx.locations import FILE, FUNCTION, LOC, InlineAssembly, PtxText, named_file
 from cutecc.record import Artifact, Compilation
 from cutecc.report.frames import in_own_file
@@ -17,6 +16,7 @@ from cutecc.report.instruction_mix import classify
 from cutecc.report.lost_accesses import access_of, place_accesses
 from cutecc.report.warpgroup_products import place_products, product_of
 from cutecc.sass import SassFunction, is_warpgroup_product, read_sass
+from cutecc.support.locations import Frame, InstructionPlace, Place, place_of
 
 Kind = Literal["ptx", "sass", "llvm-ir"]
 

@@ -1,4 +1,4 @@
-"""SASS of accesses whose place the wheel's code generator loses (`cutecc.passes.nvidia.lost_places`).
+"""SASS of accesses whose place the wheel's code generator loses (`cutecc.passes.nvidia.lost_locations`).
 
 The assembler takes the `.loc` that such an access stands under for its place. The record knows the right one of the
 PTX; what SASS it became follows from the `.loc`, the opcode and the order.
@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cutecc.places import InstructionPlace, Place
 from cutecc.sass import SassFunction, SassInstruction
+from cutecc.support.locations import InstructionPlace, Place
 
 _PTX = re.compile(r"\s*(?:@!?%?\w+\s+)?(ld|st)\.(?!param|local|async)([\w.:]+)")
 _STRONG = re.compile(r"\b(?:relaxed|acquire|release|volatile|mmio|cg|cv)\b")

@@ -7,7 +7,6 @@ from collections import Counter
 
 import msgspec
 
-from cutecc.places import Frame
 from cutecc.record import Compilation
 from cutecc.record.compilation import KernelResources
 from cutecc.record.stages import UserLines
@@ -16,6 +15,7 @@ from cutecc.report.instruction_mix import classify
 from cutecc.report.listings import functions_of
 from cutecc.report.stage_text import functions
 from cutecc.sass import SassFunction
+from cutecc.support.locations import Frame
 
 
 class LineMix(msgspec.Struct):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from cutecc.errors import UsageError
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 
 def short_names(files: Iterable[str]) -> dict[str, str]:

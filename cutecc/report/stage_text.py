@@ -12,7 +12,7 @@ from cutecc.record import Compilation, Step
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.pipeline_text import pass_names, selectors_of
 from cutecc.record.stages import Stages
-from cutecc.spelling import close_names, did_you_mean
+from cutecc.support.spelling import close_names, did_you_mean
 
 TRACED = "traced"
 """What the first module of a record is called."""

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cutecc.places import Place
 from cutecc.sass import SassFunction, is_warpgroup_product
+from cutecc.support.locations import Place
 
 _PTX = re.compile(r"\s*(?:@!?%?\w+\s+)?wgmma\.mma_async\.\S*?\.m(\d+)n(\d+)k(\d+)\.")
 _SHAPE = re.compile(r"\.(\d+)x(\d+)x(\d+)\b")

@@ -9,7 +9,7 @@ from cutecc.arguments.specs import ConstSpec, NoneSpec, StreamSpec
 from cutecc.errors import ArgumentError, SpecError
 from cutecc.runtime.parameters import CallGroup
 from cutecc.runtime.streams import find_stream
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 
 class _Missing:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from cutecc import forks
 from cutecc.errors import LaunchError
 from cutecc.runtime.block import ParameterBlock
 from cutecc.runtime.driver import (
@@ -21,6 +20,7 @@ from cutecc.runtime.driver import (
     failure,
 )
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, Launch, TensorMap
+from cutecc.support import forks
 
 OLDEST = 12000
 """The driver version, as `cuDriverGetVersion` counts, from which libraries and `cuLaunchKernelEx` are there."""

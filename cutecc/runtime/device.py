@@ -7,10 +7,10 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
-from cutecc import forks
 from cutecc.errors import LaunchError
 from cutecc.record.compilation import Compilation
 from cutecc.runtime.driver import DeviceAttribute, Driver
+from cutecc.support import forks
 
 _TARGET = re.compile(r"sm_(\d+)(\d)([af]?)")
 

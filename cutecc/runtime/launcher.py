@@ -12,7 +12,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from cutecc import forks
 from cutecc.errors import LaunchError
 from cutecc.record.compilation import Compilation
 from cutecc.record.host_program import HostProgram
@@ -31,6 +30,7 @@ from cutecc.runtime.program.verification import verify
 from cutecc.runtime.reading import Reader
 from cutecc.runtime.recent import Recent
 from cutecc.runtime.streams import current_stream
+from cutecc.support import forks
 
 _REMEMBERED = 256
 """Kinds of calls (shapes, strides, scalars) whose plans are kept, per kernel and thread; the last so many at least."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from cutecc import forks
 from cutecc.record.host_program import KernelEntry
 from cutecc.runtime.device import CudaDevice
 from cutecc.runtime.driver import Driver, DriverError, KernelAttribute
+from cutecc.support import forks
 
 T = TypeVar("T")
 

@@ -9,17 +9,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cutecc import isolation
 from cutecc.cache import lookup
-from cutecc.contained import lower_in_worker
+from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
+from cutecc.compilation.worker import lower_in_worker
 from cutecc.errors import Error, describe
-from cutecc.open_folder import OpenFolder
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.record import Compilation, Parameter, Signature
 from cutecc.record.folder import read_folder
 from cutecc.record.naming import file_name
 from cutecc.report.writing import encode_report
-from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest
+from cutecc.support import isolation
+from cutecc.support.open_folder import OpenFolder
 from cutecc.target import Target
 from cutecc.watching import user_lines
 from cutecc.watching.folder import KERNELS, kernel_folder

@@ -14,8 +14,8 @@ import shutil
 from pathlib import Path
 
 from cutecc.errors import RecordError, UsageError
-from cutecc.open_folder import OpenFolder, replace_file
 from cutecc.record.plain_file import read_plain
+from cutecc.support.open_folder import OpenFolder, replace_file
 from cutecc.watching.journal import JOURNAL, LINES, MARK, MODULE, RECORDED, WARNED
 
 KERNELS = "kernels"

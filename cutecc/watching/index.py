@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 from cutecc.errors import RecordError
 from cutecc.frontend.call_site import CallFrame, CallSite
-from cutecc.open_folder import replace_file
 from cutecc.record import Compilation, KernelResources
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.plain_file import read_plain
+from cutecc.support.open_folder import replace_file
 from cutecc.watching.finishing import REPORT, Outcome
 from cutecc.watching.folder import DATA, KERNELS, PAGE
 from cutecc.watching.recording import Failed, Recording

@@ -18,7 +18,7 @@ import os
 import time
 from typing import Any
 
-from cutecc.open_folder import OpenFolder
+from cutecc.support.open_folder import OpenFolder
 
 MARK = ".cutecc-watch"
 """Is in a folder that `cutecc watch` made, and says which one: programs that were told write to no other."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from cutecc.errors import Error
 from cutecc.kernel import Kernel
 from cutecc.passes.pipeline import Pipeline
-from cutecc.workbench.hand_over import Found, hand_over, points, search
 from cutecc.workbench.plan import Point, Variant
 from cutecc.workbench.running import Device, KernelResult, Run, Settings, load_variant, run_point
 from cutecc.workbench.searching import State
+from cutecc.workbench.splice import Found, points, search, splice
 from cutecc.workbench.variants import Choice, Source
 from cutecc.workbench.workers import Workers
 
@@ -88,7 +88,7 @@ class Bisection:
 
         def state_at(count: int) -> State:
             name = pipeline.selectors()[count - 1]
-            state = self.state(hand_over(pipeline, count, rest), variant, base, point)
+            state = self.state(splice(pipeline, count, rest), variant, base, point)
             tell(f"{variant.pipeline} up to {name}, then {base.pipeline}: {state}")
             return state
 

@@ -10,17 +10,17 @@ import msgspec
 
 from cutecc.arguments.specs import Spec
 from cutecc.errors import LaunchError, UsageError
+from cutecc.harness.arguments import make_arguments, specs_of
+from cutecc.harness.bar import choose_bar
+from cutecc.harness.choosing import choose_values, valued_signature
+from cutecc.harness.comparison import bounds_of
+from cutecc.harness.points import SMALL_BYTES, ragged_points
 from cutecc.kernel import Kernel
 from cutecc.record import Compilation, Signature, Workload
 from cutecc.report.pair import OutputPair, Pair, Results, RunPair, Times, pair_of
 from cutecc.report.writing import Compiled
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import make_arguments, specs_of
-from cutecc.trial.bar import choose_bar
-from cutecc.trial.choosing import choose_values, valued_signature
-from cutecc.trial.comparison import bounds_of
-from cutecc.trial.points import SMALL_BYTES, ragged_points
-from cutecc.workbench.memory import Needs, check_memory
+from cutecc.workbench.host_memory import Needs, check_memory
 from cutecc.workbench.plan import Point, inputs_checksum
 from cutecc.workbench.running import Device, Run, Settings, median_times, run_point
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from cutecc.compilation.events import Event, PassFinished, PassStarted
 from cutecc.driver import lower
 from cutecc.errors import Error, InternalError, describe
-from cutecc.events import Event, PassFinished, PassStarted
 from cutecc.passes import plugins
 from cutecc.workbench.failing import NOTHING, RUNS, Failure
 from cutecc.workbench.subjects import Subject

@@ -14,13 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from cutecc import isolation
 from cutecc.errors import Error, PassError, SourceLocation
-from cutecc.isolation import ProcessDied
 from cutecc.passes.base import ModulePass
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
+from cutecc.support import isolation
+from cutecc.support.isolation import ProcessDied
 from cutecc.workbench.inputs import Input, load_all
 
 if TYPE_CHECKING:
@@ -254,8 +254,8 @@ def _needed(
 
     Raises `Error`.
     """
+    from cutecc.compilation.planning import uses_lir
     from cutecc.ir.modules import parse
-    from cutecc.planning import uses_lir
 
     module, target = parse(bytecode, of.file), of.target
     passes = open_pipeline(target, lir=uses_lir(module)).passes
@@ -312,7 +312,7 @@ def _atom(type: ir.Type) -> tuple[Need, tuple[str, ...]]:
 
 def _read_atom(type: ir.Type) -> tuple[Need, tuple[str, ...]]:
     from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, view
-    from cutecc.passes.lowering.atoms.table import copy_row, mma_row, spelled
+    from cutecc.passes.lowering.atoms.registry import copy_row, mma_row, spelled
     from cutecc.passes.lowering.lower_atoms import LowerAtoms
 
     try:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cutecc.errors import ParseError
-from cutecc.places import Place
 from cutecc.report.comparing import compare, count
+from cutecc.support.locations import Place
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir

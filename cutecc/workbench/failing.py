@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from cutecc import isolation
 from cutecc.errors import Error, ParseError, PassError, UsageError
-from cutecc.isolation import ProcessDied
+from cutecc.support import isolation
+from cutecc.support.isolation import ProcessDied
 from cutecc.workbench.subjects import Subject
 
 RUNS = "cutecc runs: "

@@ -13,7 +13,7 @@ from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.naming import kernel_request
 from cutecc.frontend.traced import TraceRequest
 from cutecc.passes.dumps import read_stage
-from cutecc.pool import WorkerPool
+from cutecc.support.pool import WorkerPool
 from cutecc.target import Target, parse_targets, target_in_name
 
 MODULES = (".mlir", ".mlirbc")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cutecc.compilation.request import Edit
 from cutecc.passes.pipeline import Pipeline, parse_pass
-from cutecc.request import Edit
 from cutecc.workbench.plan import Variant
 
 _BESIDE = {"insert-after": -1, "insert-before": 1}

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from cutecc import isolation
 from cutecc.errors import Error, UsageError
-from cutecc.isolation import ProcessDied
 from cutecc.passes.dumps import read_stage
 from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.support import isolation
+from cutecc.support.isolation import ProcessDied
 from cutecc.target import Target, target_in_name
 from cutecc.workbench.inputs import MODULES
 
@@ -146,11 +146,11 @@ def compare_chunk(tasks: Sequence[ParityTask], *, emit: Callable[[str | ParityRo
 
 def compare(task: ParityTask, entering: Callable[[str], None] = lambda step: None) -> ParityRow:
     """Compare one module in this process; `entering` is told whose run begins."""
+    from cutecc.compilation.planning import uses_lir
+    from cutecc.compilation.request import CompileOptions, CompileRequest
     from cutecc.driver import lower
     from cutecc.ir.modules import fresh_context, parse
     from cutecc.passes.nvidia.single_run import single_run_ptx
-    from cutecc.planning import uses_lir
-    from cutecc.request import CompileOptions, CompileRequest
 
     data = Path(task.file).read_bytes()
     wheel = WheelOptions(preserve_line_info=task.line_info)

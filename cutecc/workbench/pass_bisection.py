@@ -1,7 +1,7 @@
 """`cutecc bisect`: the first pass after which a check fails, and which of the pass's rewrites makes the difference.
 
 A check on modules is asked of the module after each pass. A check on what a pipeline makes in the end, its code or its
-results, is asked of mixed pipelines: the first passes of one, and then another's (`cutecc.workbench.hand_over`).
+results, is asked of mixed pipelines: the first passes of one, and then another's (`cutecc.workbench.splice`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from cutecc import isolation
-from cutecc.contained import lower_in_worker
+from cutecc.compilation.worker import lower_in_worker
 from cutecc.errors import Error, PassError
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import LimitedPass, Rewrite
+from cutecc.passes.debug_counter import LimitedPass, Rewrite
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation
 from cutecc.record.folder import read_folder
 from cutecc.record.stages import stages_of
+from cutecc.support import isolation
 from cutecc.workbench.checks import Check, Finding
-from cutecc.workbench.hand_over import Found, hand_over, points, search
 from cutecc.workbench.searching import State, boundary
+from cutecc.workbench.splice import Found, points, search, splice
 from cutecc.workbench.subjects import Subject
 
 Form = Literal["llvm", "ptx", "sass"]
@@ -176,7 +176,7 @@ def first_differing_pass(
             return Finding("fails" if failing else "unknown", error.message)
 
     def state_at(count: int) -> State:
-        findings[count] = finding_of(hand_over(pipeline, count, rest))
+        findings[count] = finding_of(splice(pipeline, count, rest))
         tell(f"up to {pipeline.selectors()[count - 1]}, then the other: {_told(findings[count])}")
         return _STATES[findings[count].verdict]
 
@@ -196,7 +196,7 @@ def first_differing_pass(
     def with_limit(limited: LimitedPass, text: str) -> Finding:
         passes = list(pipeline.passes)
         passes[count - 1] = limited
-        return finding_of(hand_over(Pipeline(tuple(passes)), count, rest))
+        return finding_of(splice(Pipeline(tuple(passes)), count, rest))
 
     return _with_rewrite(blame, subject, pipeline, offset, with_limit, tell)
 
@@ -252,7 +252,9 @@ def _with_rewrite(
         return replace(blame, no_rewrite=f"{pass_.name} is the wheel's: its rewrites cannot be counted")
     # With its locations, which the stages of a record do not have.
     earlier = Pipeline(pipeline.passes[: blame.index - offset - 1])
-    before: str = isolation.call("cutecc.workbench.limited:located_module", subject.module, subject.source, earlier)
+    before: str = isolation.call(
+        "cutecc.workbench.first_rewrites:located_module", subject.module, subject.source, earlier
+    )
     try:
         made, _, _ = limited_run(before, pass_, None)
     except Error as error:
@@ -294,4 +296,4 @@ def limited_run(module: str, pass_: ModulePass, limit: int | None) -> tuple[int,
 
     In a process of its own. Raises `Error` for a pass that fails or aborts.
     """
-    return isolation.call("cutecc.workbench.limited:run_limited", module, pass_, limit, fork=True)
+    return isolation.call("cutecc.workbench.first_rewrites:run_limited", module, pass_, limit, fork=True)

@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 
 from cutecc.errors import RecordError
+from cutecc.harness.arguments import Arguments
 from cutecc.record.whole_file import write_whole
-from cutecc.trial.arguments import Arguments
 
 FILE = "plan.json"
 _FORMAT = "cutecc/diff-test"

@@ -18,15 +18,15 @@ from cutecc.errors import Error, RecordError, UsageError
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.naming import kernel_request
 from cutecc.frontend.traced import TracedModule, TraceRequest
-from cutecc.open_folder import replace_file
+from cutecc.harness.arguments import Arguments, make_arguments, specs_of
+from cutecc.harness.choosing import choose_values, valued_signature
+from cutecc.harness.comparison import bounds_of
+from cutecc.harness.points import ragged_points
 from cutecc.record import Workload
 from cutecc.record.whole_file import write_whole
-from cutecc.trial.arguments import Arguments, make_arguments, specs_of
-from cutecc.trial.choosing import choose_values, valued_signature
-from cutecc.trial.comparison import bounds_of
-from cutecc.trial.points import ragged_points
+from cutecc.support.open_folder import replace_file
+from cutecc.workbench.host_memory import Needs, check_memory
 from cutecc.workbench.inputs import Input
-from cutecc.workbench.memory import Needs, check_memory
 from cutecc.workbench.plan import Plan, PlannedKernel, Point, inputs_checksum, write_plan
 from cutecc.workbench.running import load_variant
 from cutecc.workbench.variants import Choice, Source, plain_name

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions
+from cutecc.compilation.versions import current_versions
 from cutecc.errors import RecordError, UsageError
 from cutecc.passes.generation.choice import PASSES
 from cutecc.passes.named import NAMED
@@ -12,9 +14,7 @@ from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Versions
 from cutecc.record.reproducer import Reproducer, read_reproducer
-from cutecc.request import ALL_ARTIFACTS, CompileOptions
 from cutecc.target import Target
-from cutecc.versions import current_versions
 from cutecc.workbench.failing import Failure, failure_apart
 from cutecc.workbench.subjects import Subject
 

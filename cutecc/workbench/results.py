@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutecc.errors import LaunchError, UsageError
+from cutecc.harness.arguments import make_arguments, specs_of
+from cutecc.harness.on_device import HostMemory
 from cutecc.kernel import Kernel
 from cutecc.record import Compilation, Signature
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import make_arguments, specs_of
-from cutecc.trial.on_device import HostMemory
 from cutecc.workbench.checks import Finding
-from cutecc.workbench.memory import Needs, check_memory
+from cutecc.workbench.host_memory import Needs, check_memory
 from cutecc.workbench.plan import Point, inputs_checksum
 from cutecc.workbench.running import Device, Settings, run_point
 

@@ -8,24 +8,24 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from cutecc import isolation
-from cutecc.contained import lower_in_worker
+from cutecc.compilation.events import Event
+from cutecc.compilation.planning import bounded_pipeline
+from cutecc.compilation.request import ALL_ARTIFACTS, HOST_FORM, CompileOptions, CompileRequest
+from cutecc.compilation.worker import lower_in_worker
 from cutecc.errors import ParseError, RecordError, UsageError
-from cutecc.events import Event
 from cutecc.kernel import Kernel
 from cutecc.passes import registry
 from cutecc.passes.dumps import DumpChoice, input_name
 from cutecc.passes.generation.choice import PASSES
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
-from cutecc.planning import bounded_pipeline
 from cutecc.record import Compilation, HostProgram, Remark, Resumed
 from cutecc.record.folder import file_name, is_being_written, read_folder
 from cutecc.record.naming import is_plain
 from cutecc.record.plain_file import read_plain
 from cutecc.record.stages import Stages, UserLines, stages_of
 from cutecc.report.stage_text import TRACED, Position, choose, positions
-from cutecc.request import ALL_ARTIFACTS, HOST_FORM, CompileOptions, CompileRequest
+from cutecc.support import isolation
 from cutecc.workbench.edited_stage import EditedStage, RecordedStage
 
 EVERYTHING = CompileOptions(artifacts=ALL_ARTIFACTS, observe=True, dumps=DumpChoice(("all",)))

@@ -14,17 +14,17 @@ import msgspec
 import numpy as np
 
 from cutecc.arguments.specs import Spec
+from cutecc.compilation.loading import load
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import DeadlockError, FaultError, LaunchError, RecordError, UsageError
+from cutecc.harness.arguments import Arguments, make_arguments, specs_of
+from cutecc.harness.comparison import Comparison, compare
+from cutecc.harness.on_device import DeviceArguments, HostMemory
 from cutecc.kernel import Kernel
-from cutecc.loading import load
 from cutecc.record import Workload
 from cutecc.record.naming import is_plain
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import Arguments, make_arguments, specs_of
-from cutecc.trial.comparison import Comparison, compare
-from cutecc.trial.on_device import DeviceArguments, HostMemory
-from cutecc.workbench.memory import Needs, check_memory
+from cutecc.workbench.host_memory import Needs, check_memory
 from cutecc.workbench.plan import Plan, PlannedKernel, Point, Variant, inputs_checksum
 
 Verdict = Literal["reference", "same bits", "in bounds", "differs", "fails"]
@@ -64,7 +64,7 @@ class Run:
     alike: str | None = None
     """The variant that wrote the same bits, of those that it is compared with: what is wrong is wrong in both."""
     error: float | None = None
-    """The largest relative error of all outputs (`cutecc.trial.comparison`); `None` where nothing was expected."""
+    """The largest relative error of all outputs (`cutecc.harness.comparison`); `None` where nothing was expected."""
     outputs: tuple[Output, ...] = ()
     """What was compared."""
     location: str | None = None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cutecc.compilation.request import CompileOptions, CompileRequest
 from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.generation.choice import PASSES
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Signature, Workload
 from cutecc.record.stages import UserLines
-from cutecc.request import CompileOptions, CompileRequest
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutecc.contained import lower_in_worker
+from cutecc.compilation.request import CompileOptions, CompileRequest, Edit
+from cutecc.compilation.worker import lower_in_worker
 from cutecc.errors import Error, PassError, UsageError
 from cutecc.frontend.traced import TracedModule
 from cutecc.passes.generation.choice import Backend
 from cutecc.record import Compilation, Workload
 from cutecc.record.bundle import write_bundle
 from cutecc.report.instruction_mix import classify
-from cutecc.request import CompileOptions, CompileRequest, Edit
 from cutecc.sass import read_sass
 from cutecc.target import Target
 from cutecc.workbench.plan import Code, Variant
@@ -81,8 +81,8 @@ def check_pipelines(choice: Choice, targets: Sequence[str]) -> None:
 
 
 def _check_pipeline(options: CompileOptions, target: Target, module: ir.Module) -> None:
+    from cutecc.compilation.planning import checked_pipeline
     from cutecc.passes.pipelines import choose_pipeline
-    from cutecc.planning import checked_pipeline
 
     assert isinstance(options.pipeline, str)
     failures: list[UsageError] = []

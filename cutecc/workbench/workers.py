@@ -10,12 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import Error
 from cutecc.frontend.traced import TracedModule, TraceRequest
-from cutecc.isolation import ProcessDied
-from cutecc.pool import WorkerPool
 from cutecc.record import Compilation
-from cutecc.request import CompileOptions
+from cutecc.support.isolation import ProcessDied
+from cutecc.support.pool import WorkerPool
 from cutecc.workbench.coverage import missing_here
 from cutecc.workbench.plan import Variant
 from cutecc.workbench.variants import Choice, Source, check_pipelines, compile_here, make_variant

@@ -12,10 +12,10 @@ from filelock import FileLock
 
 import cutecc
 from cutecc.frontend.companions import call_reference
+from cutecc.harness.arguments import Arguments, make_arguments, specs_of
+from cutecc.harness.on_device import compare_outputs
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.record import Remark
-from cutecc.trial.arguments import Arguments, make_arguments, specs_of
-from cutecc.trial.on_device import compare_outputs
 
 NAMES = [f"{path.parent.name}/{path.stem}" for path in marks.FILES]
 CHECKS = (

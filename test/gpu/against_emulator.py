@@ -21,11 +21,11 @@ from kernels import FILES, points
 
 import cutecc
 from cutecc.errors import Error
+from cutecc.harness.arguments import Arguments, make_arguments, specs_of
+from cutecc.harness.on_device import DeviceArguments, HostMemory
 from cutecc.kernel import Kernel
 from cutecc.runtime.device import runs_on
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import Arguments, make_arguments, specs_of
-from cutecc.trial.on_device import DeviceArguments, HostMemory
 
 SEEDS = (1, 2)
 MOST_ELEMENTS = 1_000_000

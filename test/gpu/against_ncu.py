@@ -23,11 +23,11 @@ from typing import Any
 
 import cutecc
 from cutecc.emulator.counters.ncu import METRICS, ncu_metrics
+from cutecc.harness.arguments import Arguments, make_arguments, specs_of
+from cutecc.harness.on_device import DeviceArguments, HostMemory
 from cutecc.kernel import Kernel
 from cutecc.runtime.device import runs_on
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import Arguments, make_arguments, specs_of
-from cutecc.trial.on_device import DeviceArguments, HostMemory
 
 NAMES = [
     *("async_copy_pipeline", "bit_tricks", "block_scan", "elementwise_add", "fast_division", "gemm_sm80"),

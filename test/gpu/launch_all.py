@@ -11,11 +11,11 @@ from pathlib import Path
 from kernels import FILES, points
 
 import cutecc
+from cutecc.harness.arguments import make_arguments, specs_of
+from cutecc.harness.on_device import DeviceArguments
 from cutecc.kernel import Kernel
 from cutecc.runtime.device import runs_on
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import make_arguments, specs_of
-from cutecc.trial.on_device import DeviceArguments
 
 
 def main(folder: Path, part: int = 0, of: int = 1) -> None:

@@ -15,10 +15,10 @@ from kernels import FILES, points, subject
 
 from cutecc.errors import UsageError
 from cutecc.frontend.companions import call_reference
-from cutecc.isolation import Worker
+from cutecc.harness.arguments import make_arguments
+from cutecc.harness.on_device import DeviceArguments, compare_outputs
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import make_arguments
-from cutecc.trial.on_device import DeviceArguments, compare_outputs
+from cutecc.support.isolation import Worker
 
 SEEDS = (1, 2)
 

@@ -24,8 +24,8 @@ from hypothesis import settings
 from kept_listings import keeping
 from warm_processes import Starter, Templates, same_start
 
-from cutecc import isolation
 from cutecc.backend import nvdisasm
+from cutecc.support import isolation
 
 # How long a case takes depends on what else the machine does.
 settings.register_profile("untimed", deadline=None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cutecc.places import Frame
 from cutecc.sass import read_sass
+from cutecc.support.locations import Frame
 
 TEXT = """\
 \t.headerflags\t@"EF_CUDA_SM90"

@@ -60,7 +60,7 @@ class Starter:
 
     def __init__(self, folder: str, environment: Mapping[str, str], cold: Callable[..., Any]) -> None:
         """The templates listen in `folder`, and were started with `environment`; `cold` starts an interpreter."""
-        from cutecc import isolation
+        from cutecc.support import isolation
 
         self._folder = folder
         self._environment = {**environment, "CUTE_DSL_ARCH": ""}
@@ -72,7 +72,7 @@ class Starter:
         if not same_start({**environment, "CUTE_DSL_ARCH": ""}, self._environment):
             return self._cold(entry, *descriptors, **settings)
         # The driver names the target to the process that traces, and to no other; one that serves any calls may trace.
-        traces = "CUTE_DSL_ARCH" in environment or entry == "cutecc.isolation:serve_calls"
+        traces = "CUTE_DSL_ARCH" in environment or entry == "cutecc.support.isolation:serve_calls"
         kind = "tracing" if traces else "lowering"
         with open(os.devnull, "r+b") as nothing:
 
@@ -91,7 +91,7 @@ class Starter:
                 environment=environment,
                 path=sys.path,
                 # Calls end with their caller, by `die_with`.
-                outlives=not entry.startswith("cutecc.isolation:"),
+                outlives=not entry.startswith("cutecc.support.isolation:"),
             )
 
 
@@ -346,7 +346,7 @@ def _import_lowering(listings: str) -> None:
 
 def _import_passes() -> None:
     """Import all passes, and what they and the bindings import when they are first used."""
-    _import("cutecc.passes.nvidia.standins.*", "cutecc.passes.analysis.*", "cutecc.passes.transforms.*")
+    _import("cutecc.passes.nvidia.reimplementations.*", "cutecc.passes.analysis.*", "cutecc.passes.transforms.*")
     _import("cutecc.passes.lowering.*", "cutecc.passes.lowering.values.*", "cutecc.passes.lowering.atoms.*")
     _import("cutecc.passes.generation.*", "cutlass._mlir.passmanager", "cutlass._mlir.rewrite")
     dialects = ("arith", "builtin", "cuda", "cute", "cute_nvgpu", "func", "gpu", "nvvm", "scf", "ub", "vector")
@@ -356,19 +356,19 @@ def _import_passes() -> None:
 def _main(kind: str, folder: str, listings: str) -> None:
     # Where a program that is installed has its own folder.
     sys.path[0] = str(Path(sys.executable).parent)
-    from cutecc import isolation
+    from cutecc.support import isolation
 
     match kind:
         case "command":
             _import("cutecc.cli.*")
             assert "cutlass" not in sys.modules
         case "emulation":
-            _import("cutecc.cli.*", "cutecc.emulator.device", "cutecc.emulator.parallel", "cutecc.trial.on_device")
+            _import("cutecc.cli.*", "cutecc.emulator.device", "cutecc.emulator.parallel", "cutecc.harness.on_device")
             _import("cutecc.emulator.instructions.*", "cutecc.emulator.numbers.*", "cutecc.emulator.checks.*")
             _import("cutecc.runtime.launcher", "cutecc.ptx.parse")
             assert "cutlass" not in sys.modules
         case "workbench":
-            _import("cutecc.cli.*", "cutecc.emulator.device", "cutecc.emulator.parallel", "cutecc.trial.on_device")
+            _import("cutecc.cli.*", "cutecc.emulator.device", "cutecc.emulator.parallel", "cutecc.harness.on_device")
             _import("cutecc.emulator.instructions.*", "cutecc.emulator.numbers.*", "cutecc.runtime.launcher")
             _import("cutecc.ptx.parse", "cutecc.frontend.trace", "cutecc.workbench.*")
             _import_passes()
@@ -387,7 +387,7 @@ def _main(kind: str, folder: str, listings: str) -> None:
             dsl.cutlass()
             # Who serves any calls lowers too.
             _import_lowering(listings)
-            _import("cutecc.sweep")
+            _import("cutecc.compilation.sweep")
     isolation.start_python = Starter(folder, os.environ, isolation.start_python)
     if kind in ("lowering", "tracing"):
         # A copy dies with its connection, which goes with the process that asked for it: it is no child of that one.

@@ -10,14 +10,14 @@ from random import Random
 
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import Error, UsageError
+from cutecc.harness.arguments import check_memory, make_arguments, specs_of
+from cutecc.harness.choosing import choose_values
+from cutecc.harness.on_device import DeviceArguments, HostMemory
 from cutecc.kernel import Kernel
 from cutecc.record import archive, manifest
 from cutecc.record.bundle import decode_bundle
 from cutecc.record.compilation import Compilation
 from cutecc.report.writing import encode_report
-from cutecc.trial.arguments import check_memory, make_arguments, specs_of
-from cutecc.trial.choosing import choose_values
-from cutecc.trial.on_device import DeviceArguments, HostMemory
 from fuzzing.changes import changed_bytes, changed_json, changed_text
 from fuzzing.emulation import LIMITS
 from fuzzing.ptx import Texts

@@ -9,9 +9,9 @@ from random import Random
 from cutecc.arguments.sizes import unify_sizes
 from cutecc.arguments.specs import parse_spec
 from cutecc.frontend.header import parse_header
-from cutecc.trial.arguments import check_memory
-from cutecc.trial.choosing import choose_values
-from cutecc.trial.points import ragged_points
+from cutecc.harness.arguments import check_memory
+from cutecc.harness.choosing import choose_values
+from cutecc.harness.points import ragged_points
 from fuzzing.changes import changed_text
 
 SPECS = (

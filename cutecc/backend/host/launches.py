@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from cutecc.backend.host.failure import untranslatable
 from cutecc.backend.host.layouts import DESCRIPTOR, Layout, aligned
-from cutecc.backend.host.memory import allocate, displaced, load
+from cutecc.backend.host.memory_operations import allocate, displaced, load
 from cutecc.backend.host.state import Configuration, Handler, Translation
 from cutecc.ir.mlir import ir
 from cutecc.record.host_program import (

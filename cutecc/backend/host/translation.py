@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutecc.backend.host import arithmetic, control, launches, memory
+from cutecc.backend.host import control, launches, memory_operations, number_operations
 from cutecc.backend.host.failure import UntranslatableError, untranslatable
 from cutecc.backend.host.layouts import Layouts, PointerType, StructType
 from cutecc.backend.host.pruning import pruned
@@ -127,8 +127,8 @@ def _body(state: Translation, block: ir.Block) -> ir.Operation:
 
 
 _HANDLERS: dict[str, Handler] = {
-    **arithmetic.HANDLERS,
-    **memory.HANDLERS,
+    **number_operations.HANDLERS,
+    **memory_operations.HANDLERS,
     **control.handlers(_body),
     **launches.HANDLERS,
 }

@@ -1,4 +1,4 @@
 """Code generation through LLVM: a lowered `gpu.module` to LLVM IR, PTX and a cubin.
 
-newer_operations ─▶ translation ─▶ mending ─▶ generation, in a process of generators ─▶ ptxas ─▶ the best of candidates
+newer_operations ─▶ translation ─▶ legalize ─▶ generation, in a process of generators ─▶ ptxas ─▶ the best of candidates
 """

@@ -10,8 +10,8 @@ from pathlib import Path
 from cutecc.backend.llvm import candidates, generators
 from cutecc.backend.llvm.candidates import OptionSet, Quality
 from cutecc.backend.llvm.generation import NEWEST_PTX, Job
+from cutecc.backend.llvm.legalize import mended
 from cutecc.backend.llvm.libdevice import libdevice
-from cutecc.backend.llvm.mending import mended
 from cutecc.backend.llvm.newer_operations import replace_newer_operations
 from cutecc.backend.llvm.translation import SHORT_POINTERS, to_llvm_ir
 from cutecc.backend.llvm.unsupported import CALLED, unsupported

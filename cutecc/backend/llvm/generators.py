@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from concurrent.futures import Future
 
-from cutecc import forks
 from cutecc.backend.llvm import generation
 from cutecc.backend.llvm.generation import Job, Made
 from cutecc.errors import ToolError
 from cutecc.ir import interrupts
-from cutecc.isolation import ProcessDied
-from cutecc.pool import WorkerPool
+from cutecc.support import forks
+from cutecc.support.isolation import ProcessDied
+from cutecc.support.pool import WorkerPool
 
 _pools: dict[tuple[str, ...], WorkerPool] = {}
 _versions: dict[tuple[str, ...], Future[str]] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cutecc.backend.llvm import barrier_spellings
+from cutecc.backend.llvm import barrier_instructions
 from cutecc.backend.llvm.inline_assembly import (
     REGISTERS,
     address_space,
@@ -294,7 +294,7 @@ _SPELLINGS: dict[str, _Spelling] = {
     "nvvm.load.ext": _load,
     "nvvm.store.ext": _store,
     "nvvm.store.async": _asynchronous_store,
-    **barrier_spellings.SPELLINGS,
+    **barrier_instructions.SPELLINGS,
     "nvvm.prefetch": _prefetch,
     "nvvm.cvt.packfloat.f32": _packing_conversion,
     "nvvm.cp.async.bulk.shared.cluster.global": _bulk_load,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cutecc.backend.llvm.mending import mended
+from cutecc.backend.llvm.legalize import mended
 from cutecc.backend.llvm.newer_operations import replace_newer_operations
 from cutecc.backend.llvm.translation import to_llvm_ir
 from cutecc.errors import ToolError

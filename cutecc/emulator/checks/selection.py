@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from cutecc.errors import UsageError
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 CheckName = Literal["bounds", "initialisation", "races", "proxies", "barriers", "accumulators"]
 CHECK_NAMES: tuple[CheckName, ...] = get_args(CheckName)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutecc.emulator.instructions.memory import space_of
+from cutecc.emulator.instructions.loads_and_stores import space_of
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.memory.conflicts import Accumulate, OneByOne, Update

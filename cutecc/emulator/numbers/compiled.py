@@ -19,7 +19,7 @@ import numpy as np
 from cutecc.emulator.numbers.code import Body, Rounding
 from cutecc.emulator.numbers.loop import ELEMENT_BYTES, body_text, data_of, loop_text
 from cutecc.errors import EmulatorError
-from cutecc.forks import SettledLock
+from cutecc.support.forks import SettledLock
 
 Ufunc = Any
 """Arrays, or scalars, of unsigned integers and bools → an array, or a tuple of them."""

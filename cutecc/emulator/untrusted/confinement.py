@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cutecc import forks
 from cutecc.errors import EmulatorError, Error, LimitError
-from cutecc.harmless import harmless
-from cutecc.isolation import ProcessDied, Worker, end_of
+from cutecc.support import forks
+from cutecc.support.harmless import harmless
+from cutecc.support.isolation import ProcessDied, Worker, end_of
 
 if TYPE_CHECKING:
     from cutecc.emulator.call import Call, Outcome

@@ -17,9 +17,9 @@ from cutecc.emulator.machine.decode import load_families
 from cutecc.emulator.memory.sharing import SharedMemory
 from cutecc.emulator.numbers.compiled import loop_of
 from cutecc.emulator.untrusted.messages import Confined, Ended, Message, Printed, Ran, encode
-from cutecc.isolation import die_with
 from cutecc.runtime.program.evaluation import Evaluator
 from cutecc.sandbox.confinement import confine
+from cutecc.support.isolation import die_with
 
 _GRACE_SECONDS = 2.0
 """After the limit of time, which the call itself looks at between instructions."""

@@ -8,10 +8,10 @@ import weakref
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cutecc.errors import Error
+from cutecc.ir.types.assembly_formats import SPELLINGS, Spelling
 from cutecc.ir.types.atoms import CopyAtom, MmaAtom, Parameters, TiledCopy, TiledMma
+from cutecc.ir.types.directives import Mismatch, read
 from cutecc.ir.types.elements import OpaqueType, Scalar, SparseElement, Vector, scalar_bits
-from cutecc.ir.types.formats import Mismatch, read
-from cutecc.ir.types.spellings import SPELLINGS, Spelling
 from cutecc.ir.types.values import (
     CircularPipelineState,
     ComposedLayoutValue,

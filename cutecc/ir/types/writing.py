@@ -6,11 +6,11 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from cutecc.errors import Error
+from cutecc.ir.types.assembly_formats import SPELLINGS
 from cutecc.ir.types.atoms import CopyAtom, MmaAtom, TiledCopy, TiledMma
+from cutecc.ir.types.directives import write
 from cutecc.ir.types.elements import OpaqueType, Scalar, Vector, natural_alignment
-from cutecc.ir.types.formats import write
 from cutecc.ir.types.reading import TypeView, view
-from cutecc.ir.types.spellings import SPELLINGS
 from cutecc.ir.types.values import ConstrainedInteger, MemRef, Pointer, StageToken
 
 if TYPE_CHECKING:

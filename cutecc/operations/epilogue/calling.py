@@ -13,7 +13,7 @@ from cutecc.operations.epilogue import functions
 from cutecc.operations.epilogue.source import WrittenFunction, failing_location
 from cutecc.operations.epilogue.symbolic import Trace, Value
 from cutecc.operations.epilogue.values import ACCUM, Input
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 
 def called(written: WrittenFunction, builder: Trace, inputs: Sequence[Input]) -> Any:

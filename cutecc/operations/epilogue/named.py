@@ -19,7 +19,7 @@ from cutecc.operations.epilogue.functions import (
 )
 from cutecc.operations.epilogue.values import Conversion, Epilogue, is_float
 from cutecc.operations.operand import Operand
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 
 def _identity(accum: Any) -> Any:

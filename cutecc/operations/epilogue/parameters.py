@@ -11,7 +11,7 @@ from cutecc.errors import EpilogueError
 from cutecc.operations.epilogue.declarations import Column, Declaration, Full, Row, Scalar, Size, declared, kind_of
 from cutecc.operations.epilogue.source import WrittenFunction, frame_of
 from cutecc.operations.epilogue.values import ACCUM, Input
-from cutecc.spelling import close_names
+from cutecc.support.spelling import close_names
 
 _BLAS_SCALARS = {"alpha": 1.0, "beta": 0.0}
 """Parameters that are scalars of the compute type when nothing else is said, and what they then are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecc.operations.epilogue.values import ACCUM, Epilogue, Input, Output, Step
-from cutecc.places import Frame
+from cutecc.support.locations import Frame
 
 
 def text(epilogue: Epilogue) -> str:

@@ -12,7 +12,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
 from cutecc.errors import SourceLocation
-from cutecc.places import Frame
+from cutecc.support.locations import Frame
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 

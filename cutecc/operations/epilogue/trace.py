@@ -18,7 +18,7 @@ from cutecc.operations.epilogue.symbolic import Trace
 from cutecc.operations.epilogue.values import ACCUM, ACCUMULATORS, Argument, Epilogue, Input, Output, Step
 from cutecc.operations.epilogue.verification import compute_type
 from cutecc.operations.words import article
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 
 def trace(function: Callable[..., Any], /, accumulator: str = "f32", **operands: Any) -> Epilogue:

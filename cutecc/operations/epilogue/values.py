@@ -11,7 +11,7 @@ import msgspec
 
 from cutecc.errors import EpilogueError
 from cutecc.operations.operand import OPERAND_TYPES, Layout, most_aligned
-from cutecc.places import Frame
+from cutecc.support.locations import Frame
 
 Kind = Literal["full", "row", "column", "scalar"]
 """The shape of a value of a product of M×N: `full` has M×N elements, `row` N, one a column and the same in every row,

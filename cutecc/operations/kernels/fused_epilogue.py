@@ -22,7 +22,7 @@ from cutlass import cute
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.values import ACCUM, Input, Output
 from cutecc.operations.kernels.access import Access
-from cutecc.operations.kernels.arithmetic import converted, evaluate, run, to_compute
+from cutecc.operations.kernels.epilogue_arithmetic import converted, evaluate, run, to_compute
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.problem import matrix
 from cutecc.operations.kernels.regions import region

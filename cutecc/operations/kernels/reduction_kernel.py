@@ -9,7 +9,7 @@ from cutlass import cute
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.values import Output
 from cutecc.operations.kernels.access import Access
-from cutecc.operations.kernels.arithmetic import converted, neutral, reduced
+from cutecc.operations.kernels.epilogue_arithmetic import converted, neutral, reduced
 from cutecc.operations.kernels.fused_epilogue import FusedEpilogue
 from cutecc.operations.kernels.lanes import make_tiled_mma, warp_place
 from cutecc.operations.kernels.numeric import numeric

@@ -8,7 +8,7 @@ from cutlass import cute
 
 from cutecc.operations.epilogue.values import Epilogue, Output
 from cutecc.operations.kernels.access import Access, vector_copy
-from cutecc.operations.kernels.arithmetic import neutral, reduced
+from cutecc.operations.kernels.epilogue_arithmetic import neutral, reduced
 from cutecc.operations.kernels.numeric import numeric
 
 COLUMN_LANES, ROW_LANES = (1, 2), (4, 8, 16)

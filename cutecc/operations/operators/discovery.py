@@ -20,7 +20,7 @@ from cutecc.operations.operators.package import DenseTensorConstraints, GemmOper
 from cutecc.operations.operators.provider import CuteccGemmOperator, CuteccProvider, offered
 from cutecc.operations.operators.session import as_target_sm
 from cutecc.operations.operators.tensors import gemm_arguments
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 from cutecc.target import Target
 
 _NAMED = 3

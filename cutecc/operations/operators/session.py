@@ -11,13 +11,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from cutecc import forks
 from cutecc.config import Settings
 from cutecc.emulator.names import EMULATED_TARGET
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import NoGpuError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.operations.operators.package import ops
+from cutecc.support import forks
 from cutecc.target import Target, parse_targets
 
 Device = Literal["cuda", "cpu"]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cutecc import forks
+from cutecc.compilation.request import CompileOptions, with_line_info
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import UsageError
 from cutecc.kernel import Kernel
@@ -33,8 +33,8 @@ from cutecc.operations.operators.session import (
 )
 from cutecc.operations.operators.tensors import fill, is_foreign_array
 from cutecc.passes.pipeline import Pipeline
-from cutecc.request import CompileOptions, with_line_info
 from cutecc.runtime.checks import check_device
+from cutecc.support import forks
 from cutecc.target import Target
 
 

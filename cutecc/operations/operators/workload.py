@@ -13,10 +13,10 @@ import msgspec
 from cutecc.arguments.sizes import size_names
 from cutecc.arguments.specs import Dynamic, Mode, ScalarSpec, Spec, TensorSpec, TupleSpec, parse_spec
 from cutecc.frontend.traced import TracedModule
+from cutecc.harness.arguments import specs_of
 from cutecc.operations.operators.package import ops
 from cutecc.operations.operators.provider import CuteccGemmOperator
 from cutecc.record import Signature, Workload
-from cutecc.trial.arguments import specs_of
 
 _PROBLEM = ("M", "N", "K", "L")
 """What the parameter `problem` of cutecc's own kernels holds."""

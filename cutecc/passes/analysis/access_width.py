@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from cutecc.ir.mlir import ir
 from cutecc.passes.analysis.base import AnalysisPass
+from cutecc.passes.analysis.device_code import walk_device
 from cutecc.passes.analysis.element_accesses import ELEMENT_ACCESSES, element_groups
-from cutecc.passes.analysis.places import walk_device
 from cutecc.passes.analysis.vector_width import Narrowing, copy_width
 from cutecc.passes.diagnostics import remark
 from cutecc.passes.registry import register

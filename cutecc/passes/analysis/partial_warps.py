@@ -8,8 +8,8 @@ from typing import ClassVar
 from cutecc.ir.constants import constant_of
 from cutecc.ir.mlir import ir
 from cutecc.passes.analysis.base import AnalysisPass
+from cutecc.passes.analysis.device_code import by_kernel, walk_device
 from cutecc.passes.analysis.divergence import Divergence
-from cutecc.passes.analysis.places import by_kernel, walk_device
 from cutecc.passes.analysis.reaching import WARP, Condition, Reach, values_of
 from cutecc.passes.diagnostics import warning
 from cutecc.passes.registry import register

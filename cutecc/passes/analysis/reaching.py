@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from cutecc.ir.locations import nearest_location
 from cutecc.ir.mlir import ir
+from cutecc.passes.analysis.device_code import function_of
 from cutecc.passes.analysis.divergence import Divergence, divergence_of
 from cutecc.passes.analysis.loops import deciding, enclosing, side_of
 from cutecc.passes.analysis.per_thread import ThreadValues, Values, block_shape
-from cutecc.passes.analysis.places import function_of
 
 WARP = 32
 """Threads."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from cutecc.compilation.events import Said
 from cutecc.errors import PassError
-from cutecc.events import Said
 from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.selection import Selection
 from cutecc.passes.diagnostics import hearing_remarks

@@ -9,7 +9,7 @@ from cutecc.errors import UsageError
 from cutecc.passes import registry
 from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.of_records import RECORD_ANALYSES, RecordAnalysis
-from cutecc.spelling import did_you_mean
+from cutecc.support.spelling import did_you_mean
 
 ALL = "all"
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.registry import register
 

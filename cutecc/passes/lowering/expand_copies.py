@@ -12,8 +12,8 @@ from cutecc.ir.types import CoordTensor, CopyAtom, MemRef, to_type, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Layout
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.atoms.table import copy_atom, copy_row, copy_rows
+from cutecc.passes.debug_counter import limited
+from cutecc.passes.lowering.atoms.registry import copy_atom, copy_row, copy_rows
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop

@@ -15,8 +15,8 @@ from cutecc.layout import Layout, join, symbol
 from cutecc.layout.integers import Integer
 from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.atoms.table import mma_atom, mma_row, mma_rows
+from cutecc.passes.debug_counter import limited
+from cutecc.passes.lowering.atoms.registry import mma_atom, mma_row, mma_rows
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop

@@ -16,13 +16,13 @@ from cutecc.layout import add_coordinates, product, symbol
 from cutecc.layout.layout import idx2crd
 from cutecc.layout.tuples import modes
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.lower_printing import format_of, format_pieces
-from cutecc.passes.lowering.values.arithmetic import Arithmetic, Predicate, compare, computed, constant, converted
 from cutecc.passes.lowering.values.failing import building_before
+from cutecc.passes.lowering.values.integers import Arithmetic, Predicate, compare, computed, constant, converted
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.loops import ROLLED, UNROLLED, only_if, unrolled_loop
-from cutecc.passes.lowering.values.memory import value_type
+from cutecc.passes.lowering.values.vector_accesses import value_type
 from cutecc.passes.registry import register
 
 _ENDS = 3

@@ -9,7 +9,7 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.lower_cute_types import leaf_at, stored
 from cutecc.passes.lowering.values.leaves import CAST, Carried, carried_by
 from cutecc.passes.registry import register

@@ -9,9 +9,9 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import computed, constant
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.values.host import device_modules
+from cutecc.passes.lowering.values.integers import computed, constant
 from cutecc.passes.lowering.values.loops import only_if
 from cutecc.passes.registry import register
 

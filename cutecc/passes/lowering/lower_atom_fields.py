@@ -11,8 +11,8 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.atoms.table import HINT, spelled, state_of
+from cutecc.passes.debug_counter import limited
+from cutecc.passes.lowering.atoms.registry import HINT, spelled, state_of
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by
 from cutecc.passes.registry import register

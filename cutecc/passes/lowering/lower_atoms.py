@@ -11,14 +11,23 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.atoms.table import Copy, Product, State, copy_atom, copy_row, mma_atom, mma_row, prefetch_of
-from cutecc.passes.lowering.values.arithmetic import Predicate, compare, constant, resize
+from cutecc.passes.debug_counter import limited
+from cutecc.passes.lowering.atoms.registry import (
+    Copy,
+    Product,
+    State,
+    copy_atom,
+    copy_row,
+    mma_atom,
+    mma_row,
+    prefetch_of,
+)
 from cutecc.passes.lowering.values.failing import building_before
+from cutecc.passes.lowering.values.integers import Predicate, compare, constant, resize
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import only_if
-from cutecc.passes.lowering.values.memory import Tensor, load_element, stored_type
 from cutecc.passes.lowering.values.tensors import operand_of
+from cutecc.passes.lowering.values.vector_accesses import Tensor, load_element, stored_type
 from cutecc.passes.registry import register
 
 

@@ -11,11 +11,11 @@ from cutecc.ir.walking import walk
 from cutecc.layout import Basis, Layout, Ratio
 from cutecc.layout.tuples import is_tuple
 from cutecc.passes.base import ModulePass
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import error
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import Arithmetic, Predicate, compare, computed, constant
+from cutecc.passes.lowering.values.integers import Arithmetic, Predicate, compare, computed, constant
 from cutecc.passes.lowering.values.leaves import Leaves, Number, carried_by, numbers
-from cutecc.passes.lowering.values.unfold import algebraic
+from cutecc.passes.lowering.values.materialize import algebraic
 from cutecc.passes.registry import register
 
 _PREDICATES = {"cute.elem_less": Predicate.LESS, "cute.equal": Predicate.EQUAL}

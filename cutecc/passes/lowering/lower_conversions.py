@@ -9,12 +9,12 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import error
-from cutecc.passes.limits import limited
 from cutecc.passes.lowering.atoms.conversions import POWERS, Rounding, conversion_row, is_narrow, roundings
-from cutecc.passes.lowering.values.arithmetic import converted
+from cutecc.passes.lowering.values.integers import converted
 from cutecc.passes.lowering.values.leaves import CAST
-from cutecc.passes.lowering.values.memory import bitcast, elements_of, vector_of
+from cutecc.passes.lowering.values.vector_accesses import bitcast, elements_of, vector_of
 from cutecc.passes.registry import register
 from cutecc.target import Target
 

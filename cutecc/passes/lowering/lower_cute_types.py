@@ -14,7 +14,7 @@ from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.inline_static_arguments import InlineStaticArguments
-from cutecc.passes.lowering.values.arithmetic import poison
+from cutecc.passes.lowering.values.integers import poison
 from cutecc.passes.lowering.values.leaves import CAST, Carried, Leaves, carried_by, definition, pack, takes_leaves
 from cutecc.passes.registry import register
 

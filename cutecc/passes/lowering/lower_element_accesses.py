@@ -11,12 +11,15 @@ from cutecc.ir.types import CoordTensor, Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.layout.functions import FUNCTIONS, View
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import poison
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.values.failing import building_before
+from cutecc.passes.lowering.values.integers import poison
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by
 from cutecc.passes.lowering.values.loops import given_if, only_if
-from cutecc.passes.lowering.values.memory import (
+from cutecc.passes.lowering.values.materialize import Materialization, algebraic
+from cutecc.passes.lowering.values.tensors import tensor_of
+from cutecc.passes.lowering.values.tf32 import SOURCES, is_of_tf32, take_tf32_as_f32
+from cutecc.passes.lowering.values.vector_accesses import (
     Tensor,
     elements_of,
     joined,
@@ -24,9 +27,6 @@ from cutecc.passes.lowering.values.memory import (
     store_element,
     vector_of,
 )
-from cutecc.passes.lowering.values.tensors import tensor_of
-from cutecc.passes.lowering.values.tf32 import SOURCES, is_of_tf32, take_tf32_as_f32
-from cutecc.passes.lowering.values.unfold import Unfolding, algebraic
 from cutecc.passes.registry import register
 
 
@@ -44,7 +44,7 @@ class LowerElementAccesses(ModulePass):
     name: ClassVar[str] = "lower-element-accesses"
 
     def run(self, module: ir.Module) -> None:
-        Unfolding({"cute.memref.load": _coordinate}).run(module, _is_of_coordinates)
+        Materialization({"cute.memref.load": _coordinate}).run(module, _is_of_coordinates)
         leaves = Leaves()
         found = list(walk(module, *self.lowers, *SOURCES))
         accesses = [each for each in found if each.name in self.lowers]

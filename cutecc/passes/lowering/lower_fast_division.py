@@ -9,9 +9,9 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import FastDivisor, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import error
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import computed, constant, converted, resize
+from cutecc.passes.lowering.values.integers import computed, constant, converted, resize
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.registry import register
 

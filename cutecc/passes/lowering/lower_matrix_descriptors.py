@@ -10,8 +10,8 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import SmemDescriptorView, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.atoms.table import mma_atom
+from cutecc.passes.debug_counter import limited
+from cutecc.passes.lowering.atoms.registry import mma_atom
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, dynamic
 from cutecc.passes.lowering.values.matrix_descriptors import matrix_descriptor

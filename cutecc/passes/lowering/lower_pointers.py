@@ -11,12 +11,12 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import constant, converted
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.values.failing import building_before
+from cutecc.passes.lowering.values.integers import constant, converted
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, pointer_type
+from cutecc.passes.lowering.values.materialize import plain_attributes
 from cutecc.passes.lowering.values.pointers import swizzled
-from cutecc.passes.lowering.values.unfold import plain_attributes
 from cutecc.passes.registry import register
 
 

@@ -13,13 +13,13 @@ from cutecc.ir.types import CoordTensor, MemRef, Pointer, TileValue, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Symbolic, show, show_tile
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.values import llvm_types
-from cutecc.passes.lowering.values.arithmetic import converted
 from cutecc.passes.lowering.values.host import is_on_device
+from cutecc.passes.lowering.values.integers import converted
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, numbers
+from cutecc.passes.lowering.values.materialize import plain
 from cutecc.passes.lowering.values.pointers import element_pointer
-from cutecc.passes.lowering.values.unfold import plain
 from cutecc.passes.registry import register
 
 

@@ -11,19 +11,19 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values import llvm_types
-from cutecc.passes.lowering.values.arithmetic import constant, poison
 from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, modes, replace_tensor, steps
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.host import device_functions
+from cutecc.passes.lowering.values.integers import constant, poison
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.loops import one_thread
-from cutecc.passes.lowering.values.memory import load, store
 from cutecc.passes.lowering.values.pointers import element_pointer
 from cutecc.passes.lowering.values.tensors import tensor_of
+from cutecc.passes.lowering.values.vector_accesses import load, store
 from cutecc.passes.registry import register
 
 _MADE = tuple(f"cute_nvgpu.atom.make_non_exec_tiled_tma_{what}" for what in ("load", "store", "reduce"))

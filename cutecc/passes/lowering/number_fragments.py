@@ -9,7 +9,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import AddressSpace, MemRef, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.registry import register
 
 MAKES_FRAGMENT = ("cute.mma.make_fragment", "cute.copy.make_fragment")

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
-from cutecc.passes.lowering.values.meanings import MEANINGS, PARTITIONING, RETILING
-from cutecc.passes.lowering.values.unfold import Unfolding
+from cutecc.passes.lowering.values.materialize import Materialization
+from cutecc.passes.lowering.values.semantics import PARTITIONING, RETILING, SEMANTICS
 from cutecc.passes.registry import register
 
 
@@ -25,4 +25,4 @@ class PartitionTiles(ModulePass):
     lowers: ClassVar[tuple[str, ...]] = (*PARTITIONING, *RETILING)
 
     def run(self, module: ir.Module) -> None:
-        Unfolding({name: MEANINGS[name] for name in PARTITIONING}, RETILING).run(module)
+        Materialization({name: SEMANTICS[name] for name in PARTITIONING}, RETILING).run(module)

@@ -12,10 +12,10 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.names import matcher
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import warning
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant_of_type
 from cutecc.passes.lowering.values.host import device_functions
+from cutecc.passes.lowering.values.integers import Predicate, compare, computed, constant_of_type
 from cutecc.passes.lowering.values.loops import carrying_loop, given_if, write_copies
 from cutecc.passes.registry import register
 

@@ -14,9 +14,9 @@ from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.values import llvm_types
-from cutecc.passes.lowering.values.arithmetic import constant
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.host import device_functions, host_functions, name_of
+from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.pointers import array_of, bytes_of, element_pointer
 from cutecc.passes.registry import register

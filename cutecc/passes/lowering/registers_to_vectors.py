@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.values.host import device_functions
-from cutecc.passes.lowering.values.memory import vector_of
 from cutecc.passes.lowering.values.pointers import bytes_of, constant_step
+from cutecc.passes.lowering.values.vector_accesses import vector_of
 from cutecc.passes.registry import register
 
 

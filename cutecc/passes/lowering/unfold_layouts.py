@@ -8,8 +8,8 @@ from typing import ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CoordTensor, MemRef, view
 from cutecc.passes.base import ModulePass
-from cutecc.passes.lowering.values.meanings import ALGEBRA, REPACKING
-from cutecc.passes.lowering.values.unfold import Unfolding
+from cutecc.passes.lowering.values.materialize import Materialization
+from cutecc.passes.lowering.values.semantics import ALGEBRA, REPACKING
 from cutecc.passes.registry import register
 
 
@@ -26,7 +26,7 @@ class UnfoldLayouts(ModulePass):
     lowers: ClassVar[tuple[str, ...]] = (*ALGEBRA, *REPACKING)
 
     def run(self, module: ir.Module) -> None:
-        Unfolding(ALGEBRA, REPACKING).run(module, lambda operation: not gives_tensor(operation))
+        Materialization(ALGEBRA, REPACKING).run(module, lambda operation: not gives_tensor(operation))
 
 
 def gives_tensor(operation: ir.Operation) -> bool:

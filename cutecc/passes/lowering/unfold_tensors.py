@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
-from cutecc.passes.lowering.values.meanings import ALGEBRA, REPACKING
-from cutecc.passes.lowering.values.unfold import Unfolding
+from cutecc.passes.lowering.values.materialize import Materialization
+from cutecc.passes.lowering.values.semantics import ALGEBRA, REPACKING
 from cutecc.passes.registry import register
 
 
@@ -25,4 +25,4 @@ class UnfoldTensors(ModulePass):
     lowers: ClassVar[tuple[str, ...]] = (*ALGEBRA, *REPACKING)
 
     def run(self, module: ir.Module) -> None:
-        Unfolding(ALGEBRA, REPACKING).run(module)
+        Materialization(ALGEBRA, REPACKING).run(module)

@@ -11,15 +11,15 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.names import matcher
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import (
+from cutecc.passes.debug_counter import limited
+from cutecc.passes.lowering.values.host import device_functions
+from cutecc.passes.lowering.values.integers import (
     Predicate,
     compare,
     computed,
     constant_of_type,
     without_overflow,
 )
-from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.lowering.values.loops import MOST_UNROLLED, ROLLED, carrying_loop, write_copies
 from cutecc.passes.lowering.values.unrolling import HINT, turns_in_one
 from cutecc.passes.registry import register

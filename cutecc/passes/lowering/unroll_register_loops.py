@@ -11,7 +11,7 @@ from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.limits import limited
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.lowering.values.leaves import definition
 from cutecc.passes.lowering.values.loops import MOST_UNROLLED

@@ -14,10 +14,10 @@ from cutecc.ir.mlir import ir, nvvm
 from cutecc.ir.modules import body_of
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import remark
-from cutecc.passes.limits import limited
-from cutecc.passes.lowering.values.arithmetic import computed, constant
 from cutecc.passes.lowering.values.host import device_modules
+from cutecc.passes.lowering.values.integers import computed, constant
 from cutecc.passes.registry import register
 
 _LONGEST = 1_000_000

@@ -15,8 +15,8 @@ from cutecc.ir.types import AddressSpace, CoordValue, CopyAtom, LayoutValue, Mem
 from cutecc.ir.walking import walk
 from cutecc.layout import Layout
 from cutecc.passes.base import ModulePass
+from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import remark
-from cutecc.passes.limits import limited
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.registry import register
 from cutecc.passes.transforms.vectors import in_vectors

@@ -171,7 +171,7 @@ def _streams(code: Code, arguments: ArgumentCode) -> tuple[str, str]:
 
 def _fixed(kind: ValueType, value: int | float) -> str:
     """A leaf's value as a constant operand; the receiver rounds."""
-    from cutecc.runtime.program.arithmetic import NAMESPACE, function
+    from cutecc.runtime.program.number_expressions import NAMESPACE, function
 
     if kind.startswith("i"):
         return constant(kind, int(value))

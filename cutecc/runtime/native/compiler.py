@@ -6,8 +6,8 @@ import functools
 import importlib
 from typing import Any
 
-from cutecc import forks
 from cutecc.runtime.native.errors import Unsupported
+from cutecc.support import forks
 
 _lock = forks.lock()
 """LLVM's global context belongs to one thread at a time."""

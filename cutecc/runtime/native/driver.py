@@ -11,7 +11,7 @@ from cutecc.runtime.native.code import Code, pointer
 from cutecc.runtime.native.errors import Unsupported
 from cutecc.runtime.native.numbers import LLVM_TYPES, store_value
 from cutecc.runtime.native.python import address_of
-from cutecc.runtime.program.arithmetic import BITS
+from cutecc.runtime.program.number_expressions import BITS
 
 _CONFIG_BYTES = 56
 """`CUlaunchConfig`: grid and block as six 32-bit numbers, then these."""

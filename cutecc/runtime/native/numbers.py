@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cutecc.record.host_program import Op, ValueType
 from cutecc.runtime.native.code import Code
-from cutecc.runtime.program.arithmetic import BITS, DIVISIONS, INTEGER_COMPARISONS
+from cutecc.runtime.program.number_expressions import BITS, DIVISIONS, INTEGER_COMPARISONS
 
 LLVM_TYPES: dict[ValueType, str] = {
     "i1": "i1",

@@ -2,7 +2,7 @@
 
 Memory is reached through addresses whose allocation is known when the code is written. Where only the offset is not, it
 is checked; an address that could lie in any of several allocations is not supported. As numbers, addresses are those
-of `cutecc.runtime.program.memory`.
+of `cutecc.runtime.program.allocations`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from cutecc.runtime.native.code import Code
 from cutecc.runtime.native.driver import DriverCalls
 from cutecc.runtime.native.errors import Unsupported
 from cutecc.runtime.native.numbers import LLVM_TYPES, arithmetic, constant, store_value
-from cutecc.runtime.program.arithmetic import SIZES
+from cutecc.runtime.program.allocations import address_of
 from cutecc.runtime.program.evaluation import MAX_STEPS, steps_of_round
-from cutecc.runtime.program.memory import address_of
+from cutecc.runtime.program.number_expressions import SIZES
 
 _ALIGNMENT = 64
 """Bytes: what a TMA descriptor needs, the most of all that a program stores."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from cutecc import forks
 from cutecc.config import Settings
 from cutecc.record.host_program import HostProgram
 from cutecc.runtime.driver import DriverFunctions
 from cutecc.runtime.parameters import CallGroup
+from cutecc.support import forks
 
 CALLS_BEFORE = 16
 """Calls of one form that are made in Python: building costs as much as some thousand of them save."""

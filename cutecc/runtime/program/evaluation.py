@@ -14,8 +14,16 @@ from typing import Final, NoReturn, cast
 from cutecc.errors import LaunchError, SourceLocation
 from cutecc.record.host_program import Block, HostProgram, Instruction, LaunchSite, TensorMapSite, ValueType
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, Host, Launch, TensorMap
-from cutecc.runtime.program.arithmetic import ARITHMETIC, FORMATS, NAMESPACE, SIZES, Number, expression, is_integer
 from cutecc.runtime.program.facts import Facts
+from cutecc.runtime.program.number_expressions import (
+    ARITHMETIC,
+    FORMATS,
+    NAMESPACE,
+    SIZES,
+    Number,
+    expression,
+    is_integer,
+)
 
 MAX_STEPS: Final = 10_000_000
 """Instructions inside loops that one evaluation executes before it is given up."""

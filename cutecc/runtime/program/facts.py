@@ -7,8 +7,8 @@ from typing import NamedTuple
 from cutecc.errors import LaunchError
 from cutecc.record.host_program import Block, HostProgram, Instruction, ValueType
 from cutecc.runtime.launch import TENSOR_MAP_BYTES
-from cutecc.runtime.program.arithmetic import ARITHMETIC, SIZES, Number, constant, function
-from cutecc.runtime.program.memory import AddressSpace, address_of
+from cutecc.runtime.program.allocations import AddressSpace, address_of
+from cutecc.runtime.program.number_expressions import ARITHMETIC, SIZES, Number, constant, function
 
 
 class Slot(NamedTuple):

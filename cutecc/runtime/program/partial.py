@@ -13,7 +13,9 @@ from typing import Final, cast
 from cutecc.errors import LaunchError
 from cutecc.record.host_program import Block, HostProgram, Instruction, LaunchSite, Op, TensorMapSite, ValueType
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, Dim3, Launch
-from cutecc.runtime.program.arithmetic import (
+from cutecc.runtime.program.allocations import AddressSpace, address_of
+from cutecc.runtime.program.evaluation import result_types
+from cutecc.runtime.program.number_expressions import (
     ARITHMETIC,
     BITS,
     DIVISIONS,
@@ -26,8 +28,6 @@ from cutecc.runtime.program.arithmetic import (
     function,
     is_integer,
 )
-from cutecc.runtime.program.evaluation import result_types
-from cutecc.runtime.program.memory import AddressSpace, address_of
 from cutecc.runtime.program.residual import BitField, Branch, Compute, Statement, Symbol, SymbolicMemory, Value
 from cutecc.runtime.program.statements import StatementWriter, Unplannable
 

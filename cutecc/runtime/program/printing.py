@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cutecc.record.host_program import ValueType
-from cutecc.runtime.program.arithmetic import BITS, Number, is_integer
+from cutecc.runtime.program.number_expressions import BITS, Number, is_integer
 
 WIDEST = 1000
 """The largest width and precision."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from cutecc.record.host_program import Op, ValueType
-from cutecc.runtime.program.arithmetic import Number, is_integer
+from cutecc.runtime.program.number_expressions import Number, is_integer
 
 SymbolType: TypeAlias = ValueType | Literal["bits", "map"]
 """`bits` is an integer of some bytes of memory, `map` the bytes of a TMA descriptor."""

@@ -8,8 +8,8 @@ from typing import Final, cast
 
 from cutecc.record.host_program import ValueType
 from cutecc.runtime.launch import TensorMap
-from cutecc.runtime.program.arithmetic import FORMATS, NAMESPACE, SIZES
 from cutecc.runtime.program.evaluation import encode, fail, fail_status
+from cutecc.runtime.program.number_expressions import FORMATS, NAMESPACE, SIZES
 from cutecc.runtime.program.residual import Compute, Effect, Statement, Symbol, SymbolType, Value
 
 MAX_STATEMENTS: Final = 10_000

@@ -6,7 +6,7 @@ from typing import Final, NoReturn
 
 from cutecc.errors import RecordError
 from cutecc.record.host_program import HostProgram, KernelEntry
-from cutecc.runtime.program.arithmetic import BITS
+from cutecc.runtime.program.number_expressions import BITS
 
 MAX_VALUES: Final = 200_000
 MAX_MEMORY: Final = 1 << 20

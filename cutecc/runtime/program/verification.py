@@ -19,8 +19,8 @@ from cutecc.record.host_program import (
     TensorMapSite,
     ValueType,
 )
-from cutecc.runtime.program import arithmetic
-from cutecc.runtime.program.arithmetic import BITS, SIZES, is_integer
+from cutecc.runtime.program import number_expressions
+from cutecc.runtime.program.number_expressions import BITS, SIZES, is_integer
 from cutecc.runtime.program.tables import malformed, verify_tables
 
 MAX_INSTRUCTIONS: Final = 50_000
@@ -156,7 +156,7 @@ class _Verifier:
             results = self.loop(instruction, operands, depth, loops)
         # A value is visible only after the instruction that defines it.
         found: list[ValueType] = [self.define(value, defined) for value in instruction.results]
-        if op in arithmetic.ARITHMETIC:
+        if op in number_expressions.ARITHMETIC:
             self.arithmetic(instruction, operands, found)
         elif results is not None:
             self.expect(found, results, "results")
@@ -190,13 +190,13 @@ class _Verifier:
             return
         if any(type_ != source for type_ in operands):
             self.wrong(f"operands of different types ({', '.join(operands)})")
-        if op in arithmetic.CONVERSIONS:
+        if op in number_expressions.CONVERSIONS:
             if not _converts(op, source, result):
                 self.wrong(f"no conversion from {source} to {result}")
             return
         if is_integer(source) != (op[0] != "f"):
             self.wrong(f"an operand of type {source}")
-        comparison = op in arithmetic.INTEGER_COMPARISONS or op in arithmetic.FLOAT_COMPARISONS
+        comparison = op in number_expressions.INTEGER_COMPARISONS or op in number_expressions.FLOAT_COMPARISONS
         self.expect(results, ["i1" if comparison else source], "the result")
 
     def other(self, instruction: Instruction, operands: list[ValueType], results: list[ValueType]) -> None:
@@ -311,7 +311,7 @@ _TENSOR_MAP_LIMITS: Final = {"data_type": 15, "interleave": 2, "swizzle": 6, "l2
 def _operand_count(op: str) -> int:
     if op == "select":
         return 3
-    return 1 if op in arithmetic.CONVERSIONS or op in arithmetic.INTEGER_UNARY or op == "fneg" else 2
+    return 1 if op in number_expressions.CONVERSIONS or op in number_expressions.INTEGER_UNARY or op == "fneg" else 2
 
 
 def _converts(op: str, source: ValueType, result: ValueType) -> bool:

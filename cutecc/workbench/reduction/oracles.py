@@ -10,7 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from cutecc import planning
+from cutecc.compilation import planning
 from cutecc.driver import lower
 from cutecc.errors import Error, LaunchError
 from cutecc.ir.modules import fresh_context, parse, to_text

@@ -16,8 +16,8 @@ from typing import ParamSpec, TypeVar
 
 from cutecc.errors import Error
 from cutecc.ir.modules import content_hash
-from cutecc.isolation import ProcessDied
-from cutecc.pool import WorkerPool
+from cutecc.support.isolation import ProcessDied
+from cutecc.support.pool import WorkerPool
 from cutecc.workbench.checks import Finding
 from cutecc.workbench.reduction.attributes import LOCATIONS
 from cutecc.workbench.reduction.edits import KINDS

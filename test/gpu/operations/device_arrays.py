@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.harness.elements import Elements, elements_of
 from cutecc.operations.operand import Operand
-from cutecc.trial.elements import Elements, elements_of
 
 INTERLEAVED = 32
 _PAGE = 256

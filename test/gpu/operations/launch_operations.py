@@ -16,13 +16,13 @@ import numpy as np
 from covering_set import cases
 
 from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.harness.elements import elements_of
 from cutecc.operations import DeviceMatrix, Gemm
 from cutecc.operations.description import SPLIT_K_MODES
 from cutecc.operations.epilogue.values import Output
 from cutecc.operations.operand import Operand
 from cutecc.operations.problem_sizes import Problem
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.elements import elements_of
 
 SLICES = 3
 

@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cutecc.compilation.planning import uses_lir
 from cutecc.ir.bindings import load_submodule
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
-from cutecc.planning import uses_lir
 
 PREPARED = "core-to-llvm-prepare"
 

@@ -8,12 +8,12 @@ from host_functions import TARGET, host_function, kernel, launch
 
 import cutecc
 from cutecc import CompileOptions
+from cutecc.compilation.request import Edit
 from cutecc.ir.modules import fresh_context, parse, to_bytecode
 from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.record import Compilation
-from cutecc.request import Edit
 from cutecc.runtime.program.verification import verify
 
 

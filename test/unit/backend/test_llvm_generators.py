@@ -16,7 +16,7 @@ from cutecc.backend.llvm.generation import Job
 from cutecc.backend.llvm.libdevice import libdevice
 from cutecc.backend.llvm.translation import DATA_LAYOUT, SHORT_POINTERS
 from cutecc.errors import ToolError
-from cutecc.isolation import Worker
+from cutecc.support.isolation import Worker
 
 OPTIONS = ("-nvptx-short-ptr",)
 

@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutecc
-from cutecc import caching
 from cutecc.cache import entries
 from cutecc.cache import store as store_module
+from cutecc.compilation import caching
+from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions
 from cutecc.errors import RecordError
 from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.passes import remark, walk
@@ -28,7 +29,6 @@ from cutecc.passes.manager import Observer
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation
 from cutecc.record.folder import read_folder
-from cutecc.request import ALL_ARTIFACTS, CompileOptions
 
 PTX = CompileOptions(artifacts=("ptx",))
 
@@ -70,7 +70,7 @@ def test_other_processes_use_it(small_kernel, cache_dir: Path) -> None:
     compile(small_kernel)
     script = """
 import sys, cutecc
-from cutecc.request import CompileOptions
+from cutecc.compilation.request import CompileOptions
 data = open(sys.argv[1], "rb").read()
 options = CompileOptions(artifacts=("ptx",))
 print(cutecc.compile_module(data, target=sys.argv[2], options=options).compilation.cached)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from cutecc import from_file
 from cutecc.cache import direct, lookup
+from cutecc.compilation import from_file
+from cutecc.compilation.request import CompileOptions, CompileRequest
 from cutecc.frontend import installed
 from cutecc.frontend.traced import Inputs, TracedModule, TraceRequest
 from cutecc.frontend.watch import Watch
 from cutecc.record import Signature
-from cutecc.request import CompileOptions, CompileRequest
 
 OLD = time.time_ns() - 3600 * 10**9
 PTX = CompileOptions(artifacts=("ptx",))

@@ -9,7 +9,7 @@ import pytest
 
 import cutecc
 from cutecc.cache.store import Store
-from cutecc.request import CompileOptions
+from cutecc.compilation.request import CompileOptions
 
 _PTX = CompileOptions(artifacts=("ptx",))
 

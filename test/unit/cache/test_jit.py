@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import LaunchError, NoGpuError, UsageError
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.traced import TraceRequest
 from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.jit_function import JitFunction
 from cutecc.kernel import Kernel
-from cutecc.request import CompileOptions
 
 SOURCE = '''
 import cuda.bindings.driver as cuda
@@ -29,7 +29,7 @@ import cutlass
 import dataclasses
 import jit_elsewhere as elsewhere
 from cutlass import cute
-from cutecc.request import CompileOptions
+from cutecc.compilation.request import CompileOptions
 
 options = CompileOptions(pipeline="canonicalize", artifacts=())
 

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutecc import caching, planning
+from cutecc.compilation import caching, planning
+from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions, CompileRequest, Edit
 from cutecc.ir.canonical import canonical_hash, kernel_name
 from cutecc.ir.mlir import ir
 from cutecc.ir.modules import fresh_context, parse, to_text
@@ -26,7 +27,6 @@ from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.sources import module_files, source_files
 from cutecc.passes.verifying import verify_after
-from cutecc.request import ALL_ARTIFACTS, CompileOptions, CompileRequest, Edit
 
 _WORDS = st.text("abcdefghij_0123456789", max_size=30)
 PLAIN = CompileOptions(artifacts=("ptx",))

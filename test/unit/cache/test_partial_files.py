@@ -19,11 +19,11 @@ from pathlib import Path
 import pytest
 from attacks import attacks
 
-from cutecc import open_folder
 from cutecc.cache import eviction
 from cutecc.cache.folder import CacheError
 from cutecc.cache.partial import PARTIAL, partial_file
 from cutecc.cache.store import Store
+from cutecc.support import open_folder
 
 _HOURS = 3600.0 * 30
 

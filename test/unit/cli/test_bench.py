@@ -19,8 +19,8 @@ from cutecc.cli import subject as subjects
 from cutecc.cli.bench import _DISPENSABLE, measurement_table
 from cutecc.cli.subject import Function, Subject
 from cutecc.cli.tables import fitting
+from cutecc.compilation.request import CompileOptions
 from cutecc.record import Workload
-from cutecc.request import CompileOptions
 from cutecc.runtime.timing import Samples
 from cutecc.runtime.workspace import Workspace
 

@@ -13,7 +13,7 @@ import pytest
 from conftest import KERNELS, Run
 
 from cutecc.cache.store import Store
-from cutecc.request import CompileOptions
+from cutecc.compilation.request import CompileOptions
 
 
 @pytest.fixture

@@ -208,7 +208,7 @@ def test_the_command_line_leaves_the_bindings_to_a_fork_of_itself() -> None:
     """What keeps a call short: the parent loads nothing heavy, so that its fork need not start over."""
     code = "import sys, cutecc.cli.opt; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "cutecc.isolation" in loaded
+    assert "cutecc.support.isolation" in loaded
     assert not [name for name in loaded if name == "cutlass" or name.startswith(("cutecc.frontend", "cutecc.driver"))]
 
 

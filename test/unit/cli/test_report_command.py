@@ -9,11 +9,11 @@ import pytest
 from report_pages import Page, check_sound
 
 import cutecc as package
+from cutecc.compilation.request import CompileOptions
 from cutecc.record import Compilation, Versions
 from cutecc.record.bundle import write_bundle
 from cutecc.record.compilation import Artifact
 from cutecc.record.folder import RecordFolder, read_folder
-from cutecc.request import CompileOptions
 
 ROOT = Path(__file__).parents[3]
 COPY = ROOT / "test" / "kernels" / "vector_copy.py"

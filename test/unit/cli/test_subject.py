@@ -8,11 +8,11 @@ import pytest
 from fake_cuda import FakeCuda
 
 from cutecc.cli.subject import Subject, check_input, load_subject
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import UsageError
-from cutecc.request import CompileOptions
+from cutecc.harness.arguments import make_arguments
+from cutecc.harness.on_device import DeviceArguments
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import make_arguments
-from cutecc.trial.on_device import DeviceArguments
 
 ROOT = Path(__file__).parents[3]
 ADD = ROOT / "examples" / "elementwise_add.py"

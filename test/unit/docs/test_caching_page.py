@@ -15,8 +15,8 @@ def test_the_page_does_what_it_shows(tmp_path: Path, cache_dir: Path, command: P
 
 def test_the_python_of_the_page_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import cutecc
+    from cutecc.compilation.request import CompileOptions
     from cutecc.frontend.kernel_file import find_callee
-    from cutecc.request import CompileOptions
 
     text = (ROOT / "docs" / "caching.md").read_text()
     path = tmp_path / "caching_page.py"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cutecc.passes.lowering.atoms.table import copy_rows, mma_rows
+from cutecc.passes.lowering.atoms.registry import copy_rows, mma_rows
 from cutecc.workbench.coverage import lowered_by, operations_of_dialects
 
 ROOT = Path(__file__).resolve().parents[3]

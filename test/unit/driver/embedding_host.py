@@ -31,8 +31,8 @@ def main() -> None:
 
     at_start = host_state.take()
     import cutecc
+    from cutecc.compilation.request import CompileOptions
     from cutecc.ir.mlir import ir
-    from cutecc.request import CompileOptions
 
     class Interferes(cutecc.Observer):
         def after(self, position, module, seconds):

@@ -10,14 +10,14 @@ from typing import ClassVar
 import pytest
 
 import cutecc
+from cutecc.compilation.events import PassFinished
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import ParseError, PassError, SpecError, UsageError
-from cutecc.events import PassFinished
 from cutecc.ir.mlir import arith, ir
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import remark, run_pipeline
 from cutecc.passes.base import ModulePass
 from cutecc.passes.pipeline import Pipeline
-from cutecc.request import CompileOptions
 
 QUIET = CompileOptions(reproduce=False)
 ADDITION = "func.func @f(%a: i32) -> i32 { %0 = arith.addi %a, %a : i32  return %0 : i32 }"

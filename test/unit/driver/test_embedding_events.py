@@ -9,13 +9,13 @@ from typing import ClassVar, get_args
 import pytest
 
 import cutecc
-from cutecc import events
+from cutecc.compilation import events
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import PassError, UsageError
 from cutecc.passes import remark
 from cutecc.passes.base import ModulePass
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record.folder import read_folder
-from cutecc.request import CompileOptions
 
 ADDITION = "func.func @f(%a: i32) -> i32 { %0 = arith.addi %a, %a : i32  return %0 : i32 }"
 LOCATED = 'func.func @f() { return } loc("user.mlir":7:3)'
@@ -48,7 +48,7 @@ class Heard(cutecc.Observer):
 
 def test_there_is_a_name_for_every_kind() -> None:
     classes = [value for value in vars(events).values() if isinstance(value, type)]
-    kinds = {each for each in classes if each.__module__ == "cutecc.events"}
+    kinds = {each for each in classes if each.__module__ == "cutecc.compilation.events"}
     assert kinds == set(get_args(events.Event))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import cutecc
-from cutecc.events import PassStarted
+from cutecc.compilation.events import PassStarted
 
 THREADS = 4
 ADDITION = "func.func @f(%a: i32) -> i32 { %0 = arith.addi %a, %a : i32  return %0 : i32 }"

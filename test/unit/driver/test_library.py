@@ -11,6 +11,7 @@ from typing import ClassVar
 import pytest
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import Error, ParseError, PassError, UsageError
 from cutecc.ir.modules import content_hash, fresh_context, parse, to_bytecode, to_text
 from cutecc.passes.base import ModulePass
@@ -20,7 +21,6 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline
 from cutecc.record import Signature, manifest
 from cutecc.record.folder import read_folder
-from cutecc.request import CompileOptions
 from cutecc.target import Target
 
 SM80 = Target.parse("sm_80")

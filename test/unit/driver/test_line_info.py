@@ -6,8 +6,8 @@ import pickle
 from dataclasses import replace
 
 import cutecc
+from cutecc.compilation.request import CompileOptions, with_line_info
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.request import CompileOptions, with_line_info
 
 
 def test_asking_for_either_is_asking_for_both() -> None:

@@ -16,12 +16,12 @@ from cutecc.backend.llvm import code
 from cutecc.backend.llvm.generation import Job, Made
 from cutecc.backend.ptxas import Assembled, assemble
 from cutecc.backend.tools import find_tool
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import PassError, UsageError
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import named_pipeline
 from cutecc.ptx.parse import parse_module
-from cutecc.request import CompileOptions
 from cutecc.target import Target
 
 LLVM = CompileOptions(backend="llvm", observe=True)

@@ -9,8 +9,8 @@ import pytest
 from conftest import KERNEL_NAMES
 
 from cutecc import driver
+from cutecc.compilation.request import CompileRequest
 from cutecc.record import Compilation
-from cutecc.request import CompileRequest
 from cutecc.workbench.parity import ParityRow, ParityTask, compare, compare_all
 
 ROOT = Path(__file__).parents[3]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cutecc.compilation.request import CompileOptions, CompileRequest
 from cutecc.driver import lower
 from cutecc.passes.dumps import DumpChoice, read_stage
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.request import CompileOptions, CompileRequest
 
 
 @pytest.mark.parametrize(

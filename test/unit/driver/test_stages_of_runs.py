@@ -15,16 +15,16 @@ import pytest
 from report_pages import Page
 
 import cutecc as library
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import PassError
 from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline
-from cutecc.places import Frame
 from cutecc.record.bundle import decode_bundle, encode_bundle
 from cutecc.record.folder import read_folder
 from cutecc.record.stages import UserLines, stages_of
-from cutecc.request import CompileOptions
+from cutecc.support.locations import Frame
 from cutecc.target import Target
 
 DUMPS = CompileOptions(dumps=DumpChoice(("all",)))
@@ -138,11 +138,11 @@ def test_a_run_that_fails_or_dies_leaves_those_before(last, isolation, small_ker
 KILLED = """
 import dataclasses, os, signal, sys, typing
 import cutecc
-from cutecc.passes import observers
+from cutecc.passes import instrumentation
 from cutecc.passes.base import ModulePass
 from cutecc.passes.pipeline import Pipeline
 
-observers._PROGRESS_SECONDS = 60  # however slow the disk is
+instrumentation._PROGRESS_SECONDS = 60  # however slow the disk is
 
 @dataclasses.dataclass(frozen=True)
 class Kill(ModulePass):

@@ -16,18 +16,18 @@ from bench_report import longer_kernel
 from kernels import FILES, points
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.emulator.names import models
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.frontend.companions import call_reference
 from cutecc.frontend.header import Header, read_header
 from cutecc.frontend.traced import TracedModule, TraceRequest
-from cutecc.isolation import Worker
+from cutecc.harness.arguments import Arguments, make_arguments
+from cutecc.harness.on_device import DeviceArguments, HostMemory, compare_outputs
 from cutecc.kernel import Kernel
 from cutecc.record import Workload
-from cutecc.request import CompileOptions
+from cutecc.support.isolation import Worker
 from cutecc.target import Target
-from cutecc.trial.arguments import Arguments, make_arguments
-from cutecc.trial.on_device import DeviceArguments, HostMemory, compare_outputs
 
 CALL_REFERENCE = f"{call_reference.__module__}:{call_reference.__name__}"
 MOST_ELEMENTS = 60_000

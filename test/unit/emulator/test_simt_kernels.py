@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.frontend.companions import call_reference
 from cutecc.frontend.header import read_header
 from cutecc.frontend.traced import TraceRequest
-from cutecc.isolation import Worker
+from cutecc.harness.arguments import make_arguments
+from cutecc.harness.on_device import DeviceArguments, HostMemory, compare_outputs
 from cutecc.kernel import Kernel
 from cutecc.record import Compilation, Workload
-from cutecc.request import CompileOptions
-from cutecc.trial.arguments import make_arguments
-from cutecc.trial.on_device import DeviceArguments, HostMemory, compare_outputs
+from cutecc.support.isolation import Worker
 
 FOLDER = Path(__file__).parents[2] / "kernels" / "simt"
 MORE_REGISTERS = 16

@@ -29,10 +29,10 @@ from cutecc.frontend.header import read_header
 from cutecc.frontend.trace import trace, trace_file
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.frontend.user_lines import user_lines
-from cutecc.ir.placed_text import separate_locations
-from cutecc.places import Place
+from cutecc.ir.located_text import separate_locations
 from cutecc.record.stages import CallFrame, UserLines
 from cutecc.report.comparing import Abstraction
+from cutecc.support.locations import Place
 from cutecc.target import Target
 
 SM80 = Target.parse("sm_80")

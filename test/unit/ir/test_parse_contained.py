@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cutecc.contained import lower_in_worker
+from cutecc.compilation.request import CompileRequest
+from cutecc.compilation.worker import lower_in_worker
 from cutecc.errors import ParseError
 from cutecc.ir.modules import fresh_context, parse, to_bytecode, to_text
-from cutecc.opt.contained import rewrite_in_worker
 from cutecc.opt.request import ChunkFinished, RewriteRequest
-from cutecc.request import CompileRequest
+from cutecc.opt.worker import rewrite_in_worker
 
 ABORTS = Path(__file__).parents[2] / "inputs" / "aborts-while-parsing.mlir"
 

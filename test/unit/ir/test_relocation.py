@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.ir.relocation import name_places, place_again
-from cutecc.places import Frame
+from cutecc.support.locations import Frame
 
 TEXT = """func.func @f(%c: i1, %a: i32) -> i32 {
   cf.br ^next(%a : i32)

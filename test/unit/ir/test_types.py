@@ -42,7 +42,7 @@ from cutecc.ir.types import (
     to_type,
     view,
 )
-from cutecc.ir.types.spellings import SPELLINGS
+from cutecc.ir.types.assembly_formats import SPELLINGS
 from cutecc.layout import Layout, Swizzle, coalesce, make_identity_tensor
 
 

@@ -13,8 +13,8 @@ from cutecc.passes.lowering.lower_pointers import LowerPointers
 from cutecc.passes.lowering.partition_tiles import PartitionTiles
 from cutecc.passes.lowering.unfold_layouts import UnfoldLayouts
 from cutecc.passes.lowering.unfold_tensors import UnfoldTensors
-from cutecc.passes.lowering.values.meanings import MEANINGS
-from cutecc.passes.lowering.values.unfold import evaluate
+from cutecc.passes.lowering.values.materialize import evaluate
+from cutecc.passes.lowering.values.semantics import SEMANTICS
 
 _PASSES = (
     *(UnfoldLayouts(), UnfoldTensors(), PartitionTiles()),
@@ -28,9 +28,9 @@ def values_of(module: ir.Module, written: Written, leaves: Leaves) -> Leaves:
     `module` is the text of `written`, parsed; it is rewritten. Raises `Error` for what cutecc refuses, also where a
     result is known and differs from what its type says, and `Undefined`.
     """
-    for operation in walk(module, *MEANINGS):
+    for operation in walk(module, *SEMANTICS):
         # The passes do not look at results of which the type says all.
-        evaluate(operation, MEANINGS[operation.name])
+        evaluate(operation, SEMANTICS[operation.name])
     for each in _PASSES:
         each.run(module)
     (function,) = walk(module, "func.func")

@@ -10,6 +10,7 @@ from typing import ClassVar, cast
 import pytest
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import PassError
 from cutecc.ir.mlir import ir
 from cutecc.ir.modules import fresh_context, parse
@@ -18,7 +19,6 @@ from cutecc.passes.diagnostics import hearing_remarks
 from cutecc.passes.manager import Observer
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Remark
-from cutecc.request import CompileOptions
 
 TEXT = b"""
 func.func @f(%a: i32) -> i32 {

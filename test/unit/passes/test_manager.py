@@ -10,8 +10,8 @@ from sample_passes import ADD, Broken, Rename
 from cutecc.errors import PassError, UsageError
 from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.passes import manager
+from cutecc.passes.instrumentation import VerifyEach
 from cutecc.passes.manager import Observer
-from cutecc.passes.observers import VerifyEach
 from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.wheel import check_registered
 

@@ -15,11 +15,11 @@ from typing import ClassVar
 import pytest
 
 import cutecc
+from cutecc.compilation.request import CompileOptions, Edit
 from cutecc.errors import UsageError
 from cutecc.passes import ModulePass, plugins, registry
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline, named_pipelines
-from cutecc.request import CompileOptions, Edit
 from cutecc.target import Target
 
 MODULE = b"func.func @f(%a: i32) -> i32 { %0 = arith.addi %a, %a : i32\n return %0 : i32 }"

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from sample_passes import ADD, Broken, Rename
 
+from cutecc.compilation.events import PassFinished, PassStarted
+from cutecc.compilation.planning import current_versions
 from cutecc.errors import PassError
-from cutecc.events import PassFinished, PassStarted
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import manager
 from cutecc.passes.dumps import STAGE_MARK, DumpChoice, Stage, read_stage
-from cutecc.passes.observers import Announcer, SnapshotRecorder, StepRecorder, VerifyEach
+from cutecc.passes.instrumentation import Announcer, SnapshotRecorder, StepRecorder, VerifyEach
 from cutecc.passes.pipeline import Pipeline
-from cutecc.planning import current_versions
 from cutecc.record import Compilation
 from cutecc.record.folder import RecordFolder
 

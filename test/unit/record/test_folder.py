@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutecc.errors import RecordError, UsageError
-from cutecc.open_folder import OpenFolder
 from cutecc.record import Artifact, manifest
 from cutecc.record.folder import RecordFolder, file_name, read_folder
+from cutecc.support.open_folder import OpenFolder
 
 HOSTILE = ["../escape", "/etc/passwd", "a/b", "..", ".", ".hidden", "a\0b", "a\nb", "-rf", "", "a b", "é", "x" * 300]
 

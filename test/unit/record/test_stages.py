@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutecc.errors import RecordError
-from cutecc.places import Frame, Place, place_of
 from cutecc.record import Artifact, Failure
 from cutecc.record import stages as module
 from cutecc.record.stages import CallFrame, Stages, StageWriter, UserLines, changed_by, create, stages_of
+from cutecc.support.locations import Frame, Place, place_of
 
 KERNEL, HELPER = Frame("/k/gemm.py", 12, 5), Frame("/lib/helper.py", 3, 1)
 LINES = UserLines([[CallFrame(*HELPER, "help"), CallFrame(*KERNEL, "kernel")]], {"/k/gemm.py": "größe = 1\n"})

@@ -11,6 +11,7 @@ import pytest
 from conftest import NEEDS_TORCH
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.frontend.header import read_header
 from cutecc.frontend.trace import trace_file
 from cutecc.frontend.traced import TracedModule, TraceRequest
@@ -18,7 +19,6 @@ from cutecc.kernel import Kernel
 from cutecc.ptx.locations import PtxText
 from cutecc.report.listings import Listing, llvm_ir_listing, ptx_listing, sass_listing
 from cutecc.report.mapping import KernelMix, mix_of_record, statement_lines
-from cutecc.request import CompileOptions
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 COMPILED = [

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 import cutecc
-from cutecc import isolation
 from cutecc.arguments.specs import parse_spec
+from cutecc.compilation.request import CompileOptions
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.kernel import Kernel
-from cutecc.places import Frame
 from cutecc.ptx.locations import PtxText, python_line
 from cutecc.report.frames import Frames
 from cutecc.report.listings import Listing, ptx_listing, sass_listing
-from cutecc.request import CompileOptions
+from cutecc.support import isolation
+from cutecc.support.locations import Frame
 
 KERNEL = """\
 import cutlass

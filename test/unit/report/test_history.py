@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from cutecc.errors import UsageError
-from cutecc.places import Frame
 from cutecc.record import Analysis, Artifact, Compilation, Remark, Step, Versions
 from cutecc.record.stages import CallFrame, Stages, StageWriter, UserLines, create
 from cutecc.report.explaining import explain
 from cutecc.report.frames import Frames
 from cutecc.report.history import HistoryEvent, LineHistory, histories
 from cutecc.report.listings import Listing
+from cutecc.support.locations import Frame
 
 K1, K2, K3 = (Frame("/k.py", line, 1) for line in (1, 2, 3))
 HELPER = Frame("/lib/h.py", 9, 4)

@@ -6,10 +6,10 @@ import json
 
 import msgspec
 
-from cutecc.places import Frame
 from cutecc.record import Compilation
 from cutecc.record.compilation import Artifact, Versions
 from cutecc.report.listings import Listing, listings_of, llvm_ir_listing, ptx_listing, sass_listing
+from cutecc.support.locations import Frame
 
 PTX = """\
 .version 8.8

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 
-from cutecc.places import Frame
 from cutecc.record import Compilation
 from cutecc.record.compilation import Artifact, KernelResources, Versions
 from cutecc.record.stages import UserLines
 from cutecc.report.mapping import Statements, mix_of_record, statement_lines
+from cutecc.support.locations import Frame
 
 SOURCE = textwrap.dedent(
     '''\

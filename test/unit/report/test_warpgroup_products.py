@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cutecc.places import Frame
 from cutecc.ptx.locations import PtxText
 from cutecc.report.listings import sass_functions, sass_listing
+from cutecc.support.locations import Frame
 
 SASS = """\
 //--------------------- .text.kernel --------------------------

@@ -12,14 +12,14 @@ from report_pages import Page, check_sound
 
 import cutecc
 from cutecc.errors import RecordError, UsageError
-from cutecc.open_folder import OpenFolder
-from cutecc.places import Frame
 from cutecc.record import Artifact, Compilation, Step, Versions, folder
 from cutecc.record.counters import KeptCounters, LineCounts, keep_counters
 from cutecc.record.folder import RecordFolder, read_folder
 from cutecc.record.stages import StageWriter, UserLines, create
 from cutecc.report import content
 from cutecc.report.writing import encode_report, write_report
+from cutecc.support.locations import Frame
+from cutecc.support.open_folder import OpenFolder
 
 
 def record(folder: Path) -> Compilation:

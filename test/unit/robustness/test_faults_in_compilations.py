@@ -10,9 +10,9 @@ import pytest
 from file_operations import Operation, operations_below
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import Error, RecordError, UsageError
 from cutecc.record.folder import read_folder
-from cutecc.request import CompileOptions
 
 _OPTIONS = CompileOptions(artifacts=("ptx",))
 _CHANGES = ("open", "write", "truncate", "fsync", "replace", "unlink", "mkdir")

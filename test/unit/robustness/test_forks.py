@@ -13,9 +13,9 @@ import pytest
 from attacks import attacks
 from conftest import ROOT
 
-from cutecc import forks
 from cutecc.errors import Error
-from cutecc.pool import WorkerPool
+from cutecc.support import forks
+from cutecc.support.pool import WorkerPool
 
 HOST = Path(__file__).with_name("forking_host.py")
 
@@ -138,7 +138,7 @@ def test_a_pool_does_not_wait_for_threads_that_the_child_lacks() -> None:
 def test_a_fork_waits_for_the_imports_of_others(tmp_path: Path) -> None:
     (tmp_path / "slowly_imported.py").write_text("import time\ntime.sleep(1)\nvalue = 7\n")
     script = """if True:
-        import os, sys, threading, time, cutecc.forks
+        import os, sys, threading, time, cutecc.support.forks
         cutecc.__path__.append(sys.argv[1])
         thread = threading.Thread(target=__import__, args=("cutecc.slowly_imported",))
         thread.start()

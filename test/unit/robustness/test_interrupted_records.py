@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import cutecc
-import cutecc.events
-from cutecc import contained
-from cutecc.events import Event, PassFinished, PassStarted, Planned
-from cutecc.passes.observers import SnapshotRecorder
+import cutecc.compilation.events
+from cutecc.compilation import worker
+from cutecc.compilation.events import Event, PassFinished, PassStarted, Planned
+from cutecc.passes.instrumentation import SnapshotRecorder
 from cutecc.record.folder import RecordFolder, read_folder
 
 OBSERVED = cutecc.CompileOptions(observe=True)
@@ -37,8 +37,8 @@ class Interrupts(cutecc.Observer):
         (Planned, "interrupted"),
         (PassStarted, "interrupted"),
         (PassFinished, "interrupted"),
-        (cutecc.events.ArtifactsStarted, "interrupted"),
-        (cutecc.events.Finished, "ok"),
+        (cutecc.compilation.events.ArtifactsStarted, "interrupted"),
+        (cutecc.compilation.events.Finished, "ok"),
     ],
 )
 def test_an_interrupt_at_any_event(
@@ -83,7 +83,7 @@ def test_a_second_interrupt_while_the_first_is_written_down(small_kernel, tmp_pa
         signal.raise_signal(signal.SIGINT)
         return reopen(path, handle)
 
-    monkeypatch.setattr(contained.RecordFolder, "reopen", interrupted)
+    monkeypatch.setattr(worker.RecordFolder, "reopen", interrupted)
     observers = [Interrupts("PassFinished")]
     with pytest.raises(KeyboardInterrupt):
         cutecc.compile_module(

@@ -10,8 +10,8 @@ import pytest
 
 from cutecc.cli.console import Console
 from cutecc.errors import Error, SourceLocation, foreign_failures, message_of
-from cutecc.harmless import harmless, message_text, one_line, readable
 from cutecc.record.plain_file import read_plain
+from cutecc.support.harmless import harmless, message_text, one_line, readable
 
 TITLE = "\x1b]0;owned\x07"
 

@@ -16,10 +16,10 @@ from limited_runs import LIMIT
 from mlir_mutation import MutableModule
 from real_inputs import RealInputs, make_inputs
 
-from cutecc import isolation
 from cutecc.errors import Error, InternalError
-from cutecc.opt.contained import rewrite_in_worker
 from cutecc.opt.request import RewriteRequest, Told
+from cutecc.opt.worker import rewrite_in_worker
+from cutecc.support import isolation
 
 _LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 _SETTINGS = settings(

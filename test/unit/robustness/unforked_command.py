@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cutecc import isolation
 from cutecc.__main__ import main as command
+from cutecc.support import isolation
 
 
 def main() -> None:

@@ -22,7 +22,9 @@ from cutecc.record.host_program import (
     TensorMapSite,
 )
 from cutecc.runtime.launch import Launch, TensorMap
-from cutecc.runtime.program.arithmetic import (
+from cutecc.runtime.program.allocations import AddressSpace, address_of
+from cutecc.runtime.program.evaluation import StatusError
+from cutecc.runtime.program.number_expressions import (
     ARITHMETIC,
     BITS,
     FORMATS,
@@ -32,8 +34,6 @@ from cutecc.runtime.program.arithmetic import (
     function,
     is_integer,
 )
-from cutecc.runtime.program.evaluation import StatusError
-from cutecc.runtime.program.memory import AddressSpace, address_of
 from cutecc.runtime.program.printing import formatter
 
 KERNELS = [

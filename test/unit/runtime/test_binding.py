@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from cutecc.arguments.sizes import unify_sizes
 from cutecc.arguments.specs import Dynamic
 from cutecc.backend.host import translate
+from cutecc.compilation.planning import uses_lir
 from cutecc.errors import ArgumentError, RecordError
 from cutecc.frontend.header import read_header
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
-from cutecc.planning import uses_lir
 from cutecc.record.compilation import Parameter, Signature
 from cutecc.record.host_program import Block, HostArgument, HostProgram, Leaf
 from cutecc.runtime.binding import Binder

@@ -27,8 +27,8 @@ from cutecc.record.host_program import (
 )
 from cutecc.runtime.launch import Launch
 from cutecc.runtime.program import evaluation
+from cutecc.runtime.program.allocations import AddressSpace, address_of
 from cutecc.runtime.program.evaluation import Evaluator, StatusError
-from cutecc.runtime.program.memory import AddressSpace, address_of
 from cutecc.runtime.program.verification import verify
 
 I = Instruction  # noqa: E741

@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 from cutecc.errors import LaunchError
-from cutecc.runtime.program.arithmetic import BITS, FORMATS, NAMESPACE, constant, expression, function
+from cutecc.runtime.program.number_expressions import BITS, FORMATS, NAMESPACE, constant, expression, function
 
 llvm = pytest.importorskip("llvmlite.binding")
 

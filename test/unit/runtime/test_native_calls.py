@@ -36,7 +36,7 @@ from cutecc.runtime.driver import DriverFunctions
 from cutecc.runtime.native import builtin
 from cutecc.runtime.native.compiler import compile_function
 from cutecc.runtime.parameters import CallGroup, call_parameters, flat_parameters
-from cutecc.runtime.program.arithmetic import BITS, NAMESPACE, SIZES, function
+from cutecc.runtime.program.number_expressions import BITS, NAMESPACE, SIZES, function
 from cutecc.runtime.program.verification import verify
 
 pytestmark = pytest.mark.torch

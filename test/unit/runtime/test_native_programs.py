@@ -29,8 +29,15 @@ from cutecc.record.host_program import (
 )
 from cutecc.runtime.native import builtin
 from cutecc.runtime.parameters import call_parameters
-from cutecc.runtime.program.arithmetic import BITS, DIVISIONS, INTEGER_BINARY, INTEGER_COMPARISONS, INTEGER_UNARY, SIZES
 from cutecc.runtime.program.evaluation import Evaluator, StatusError
+from cutecc.runtime.program.number_expressions import (
+    BITS,
+    DIVISIONS,
+    INTEGER_BINARY,
+    INTEGER_COMPARISONS,
+    INTEGER_UNARY,
+    SIZES,
+)
 from cutecc.runtime.program.verification import verify
 
 pytest.importorskip("llvmlite")

@@ -13,12 +13,12 @@ from random_programs import Generator, Recorder
 from test_evaluation import outcome, random_leaves
 
 from cutecc.backend.host import translate
+from cutecc.compilation.planning import uses_lir
 from cutecc.errors import LaunchError, SourceLocation
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
-from cutecc.planning import uses_lir
 from cutecc.record.host_program import (
     Allocation,
     Block,
@@ -33,8 +33,8 @@ from cutecc.record.host_program import (
     TensorMapSite,
 )
 from cutecc.runtime.launch import Launch
-from cutecc.runtime.program.arithmetic import BITS, function
 from cutecc.runtime.program.evaluation import Evaluator
+from cutecc.runtime.program.number_expressions import BITS, function
 from cutecc.runtime.program.plan import Plan, make_plan
 from cutecc.runtime.program.residual import BitField, Symbol
 from cutecc.runtime.program.verification import verify

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cutecc.compilation.request import CompileRequest
 from cutecc.driver import lower
 from cutecc.record import Compilation
-from cutecc.request import CompileRequest
 from cutecc.watching import finishing
 from cutecc.watching.finishing import Finisher, Outcome
 from cutecc.watching.index import index_data

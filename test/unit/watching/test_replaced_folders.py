@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cutecc.errors import RecordError, UsageError
-from cutecc.open_folder import OpenFolder
+from cutecc.support.open_folder import OpenFolder
 from cutecc.watching import folder as watch_folder
 from cutecc.watching.index import index_data, write_index
 from cutecc.watching.journal import MARK, Journal

@@ -14,14 +14,14 @@ import pytest
 from conftest import Run
 from report_pages import Page
 
+from cutecc.compilation.request import CompileRequest
+from cutecc.compilation.versions import current_versions
 from cutecc.errors import RecordError, UsageError
 from cutecc.frontend.call_site import CallFrame, CallSite
 from cutecc.frontend.compile_events import TracedKernel
 from cutecc.record import Analysis, Compilation, KernelResources, Remark
 from cutecc.record.stages import CallFrame as Frame
 from cutecc.record.stages import UserLines
-from cutecc.request import CompileRequest
-from cutecc.versions import current_versions
 from cutecc.watching import finishing, folder, user_lines
 from cutecc.watching.finishing import Job, Outcome, wheel_options
 from cutecc.watching.index import index_data, page

@@ -16,6 +16,7 @@ from fake_cuda import FakeCuda
 from cutecc.arguments.specs import parse_spec
 from cutecc.cli.compare_table import show, summary_lines
 from cutecc.errors import LaunchError, RecordError, UsageError
+from cutecc.harness.on_device import HostMemory
 from cutecc.record import (
     Artifact,
     Compilation,
@@ -33,7 +34,6 @@ from cutecc.record.folder import read_folder
 from cutecc.record.stages import StageWriter, create
 from cutecc.report.pair import Lines, OutputPair, Pair, Results, RunPair, Times, counterpart, pair_of
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.on_device import HostMemory
 from cutecc.workbench import compared
 from cutecc.workbench.compared import Trial, compare
 from cutecc.workbench.running import Output, Run

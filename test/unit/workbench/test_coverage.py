@@ -13,7 +13,7 @@ from cutecc.ir.types import CopyAtom, Scalar
 from cutecc.ir.types.atoms import Parameters
 from cutecc.ir.walking import walk
 from cutecc.passes import manager
-from cutecc.passes.lowering.atoms.table import copy_row, spelled
+from cutecc.passes.lowering.atoms.registry import copy_row, spelled
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.workbench.coverage import (

@@ -11,28 +11,28 @@ import numpy as np
 import pytest
 from fake_cuda import FakeCuda
 
-from cutecc import capacity, isolation
 from cutecc.arguments.specs import parse_spec
 from cutecc.cli.diff_failure import wrong_lines
 from cutecc.cli.diff_table import Report, as_dict, effect_lines, problem_lines
+from cutecc.compilation.request import Edit
 from cutecc.errors import DeadlockError, LaunchError, RecordError, SourceLocation, UsageError
+from cutecc.harness.arguments import make_arguments
+from cutecc.harness.on_device import HostMemory
+from cutecc.harness.points import ragged_points
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Parameter, Signature, Workload
-from cutecc.request import Edit
 from cutecc.runtime.workspace import Workspace
-from cutecc.trial.arguments import make_arguments
-from cutecc.trial.on_device import HostMemory
-from cutecc.trial.points import ragged_points
+from cutecc.support import capacity, isolation
 from cutecc.workbench import running
 from cutecc.workbench.bisecting import Bisection
-from cutecc.workbench.hand_over import hand_over, points, search
+from cutecc.workbench.host_memory import Needs, check_memory
 from cutecc.workbench.inserted import inserted
-from cutecc.workbench.memory import Needs, check_memory
 from cutecc.workbench.plan import Code, Plan, PlannedKernel, Point, Variant, inputs_checksum, read_plan, write_plan
 from cutecc.workbench.preparing import expected_of
 from cutecc.workbench.running import KernelResult, Run, Settings, run_kernel
+from cutecc.workbench.splice import points, search, splice
 from cutecc.workbench.variants import Choice
 
 OPEN = open_pipeline("sm_80")
@@ -67,7 +67,7 @@ def test_passes_of_which_it_cannot_be_told_are_named_too() -> None:
 
 def test_nvidia_goes_on_from_a_module_that_open_has_begun() -> None:
     count = OPEN.position("unfold-layouts") + 1
-    joined = hand_over(OPEN, count, NVIDIA)
+    joined = splice(OPEN, count, NVIDIA)
     assert joined.passes[:count] == OPEN.passes[:count]
     rest = joined.passes[count:]
     assert tuple(pass_ for pass_ in rest if pass_.name != "join-casts") == NVIDIA.passes
@@ -79,7 +79,7 @@ def test_nvidia_goes_on_from_a_module_that_open_has_begun() -> None:
 def test_an_edited_nvidia_pipeline_goes_on_behind_what_it_has_run() -> None:
     edited = NVIDIA.insert_after("cute-expand-ops", *Pipeline.parse("cse"))
     count = edited.position("cute-expand-ops") + 2
-    joined = hand_over(edited, count, NVIDIA)
+    joined = splice(edited, count, NVIDIA)
     assert [pass_.name for pass_ in joined if pass_.name != "join-casts"] == [pass_.name for pass_ in edited]
     # What both begin with, and what is behind code generation, tells nothing.
     assert points(edited, NVIDIA, range(len(edited)))[0] == count

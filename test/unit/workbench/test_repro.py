@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutecc import compile_module
+from cutecc.compilation.request import CompileOptions, Edit
 from cutecc.errors import InternalError, RecordError
 from cutecc.passes.manager import Observer
 from cutecc.passes.nvidia.options import WheelOptions
@@ -16,7 +17,6 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Versions
 from cutecc.record.folder import read_folder
 from cutecc.record.reproducer import MARK, OPTIONS, Reproducer, read_reproducer
-from cutecc.request import CompileOptions, Edit
 from cutecc.workbench.reproduction import reproduce, subject_of
 
 MODULE = "func.func @f(%a: i32) -> i32 {\n  %0 = arith.addi %a, %a : i32\n  return %0 : i32\n}\n"
@@ -206,7 +206,7 @@ def test_the_file_is_the_module() -> None:
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Collecting artifacts fails."""
-    monkeypatch.setattr("cutecc.artifacts.ArtifactCollector.finish", lambda *_: [][1])
+    monkeypatch.setattr("cutecc.compilation.artifacts.ArtifactCollector.finish", lambda *_: [][1])
 
 
 def test_a_mistake_of_cutecc_in_a_library_call_is_saved(broken, small_kernel) -> None:
@@ -255,7 +255,11 @@ def test_what_an_observer_raises_is_no_mistake_of_cutecc(small_kernel) -> None:
             compile_module(small_kernel.bytecode, "sm_80", observers=[observer])
 
 
-SABOTAGE = "import os\nfrom cutecc.artifacts import ArtifactCollector\nArtifactCollector.finish = lambda *_: {how}\n"
+SABOTAGE = """
+import os
+from cutecc.compilation.artifacts import ArtifactCollector
+ArtifactCollector.finish = lambda *_: {how}
+"""
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from cutecc.compilation.request import Edit
 from cutecc.errors import Error, ParseError, RecordError, UsageError
 from cutecc.kernel import Kernel
 from cutecc.record import Resumed, manifest
 from cutecc.record.folder import MANIFEST, is_being_written, read_folder
 from cutecc.record.stages import stages_of
 from cutecc.report.stage_text import choose, positions
-from cutecc.request import Edit
 from cutecc.workbench.edited_stage import EditedStage, RecordedStage, read
 from cutecc.workbench.resuming import EVERYTHING, prepare, resume
 

@@ -8,12 +8,12 @@ from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.layout import Layout, coalesce
 from cutecc.passes.lowering.atoms.registers import as_registers
-from cutecc.passes.lowering.atoms.table import Copy, copies
+from cutecc.passes.lowering.atoms.registry import Copy, copies
 from cutecc.passes.lowering.values import llvm_types
-from cutecc.passes.lowering.values.arithmetic import constant
-from cutecc.passes.lowering.values.memory import vector_of
+from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.pointers import in_cluster, in_shared
 from cutecc.passes.lowering.values.tensors import known_count
+from cutecc.passes.lowering.values.vector_accesses import vector_of
 
 _UNIT = 16
 """Bytes, that a bulk copy moves several of, from and to multiples of them. Their order stays, swizzled or not."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from cutecc.ir.mlir import ir
 from cutecc.passes.lowering.atoms.narrow_formats import FORMATS, from_float, power_from_float, power_to_float, to_float
-from cutecc.passes.lowering.values.memory import bitcast, elements_of, joined, vector_of
+from cutecc.passes.lowering.values.vector_accesses import bitcast, elements_of, joined, vector_of
 from cutecc.target import Target
 
 Rounding = Literal["nearest", "up", "zero"]

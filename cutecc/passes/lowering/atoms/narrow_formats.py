@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cutecc.ir.mlir import ir
-from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, converted
+from cutecc.passes.lowering.values.integers import Predicate, compare, computed, converted
 
 Special = Literal["ieee", "nan", "unsigned zero", "none"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, Scalar
-from cutecc.passes.lowering.atoms.table import Copy, State, copies
-from cutecc.passes.lowering.values.memory import Loading, Storing, bitcast, joined, load
+from cutecc.passes.lowering.atoms.registry import Copy, State, copies
+from cutecc.passes.lowering.values.vector_accesses import Loading, Storing, bitcast, joined, load
 
 _LOAD_CACHES = {"global": "cg", "streaming": "cs", "last_use": "lu"}
 _STORE_CACHES = {"global": "cg", "streaming": "cs", "write_through": "wt"}

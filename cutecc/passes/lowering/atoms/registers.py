@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import Scalar
-from cutecc.passes.lowering.values.memory import Tensor, bitcast, elements_of, joined, value_type, vector_of
+from cutecc.passes.lowering.values.vector_accesses import Tensor, bitcast, elements_of, joined, value_type, vector_of
 
 
 def packed(vector: ir.Value) -> list[ir.Value]:

@@ -7,10 +7,10 @@ from typing import Any
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import MmaAtom, Scalar
 from cutecc.passes.lowering.atoms.registers import packed, store_registers, unpacked
-from cutecc.passes.lowering.atoms.table import Copy, Product, copies, multiplies
+from cutecc.passes.lowering.atoms.registry import Copy, Product, copies, multiplies
 from cutecc.passes.lowering.values import llvm_types
-from cutecc.passes.lowering.values.arithmetic import constant
-from cutecc.passes.lowering.values.memory import bitcast, elements_of, vector_of
+from cutecc.passes.lowering.values.integers import constant
+from cutecc.passes.lowering.values.vector_accesses import bitcast, elements_of, vector_of
 
 
 @copies("simt_async_copy", has_predicate=True)

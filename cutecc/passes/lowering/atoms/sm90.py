@@ -7,11 +7,11 @@ from typing import Any
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import MmaAtom, Scalar
 from cutecc.passes.lowering.atoms.registers import as_registers, packed, unpacked
+from cutecc.passes.lowering.atoms.registry import Copy, Product, copies, in_memory, multiplies
 from cutecc.passes.lowering.atoms.sm80 import SATURATED, matrix_layout, members
-from cutecc.passes.lowering.atoms.table import Copy, Product, copies, in_memory, multiplies
 from cutecc.passes.lowering.values import llvm_types
-from cutecc.passes.lowering.values.memory import elements_of, vector_of
 from cutecc.passes.lowering.values.tensors import Matrices, Operand
+from cutecc.passes.lowering.values.vector_accesses import elements_of, vector_of
 
 
 @copies("stsm")

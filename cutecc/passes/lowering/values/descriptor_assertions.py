@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from cutecc.ir.mlir import ir
 from cutecc.layout.integers import Symbolic, divisibility
-from cutecc.passes.lowering.values.arithmetic import Predicate, compare, computed, constant
 from cutecc.passes.lowering.values.descriptors import UNIT, Mode
-from cutecc.passes.lowering.values.memory import Tensor
+from cutecc.passes.lowering.values.integers import Predicate, compare, computed, constant
+from cutecc.passes.lowering.values.vector_accesses import Tensor
 
 
 def assert_copyable(tensor: Tensor, found: Sequence[Mode]) -> None:

@@ -18,7 +18,7 @@ from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, coalesce, j
 from cutecc.layout.basis import Basis
 from cutecc.layout.integers import Integer, add, multiply
 from cutecc.layout.tuples import leaves
-from cutecc.passes.lowering.values.arithmetic import (
+from cutecc.passes.lowering.values.integers import (
     Predicate,
     compare,
     computed,
@@ -28,7 +28,7 @@ from cutecc.passes.lowering.values.arithmetic import (
     resize,
     word,
 )
-from cutecc.passes.lowering.values.memory import Tensor
+from cutecc.passes.lowering.values.vector_accesses import Tensor
 
 DESCRIPTOR = "!llvm.struct<(array<16 x i64>)>"
 """LLVM's type of one."""

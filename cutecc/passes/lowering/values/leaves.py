@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from cutecc.ir import editing
-from cutecc.ir.apart import STATE
 from cutecc.ir.mlir import ir
+from cutecc.ir.pass_isolation import STATE
 from cutecc.ir.types import (
     AddressSpace,
     ComposedLayoutValue,
@@ -145,7 +145,7 @@ def _storage_of(type_view: TypeView) -> _Tree:
         case FastDivisor(width=width):
             return [ir.IntegerType.get_signless(bits) for bits in (width, width, 8, 8)]
         case (CopyAtom() as atom) | TiledCopy(atom=atom) | (MmaAtom() as atom) | TiledMma(atom=atom):
-            from cutecc.passes.lowering.atoms.table import state_of
+            from cutecc.passes.lowering.atoms.registry import state_of
 
             state = state_of(atom)
             if state is None:

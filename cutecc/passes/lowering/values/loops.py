@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
-from cutecc.passes.lowering.values.arithmetic import constant
+from cutecc.passes.lowering.values.integers import constant
 
 UNROLLED = "#llvm.loop_annotation<unroll = <disable = false, full = true>>"
 """Asks the code generator to unroll a loop fully; register tensors that it indexes are in registers only then."""

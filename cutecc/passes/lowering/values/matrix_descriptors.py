@@ -12,8 +12,8 @@ from typing import Any
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.layout import Layout, coalesce, join, logical_divide, recast_layout
-from cutecc.passes.lowering.values.arithmetic import computed, constant, word
-from cutecc.passes.lowering.values.memory import Tensor
+from cutecc.passes.lowering.values.integers import computed, constant, word
+from cutecc.passes.lowering.values.vector_accesses import Tensor
 
 _UNIT = 16
 """Bytes."""

@@ -10,7 +10,7 @@ from cutecc.ir.types.values import Element
 from cutecc.layout.integers import Integer, divide, divisibility
 from cutecc.layout.swizzle import Swizzle
 from cutecc.passes.lowering.values import llvm_types
-from cutecc.passes.lowering.values.arithmetic import Arithmetic, computed, constant
+from cutecc.passes.lowering.values.integers import Arithmetic, computed, constant
 from cutecc.passes.lowering.values.leaves import definition
 
 _DYNAMIC = -(2**31)

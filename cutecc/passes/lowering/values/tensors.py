@@ -20,10 +20,10 @@ from cutecc.layout import (
 from cutecc.layout.basis import ArithmeticTuple
 from cutecc.layout.integers import Integer
 from cutecc.layout.tuples import leaves as tuple_leaves
-from cutecc.passes.lowering.values.arithmetic import Arithmetic
+from cutecc.passes.lowering.values.integers import Arithmetic
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
-from cutecc.passes.lowering.values.memory import Tensor
 from cutecc.passes.lowering.values.pointers import advance
+from cutecc.passes.lowering.values.vector_accesses import Tensor
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from emulated_kernels import PAST_THE_END, compilation
 
+from cutecc.harness.copies import CallCopies, copied
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.pytest_plugin import CuteccDevice
-from cutecc.trial.copies import CallCopies, copied
 
 pytest_plugins = ("pytester",)
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import EpilogueError
+from cutecc.harness.elements import elements_of
 from cutecc.operations.epilogue import NAMES, Column, Epilogue, Full, Row, Scalar, functions, named_epilogue
 from cutecc.operations.epilogue.reference import evaluate, evaluate_function, rounded
 from cutecc.operations.operand import Operand
-from cutecc.trial.elements import elements_of
 
 many = settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 numbers = st.floats(allow_nan=True, allow_infinity=True, width=64) | st.floats(-600, 600, width=16).map(float)

@@ -14,7 +14,7 @@ import pytest
 from cutecc.errors import EpilogueError
 from cutecc.operations.epilogue import Column, Epilogue, Full, Row, Scalar
 from cutecc.operations.epilogue.values import Input, Output, Step
-from cutecc.places import Frame
+from cutecc.support.locations import Frame
 
 
 def biased(accum: Any, C: Any, alpha: Any, beta: Any, bias: Any) -> Any:

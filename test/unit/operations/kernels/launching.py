@@ -13,6 +13,7 @@ from products import MULTIPROCESSORS, Matrix, _Emulator, _workspace, compile_ker
 import cutecc
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.emulator.options import EmulatorOptions
+from cutecc.harness.elements import elements_of
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue import reference
 from cutecc.operations.epilogue.named import named_epilogue
@@ -21,7 +22,6 @@ from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.kernels import signature
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile import TileDescription
-from cutecc.trial.elements import elements_of
 
 SMALL = "32x32x8:stages=3:warps=1x1x1"
 

@@ -14,6 +14,7 @@ from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.emulator.device import Emulation, Emulator
 from cutecc.emulator.memory.allocations import Allocation, tensor_allocation
 from cutecc.emulator.options import EmulatorOptions
+from cutecc.harness.elements import elements_of
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.values import Epilogue, Output
 from cutecc.operations.instruction import MathInstruction
@@ -21,7 +22,6 @@ from cutecc.operations.kernels import signature, workspace
 from cutecc.operations.kernels.build import build
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile import TileDescription
-from cutecc.trial.elements import elements_of
 
 INTERLEAVED = signature.INTERLEAVED
 MULTIPROCESSORS = 132

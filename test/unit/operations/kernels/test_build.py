@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from launching import simt
 
+from cutecc.compilation.sweep import Job, compile_job
 from cutecc.errors import UsageError
 from cutecc.operations.kernels import build, signature
-from cutecc.sweep import Job, compile_job
 
 
 def test_a_job_builds_the_kernel_from_its_text(cache_dir):

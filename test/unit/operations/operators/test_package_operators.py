@@ -11,13 +11,13 @@ pytest.importorskip("torch", reason="torch is not installed: make test-torch")
 import cutecc
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import UsageError
+from cutecc.harness.elements import elements_of
 from cutecc.operations import compile
 from cutecc.operations.gemm_problem import GemmProblem
 from cutecc.operations.operators import gemm_arguments, tensor, through_cutecc
 from cutecc.operations.operators.discovery import find_operator
 from cutecc.operations.operators.package import CuteDslOperator, ops
 from cutecc.target import Target
-from cutecc.trial.elements import elements_of
 
 M, N, K = 80, 144, 96
 SM80, SM90 = Target.parse("sm_80"), Target.parse("sm_90a")

@@ -14,6 +14,7 @@ from fake_cuda import FakeCuda
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="torch is not installed: make test-torch")
 
+from cutecc.compilation.request import CompileOptions
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import ArgumentError, LaunchError, NoGpuError, SpecError, UsageError
 from cutecc.kernel import Kernel
@@ -28,7 +29,6 @@ from cutecc.operations.operators import (
 )
 from cutecc.operations.operators.package import CuteDslOperator, HardwareInfo, TensorWrapper, cutlass, ops
 from cutecc.operations.operators.session import current
-from cutecc.request import CompileOptions
 from cutecc.runtime import cuda_bindings
 from cutecc.target import Target
 

@@ -16,7 +16,7 @@ from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.emulator.host import EmulatorHost
 from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.operations import calls, memory, numpy_arrays
+from cutecc.operations import calls, device_memory, numpy_arrays
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.views import DeviceMatrix
 from cutecc.ptx.locations import PtxText
@@ -158,8 +158,8 @@ def install(monkeypatch: pytest.MonkeyPatch, **options: Any) -> EmulatedGpu:
     cuda = Cuda(**options)
     driver = Driver(gpus=(Gpu((8, 0)),), cuda=cuda)
     monkeypatch.setattr(cuda_bindings, "_driver", driver)
-    for module in (cuda_bindings, memory, calls, numpy_arrays):
+    for module in (cuda_bindings, device_memory, calls, numpy_arrays):
         monkeypatch.setattr(module, "load_bindings", lambda: cuda)
-    monkeypatch.setattr(memory, "_pools", {})
-    monkeypatch.setattr(memory, "_rmm", lambda: None)
+    monkeypatch.setattr(device_memory, "_pools", {})
+    monkeypatch.setattr(device_memory, "_rmm", lambda: None)
     return EmulatedGpu(cuda, driver)

@@ -86,7 +86,9 @@ def test_a_compiled_operation_is_taken_from_the_cache_without_the_dsl(
 
 def test_failures_are_results_and_leave_others_alone(compiled: dict[str, Path], elsewhere: pytest.MonkeyPatch) -> None:
     kernels = [each.kernel for each in Gemm.load(compiled["plain"]).variants]
-    elsewhere.setattr("cutecc.sweep.compile_many", lambda jobs, **_: [_answer(each, kernels) for each in jobs])
+    elsewhere.setattr(
+        "cutecc.compilation.sweep.compile_many", lambda jobs, **_: [_answer(each, kernels) for each in jobs]
+    )
     good, bad = Gemm(**F32), Gemm(**F32 | {"target": "sm_86"})
     results = compile_all([bad, good, bad])
     assert isinstance(results[0], Error) and results[0] is results[2] and results[1] is kernels[0]
@@ -103,7 +105,7 @@ def test_a_kernel_is_kept_once(compiled: dict[str, Path], cache_dir: Path, elsew
         asked.extend(jobs)
         return [kernel]
 
-    elsewhere.setattr("cutecc.sweep.compile_many", compile_many)
+    elsewhere.setattr("cutecc.compilation.sweep.compile_many", compile_many)
     op = Gemm(**F32)
     op.compile()
     key = compiling.cache_key(op.description.compiled())
@@ -126,7 +128,7 @@ def test_where_the_dsl_is_loaded_an_operation_is_compiled_without_other_processe
     monkeypatch.setitem(sys.modules, "cutlass.cute", ModuleType("cutlass.cute"))
     monkeypatch.setattr("cutecc.driver.compile", compile_here)
     monkeypatch.setattr("cutecc.operations.kernels.build.build", lambda text: b"stages" in text)
-    monkeypatch.setattr("cutecc.sweep.compile_many", None)
+    monkeypatch.setattr("cutecc.compilation.sweep.compile_many", None)
     op = Gemm(**F32, c="f32:row:1")
     told: list[Any] = []
     assert compile_all([op], progress=lambda *each: told.append(each)) == [kernels[0]]
@@ -202,7 +204,7 @@ def test_several_targets_are_each_chosen_for(
     compiled: dict[str, Path], elsewhere: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     kernel = Gemm.load(compiled["plain"]).variants[0].kernel
-    elsewhere.setattr("cutecc.sweep.compile_many", lambda jobs, **_: [kernel for _ in jobs])
+    elsewhere.setattr("cutecc.compilation.sweep.compile_many", lambda jobs, **_: [kernel for _ in jobs])
     op = Gemm("f16:row", "f16:column", "f16:row", target="sm_80")
     op.bundle(tmp_path / "both", targets=["sm_80", "sm_90a"])
     units = {name: load(tmp_path / "both", target=name).description.instruction.unit for name in ("sm_80", "sm_90a")}
@@ -219,7 +221,7 @@ def test_a_report_is_compiled_anew_written_and_shown(
         asked.extend(job.options.report for job in jobs)
         return [op.variants[0].kernel for _ in jobs]
 
-    elsewhere.setattr("cutecc.sweep.compile_many", compile_many)
+    elsewhere.setattr("cutecc.compilation.sweep.compile_many", compile_many)
     elsewhere.setattr("webbrowser.open", shown.append)
     report = op.report(tmp_path / "gemm.html", open=True)
     assert asked == [True] and report.path.read_bytes()[:9].lower() == b"<!doctype"

@@ -10,40 +10,43 @@ import pytest
 from emulated_gpu import install
 
 from cutecc.errors import LaunchError, UsageError
-from cutecc.operations import memory
-from cutecc.operations.memory import RELEASE_THRESHOLD, DevicePool, DriverPool, RmmPool
+from cutecc.operations import device_memory
+from cutecc.operations.device_memory import RELEASE_THRESHOLD, DevicePool, DriverPool, RmmPool
 
 
 def test_bytes_are_counted_from_taking_to_giving_back(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = install(monkeypatch)
-    pool = memory.pool_of(0)
-    assert pool.source == "driver" and pool is memory.pool_of(0)
+    pool = device_memory.pool_of(0)
+    assert pool.source == "driver" and pool is device_memory.pool_of(0)
     first, second = pool.allocate(1000, 5), pool.allocate(24, 6)
-    assert memory.allocated_bytes() == memory.allocated_bytes(0) == 1024 and memory.allocated_bytes(1) == 0
+    assert (
+        device_memory.allocated_bytes() == device_memory.allocated_bytes(0) == 1024
+        and device_memory.allocated_bytes(1) == 0
+    )
     first.free()
     first.free()
     second.free(7)
-    assert memory.allocated_bytes() == 0
+    assert device_memory.allocated_bytes() == 0
     assert gpu.cuda.streams == [("take", 5), ("take", 6), ("free", 5), ("free", 7)]
 
 
 def test_memory_that_is_forgotten_goes_back_on_its_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = install(monkeypatch)
-    block = memory.pool_of(0).allocate(64, 5)
+    block = device_memory.pool_of(0).allocate(64, 5)
     del block
     assert gpu.cuda.streams[-1] == ("free", 5) and not gpu.cuda.heap
 
 
 def test_a_pool_keeps_what_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = install(monkeypatch)
-    memory.set_release_threshold(1 << 20)
+    device_memory.set_release_threshold(1 << 20)
     assert gpu.cuda.thresholds == [RELEASE_THRESHOLD, 1 << 20]
 
 
 def test_a_pool_has_the_size_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = install(monkeypatch)
-    memory.set_pool_size(1 << 30, 2 << 30)
-    pool = memory.pool_of(0)
+    device_memory.set_pool_size(1 << 30, 2 << 30)
+    pool = device_memory.pool_of(0)
     assert gpu.cuda.sizes == [2 << 30]
     assert gpu.cuda.thresholds == [1 << 30]
     assert gpu.cuda.streams == []  # a context need not be current yet
@@ -55,8 +58,8 @@ def test_a_pool_has_the_size_that_is_set(monkeypatch: pytest.MonkeyPatch) -> Non
     block.free()
     # Whoever has called keeps this pool.
     with pytest.raises(UsageError, match="GPU 0 has its pool already"):
-        memory.set_pool_size(0)
-    assert gpu.cuda.sizes == [2 << 30] and memory.pool_of(0) is pool
+        device_memory.set_pool_size(0)
+    assert gpu.cuda.sizes == [2 << 30] and device_memory.pool_of(0) is pool
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_a_pool_has_the_size_that_is_set(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_sizes_of_pools_that_cannot_be(sizes: tuple[Any, ...], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        memory.set_pool_size(*sizes)
+        device_memory.set_pool_size(*sizes)
 
 
 def test_too_little_memory_is_an_error_that_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,13 +111,13 @@ def rmm(monkeypatch: pytest.MonkeyPatch) -> Any:
     module.DeviceBuffer, inner.Stream = _Buffer, _Stream  # type: ignore[attr-defined]
     for name, each in (("rmm", module), ("rmm.pylibrmm", ModuleType("rmm.pylibrmm")), ("rmm.pylibrmm.stream", inner)):
         monkeypatch.setitem(sys.modules, name, each)
-    monkeypatch.setattr(memory, "_rmm", lambda: module)
-    monkeypatch.setattr(memory, "_pools", {})
+    monkeypatch.setattr(device_memory, "_rmm", lambda: module)
+    monkeypatch.setattr(device_memory, "_pools", {})
     return module
 
 
 def test_rmm_is_used_where_it_is(rmm: Any) -> None:
-    pool = memory.pool_of(0)
+    pool = device_memory.pool_of(0)
     assert pool.source == "rmm"
     block = pool.allocate(100, 5)
     assert (block.address, pool.allocated_bytes) == (0x5000, 100)
@@ -127,6 +130,6 @@ def test_rmms_failures_and_settings_are_its_own(rmm: Any) -> None:
     with pytest.raises(LaunchError, match="taking 2,097,152 bytes of device memory from RMM"):
         pool.allocate(2 << 20, 0)
     with pytest.raises(LaunchError, match="RMM manages device memory"):
-        memory.set_release_threshold(0)
+        device_memory.set_release_threshold(0)
     with pytest.raises(LaunchError, match="RMM manages device memory"):
-        memory.set_pool_size(1024)
+        device_memory.set_pool_size(1024)

@@ -16,7 +16,7 @@ from small_products import F32, bundles
 
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, LaunchError, NoGpuError
-from cutecc.operations import memory
+from cutecc.operations import device_memory
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.views import DeviceMatrix, MatrixArray
 from cutecc.runtime import cuda_bindings
@@ -167,7 +167,7 @@ def test_of_an_empty_d_nothing_is_launched_or_compiled(compiled: dict[str, Path]
     ops["split"].run(none, b, None, empty, bias=bias, sums=DeviceMatrix(0, (0,), 1, "f32"))
     ops["plain"].run(np.zeros((0, K), np.float32), random(K, N), None, np.zeros((0, N), np.float32))
     ops["plain"].run(np.zeros((0, K), np.float32), random(K, N), None, np.zeros((0, N), np.float32), device="cpu")
-    assert not gpu.driver.launches and memory.allocated_bytes() == 0
+    assert not gpu.driver.launches and device_memory.allocated_bytes() == 0
     with pytest.raises(ArgumentError, match="'sums' would reduce a D of 33×0, which has no elements"):
         a, d = gpu.put(random(M, 64)), DeviceMatrix(0, (M, 0), M, "f32", "column")
         ops["split"].run(a, DeviceMatrix(0, (64, 0), 64, "f32"), None, d, bias=gpu.put([]), sums=gpu.put(random(M)))
@@ -254,7 +254,7 @@ def test_a_workspace_is_taken_zeroed_and_freed_on_the_stream(compiled: dict[str,
         run_split(op, gpu, slices=3, stream=5)
         launches = [("launch", 5)] * sum(name == "launch" for name, _ in gpu.cuda.streams)
         assert gpu.cuda.streams == [("take", 5), ("zero", 5), *launches, ("free", 5)]
-        assert memory.allocated_bytes() == 0
+        assert device_memory.allocated_bytes() == 0
 
 
 def test_a_given_workspace_is_used_as_it_is(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
@@ -293,9 +293,9 @@ def test_matrices_anywhere_in_memory(compiled: dict[str, Path], gpu: EmulatedGpu
     assert ("wait", 5) not in gpu.cuda.streams  # only for its own copies
     op.run(tables[0], tables[1], None, tables[2], stream=5)
     orders = len(gpu.driver.orders)
-    held = memory.allocated_bytes()
+    held = device_memory.allocated_bytes()
     del tables
-    assert memory.allocated_bytes() < held and gpu.driver.orders[orders:] == [(5, 0)] * 3
+    assert device_memory.allocated_bytes() < held and gpu.driver.orders[orders:] == [(5, 0)] * 3
     with pytest.raises(ArgumentError, match="its matrices differ"):
         op.run([a[0], b[0]], b[:2], None, d[:2])
 
@@ -362,9 +362,9 @@ def test_tables_of_lists_go_back_at_sync(compiled: dict[str, Path], gpu: Emulate
     for _ in range(2):
         op.run(a, b, None, d, stream=5)
         op.run(a, b, None, d, stream=5)  # the same tables
-        assert memory.allocated_bytes() == 3 * 5 * 8
+        assert device_memory.allocated_bytes() == 3 * 5 * 8
         op.sync()
-        assert memory.allocated_bytes() == 0
+        assert device_memory.allocated_bytes() == 0
     made = op.matrices("A", a)
     gpu.driver.capturing.add(5)
     with pytest.raises(ArgumentError, match="'B' is a list, and a CUDA graph does not keep the table") as caught:
@@ -378,7 +378,7 @@ def test_a_table_goes_back_though_its_stream_is_gone(compiled: dict[str, Path], 
     op.run(lists[0], lists[1], None, lists[2], stream=5)
     gpu.driver.fail["order"] = 400
     op.sync()
-    assert memory.allocated_bytes() == 0
+    assert device_memory.allocated_bytes() == 0
 
 
 def test_nothing_is_taken_outside_of_a_capture(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
@@ -495,7 +495,7 @@ def test_another_threads_sync_frees_nothing_that_a_call_is_given(
     other.join()
     op.sync()
     np.testing.assert_allclose(E, product(product(A, B), S), rtol=1e-4, atol=1e-4)
-    assert memory.allocated_bytes() == 0
+    assert device_memory.allocated_bytes() == 0
 
 
 def test_a_call_that_fails_brings_nothing_back(
@@ -511,7 +511,7 @@ def test_a_call_that_fails_brings_nothing_back(
     with pytest.raises(LaunchError, match="as a test wants it"):
         op.run(random(M, K), random(K, N), None, D)
     op.sync()
-    assert (D == 1).all() and memory.allocated_bytes() == 0
+    assert (D == 1).all() and device_memory.allocated_bytes() == 0
 
 
 def test_numpy_arrays_are_copied_in_and_come_back_at_sync(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
@@ -522,11 +522,11 @@ def test_numpy_arrays_are_copied_in_and_come_back_at_sync(compiled: dict[str, Pa
     expected = product(A, B) + C
     A[:] = 0  # may be used again at once
     assert not D.any() and ("wait", 0) not in gpu.cuda.streams
-    held = memory.allocated_bytes()
+    held = device_memory.allocated_bytes()
     D.base[:, 0] = 7  # what lies between the rows
     op.sync()
     np.testing.assert_allclose(D, expected, rtol=1e-5, atol=1e-5)
-    assert (D.base[:, 0] == 7).all() and held > 0 and memory.allocated_bytes() == 0
+    assert (D.base[:, 0] == 7).all() and held > 0 and device_memory.allocated_bytes() == 0
 
 
 def test_results_go_into_the_next_product_before_they_come_back(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
@@ -554,7 +554,7 @@ def test_what_numpy_arrays_are_refused_for(compiled: dict[str, Path], gpu: Emula
     square = np.zeros((N, N), np.float32)
     with pytest.raises(ArgumentError, match="D is written and shares memory with B"):
         op.run(random(N, N), square, None, square)
-    assert memory.allocated_bytes() == 0 and not gpu.driver.launches
+    assert device_memory.allocated_bytes() == 0 and not gpu.driver.launches
 
 
 def test_without_a_gpu_numpy_arrays_run_on_the_emulator(compiled: dict[str, Path]) -> None:
@@ -591,7 +591,7 @@ def test_a_given_workspace_is_used_on_the_emulator_too(compiled: dict[str, Path]
     expected = np.maximum(product(A, B) + bias, 0)
     size = op.workspace_bytes(problem=(M, N, 64), slices=3)
     memory = np.zeros(size + 16, np.uint8)
-    start = -memory.ctypes.data % 16
+    start = -device_memory.ctypes.data % 16
     workspace = memory[start : start + size]
 
     def run(workspace: Any) -> Any:

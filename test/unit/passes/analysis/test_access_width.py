@@ -14,9 +14,9 @@ import pytest
 from conftest import TracedKernel
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.ptx.locations import FILE, LOC, LineTable
 from cutecc.record import Compilation, Remark
-from cutecc.request import CompileOptions
 
 ROOT = Path(__file__).parents[4]
 OWN = Path(__file__).with_name("narrow_accesses.py")

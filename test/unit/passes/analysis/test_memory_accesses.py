@@ -10,7 +10,6 @@ import pytest
 
 from cutecc.ir import modules
 from cutecc.ir.casters import plain_values
-from cutecc.isolation import Worker
 from cutecc.passes.analysis.bank_conflicts import CheckBankConflicts
 from cutecc.passes.analysis.coalescing import CheckCoalescing
 from cutecc.passes.analysis.reasons import pattern_of
@@ -18,6 +17,7 @@ from cutecc.passes.analysis.sample import Sample
 from cutecc.passes.diagnostics import hearing_remarks
 from cutecc.passes.manager import run_pass
 from cutecc.record import Remark
+from cutecc.support.isolation import Worker
 
 ROOT = Path(__file__).parents[4]
 OWN = Path(__file__).with_name("kernels")

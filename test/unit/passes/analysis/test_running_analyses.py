@@ -9,6 +9,7 @@ import pytest
 from conftest import TracedKernel
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.errors import PassError, UsageError
 from cutecc.ir.canonical import canonical_hash
 from cutecc.ir.mlir import ir
@@ -18,7 +19,6 @@ from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.selection import analysis_passes, select, summaries
 from cutecc.passes.manager import Observer, Position, run_pass
 from cutecc.record import Analysis, Compilation
-from cutecc.request import CompileOptions
 
 MODULE = """
 module {
@@ -109,7 +109,7 @@ def test_options_are_those_of_a_pass() -> None:
 
 
 def test_lines_of_a_module_without_locations_are_those_of_its_file() -> None:
-    from cutecc.request import CompileRequest
+    from cutecc.compilation.request import CompileRequest
 
     options = CompileOptions(pipeline=PIPELINE, artifacts=(), analyses=("test-count-additions",))
     request = CompileRequest(MODULE.encode(), "sm_80", "f", source="f.mlir", options=options)
@@ -144,8 +144,8 @@ def test_a_run_that_fails_leaves_the_others_unsaid() -> None:
             raise PassError("enough", pass_name=position.pass_.name)
 
     records: list[Compilation] = []
-    from cutecc import events
-    from cutecc.request import CompileRequest
+    from cutecc.compilation import events
+    from cutecc.compilation.request import CompileRequest
 
     options = CompileOptions(pipeline=PIPELINE, artifacts=(), analyses=("all",), reproduce=False)
     request = CompileRequest(MODULE.encode(), "sm_80", "f", options=options)

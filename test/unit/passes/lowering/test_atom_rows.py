@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from cutecc.errors import Error, UsageError
-from cutecc.passes.lowering.atoms.table import copies, copy_rows, holds, mma_rows, multiplies, prefetches
+from cutecc.passes.lowering.atoms.registry import copies, copy_rows, holds, mma_rows, multiplies, prefetches
 from cutecc.passes.plugins import load_file
 
 FILE = """
-from cutecc.passes.lowering.atoms.table import copies, multiplies, prefetches
+from cutecc.passes.lowering.atoms.registry import copies, multiplies, prefetches
 
 @{decorator}("{kind}")
 def mine(use):
@@ -62,7 +62,7 @@ def test_a_new_file_of_atoms_needs_no_list(tmp_path: Path) -> None:
     (tmp_path / "sm999.py").write_text(FILE.format(decorator="copies", kind="sm999.copy"))
     found = (
         f"from cutecc.passes.lowering import atoms; atoms.__path__.append({str(tmp_path)!r}); "
-        "from cutecc.passes.lowering.atoms.table import copy_rows; print(copy_rows()['sm999.copy'].lower.__name__)"
+        "from cutecc.passes.lowering.atoms.registry import copy_rows; print(copy_rows()['sm999.copy'].lower.__name__)"
     )
     ran = subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True)
     assert ran.stdout == "mine\n"

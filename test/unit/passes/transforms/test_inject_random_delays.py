@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import cutecc
+from cutecc.compilation.request import Edit
 from cutecc.emulator.checks.finding import Finding
 from cutecc.frontend.companions import call_reference
-from cutecc.request import Edit
-from cutecc.trial.arguments import make_arguments, specs_of
-from cutecc.trial.on_device import compare_outputs
+from cutecc.harness.arguments import make_arguments, specs_of
+from cutecc.harness.on_device import compare_outputs
 
 TESTS = Path(__file__).parents[3]
 PASS = "inject-random-delays"

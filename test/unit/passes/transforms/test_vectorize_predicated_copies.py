@@ -13,20 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutecc
+from cutecc.compilation.request import CompileOptions
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.frontend.header import read_header
 from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.harness.arguments import make_arguments
+from cutecc.harness.on_device import DeviceArguments, HostMemory, compare_outputs
 from cutecc.ir.casters import plain_values
 from cutecc.ir.modules import fresh_context, parse
-from cutecc.isolation import Worker
 from cutecc.passes import run_pipeline, walk
 from cutecc.passes.pipeline import parse_pass
 from cutecc.passes.pipelines import named_pipeline
 from cutecc.record import Workload
-from cutecc.request import CompileOptions
+from cutecc.support.isolation import Worker
 from cutecc.target import Target
-from cutecc.trial.arguments import make_arguments
-from cutecc.trial.on_device import DeviceArguments, HostMemory, compare_outputs
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "elementwise_add.py"
 PASS = "vectorize-predicated-copies"
