@@ -9,7 +9,7 @@ from building import build
 from language import Expression
 
 import cutecc
-from cutecc.events import Event, Failed, Finished, PassFinished, Planned, Said
+from cutecc.compilation.events import Event, Failed, Finished, PassFinished, Planned, Said
 from cutecc.ir.casters import plain_values
 from cutecc.ir.modules import fresh_context
 

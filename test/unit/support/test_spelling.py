@@ -35,4 +35,4 @@ def test_all_of_cutecc_asks_here() -> None:
         if isinstance(node, ast.Attribute | ast.Name)
         and (node.attr if isinstance(node, ast.Attribute) else node.id) == "get_close_matches"
     }
-    assert asking == {"spelling.py"}
+    assert asking == {"support/spelling.py"}
