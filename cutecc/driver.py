@@ -1,16 +1,17 @@
 """The driver: the one place that strings the stages together, from a kernel to its record.
 
-compile():  trace ─▶ lower():  parse ─▶ plan the pipeline ─▶ passes ─▶ artifacts ─▶ Compilation
-                                              └─▶ the cache, when it has the result ──────┘
+compile():  trace ─▶ lower():  parse ─▶ plan the pipeline ─▶ run the passes ─▶ make the artifacts ─▶ Compilation
+                                              └─▶ the cache, when it has the result ────────────────────┘
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -18,26 +19,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cutecc.cache import lookup
 from cutecc.compilation import caching, planning, reproducing
-from cutecc.compilation.artifacts import ArtifactCollector
 from cutecc.compilation.caching import Cached
 from cutecc.compilation.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned, Said
 from cutecc.compilation.observers import Listeners
 from cutecc.compilation.planning import Plan
 from cutecc.compilation.request import CompileOptions, CompileRequest, check_kinds
+from cutecc.compilation.watchers import Watchers
 from cutecc.config import Settings
 from cutecc.errors import Error, ParseError, PassError, RecordError, UsageError
-from cutecc.ir import interrupts
-from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode
-from cutecc.ir.pass_isolation import apart
-from cutecc.ir.variables import variables_of
+from cutecc.ir import interrupts, pass_context
+from cutecc.ir.modules import fresh_context, parse, to_bytecode
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.passes import manager, registry
-from cutecc.passes.instrumentation import Announcer, ProgressSaver, SnapshotRecorder, StepRecorder, VerifyEach
 from cutecc.passes.manager import Observer
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure, Signature
 from cutecc.record.folder import RecordFolder
-from cutecc.record.stages import UserLines
 from cutecc.support import forks
 from cutecc.support.forks import TemporaryFolder
 from cutecc.target import Target, parse_targets
@@ -45,7 +42,6 @@ from cutecc.target import Target, parse_targets
 if TYPE_CHECKING:
     from cutecc.frontend.traced import TracedModule
     from cutecc.ir.mlir import ir
-    from cutecc.passes.analysis.running import AnalysisRunner
 
 Isolation = Literal["none", "worker"]
 
@@ -264,79 +260,37 @@ def lower(
     says so too.
     """
     registry.register_all(request.registered)
-    with _in_process, interrupts.held(), apart(), ExitStack() as stack:
+    tell = emit or _nobody
+    with _in_process, interrupts.held(), pass_context.isolated(), fresh_context(), ExitStack() as stack:
         clock = _Clock()
-        stack.enter_context(fresh_context())
         module = parse(request.module, request.source)
-        if emit:
-            emit(Parsed())
+        tell(Parsed())
         plan = planning.plan(request, module)
-        compilation = plan.compilation
-        if request.options.line_info and not request.options.start_after:
-            compilation.variables = variables_of(module, request.lines)
-        compilation.seconds = {"trace": request.trace_seconds, "parse": clock.lap()}
-        folder = RecordFolder(request.output, request.output_handle) if request.output else None
-        if folder:
-            stack.callback(folder.close)
-            folder.save(compilation)
-        cached = _cached(request, plan, module, observers, emit)
+        plan.compilation.seconds = {"trace": request.trace_seconds, "parse": clock.lap()}
+        folder = _begun_record(request, plan, stack)
+        cached = _cached(request, plan, module, observers, tell)
         if cached and cached.restore():
-            compilation.seconds["cache"] = clock.lap()
-            if folder:
-                folder.save(compilation)
-            # Behind it: who hears it may end the call, and the record is whole.
-            _tell(compilation, plan, emit)
-            return compilation
-
+            return _restored(plan, folder, clock, tell)
         scratch = Path(stack.enter_context(TemporaryFolder()))
-        collector = ArtifactCollector(request, scratch)
-        snapshots = _snapshot_recorder(request, plan, folder)
-        analyses = _analysis_runner(request, plan, emit)
-        watchers: list[Observer] = [
-            *([VerifyEach()] if request.options.verify_each else []),
-            StepRecorder(compilation, emit),
-            *([Announcer(emit)] if emit else []),
-            *([snapshots] if snapshots else []),
-            *([analyses] if analyses else []),
-            collector,
-            *observers,
-            *([ProgressSaver(compilation, folder, snapshots)] if folder and snapshots else []),
-        ]
-        try:
-            if emit:
-                emit(Planned(compilation, plan.offset + 1, plan.offset + len(plan.pipeline)))
-            manager.run(collector.armed(plan.pipeline), module, watchers, offset=plan.offset)
-            compilation.seconds["passes"] = clock.lap()
-            if emit:
-                emit(ArtifactsStarted())
-            collector.finish(compilation, folder)
-            if analyses:
-                analyses.look_at_code()
-            compilation.status = "stopped" if request.options.stop_after else "ok"
-        except Error as error:
-            if error.location and error.location.file == "-":
-                error.location = replace(error.location, file=request.source)
-            compilation.status = "failed"
-            compilation.failure = Failure.of(_stage(error), error)
-            if isinstance(error, PassError) and request.options.reproduce:
-                index = compilation.steps[-1].index - plan.offset
-                reproducing.save(request, plan.pipeline, index, error, compilation, folder)
-            raise
-        except BaseException as failure:
-            # Ctrl-C in a library call, or somebody else's observer.
-            compilation.status = "interrupted" if isinstance(failure, KeyboardInterrupt) else "failed"
-            raise
-        finally:
-            if analyses:
-                analyses.finish()
-            if snapshots:
-                snapshots.finish()
-            if cached:
-                cached.keep()
-            compilation.seconds["artifacts"] = clock.lap()
-            if folder:
-                _save_last(folder, compilation)
-        return compilation
+        watchers = Watchers.of(request, plan, folder, scratch, observers, emit)
+        with _finishing(request, plan, folder, watchers, cached, clock):
+            _run_passes(plan, module, watchers, clock, tell)
+            _make_artifacts(plan, folder, watchers, tell)
+        return plan.compilation
+
+
+def _nobody(event: Event) -> None:
+    """Hears events that nobody wants."""
+
+
+def _begun_record(request: CompileRequest, plan: Plan, stack: ExitStack) -> RecordFolder | None:
+    """The folder of the record, in which the plan stands from now on; `stack` closes it."""
+    if request.output is None:
+        return None
+    folder = RecordFolder(request.output, request.output_handle)
+    stack.callback(folder.close)
+    folder.save(plan.compilation)
+    return folder
 
 
 def _cached(
@@ -344,7 +298,7 @@ def _cached(
     plan: Plan,
     module: ir.Module,
     observers: Sequence[Observer],
-    emit: Callable[[Event], None] | None,
+    tell: Callable[[Event], None],
 ) -> Cached | None:
     """The cache, when it may know this request: observers of passes see them run, and could change things."""
     if not request.cache or observers:
@@ -352,20 +306,80 @@ def _cached(
     slot = caching.slot_for(request, plan, module)
     if slot is None:
         return None
-    if emit:
-        emit(Keyed(slot.key, slot.module, slot.sources))
+    tell(Keyed(slot.key, slot.module, slot.sources))
     return Cached(request, slot, plan.compilation)
 
 
-def _tell(compilation: Compilation, plan: Plan, emit: Callable[[Event], None] | None) -> None:
-    """Tell of passes that ran earlier what was told then."""
-    if emit is None:
-        return
-    emit(Planned(replace(compilation, steps=[]), plan.offset + 1, plan.offset + len(plan.pipeline)))
+def _restored(plan: Plan, folder: RecordFolder | None, clock: _Clock, tell: Callable[[Event], None]) -> Compilation:
+    """What the cache had; of passes that ran earlier is told what was told then."""
+    compilation = plan.compilation
+    compilation.seconds["cache"] = clock.lap()
+    if folder:
+        folder.save(compilation)
+    # Behind it: who hears it may end the call, and the record is whole.
+    tell(Planned(replace(compilation, steps=[]), plan.first, plan.last))
     for step in compilation.steps:
         for remark in step.remarks:
-            emit(Said(step.index, step.name, remark))
-        emit(PassFinished(step))
+            tell(Said(step.index, step.name, remark))
+        tell(PassFinished(step))
+    return compilation
+
+
+def _run_passes(
+    plan: Plan, module: ir.Module, watchers: Watchers, clock: _Clock, tell: Callable[[Event], None]
+) -> None:
+    tell(Planned(plan.compilation, plan.first, plan.last))
+    manager.run(watchers.collector.armed(plan.pipeline), module, watchers.observers, offset=plan.offset)
+    plan.compilation.seconds["passes"] = clock.lap()
+
+
+def _make_artifacts(plan: Plan, folder: RecordFolder | None, watchers: Watchers, tell: Callable[[Event], None]) -> None:
+    tell(ArtifactsStarted())
+    watchers.collector.finish(plan.compilation, folder)
+    watchers.look_at_code()
+
+
+@contextlib.contextmanager
+def _finishing(
+    request: CompileRequest,
+    plan: Plan,
+    folder: RecordFolder | None,
+    watchers: Watchers,
+    cached: Cached | None,
+    clock: _Clock,
+) -> Generator[None]:
+    """What comes of the stages inside is the record's status; the record is kept whatever that is."""
+    compilation = plan.compilation
+    try:
+        yield
+        compilation.status = "stopped" if request.options.stop_after else "ok"
+    except Error as error:
+        _note_failure(request, plan, folder, error)
+        raise
+    except BaseException as failure:
+        # Ctrl-C in a library call, or somebody else's observer.
+        compilation.status = "interrupted" if isinstance(failure, KeyboardInterrupt) else "failed"
+        raise
+    finally:
+        watchers.finish()
+        if cached:
+            cached.keep()
+        compilation.seconds["artifacts"] = clock.lap()
+        if folder:
+            _save_last(folder, compilation)
+
+
+def _note_failure(request: CompileRequest, plan: Plan, folder: RecordFolder | None, error: Error) -> None:
+    """Have the record say what failed; for a pass, with a reproducer."""
+    if error.location and error.location.file == "-":
+        error.location = replace(error.location, file=request.source)
+    compilation = plan.compilation
+    compilation.status = "failed"
+    stage = error.pass_name if isinstance(error, PassError) else "artifacts"
+    compilation.failure = Failure.of(stage, error)
+    if isinstance(error, PassError) and request.options.reproduce:
+        index = compilation.steps[-1].index - plan.offset
+        reproducing.save(request, plan.pipeline, index, error, compilation, folder)
 
 
 def _save_last(folder: RecordFolder, compilation: Compilation) -> None:
@@ -387,40 +401,3 @@ class _Clock:
         now = time.perf_counter()
         lap, self._last = now - self._last, now
         return lap
-
-
-def _snapshot_recorder(request: CompileRequest, plan: Plan, folder: RecordFolder | None) -> SnapshotRecorder | None:
-    options = request.options
-    if not options.observe and not options.keeps_stages:
-        return None
-    lines = request.lines
-    if lines is None and request.source != "-" and not request.module.startswith(BYTECODE_MAGIC):
-        # The module's text is what its places name, where they name nothing else.
-        lines = UserLines(sources={request.source: request.module.decode()})
-    return SnapshotRecorder(
-        plan.compilation,
-        dumps=options.dumps,
-        folder=folder,
-        selectors=plan.selectors,
-        offset=plan.offset,
-        stage=plan.stage,
-        keep_stages=options.keeps_stages,
-        lines=lines,
-    )
-
-
-def _analysis_runner(
-    request: CompileRequest, plan: Plan, emit: Callable[[Event], None] | None
-) -> AnalysisRunner | None:
-    """What runs the analyses that are asked for."""
-    if not request.options.analyses:
-        return None
-    from cutecc.passes.analysis.running import AnalysisRunner
-    from cutecc.passes.analysis.selection import select
-
-    chosen = select(request.options.analyses)
-    return AnalysisRunner(chosen, plan.compilation, selectors=plan.selectors, offset=plan.offset, emit=emit)
-
-
-def _stage(error: Error) -> str:
-    return error.pass_name if isinstance(error, PassError) else "artifacts"

@@ -12,6 +12,7 @@ from cutecc.compilation.request import CompileOptions, CompileRequest, Edit
 from cutecc.compilation.versions import current_versions
 from cutecc.errors import UsageError
 from cutecc.ir.modules import body_of
+from cutecc.ir.variables import variables_of
 from cutecc.passes import plugins
 from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import Stage
@@ -41,6 +42,16 @@ class Plan:
     stage: Stage
     """What a dump of the module before the first pass to run says."""
     compilation: Compilation
+
+    @property
+    def first(self) -> int:
+        """The number of the first pass to run, in the whole pipeline from 1."""
+        return self.offset + 1
+
+    @property
+    def last(self) -> int:
+        """The number of the last one."""
+        return self.offset + len(self.pipeline)
 
 
 def plan(request: CompileRequest, module: ir.Module) -> Plan:
@@ -76,6 +87,7 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         warnings=[*request.warnings, *(Remark("warning", failure.message) for failure in plugins.failures())],
         whole_pipeline=str(whole) if len(pipeline) < len(whole) else None,
         resumed=request.resumed,
+        variables=variables_of(module, request.lines) if options.line_info and not options.start_after else [],
     )
     # A module of the experimental API stops saying so half-way, and its prefix may hold a composite: spelled out.
     named = (

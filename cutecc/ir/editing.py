@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Generator, Iterable, Sequence
-from contextvars import ContextVar
 
 from cutecc.errors import PassError
 from cutecc.ir.locations import nearest_location
 from cutecc.ir.mlir import ir
-from cutecc.ir.pass_isolation import STATE
+from cutecc.ir.pass_context import PassState
 
 
 def replace(operation: ir.Operation | ir.OpView, values: ir.Value | Sequence[ir.Value]) -> None:
@@ -112,11 +111,10 @@ def keeping_erased() -> Generator[None]:
         yield
         return
     graveyard = _Graveyard()
-    token = _graveyard.set(graveyard)
     try:
-        yield
+        with _graveyard.having(graveyard):
+            yield
     finally:
-        _graveyard.reset(token)
         haunting = graveyard.close()
     if haunting:
         raise haunting
@@ -177,7 +175,7 @@ class _Graveyard:
         return self._stand_ins[type]
 
 
-_graveyard: ContextVar[_Graveyard | None] = ContextVar(f"{STATE}graveyard", default=None)
+_graveyard = PassState[_Graveyard]()
 _haunted: list[_Graveyard] = []
 
 

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cutecc.ir.pass_isolation import STATE
+from cutecc.ir.pass_context import PassState
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
 
 Analysis = TypeVar("Analysis")
 
-_known: ContextVar[dict[tuple[Any, int], Any] | None] = ContextVar(f"{STATE}analyses", default=None)
+_known = PassState[dict[tuple[Any, int], Any]]()
 
 
 def analyse(kind: Callable[[ir.Operation], Analysis], of: ir.Module | ir.Operation | ir.OpView) -> Analysis:
@@ -39,11 +38,10 @@ def analyse(kind: Callable[[ir.Operation], Analysis], of: ir.Module | ir.Operati
 @contextlib.contextmanager
 def sharing_analyses() -> Generator[None]:
     """Inside, analyses are kept. A block inside a block begins and leaves with none, for it may be amid changes."""
-    token = _known.set({})
     try:
-        yield
+        with _known.having({}):
+            yield
     finally:
-        _known.reset(token)
         if outer := _known.get():
             outer.clear()
 

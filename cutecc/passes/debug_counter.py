@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator, Iterable, Iterator
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cutecc.errors import SourceLocation, UsageError
-from cutecc.ir.pass_isolation import STATE
+from cutecc.ir.pass_context import PassState
 from cutecc.passes.base import ModulePass
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.passes.options import Option
@@ -66,7 +65,7 @@ class Budget:
             self.last = Rewrite(name, user_location(place), pattern)
 
 
-_current: ContextVar[Budget | None] = ContextVar(f"{STATE}rewrites", default=None)
+_current = PassState[Budget]()
 
 
 def current_budget() -> Budget | None:
@@ -77,12 +76,8 @@ def current_budget() -> Budget | None:
 @contextlib.contextmanager
 def counting(limit: int | None = None) -> Generator[Budget]:
     """Inside, rewrites are counted, and only `limit` of them made."""
-    budget = Budget(limit)
-    token = _current.set(budget)
-    try:
+    with _current.having(Budget(limit)) as budget:
         yield budget
-    finally:
-        _current.reset(token)
 
 
 def limited(operations: Iterable[ir.Operation]) -> Iterable[ir.Operation]:

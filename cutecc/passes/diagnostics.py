@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal
 
 from cutecc.errors import PassError, SourceLocation
 from cutecc.ir.locations import nearest_location
-from cutecc.ir.pass_isolation import STATE
+from cutecc.ir.pass_context import PassState
 from cutecc.record import Remark
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     Numbers = Mapping[str, int | float | str]
     """What a message is based on, by what it is, with units in the names: `sectors`, `ideal sectors`, `bits`."""
 
-_listener: ContextVar[Callable[[Remark], None] | None] = ContextVar(f"{STATE}listener", default=None)
+_listener = PassState["Callable[[Remark], None]"]()
 
 
 def remark(at: Place, message: str, numbers: Numbers | None = None) -> None:
@@ -70,13 +69,12 @@ def hearing_remarks(listener: Callable[[Remark], None], context: ir.Context) -> 
         native.extend(_remarks(diagnostic))
         return True
 
-    token = _listener.set(tell)
     handler = context.attach_diagnostic_handler(take)
     try:
-        yield
+        with _listener.having(tell):
+            yield
     finally:
         handler.detach()
-        _listener.reset(token)
         for each in native:
             tell(each)
 

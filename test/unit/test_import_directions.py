@@ -18,6 +18,7 @@ DRIVER_ORDER = [
     "compilation.versions",
     "compilation.planning",
     "compilation.artifacts",
+    "compilation.watchers",
     "compilation.reproducing",
     "compilation.caching",
     "driver",

@@ -12,13 +12,12 @@ which reads: the layout whose two `?` are `%size` and `%stride`. The cast the ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
 from cutecc.ir import editing
 from cutecc.ir.mlir import ir
-from cutecc.ir.pass_isolation import STATE
+from cutecc.ir.pass_context import memo
 from cutecc.ir.types import (
     AddressSpace,
     ComposedLayoutValue,
@@ -78,9 +77,15 @@ class Carried:
     """The variable of each leaf in the view of the type; empty for a pointer and what else has none."""
 
 
-# What types of the latest context carry, by hash, which is a type's address (`cutecc.ir.types.reading`). The types of
-# leaves keep their context alive: no more than one of them, until the compilation ends.
-_latest: ContextVar[tuple[ir.Context, dict[int, Carried | None]] | None] = ContextVar(f"{STATE}leaves", default=None)
+class _Known(dict[int, Carried | None]):
+    """What types of a context carry, by hash, which is a type's address (`cutecc.ir.types.reading`).
+
+    The types of leaves keep their context alive: only of the latest one it is remembered, until the compilation ends.
+    """
+
+    def __init__(self, context: ir.Context) -> None:
+        super().__init__()
+        self.context = context
 
 
 def carried_by(type: ir.Type) -> Carried | None:
@@ -89,11 +94,10 @@ def carried_by(type: ir.Type) -> Carried | None:
     The storage is that of the wheel's `convert-cute-to-core`, so that kernels of both pipelines take the same
     parameters.
     """
-    latest = _latest.get()
-    if latest is None or type.context is not latest[0]:
-        latest = (type.context, dict[int, "Carried | None"]())
-        _latest.set(latest)
-    known = latest[1]
+    remembered = memo()
+    known = cast("_Known | None", remembered.get(_Known))
+    if known is None or known.context is not type.context:
+        known = remembered[_Known] = _Known(type.context)
     key = hash(type)
     if key not in known:
         known[key] = _carried_by(type)

@@ -1,0 +1,64 @@
+"""The context of the pass that runs: who hears its remarks, its analyses, erased operations, how much it may rewrite.
+
+Each of these is a `PassState`, declared beside the code that needs it. A module that is compiled while a pass runs gets
+a context of its own (`isolated`): what the pass has set up for its module does not hold there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, cast
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Context:
+    states: Mapping[PassState[Any], Any] = field(default_factory=dict["PassState[Any]", Any])
+    memo: dict[Any, Any] = field(default_factory=dict[Any, Any])
+
+
+# Each thread, and each task of `asyncio`, has the context that was current where it began.
+_current: ContextVar[_Context | None] = ContextVar("cutecc pass", default=None)
+
+
+class PassState(Generic[T]):
+    """One thing that holds while a pass runs. States are told apart by identity."""
+
+    def get(self) -> T | None:
+        """What holds here; `None` where nothing has been set."""
+        context = _current.get()
+        return None if context is None else cast("T | None", context.states.get(self))
+
+    @contextlib.contextmanager
+    def having(self, value: T) -> Generator[T]:
+        """Inside, `value` holds; afterwards again what held before."""
+        context = _current.get() or _Context()
+        token = _current.set(_Context({**context.states, self: value}, context.memo))
+        try:
+            yield value
+        finally:
+            _current.reset(token)
+
+
+def memo() -> dict[Any, Any]:
+    """What is remembered of modules until the compilation ends: it may keep their memory."""
+    context = _current.get()
+    if context is None:
+        _current.set(context := _Context())
+    return context.memo
+
+
+@contextlib.contextmanager
+def isolated() -> Generator[None]:
+    """Inside, no pass runs; afterwards nothing is remembered of what was compiled inside."""
+    context = _Context()
+    token = _current.set(context)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        context.memo.clear()
