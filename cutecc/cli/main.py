@@ -63,6 +63,7 @@ _COMMANDS = {
     "bisect": ("cutecc.cli.bisect", "Find the pass, and the rewrite, after which a check fails."),
     "reduce": ("cutecc.cli.reduce", "Make a module smaller while it keeps failing."),
     "repro": ("cutecc.cli.repro", "Say whether a saved failure still happens."),
+    "update-checks": ("cutecc.cli.update_checks", "Write the check lines of lit tests of passes."),
 }
 _CHECKS = ("sanitize", "check")
 """Commands that look for something."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     *("integer", "carry", "logic", "floating", "half", "compare", "convert", "move"),
-    *("memory", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
+    *("loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
     *("barriers", "cluster_barrier", "fences", "mbarrier", "bulk_groups", "bulk", "tensor_copy", "tensormap"),
     *("cluster", "control_hints", "calls"),
 )

@@ -41,4 +41,4 @@ def test_the_package_passes_its_own_tests(work: Path) -> None:
 
 def test_check_lines_are_what_the_tool_writes(work: Path) -> None:
     tests = PACKAGE / "tests"
-    assert run(f"python {ROOT}/tools/update_checks.py --check {tests}/widen-copies.mlir", work) == []
+    assert run(f"cutecc update-checks --check {tests}/widen-copies.mlir", work) == []
