@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,6 +13,7 @@ from cutecc.cli.diagnostics import show
 from cutecc.cli.files import read_input
 from cutecc.cli.main import report
 from cutecc.cli.options import backend_option, load_option, refuse_empty, split_names
+from cutecc.cli.pass_flags import PASSES, CommandWithPassFlags
 from cutecc.cli.streams import discard_output
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
@@ -24,6 +26,7 @@ from cutecc.target import Target, target_in_name
 _EPILOG = """\b
 Examples:
   cutecc opt kernel.mlir --pipeline='canonicalize,cse'
+  cutecc opt kernel.mlir --canonicalize --cse --mlir-timing
   cutecc opt kernel.mlir --pipeline='canonicalize,cse' \\
     --print-after-all --print-after-change
   cutecc opt tests.mlir --load=my_pass.py --pipeline=my-pass \\
@@ -32,6 +35,10 @@ Examples:
     -o kernel.ptx
   cutecc opt kernel.mlir --emit=bytecode |
     cutecc opt --pipeline=cse --mlir-print-op-generic
+
+\b
+What is no option of its own is a pass, as in mlir-opt:
+  --cse --widen-copies='least=32'   is --pipeline='cse,widen-copies{least=32}'
 
 \b
 In a file for --verify-diagnostics, comments say what is expected on their
@@ -45,9 +52,19 @@ expected, and 2 for a wrong request.
 """
 
 
-@click.command(epilog=_EPILOG)
+def _print_option(when: str, **attributes: Any) -> Callable[[Any], Any]:
+    """An option by its name and by that of MLIR's tools."""
+    return click.option(f"--print-{when}", f"--mlir-print-ir-{when}", f"print_{when.replace('-', '_')}", **attributes)
+
+
+@click.command(cls=CommandWithPassFlags, epilog=_EPILOG)
 @click.argument("file", default="-")
-@click.option("--pipeline", metavar="NAME|TEXT|FILE", callback=refuse_empty, help="The passes to run; none by default.")
+@click.option(
+    *("--pipeline", "--pass-pipeline"),
+    metavar="NAME|TEXT|FILE",
+    callback=refuse_empty,
+    help="The passes to run; none by default.",
+)
 @load_option
 @click.option("--target", metavar="NAME", help="The target that a named pipeline is for; else the file's name says it.")
 @backend_option
@@ -65,11 +82,12 @@ expected, and 2 for a wrong request.
 @click.option("--allow-unregistered-dialect", is_flag=True, help="Accept operations that nobody has defined.")
 @click.option("--mlir-print-op-generic", is_flag=True, help="Print operations in their generic form.")
 @click.option("--mlir-print-debuginfo", is_flag=True, help="Print source locations.")
-@click.option("--print-after", multiple=True, metavar="PASS,…", help="Print the module after PASS (cse#2: the second).")
-@click.option("--print-after-all", is_flag=True, help="Print the module after each pass.")
-@click.option("--print-after-change", is_flag=True, help="After passes, print it only where they changed it.")
-@click.option("--print-before", multiple=True, metavar="PASS,…", help="Print the module before PASS.")
-@click.option("--print-before-all", is_flag=True, help="Print the module before each pass.")
+@click.option("--mlir-timing", is_flag=True, help="Say at the end how long each pass took.")
+@_print_option("after", multiple=True, metavar="PASS,…", help="Print the module after PASS (cse#2: the second).")
+@_print_option("after-all", is_flag=True, help="Print the module after each pass.")
+@_print_option("after-change", is_flag=True, help="After passes, print it only where they changed it.")
+@_print_option("before", multiple=True, metavar="PASS,…", help="Print the module before PASS.")
+@_print_option("before-all", is_flag=True, help="Print the module before each pass.")
 @click.pass_context
 def opt(context: click.Context, file: str, **values: Any) -> None:
     """Run a pipeline on the module in FILE (text or bytecode; - is standard input) and write the result.
@@ -78,6 +96,7 @@ def opt(context: click.Context, file: str, **values: Any) -> None:
     """
     own = getattr(target_in_name(Path(file).name), "name", None)
     target = Target.parse(values["target"] or own or Settings.from_environment().target or "sm_90a")
+    values["pipeline"] = _pipeline(values["pipeline"], values[PASSES])
     request = _request(file, target, values)
     outputs: list[bytes] = []
     failed = False
@@ -100,6 +119,17 @@ def opt(context: click.Context, file: str, **values: Any) -> None:
         _write(values["output"], f"{MARK}\n".encode().join(outputs))
     if failed:
         context.exit(1)
+
+
+def _pipeline(named: str | None, flags: list[str]) -> str | None:
+    """The pipeline that the user wants, in whichever way it is said."""
+    if named and flags:
+        raise UsageError(
+            f"--{flags[0].partition('{')[0]} and --pipeline both say which passes run",
+            hints=[f"write --pipeline='{named},{','.join(flags)}'"],
+        )
+    # In the anchor it is no named pipeline, and no file.
+    return f"builtin.module({','.join(flags)})" if flags else named
 
 
 def _request(file: str, target: Target, values: dict[str, Any]) -> RewriteRequest:
@@ -128,6 +158,7 @@ def _request(file: str, target: Target, values: dict[str, Any]) -> RewriteReques
             before=_chosen(values, "print_before"),
             only_changed=values["print_after_change"],
         ),
+        timing=values["mlir_timing"],
     )
 
 

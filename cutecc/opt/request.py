@@ -53,6 +53,8 @@ class RewriteRequest:
     unregistered: bool = False
     """Accept operations of dialects that nobody knows."""
     prints: PrintChoice = field(default_factory=PrintChoice)
+    timing: bool = False
+    """Say at the end how long reading, each pass and writing took."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Printed:
-    """The module between two passes, under a heading."""
+    """The module between two passes, or how long they took, under a heading."""
 
     text: str
 

@@ -22,10 +22,12 @@ from cutecc.opt.request import (
     Parsed,
     PassesFinished,
     PassStarted,
+    Printed,
     RewriteRequest,
     Said,
 )
 from cutecc.opt.saving import save
+from cutecc.opt.timing import Timing
 from cutecc.passes import manager, plugins
 from cutecc.passes.generation.backends import with_backend
 from cutecc.passes.generation.choice import CODE_GENERATION
@@ -114,16 +116,19 @@ def _verified(request: RewriteRequest, chunk: bytes, emit: Emit) -> ChunkFinishe
 def _run(
     request: RewriteRequest, chunk: bytes, source: SourceText, hear: Callable[[Diagnostic], None], emit: Emit
 ) -> bytes:
+    timing = Timing() if request.timing else None
     module = parse(chunk, request.source)
     if source.text:
         name_places(module, request.source)
     emit(Parsed())
+    if timing:
+        timing.lap("Parser")
     target = Target.parse(request.target)
     options = CompileOptions(pipeline=request.pipeline)
     pipeline = planning.checked_pipeline(options, target, module) if request.pipeline else Pipeline()
     if any(pass_.name in CODE_GENERATION for pass_ in pipeline) or request.form not in ("ptx", "sass"):
         pipeline = with_backend(pipeline, request.backend, target, options.wheel)
-    observers: list[Observer] = [_Reporter(source, hear, emit)]
+    observers: list[Observer] = [*([timing] if timing else []), _Reporter(source, hear, emit)]
     if request.prints:
         check_choice(request.prints, pipeline, request.form)
         observers.append(
@@ -137,13 +142,22 @@ def _run(
     def finished() -> None:
         emit(PassesFinished())
 
-    if request.form not in ("mlir", "bytecode"):
+    if request.form in ("mlir", "bytecode"):
+        manager.run(pipeline, module, observers)
+        verify_result(pipeline.passes, module)
+        finished()
+        output = _written(request, module)
+    else:
         from cutecc.opt.code import run_to_code
 
-        return run_to_code(pipeline, module, observers, target, request.form, finished, request.backend)
-    manager.run(pipeline, module, observers)
-    verify_result(pipeline.passes, module)
-    finished()
+        output = run_to_code(pipeline, module, observers, target, request.form, finished, request.backend)
+    if timing:
+        timing.lap("Output")
+        emit(Printed(timing.report()))
+    return output
+
+
+def _written(request: RewriteRequest, module: ir.Module) -> bytes:
     if request.form == "bytecode":
         return to_bytecode(module)
     return to_text(module, locations=request.locations, generic=request.generic).encode()

@@ -41,6 +41,25 @@ def test_opt_reads_files_and_standard_input_and_writes_either(cutecc, add: Path,
     assert cutecc("opt", "out.mlir").stdout == from_file
 
 
+def test_passes_are_flags_as_in_mlir_opt(cutecc, add: Path) -> None:
+    text = "builtin.module(canonicalize{max-iterations=2 region-simplify=disabled},cse)"
+    expected = cutecc("opt", "add.mlir", f"--pass-pipeline={text}", "--mlir-print-ir-after-all")
+    flags = ("--canonicalize=max-iterations=2 region-simplify=disabled", "--cse")
+    done = cutecc("opt", *flags, "--mlir-print-ir-after=canonicalize", "--print-after=cse", "--", "add.mlir")
+    assert (done.stdout, done.stderr) == (expected.stdout, expected.stderr)
+    assert done.stdout.count("arith.addi") == 1
+    assert done.stderr.count("IR Dump After") == 2
+
+
+def test_timing_names_each_pass_and_adds_up(cutecc, add: Path) -> None:
+    done = cutecc("opt", "add.mlir", "--cse", "--canonicalize", "--cse", "--mlir-timing")
+    rows = re.findall(r"^ +([\d.]+) \( *([\d.]+)%\)  (.*)$", done.stderr, re.MULTILINE)
+    assert [name for *_, name in rows] == ["Parser", "cse#1", "canonicalize", "cse#2", "Output", "Rest", "Total"]
+    assert float(rows[-1][1]) == 100
+    assert sum(float(seconds) for seconds, *_ in rows[:-1]) == pytest.approx(float(rows[-1][0]), abs=5e-4)
+    assert done.stdout.count("arith.addi") == 1
+
+
 def test_opt_runs_a_named_pipeline(cutecc, small_kernel) -> None:
     text = cutecc("opt", small_kernel.module, "--pipeline=nvidia", "--target=sm_80").stdout
     assert "gpu.binary" in text or "llvm.mlir.global" in text
@@ -57,6 +76,10 @@ def test_opt_runs_a_named_pipeline(cutecc, small_kernel) -> None:
         (["broken.mlir"], 1, "broken.mlir:1:1: error: "),
         (["add.mlir", "--pipeline=cuda-to-binary{dump-ptx-path=x}"], 2, "names a path"),
         ([str(INPUTS / "aborts-while-parsing.mlir")], 1, "reading the module aborted"),
+        (["add.mlir", "--no-such-pass"], 2, "error: no pass is called 'no-such-pass'"),
+        (["add.mlir", "--nvidia"], 2, "error: no pass is called 'nvidia'"),
+        (["add.mlir", "--print-afterall"], 2, "hint: did you mean --print-after-all?"),
+        (["add.mlir", "--cse", "--pipeline=canonicalize"], 2, "write --pipeline='canonicalize,cse'"),
     ],
 )
 def test_opt_errors(cutecc, add: Path, tmp_path: Path, arguments: list[str], status: int, message: str) -> None:
