@@ -22,6 +22,7 @@ from bench_report import longer_kernel
 from filelock import FileLock
 from hypothesis import settings
 from kept_listings import keeping
+from warm_client import WarmProcess
 from warm_processes import Starter, Templates, same_start
 
 from cutecc.backend import nvdisasm
@@ -262,18 +263,27 @@ class TracedKernel:
 
 
 class TracedKernels(Mapping[str, TracedKernel]):
-    """Kernels by name. One that could not be traced fails the tests that ask for it, and no others."""
+    """Kernels by name, each traced when it is first asked for, once for all of pytest's workers.
 
-    def __init__(self, folder: Path, sources: dict[str, Path]) -> None:
+    One that cannot be traced fails the tests that ask for it, and no others.
+    """
+
+    def __init__(self, folder: Path, sources: dict[str, Path], templates: Templates | None) -> None:
+        """Into `folder`, by copies of what `templates` has, or by interpreters."""
         self._folder = folder
         self._sources = sources
+        self._templates = templates
 
     def __getitem__(self, name: str) -> TracedKernel:
         source = self._sources[name]
         error = self._folder / f"{name}.error"
+        with FileLock(self._folder / f"{name}.lock"):
+            if not (error.exists() or self._module(name)):
+                self._trace(source, error)
         if error.exists():
             pytest.fail(f"{source} was not traced: {error.read_text()}", pytrace=False)
-        (module,) = self._folder.glob(f"{name}-sm_*.mlirbc")
+        module = self._module(name)
+        assert module is not None
         return TracedKernel(source, module, module.stem.rpartition("-")[2])
 
     def __iter__(self) -> Iterator[str]:
@@ -282,31 +292,46 @@ class TracedKernels(Mapping[str, TracedKernel]):
     def __len__(self) -> int:
         return len(self._sources)
 
+    def _module(self, name: str) -> Path | None:
+        return next(self._folder.glob(f"{name}-sm_*.mlirbc"), None)
+
+    def _trace(self, source: Path, error: Path) -> None:
+        arguments = [str(self._folder), str(source)]
+        if self._templates:
+            with open(os.devnull, "r+") as nothing:
+                streams = [nothing.fileno()] * 3
+                status = WarmProcess(
+                    self._templates.address("tracing"),
+                    "trace_kernels:main",
+                    ["trace_kernels.py", *arguments],
+                    streams=streams,
+                    environment=ENVIRONMENT,
+                    path=sys.path,
+                ).wait(timeout=300)
+        else:
+            script = Path(__file__).with_name("trace_kernels.py")
+            status = subprocess.run([sys.executable, script, *arguments], stdout=subprocess.DEVNULL).returncode
+        if status:
+            error.write_text(f"the process ended with status {status}")
+
 
 @pytest.fixture(scope="session")
-def traced_kernels(shared_folder: Path) -> TracedKernels:
-    """Every kernel of `test/kernels` and `examples` by name, traced once for all of pytest's workers.
+def traced_kernels(shared_folder: Path, request: pytest.FixtureRequest) -> TracedKernels:
+    """Every kernel of `test/kernels` and `examples` by name.
 
     Those that need torch are left out where it is not installed. The one that is large to measure with goes over fewer
     keys: four of its steps are what sixteen are.
     """
     folder = shared_folder / "traced"
-    shorter = shared_folder / "large_unrolled.py"
+    folder.mkdir(exist_ok=True)
     sources = {path.stem: path for path in [*sorted(KERNELS.glob("*.py")), *sorted(EXAMPLES.glob("*.py"))]}
     sources = {name: path for name, path in sources.items() if has_torch() or name not in NEEDS_TORCH}
-    sources[shorter.stem] = shorter
-    with FileLock(f"{folder}.lock"):
-        if not folder.exists():
-            partial = folder.with_suffix(".partial")
-            partial.mkdir(exist_ok=True)
+    shorter = folder / "large_unrolled.py"
+    with FileLock(f"{shorter}.lock"):
+        if not shorter.exists():
             shorter.write_text(longer_kernel(256))
-            script = Path(__file__).with_name("trace_kernels.py")
-            done = subprocess.run(
-                [sys.executable, script, partial, *sources.values()], capture_output=True, text=True, timeout=600
-            )
-            assert done.returncode == 0, done.stderr
-            partial.rename(folder)
-    return TracedKernels(folder, sources)
+    sources[shorter.stem] = shorter
+    return TracedKernels(folder, sources, None if "COLD_START" in os.environ else request.getfixturevalue("templates"))
 
 
 @pytest.fixture(scope="session")

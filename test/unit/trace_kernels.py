@@ -1,12 +1,10 @@
-"""Trace kernel files into `FOLDER/NAME-TARGET.mlirbc`, each in a process of its own that has the DSL's import done.
+"""Trace a kernel file into `FOLDER/NAME-TARGET.mlirbc`.
 
-A file that cannot be traced leaves `FOLDER/NAME.error` with the reason, and the others are traced all the same.
+A file that cannot be traced leaves `FOLDER/NAME.error` with the reason.
 
-python trace_kernels.py FOLDER FILE.py…
+python trace_kernels.py FOLDER FILE.py
 """
 
-import importlib
-import os
 import sys
 import traceback
 from pathlib import Path
@@ -20,24 +18,19 @@ def trace(folder: Path, file: Path) -> None:
     header = read_header(file)
     target = header.target or "sm_80"
     request = TraceRequest(str(file), None, header.entry, header.args, target=target, sources=header.arg_sources)
-    (folder / f"{file.stem}-{target}.mlirbc").write_bytes(trace_file(request).bytecode)
+    module = folder / f"{file.stem}-{target}.mlirbc"
+    partial = module.with_suffix(".partial")
+    partial.write_bytes(trace_file(request).bytecode)
+    partial.rename(module)
 
 
-def main(folder: Path, files: list[Path]) -> None:
-    importlib.import_module("cutlass.cute")
-    for file in files:
-        error = folder / f"{file.stem}.error"
-        child = os.fork()
-        if not child:
-            try:
-                trace(folder, file)
-            except BaseException:
-                error.write_text(traceback.format_exc())
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        if status:
-            error.write_text(f"tracing {file} ended with status {os.waitstatus_to_exitcode(status)}")
+def main() -> None:
+    folder, file = map(Path, sys.argv[1:])
+    try:
+        trace(folder, file)
+    except BaseException:
+        (folder / f"{file.stem}.error").write_text(traceback.format_exc())
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]])
+    main()
