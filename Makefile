@@ -5,7 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
-# How many times as many attacks as `make test` makes.
+# Neighbours share what they compile: each worker has a stretch of tests, and takes from another's when it is done.
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+LIT = $(BIN)/lit -j $(JOBS)
+# How many times as many attacks `make attacks` makes as the tests.
 ATTACKS ?= 5
 # Of `make fuzz`.
 SECONDS ?= 600
@@ -21,10 +24,12 @@ CU13_TESTS := test/unit/ir/test_bindings.py test/unit/driver/test_llvm_backend.p
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
-	@echo "make test    lint, types, import directions, unit and lit tests"
-	@echo "make test-all  the same, and ATTACKS=5 times as many attacks on what reads files of others"
+	@echo "make test    lint, types, quick tests of every package; K=lowering: all tests of a part, no lint"
+	@echo "make test-rest  the tests that make test leaves out because they are slow, and the planted bugs"
+	@echo "make test-all  everything: test, test-rest, test-torch, test-cu13, test-web"
+	@echo "make attacks  ATTACKS=5 times as many attacks on what reads files of others"
 	@echo "make fuzz    SECONDS=600 of attacks with inputs made at random"
-	@echo "make nightly  test-all and fuzz"
+	@echo "make nightly  test-all, attacks and fuzz"
 	@echo "make test-torch  the tests of torch tensors and of nvidia-cutlass-operators, with torch in .venv"
 	@echo "make test-cu13  the kernels with the wheel for CUDA 13, in an environment of its own, $(CU13)"
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
@@ -55,22 +60,42 @@ $(BIN)/.torch: $(BIN)/.dev
 demo: $(BIN)/.base
 	$(BIN)/cutecc compile examples/elementwise_add.py --dump-after=all --verbose
 
-# What has every day's tests attack cutecc more often: make test-all ATTACKS=100
-.PHONY: test-all attacks fuzz nightly
-nightly: test-all fuzz
-test-all: test attacks
+.PHONY: test-all test-rest attacks fuzz nightly
+nightly:
+	$(MAKE) test-all
+	$(MAKE) attacks fuzz
 
+# One after the other, whatever -j says: each takes all cores.
+test-all:
+	$(MAKE) test
+	$(MAKE) test-rest
+	$(MAKE) test-torch
+	$(MAKE) test-cu13
+	$(MAKE) test-web
+
+# What has every day's tests attack cutecc more often: make attacks ATTACKS=100
 attacks: $(BIN)/.dev bytecode
-	CUTECC_ATTACKS=$(ATTACKS) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal test/unit/robustness
+	CUTECC_ATTACKS=$(ATTACKS) $(PYTEST) test/unit/robustness
 
 # Ten minutes of inputs that no day before has seen; what gets through is kept in test/unit/robustness/corpus.
 fuzz: $(BIN)/.dev bytecode
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS) $(ARGS)
 
-# Pyright has one core to itself, which leaves the others to lit.
+# Pyright has one core to itself, which leaves the others to lit. Of a part, what is slow is run too.
+ifndef K
 test: bytecode
 	$(MAKE) -j 2 --output-sync=target lint lit
 	$(MAKE) unit gpu
+else
+test: bytecode
+	$(LIT) -D slow=too --filter '$(K)' --allow-empty-runs test/lit
+	$(PYTEST) -k '$(K)'
+endif
+
+test-rest: bytecode
+	$(LIT) -D slow=only test/lit
+	$(MAKE) unit TESTS=slow
+	$(PYTEST) test/bugs
 
 # Tests start hundreds of processes. Where Python is told to write no bytecode, each would compile the sources anew.
 .PHONY: bytecode
@@ -82,16 +107,15 @@ lint: $(BIN)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-# Neighbours share what they compile: each worker has a stretch of tests, and takes from another's when it is done.
 # Rewriting the asserts of all modules would take each worker ten seconds: what fails is run once more, to explain it.
+unit: TESTS ?= not slow
 unit: $(BIN)/.dev bytecode
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --assert=plain || \
+	$(PYTEST) -m '$(TESTS)' --assert=plain || \
 	  { $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal test/bugs
 
 # What `make test` leaves out, and says so, where there is no torch.
 test-torch: $(BIN)/.torch bytecode
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m torch
+	$(PYTEST) -m torch
 
 $(CU13)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(CU13)
@@ -103,7 +127,7 @@ test-cu13: $(CU13)/.dev bytecode
 	$(CU13)/bin/python -m pytest -n $(JOBS) --dist worksteal $(CU13_TESTS)
 
 lit: $(BIN)/.dev bytecode
-	$(BIN)/lit -j $(JOBS) test/lit
+	$(LIT) test/lit
 
 # Where there is no GPU, says that nothing ran.
 gpu: $(BIN)/.dev

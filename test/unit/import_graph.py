@@ -51,6 +51,13 @@ def imports(package: Path = PACKAGE) -> list[Import]:
     return found
 
 
+def imported_by(source: str) -> set[str]:
+    """The modules of the package that a file which is none of it imports, wherever that stands."""
+    known = modules()
+    found = (_imported(node, "", False, known) for node, _, _ in _walk(ast.parse(source), False, False))
+    return {name for names in found for name in names if name in known}
+
+
 def _walk(node: ast.AST, typing_only: bool, late: bool) -> Iterator[tuple[ast.AST, bool, bool]]:
     yield node, typing_only, late
     late = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)

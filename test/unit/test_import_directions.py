@@ -143,6 +143,7 @@ def early_violations(found: list[Import]) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_imports_point_one_way() -> None:
     wrong = violations(imports())
     assert not wrong, "\n" + "\n".join(wrong)

@@ -70,6 +70,7 @@ def test_help_loads_no_compiler() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["module", "kernel", "opt"])
 def test_the_command_lines_own_process_never_loads_the_bindings(kind: str, small_kernel, tmp_path) -> None:
     arguments = {
@@ -82,6 +83,7 @@ def test_the_command_lines_own_process_never_loads_the_bindings(kind: str, small
     assert not {name for name in loaded if name.partition(".")[0] == "cutlass"}
 
 
+@pytest.mark.slow
 def test_a_module_is_compiled_without_the_dsl(small_kernel, tmp_path) -> None:
     """The worker's side, in this process's child: the bindings and nothing else of the wheel."""
     code = """

@@ -13,6 +13,8 @@ from conftest import EXAMPLES, Run
 from warm_client import WarmProcess
 from warm_processes import Templates, same_start
 
+pytestmark = pytest.mark.slow
+
 ADD = EXAMPLES / "elementwise_add.py"
 
 

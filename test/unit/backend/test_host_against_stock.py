@@ -27,6 +27,8 @@ from cutecc.runtime.launch import Launch, TensorMap
 from cutecc.runtime.program.evaluation import Evaluator, StatusError
 from cutecc.runtime.program.verification import verify
 
+pytestmark = pytest.mark.slow
+
 RUNS = 6
 """Random inputs for each host function."""
 

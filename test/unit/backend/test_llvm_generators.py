@@ -43,6 +43,7 @@ def test_the_data_layout_is_llvms(options: tuple[str, ...], layout: str) -> None
     assert told.strip() == layout
 
 
+@pytest.mark.slow
 def test_threads_share_a_process():
     names = [f"kernel_{index}" for index in range(8)]
     with ThreadPoolExecutor(4) as threads:

@@ -10,6 +10,8 @@ from cutecc.backend.tools import find_tool
 from cutecc.errors import SourceLocation, ToolError, UsageError
 from cutecc.target import Target
 
+pytestmark = pytest.mark.slow
+
 SM_80 = Target.parse("sm_80")
 
 

@@ -278,6 +278,7 @@ def test_a_file_is_not_run_again(tracer: Tracer, project: Path) -> None:
     assert tracer.count == 3
 
 
+@pytest.mark.slow
 def test_any_change_is_a_miss(tracer: Tracer, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def misses() -> bool:
         before = tracer.count

@@ -11,6 +11,8 @@ import cutecc
 from cutecc.cache.store import Store
 from cutecc.compilation.request import CompileOptions
 
+pytestmark = pytest.mark.slow
+
 _PTX = CompileOptions(artifacts=("ptx",))
 
 

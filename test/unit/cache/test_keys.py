@@ -127,6 +127,7 @@ def test_every_number_in_the_code_counts(text: str, data: st.DataObject) -> None
     assert hash_of(changed) != hash_of(text)
 
 
+@pytest.mark.slow
 def test_every_kernel_has_its_own_hash(traced_kernels) -> None:
     hashes = {
         name: hash_of(text_of(each.bytecode)) for name, each in traced_kernels.items() if name != "large_unrolled"

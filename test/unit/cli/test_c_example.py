@@ -39,6 +39,7 @@ def include() -> Path:
     pytest.skip("no cuda.h: the package nvidia-cuda-runtime is not installed")
 
 
+@pytest.mark.slow
 def test_it_launches_what_the_host_program_would(cutecc, include: Path, tmp_path: Path) -> None:
     compiler = shutil.which("cc") or pytest.skip("no C compiler (cc) on this machine")
     cutecc("compile", ROOT / "examples" / "elementwise_add.py", "--target=sm_90a", "--bundle=add.cutecc", "-q")

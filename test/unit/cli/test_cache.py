@@ -84,6 +84,7 @@ def test_a_folder_that_cannot_be_used(cutecc: Run, tmp_path: Path, cache_dir: Pa
     assert "is not used: it is not a folder" in cutecc("cache", "info", status=1).stderr
 
 
+@pytest.mark.slow
 def test_compiling_a_file_twice(cutecc: Run, tmp_path: Path, cache_dir: Path) -> None:
     """The second time the file is not even run; dumps are made all the same."""
     kernel = tmp_path / "kernel.py"
@@ -143,6 +144,7 @@ def threads():
 """
 
 
+@pytest.mark.slow
 def test_variables_that_a_helper_reads(cutecc: Run, tmp_path: Path, cache_dir: Path) -> None:
     """The kernel is that of the variables' values, and is taken from the cache when these are as they were."""
     (tmp_path / "spin.py").write_text(SPIN)
@@ -172,6 +174,7 @@ def test_variables_that_a_helper_reads(cutecc: Run, tmp_path: Path, cache_dir: P
     assert list(cache_dir.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_compiling_a_module_twice(cutecc: Run, small_kernel, cache_dir: Path) -> None:
     arguments = ("compile", small_kernel.module, "--target", small_kernel.target, "--json")
     assert not json.loads(cutecc(*arguments).stdout)["cached"]

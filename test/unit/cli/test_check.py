@@ -101,6 +101,7 @@ def test_json_has_everything(cutecc: Run, tmp_path: Path) -> None:
     assert "wrong.py" in done.stderr
 
 
+@pytest.mark.slow
 def test_spills_at_their_lines(cutecc: Run, tmp_path: Path) -> None:
     source = ROOT / "test" / "kernels" / "device_print.py"
     lines = cutecc("check", source, "--only=check-spills").stdout.splitlines()
@@ -108,6 +109,7 @@ def test_spills_at_their_lines(cutecc: Run, tmp_path: Path) -> None:
     assert "of local memory, for an array that is not in registers" in lines[0]
 
 
+@pytest.mark.slow
 def test_what_no_launch_can_start(cutecc: Run, tmp_path: Path) -> None:
     """What `compile` warns of with status 0 is a finding, with its numbers, and told once in a report."""
     (tmp_path / "wide.py").write_text(
@@ -138,6 +140,7 @@ def test_what_cannot_be_checked_is_status_2(cutecc: Run, tmp_path: Path) -> None
     cutecc("check", "torn.mlir", "--target", "sm_80", WIDTH, status=2)
 
 
+@pytest.mark.slow
 def test_a_record_shows_what_was_found_when_it_was_made(cutecc: Run, tmp_path: Path) -> None:
     cutecc("compile", ADD, "--target", "sm_80", "-o", "out", "--report", "r.html", "--bundle", "add.cutecc")
     compiled = cutecc("check", ADD, "--target", "sm_80").stdout
@@ -163,6 +166,7 @@ def test_what_does_not_run_cannot_be_an_error(cutecc: Run) -> None:
     assert "did you mean warning?" in refused
 
 
+@pytest.mark.slow
 def test_the_open_pipeline_is_checked_as_the_wheels(cutecc: Run) -> None:
     both = [cutecc("check", ADD, "--pipeline", name).stdout.splitlines() for name in ("nvidia", "open")]
     assert both[1][-1] == "elementwise_add for sm_80: 6 remarks; 10 of 10 checks ran"
@@ -182,6 +186,7 @@ def test_the_list_names_each(cutecc: Run) -> None:
     assert own <= set(names)
 
 
+@pytest.mark.slow
 def test_a_dump_goes_on_from_its_pass(cutecc: Run, tmp_path: Path) -> None:
     cutecc("compile", ADD, "--dump-after=cse", "--stop-after=cse#1", "-o", "out")
     (dump,) = (tmp_path / "out").glob("*-cse.mlir")

@@ -12,6 +12,8 @@ from cutecc.kernel import Kernel, KernelSet
 from cutecc.record.assembly import is_tied
 from cutecc.record.folder import read_folder
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "elementwise_add.py"
 

@@ -104,6 +104,7 @@ def test_insert_before_replace_and_without(compile) -> None:
     assert steps(record) == [name if name != "loop-invariant-code-motion" else "cse" for name in expected]
 
 
+@pytest.mark.slow
 def test_without_is_a_different_compilation(compile) -> None:
     """An edit is run, not only recorded."""
     text = compile("--dump-after=all", "--stop-after=convert-cute-to-core", "--without=canonicalize#1,cse#1")
@@ -113,6 +114,7 @@ def test_without_is_a_different_compilation(compile) -> None:
     assert counts != plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "file", "name"])
 def test_pipeline_by_name_text_or_file(compile, cutecc, plain: Compilation, tmp_path: Path, form: str) -> None:
     """A file may be what `cutecc pipelines` prints."""
@@ -141,6 +143,7 @@ def dumps(tmp_path: Path) -> list[str]:
     return sorted(path.name for path in (tmp_path / "out").glob("*.mlir"))
 
 
+@pytest.mark.slow
 def test_dump_before_and_after_chosen_passes(compile, tmp_path: Path) -> None:
     compile("--dump-before=cute-desugar,cse#2", "--dump-after=cute-fold-static", "--dump-after=canonicalize#1")
     numbers = {name: index for index, name in enumerate(choose_pipeline("nvidia", SM80).selectors(), start=1)}
@@ -169,6 +172,7 @@ def test_dump_locations(compile, tmp_path: Path) -> None:
 # The wheel's options.
 
 
+@pytest.mark.slow
 def test_options_are_recorded_when_they_differ(compile) -> None:
     assert compile("--stop-after=cse#1").options == {}
     record = compile(
@@ -183,6 +187,7 @@ def test_options_are_recorded_when_they_differ(compile) -> None:
     }
 
 
+@pytest.mark.slow
 def test_opt_level(compile, plain: Compilation) -> None:
     record = compile("--opt-level=0")
     assert record.options == {"opt-level": 0}
@@ -192,6 +197,7 @@ def test_opt_level(compile, plain: Compilation) -> None:
     assert record.artifact("sass") != plain.artifact("sass")
 
 
+@pytest.mark.slow
 def test_line_info_gives_lines_of_the_users_file(compile, plain: Compilation, small_kernel) -> None:
     record = compile("--line-info")
     ptx = record.artifact("ptx").decode()
@@ -213,6 +219,7 @@ def test_line_info_by_the_wheels_own_name(compile) -> None:
     assert compile("--preserve-line-info", "--stop-after=cse#1").options == {"preserve-line-info": True}
 
 
+@pytest.mark.slow
 def test_fast_math_changes_a_kernel_with_math(compile, traced_kernels) -> None:
     softmax = traced_kernels["softmax"]
     plain = compile(module=softmax.module, name="plain").artifact("ptx").decode()
@@ -222,6 +229,7 @@ def test_fast_math_changes_a_kernel_with_math(compile, traced_kernels) -> None:
     assert "add.ftz.f32" not in plain
 
 
+@pytest.mark.slow
 def test_device_asserts_are_kept_on_demand(cutecc, traced_kernels, tmp_path: Path) -> None:
     source = traced_kernels["device_assert"].source
     cutecc("compile", source, "-q", "-o", "on", "--enable-assertions")
@@ -238,10 +246,12 @@ def test_ptxas_options_reach_the_assembler(compile, plain: Compilation) -> None:
     assert slow.artifact("sass") != plain.artifact("sass")
 
 
+@pytest.mark.slow
 def test_nvvm_options_reach_libnvvm(compile, plain: Compilation) -> None:
     assert compile("--nvvm-options=-opt=0").artifact("ptx") != plain.artifact("ptx")
 
 
+@pytest.mark.slow
 def test_a_ptxas_of_ones_own(compile, plain: Compilation) -> None:
     ptxas, own = wheel_ptxas(), plain
     other = compile("--ptxas", ptxas, name="other")
@@ -275,6 +285,7 @@ def test_verify_each_passes_on_what_is_valid(compile, plain: Compilation) -> Non
 # Going on from a dump.
 
 
+@pytest.mark.slow
 def test_resume_from_the_header_alone(cutecc, whole: Path, tmp_path: Path) -> None:
     record = read_folder(whole)
     step = record.step("convert-scf-to-cf")
@@ -289,6 +300,7 @@ def test_resume_from_the_header_alone(cutecc, whole: Path, tmp_path: Path) -> No
     assert rest.name == record.name
 
 
+@pytest.mark.slow
 def test_the_command_line_goes_before_the_header(cutecc, whole: Path, tmp_path: Path) -> None:
     options = ("--opt-level=3", "--stop-after=cse#2", "-o", "rest")
     assert "going on after cse#1" in cutecc("compile", whole / "14-cse.mlir", *options).stderr
@@ -318,6 +330,7 @@ def test_without_its_first_line_a_dump_starts_where_one_says(cutecc, whole: Path
     assert json.loads(done.stdout)["steps"][0]["index"] == first
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_its_edited_pipeline(cutecc, small_kernel, tmp_path: Path) -> None:
     edit = ("--without=loop-invariant-code-motion", "--insert-after=convert-scf-to-cf=symbol-dce")
     cutecc("compile", small_kernel.module, "--target=sm_80", *edit, "--dump-after=all", "-o", "whole", "-q")

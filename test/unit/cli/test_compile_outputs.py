@@ -42,6 +42,7 @@ def compiled(cutecc_in: Run, tmp_path_factory: pytest.TempPathFactory):
     return done, base / "cutecc-out" / "elementwise_add-sm_80"
 
 
+@pytest.mark.slow
 def test_into_a_pipe_it_prints_the_folder_and_nothing_else(compiled) -> None:
     done, _ = compiled
     assert done.stdout == "cutecc-out/elementwise_add-sm_80\n"
@@ -164,6 +165,7 @@ def test_the_cubin_is_an_elf_for_cuda_and_the_sass_its_code(compiled) -> None:
     assert "EXIT" in sass
 
 
+@pytest.mark.slow
 def test_a_second_run_leaves_nothing_of_the_first(cutecc, small_kernel, tmp_path: Path) -> None:
     source = (small_kernel.module, "--target=sm_80", "-o", "out")
     cutecc("compile", *source, "--dump-after=all", "--dump-before=all", "--dump-unchanged", "--stop-after=cse#2")
@@ -201,6 +203,7 @@ def test_without_dumps_there_are_none(cutecc, small_kernel, tmp_path: Path) -> N
     assert any(step.changed for step in read_folder(folder).steps), "what changed is known all the same"
 
 
+@pytest.mark.slow
 def test_several_targets(cutecc, small_kernel, tmp_path: Path) -> None:
     done = cutecc("compile", small_kernel.source, "--target", "sm_90a,sm_80", "-o", "out")
     assert done.stdout == "out/sm_90a\nout/sm_80\n"
@@ -213,6 +216,7 @@ def test_several_targets(cutecc, small_kernel, tmp_path: Path) -> None:
     assert names(tmp_path / "cutecc-out") == ["vector_copy-sm_80-sm_80", "vector_copy-sm_80-sm_90a"]
 
 
+@pytest.mark.slow
 def test_one_of_several_targets_fails_and_the_others_are_kept(cutecc, traced_kernels, tmp_path: Path) -> None:
     # The Hopper kernel cannot be for Ampere.
     done = cutecc("compile", traced_kernels["tma_copy"].source, "--target", "sm_80,sm_90a", "-o", "out", status=1)
@@ -221,6 +225,7 @@ def test_one_of_several_targets_fails_and_the_others_are_kept(cutecc, traced_ker
     assert read_folder(tmp_path / "out" / "sm_90a").status == "ok"
 
 
+@pytest.mark.slow
 def test_a_kernel_with_several_device_functions(cutecc, traced_kernels) -> None:
     """Each has its resources."""
     several = [name for name, kernel in traced_kernels.items() if kernel.source.read_text().count("@cute.kernel") > 1]
@@ -230,6 +235,7 @@ def test_a_kernel_with_several_device_functions(cutecc, traced_kernels) -> None:
     assert len(body["resources"]) == kernel.source.read_text().count("@cute.kernel")
 
 
+@pytest.mark.slow
 def test_text_bytecode_and_python_give_the_same(cutecc, small_kernel, tmp_path: Path) -> None:
     cutecc("compile", small_kernel.source, "--dump-after=all", "-o", "python", "--dump-locations")
     text = tmp_path / "python" / "00-traced.mlir"
@@ -252,6 +258,7 @@ def dumped(cutecc_in: Run, small_kernel, tmp_path_factory: pytest.TempPathFactor
     return (folder / "14-cse.mlir").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["../../escape", "/absolute", "..", "a b;c", "-rf", "\u202e"])
 def test_no_name_in_a_module_chooses_a_path(cutecc, dumped: str, tmp_path: Path, name: str) -> None:
     """The kernel's name in a dump's first line becomes one plain file name below the output folder."""
@@ -280,6 +287,7 @@ def test_symbol_names_choose_no_path_either(cutecc, dumped: str, tmp_path: Path)
     assert all(re.fullmatch(r"[\w.-]+", name) for name in names(tmp_path / "out"))
 
 
+@pytest.mark.slow
 def test_the_target_environment_variable(cutecc, small_kernel, tmp_path: Path) -> None:
     """It is for what names no target itself."""
     (tmp_path / "copy.mlirbc").write_bytes(small_kernel.bytecode)
@@ -293,6 +301,7 @@ def test_the_target_environment_variable(cutecc, small_kernel, tmp_path: Path) -
     assert target_of(small_kernel.module) == small_kernel.target
 
 
+@pytest.mark.slow
 def test_what_can_never_be_launched(cutecc, tmp_path: Path) -> None:
     """Each reason with its numbers, at the kernel's line, under the name that the table has."""
     (tmp_path / "wide.py").write_text(

@@ -16,6 +16,8 @@ from report_pages import Page, check_sound
 
 from cutecc.record.folder import read_folder
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "elementwise_add.py"
 ENDLESS = ",".join(["canonicalize,cse,symbol-dce"] * 3000)

@@ -16,6 +16,8 @@ from conftest import CUTECC
 
 from cutecc.record.folder import read_folder
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("--target=sm_80", "--stop-after=cse#1")
 
 KERNEL = """

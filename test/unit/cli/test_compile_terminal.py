@@ -15,6 +15,8 @@ from terminals import on_a_terminal
 
 from cutecc.record import manifest
 
+pytestmark = pytest.mark.slow
+
 ESCAPE = "\x1b["
 
 

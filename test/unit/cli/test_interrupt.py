@@ -20,6 +20,8 @@ from cutecc.ir.modules import fresh_context, parse
 from cutecc.record import Parameter, Signature
 from cutecc.record.folder import read_folder
 
+pytestmark = pytest.mark.slow
+
 # Long enough to be caught in the middle: about as many passes as there are milliseconds in a compilation.
 ENDLESS = ",".join(["canonicalize,cse,symbol-dce"] * 3000)
 

@@ -31,6 +31,7 @@ def add(tmp_path: Path) -> Path:
     return tmp_path / "add.mlir"
 
 
+@pytest.mark.slow
 def test_opt_reads_files_and_standard_input_and_writes_either(cutecc, add: Path, tmp_path: Path) -> None:
     from_file = cutecc("opt", "add.mlir", "--pipeline=cse").stdout
     assert from_file.count("arith.addi") == 1
@@ -120,6 +121,7 @@ class Refuse(ModulePass):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["bug", "error"])
 def test_a_python_pass_that_fails_leaves_a_reproducer(cutecc, tmp_path: Path, how: str) -> None:
     (tmp_path / "refuse.py").write_text(REFUSING)
@@ -187,6 +189,7 @@ def test_bytecode_is_not_for_terminals(command: Path, add: Path) -> None:
     os.close(main)
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error(command: Path, tmp_path: Path) -> None:
     functions = "".join(f"func.func @f{number}() {{ return }}\n" for number in range(20_000))
     (tmp_path / "many.mlir").write_text(functions)
@@ -260,6 +263,7 @@ def in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "status", "message"),
     [
@@ -286,6 +290,7 @@ def test_passes_to_print_after_are_named(cutecc, add: Path) -> None:
     assert "error: no pass 'cs' in the pipeline" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_looping_pass_dies_with_the_command(tmp_path: Path, add: Path) -> None:
     (tmp_path / "loop.py").write_text(
         "import os\nfrom dataclasses import dataclass\nfrom typing import ClassVar\nimport cutecc\n"

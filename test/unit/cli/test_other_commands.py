@@ -14,6 +14,8 @@ from cutecc.passes import registry
 from cutecc.passes.pipelines import choose_pipeline
 from cutecc.target import Target
 
+pytestmark = pytest.mark.slow
+
 INPUTS = Path(__file__).parents[2] / "inputs"
 ADD = "func.func @f(%a: i32) -> i32 {\n  return %a : i32\n}\n"
 

@@ -99,6 +99,7 @@ def test_a_library_call_writes_one_too(small_kernel, tmp_path: Path) -> None:
     assert chunks["manifest"]["warnings"] == []
 
 
+@pytest.mark.slow
 def test_a_run_keeps_what_it_counted(cutecc, tmp_path: Path) -> None:
     options = ["--device=cpu", "--counters", "-q"]
     cutecc("run", COPY, *options, "--keep=kept")

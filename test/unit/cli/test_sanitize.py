@@ -74,6 +74,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory, cutecc_in: Any) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_race_is_found_at_its_lines_and_found_again(cutecc: Any, bundles: Path) -> None:
     racy = bundles / "racy.py"
     result = cutecc("sanitize", racy, status=1, env=NO_GPU)
@@ -111,6 +112,7 @@ def test_a_clean_kernel(cutecc: Any, bundles: Path) -> None:
     assert cutecc("sanitize", clean, "-q", "--check", "races").stdout == ""
 
 
+@pytest.mark.slow
 def test_which_runs_there_are(cutecc: Any, bundles: Path) -> None:
     def runs(*options: str) -> list[tuple[str, int, int]]:
         told = json.loads(cutecc("sanitize", bundles / "clean.cutecc", *options, "--json").stdout)["runs"]
@@ -141,6 +143,7 @@ def test_runs_beside_each_other_find_the_same(bundles: Path, monkeypatch: pytest
     assert told() == apart
 
 
+@pytest.mark.slow
 def test_several_sizes(cutecc: Any, bundles: Path) -> None:
     racy = bundles / "racy.py"
     result = cutecc("sanitize", racy, "--size", "N=64,192", "--check=races", status=1, env={"COLUMNS": "200"})
@@ -158,6 +161,7 @@ def test_several_sizes(cutecc: Any, bundles: Path) -> None:
     assert "multiples of 4" in cutecc("sanitize", clean, "--size", "M=1,N=8,7", status=2).stderr
 
 
+@pytest.mark.slow
 def test_what_one_line_does_wrong_is_said_once(cutecc: Any, tmp_path: Path) -> None:
     (tmp_path / "unguarded.py").write_text(ADD.read_text().replace(", pred=in_bounds", ""))
     result = cutecc("sanitize", "unguarded.py", "--size", "M=33,N=132", "--check", "bounds", status=1, env=NO_GPU)
@@ -206,6 +210,7 @@ def test_only_what_is_found_ends_with_status_1(cutecc: Any, bundles: Path) -> No
     assert "which has no blocks" in cutecc("run", clean, "--device", "cpu", "--size", "N=63", status=1).stderr
 
 
+@pytest.mark.slow
 def test_where_there_is_no_gpu_a_run_is_on_the_cpu(cutecc: Any, tmp_path: Path) -> None:
     result = cutecc("run", ADD, "--size", "M=33,N=132", "--save", "c.npz", env=NO_GPU)
     first, second, *rest = result.stdout.splitlines()
@@ -226,6 +231,7 @@ def test_a_right_verdict_on_a_terminal_says_what_was_not_checked(command: Path, 
     assert last in text
 
 
+@pytest.mark.slow
 def test_a_fault_of_a_run_names_the_command_that_tells_more(cutecc: Any, bundles: Path, tmp_path: Path) -> None:
     """In JSON too, with the status of the error."""
     (tmp_path / "far.py").write_text((bundles / "clean.py").read_text().replace("y[block", "y[3 + block"))
@@ -274,6 +280,7 @@ def forged(source: Path, target: Path, **changes: Any) -> None:
     write_bundle(target, [record])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "workload", [Workload([], 1e308), Workload(["a"]), Workload(["c"], 0.9), Workload(ulp=1 << 40)]
 )
@@ -289,6 +296,7 @@ def test_a_bundle_sets_no_bar_for_its_own_verdict(
     assert found["from"] == {"outputs": "the command line", "tolerance": "by type", "arguments": "forged.cutecc"}
 
 
+@pytest.mark.slow
 def test_a_record_that_does_not_note_what_its_cubin_is_of(cutecc: Any, tmp_path: Path, bundles: Path) -> None:
     made = cutecc_library.load(bundles / "elementwise_add.cutecc").compilation  # pyright: ignore
     older = [msgspec.structs.replace(each, sha256=None, ptx_sha256=None) for each in made.artifacts]
@@ -376,6 +384,7 @@ def endless(x: cute.Tensor):
 """
 
 
+@pytest.mark.slow
 def test_a_loop_without_an_end_says_where_it_is(tmp_path: Path) -> None:
     """Also when it is interrupted."""
     (tmp_path / "endless.py").write_text(ENDLESS)

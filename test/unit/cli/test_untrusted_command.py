@@ -12,6 +12,8 @@ from emulated_kernels import PAST_THE_END, PRINT, compilation
 
 from cutecc.kernel import Kernel
 
+pytestmark = pytest.mark.slow
+
 ADD = Path(__file__).parents[3] / "examples" / "elementwise_add.py"
 
 

@@ -22,6 +22,7 @@ COPY, CONSTANTS = KERNELS / "vector_copy.py", KERNELS / "constexpr_args.py"
 ABORTS = "import os\nos.abort()\n"
 
 
+@pytest.mark.slow
 def test_results_come_in_order_and_failures_stay_alone(tmp_path: Path) -> None:
     aborts = tmp_path / "aborts.py"
     aborts.write_text(ABORTS)
@@ -53,6 +54,7 @@ def test_results_come_in_order_and_failures_stay_alone(tmp_path: Path) -> None:
     assert sorted(isinstance(result, Error) for _, result in seen) == [False] * 3 + [True] * 4
 
 
+@pytest.mark.slow
 def test_a_configuration_is_an_entry(tmp_path: Path) -> None:
     gemm = ROOT / "examples" / "gemm.py"
     entries = ["Gemm(tile=(64, 64))", "Gemm(tile=(128, 256))", "Gemm(tile=(1, 1))"]
@@ -64,6 +66,7 @@ def test_a_configuration_is_an_entry(tmp_path: Path) -> None:
     assert "tile (1, 1)" in wrong.message
 
 
+@pytest.mark.slow
 def test_any_executor_will_do() -> None:
     with ThreadPoolExecutor(2) as executor:
         kernels = compile_many([COPY, CONSTANTS, COPY], executor=executor)
@@ -126,6 +129,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_that_loses_a_worker(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     # The first process that runs it dies on the way; the job goes to another.
@@ -150,6 +154,7 @@ def run_apart(*command: object) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_example_runs_on_a_cluster() -> None:
     pytest.importorskip("distributed")
     script = ROOT / "examples" / "sweeps" / "tiles_on_dask.py"

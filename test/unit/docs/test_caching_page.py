@@ -8,6 +8,7 @@ import pytest
 from following import ROOT, follow, prepare
 
 
+@pytest.mark.slow
 def test_the_page_does_what_it_shows(tmp_path: Path, cache_dir: Path, command: Path) -> None:
     follow((ROOT / "docs" / "caching.md").read_text(), prepare(tmp_path), command.parent)
     assert list(cache_dir.iterdir()) == [], "the direct entry goes with what it leads to"

@@ -144,6 +144,7 @@ def test_addresses_are_called_as_messages_call_them() -> None:
             assert part.strip() in source, f"no message has '{part}'"
 
 
+@pytest.mark.slow
 def test_the_test_of_the_page_passes(
     tmp_path: Path, traced_kernels: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

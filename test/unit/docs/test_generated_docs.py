@@ -50,6 +50,7 @@ PTX = """\
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_is_up_to_date(page: Path, command: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refresh_docs, "_cutecc", lambda: [command])
@@ -316,6 +317,7 @@ def test_console_blocks_and_folders_support_the_text(page: Path) -> None:
     assert refresh_docs.differences(page) == ""
 
 
+@pytest.mark.slow
 def test_the_command_line_checks_and_writes(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("<!-- run -->\n```text\n$ seq 2\n1\n```\n")

@@ -14,6 +14,8 @@ from following import ROOT
 import cutecc
 from cutecc.record import Parameter, Signature
 
+pytestmark = pytest.mark.slow
+
 UNIT = ROOT / "test" / "unit"
 OF_OTHERS = {"cuda_bindings": {"cuda"}, "rich": {"rich", "markdown_it", "mdurl", "pygments"}}
 """What imports are called, where that is not the package's name."""

@@ -152,6 +152,7 @@ def _run(target: str, source: bytes, wanted: set[str]) -> dict[str, str]:
     return texts.texts | ({"traced": start} if "traced" in wanted else {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("excerpt", EXCERPTS, ids=lambda excerpt: f"line-{excerpt.number}")
 def test_excerpt_is_in_the_dump(excerpt: Excerpt, dumps: dict[tuple[str, str, str], list[str]]) -> None:
     dump = dumps[*excerpt.module, excerpt.stage]

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from following import FILE, ROOT, follow, prepare, run
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = ROOT / "examples" / "passes"
 FILES = ["copy_widths.py", "pyproject.toml", "tests/lit.cfg.py", "tests/check-copies.mlir", "tests/widen-copies.mlir"]
 

@@ -137,6 +137,7 @@ def test_the_callers_context_stays_current(small_kernel, pipeline, observers, ex
     assert ir.Context.current is None
 
 
+@pytest.mark.slow
 def test_no_context_lives_on(small_kernel) -> None:
     """Types, attributes and threads belong to contexts: they are gone when the call is, also without the collector."""
     gc.collect()

@@ -15,6 +15,8 @@ import pytest
 import cutecc
 from cutecc.compilation.events import PassStarted
 
+pytestmark = pytest.mark.slow
+
 THREADS = 4
 ADDITION = "func.func @f(%a: i32) -> i32 { %0 = arith.addi %a, %a : i32  return %0 : i32 }"
 

@@ -23,6 +23,8 @@ from cutecc.record import Signature, manifest
 from cutecc.record.folder import read_folder
 from cutecc.target import Target
 
+pytestmark = pytest.mark.slow
+
 SM80 = Target.parse("sm_80")
 
 

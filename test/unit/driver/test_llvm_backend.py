@@ -45,6 +45,7 @@ def spilling() -> str:
     return "\n".join([*lines, "llvm.return } }"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_every_kernel_compiles(traced_kernels, name: str) -> None:
     kernel = traced_kernels[name]
@@ -59,6 +60,7 @@ def test_every_kernel_compiles(traced_kernels, name: str) -> None:
     assert {each.kernel for each in made.compilation.resources} == set(re.findall(r"\.entry (\w+)\(", made.ptx))
 
 
+@pytest.mark.slow
 def test_the_record_says_what_generated_the_code(small_kernel) -> None:
     made = cutecc.compile_module(small_kernel.bytecode, target="sm_90a", options=LLVM)
     compilation = made.compilation
@@ -83,6 +85,7 @@ def test_the_llvm_ir_is_what_the_code_was_generated_from(traced_kernels) -> None
     assert re.search(r'asm sideeffect "st\.async.*convergent nounwind', text)
 
 
+@pytest.mark.slow
 def test_options_reach_llvm_and_ptxas(other_kernel) -> None:
     def made(**options: object) -> tuple[str, int]:
         wheel = WheelOptions(**options)  # type: ignore[arg-type]
@@ -99,6 +102,7 @@ def test_options_reach_llvm_and_ptxas(other_kernel) -> None:
     assert len(unoptimised.splitlines()) > len(plain.splitlines())
 
 
+@pytest.mark.slow
 def test_lines_reach_ptx_and_sass(small_kernel) -> None:
     options = CompileOptions(backend="llvm", line_info=True, artifacts=("ptx", "sass"))
     made = cutecc.compile_module(small_kernel.bytecode, target="sm_90a", options=options)
@@ -111,6 +115,7 @@ def test_lines_reach_ptx_and_sass(small_kernel) -> None:
     assert ".loc" not in cutecc.compile_module(small_kernel.bytecode, target="sm_90a", options=LLVM).ptx
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pipeline", ["nvidia", "open"])
 def test_inline_assembly_is_of_its_python_line(traced_kernels, pipeline: str) -> None:
     traced = traced_kernels["wgmma_registers"]
@@ -144,6 +149,7 @@ def test_an_assembler_of_the_users(small_kernel, tmp_path: Path) -> None:
     assert made.compilation.artifact("cubin")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pipeline", ["nvidia", "open"])
 def test_a_module_that_asks_for_no_ptx_version_gets_the_newest(traced_kernels, pipeline: str) -> None:
     """As the pipelines of the wheel for CUDA 13 do."""
@@ -155,6 +161,7 @@ def test_a_module_that_asks_for_no_ptx_version_gets_the_newest(traced_kernels, p
     assert ".version 9.0\n" in made.ptx
 
 
+@pytest.mark.slow
 def test_an_older_assembler_of_the_users_gets_ptx_that_it_takes(small_kernel, tmp_path: Path) -> None:
     program = tmp_path / "older-ptxas"
     says = "ptxas kernel.ptx, line 1; fatal   : Unsupported .version 9.0; current version is '8.4'"
@@ -180,6 +187,7 @@ def test_a_pipeline_without_code_has_no_backend(small_kernel) -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_cache_keeps_the_backends_apart(small_kernel, cache_dir: Path) -> None:
     def made(options: CompileOptions) -> cutecc.Kernel:
         kernel = cutecc.compile_module(small_kernel.bytecode, target="sm_90a", options=options)

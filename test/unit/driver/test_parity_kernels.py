@@ -16,11 +16,13 @@ from cutecc.workbench.parity import ParityRow, ParityTask, compare, compare_all
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.slow
 def test_there_are_kernels_for_every_generation(traced_kernels) -> None:
     assert len(traced_kernels) >= 50
     assert {kernel.target for kernel in traced_kernels.values()} >= {"sm_80", "sm_90a", "sm_100a", "sm_120a"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_the_same_ptx_as_the_single_run(traced_kernels, name: str) -> None:
     kernel = traced_kernels[name]

@@ -12,6 +12,8 @@ from cutecc.driver import lower
 from cutecc.passes.dumps import DumpChoice, read_stage
 from cutecc.passes.nvidia.options import WheelOptions
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("name", "lines"),

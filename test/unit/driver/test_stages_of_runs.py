@@ -27,6 +27,8 @@ from cutecc.record.stages import UserLines, stages_of
 from cutecc.support.locations import Frame
 from cutecc.target import Target
 
+pytestmark = pytest.mark.slow
+
 DUMPS = CompileOptions(dumps=DumpChoice(("all",)))
 
 

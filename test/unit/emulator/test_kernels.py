@@ -29,6 +29,8 @@ from cutecc.record import Workload
 from cutecc.support.isolation import Worker
 from cutecc.target import Target
 
+pytestmark = pytest.mark.slow
+
 CALL_REFERENCE = f"{call_reference.__module__}:{call_reference.__name__}"
 MOST_ELEMENTS = 60_000
 """Of a point's tensors: larger ones are run where they are compared with a GPU."""

@@ -18,6 +18,8 @@ from cutecc.kernel import Kernel
 from cutecc.record import Compilation, Workload
 from cutecc.support.isolation import Worker
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[2] / "kernels" / "simt"
 MORE_REGISTERS = 16
 MOST_LINES = 9_000

@@ -168,6 +168,7 @@ def test_every_row_has_a_kernel() -> None:
     assert [each.name for each in MISTAKES] == [*BODIES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", MISTAKES, ids=lambda row: row.name)
 def test_the_mistake_is_explained_at_its_line(row, tmp_path: Path) -> None:
     error, line = made(tmp_path, row.name)

@@ -121,6 +121,7 @@ def test_nothing_stays_changed(variable: str | None, monkeypatch: pytest.MonkeyP
     assert (dict(os.environ), sys.excepthook, sys.path, warnings.filters) == (environment, hook, path, filters)
 
 
+@pytest.mark.slow
 def test_a_fresh_process_traces_for_the_target() -> None:
     """There, the DSL is first used, and asks the environment, while the file is imported."""
     import subprocess

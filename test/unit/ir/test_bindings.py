@@ -63,6 +63,7 @@ def test_the_dsl_stays_out(tmp_path) -> None:
     assert output.strip() == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts", [(LOAD, USE_DSL), (USE_DSL, LOAD), (LOAD, USE_DSL, LOAD)], ids=["bindings-dsl", "dsl-bindings", "both"]
 )
@@ -80,6 +81,7 @@ def test_the_dsl_works_before_and_after(tmp_path, parts) -> None:
     assert python(tmp_path, *parts, shared).strip() == "fine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     [

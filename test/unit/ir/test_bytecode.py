@@ -12,6 +12,8 @@ from cutecc.ir.bytecode_tables import Dense, Tables, varint
 from cutecc.ir.mlir import ir
 from cutecc.ir.modules import fresh_context, parse
 
+pytestmark = pytest.mark.slow
+
 _MODULE = """
 func.func @loops(%a: i32, %n: i32, %v: vector<4xi32>, %x: f32) -> (i32, f32) {
   %c0 = arith.constant 0 : i32

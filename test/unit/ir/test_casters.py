@@ -22,6 +22,7 @@ def probe() -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_table_has_every_caster_of_the_installed_dsl(probe) -> None:
     missing = set(probe["registered"]) - set(probe["table"])
     assert not missing, f"the DSL registers value casters that cutecc/ir/casters.py does not know: {sorted(missing)}"

@@ -47,6 +47,7 @@ def test_bytecode_round_trip_keeps_text_and_locations(traced_kernels) -> None:
         assert to_bytecode(second) == data
 
 
+@pytest.mark.slow
 def test_every_traced_kernel_survives_text(traced_kernels) -> None:
     for kernel in traced_kernels.values():
         text = to_text(parse(kernel.bytecode), locations=True)

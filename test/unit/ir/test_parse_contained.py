@@ -70,6 +70,7 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
 """
 
 
+@pytest.mark.slow
 def test_damaged_bytecode_is_a_parse_error_or_contained(small_kernel, tmp_path: Path) -> None:
     """Cut short or with flipped bytes: it parses, is refused with `ParseError`, or takes down only its own process."""
     with fresh_context():

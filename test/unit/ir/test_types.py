@@ -440,6 +440,7 @@ def test_views_keep_no_context_alive() -> None:
     assert isinstance(seen, TiledCopy)
 
 
+@pytest.mark.slow
 def test_views_are_the_same_once_the_dsl_is_imported() -> None:
     script = Path(__file__).with_name("type_samples.py")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)

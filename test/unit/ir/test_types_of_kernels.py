@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from cutecc.ir.casters import plain_values
 from cutecc.ir.mlir import ir
 from cutecc.ir.modules import fresh_context, parse
@@ -23,6 +25,7 @@ def types_of(module: ir.Module) -> set[ir.Type]:
     return found
 
 
+@pytest.mark.slow
 def test_there_and_back(traced_kernels) -> None:
     views: dict[str, object] = {}
     for kernel in traced_kernels.values():

@@ -42,6 +42,8 @@ from cutecc.ir.types import (
 )
 from cutecc.layout import Basis, ComposedLayout, Layout, Swizzle, symbol
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True, scope="module")
 def context() -> Iterator[None]:

@@ -25,6 +25,8 @@ import cutecc.layout as cl
 from cutecc.errors import LayoutError
 from cutecc.layout import ComposedLayout, Layout, parse_int_tuple, parse_layout, parse_tile, show
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = 250
 
 shapes_of_targets = st.sampled_from([1, 4, 16, 24, 64, 100]).map(lambda size: f"shape {size}")

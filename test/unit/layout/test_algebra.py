@@ -15,6 +15,8 @@ from cutecc.errors import LayoutError
 from cutecc.layout import Layout, parse, parse_layout, parse_tile
 from cutecc.layout.tuples import leaves, nested_as
 
+pytestmark = pytest.mark.slow
+
 many = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 LIMIT = 512

@@ -18,6 +18,8 @@ from cutecc.errors import LayoutError
 from cutecc.layout import Layout, Symbolic, evaluate, parse, parse_int_tuple, parse_tile, show
 from cutecc.layout.tuples import leaves
 
+pytestmark = pytest.mark.slow
+
 CASES = 300
 """For each operation; lowered in bulk, because lowering is what takes time."""
 

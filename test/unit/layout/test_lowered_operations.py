@@ -94,6 +94,7 @@ def test_a_swizzle_that_the_type_takes_apart_wrongly_is_refused() -> None:
     assert "cannot be taken apart into the strides of" in raised.value.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", CASES)
 def test_mutants_compute_what_the_wheel_computes(operation: str) -> None:
     seed = random.randrange(1 << 32) if _LONG else 0

@@ -114,6 +114,7 @@ def test_a_file_with_passes_and_a_pipeline(tmp_path: Path) -> None:
     assert remarks(kernel) == ["first", "second"]
 
 
+@pytest.mark.slow
 def test_a_misspelled_name_is_told_of_passes_and_pipelines_of_a_file(command, tmp_path: Path) -> None:
     file = write(tmp_path / "mine.py", PASS.format(name="test-mark"))
     module = write(tmp_path / "m.mlir", MODULE.decode())
@@ -169,6 +170,7 @@ def test_names_of_pipelines_are_taken_once() -> None:
         cutecc.register_pipeline("test-empty", lambda target, options: Pipeline())
 
 
+@pytest.mark.slow
 def test_installed_plugins_are_found_and_listed(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, "cutecc_test_plugin", "marks = cutecc_test_plugin", PASS.format(name="test-mark"))
     assert remarks(cutecc.compile_module(MODULE, target="sm_90a", pipeline="test-mark")) == ["seen"]
@@ -178,6 +180,7 @@ def test_installed_plugins_are_found_and_listed(command, tmp_path: Path, monkeyp
     assert "# test-mark-both: of cutecc_test_plugin" in command("pipelines").stdout
 
 
+@pytest.mark.slow
 def test_an_installed_plugin_that_fails_leaves_the_rest_working(
     command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,6 +246,7 @@ def test_a_pass_that_no_worker_can_import_is_refused() -> None:
         assert any('isolation="worker"' in hint for hint in caught.value.hints)
 
 
+@pytest.mark.slow
 def test_reproducers_name_no_file_and_the_command_does(command, tmp_path: Path) -> None:
     text = PASS.format(name="test-mark").replace("remark(op, self.word)", 'raise cutecc.passes.error(op, "no")')
     file = write(tmp_path / "mine.py", text)
@@ -329,6 +333,7 @@ def test_two_entry_points_may_be_one_module(tmp_path: Path, monkeypatch: pytest.
     assert plugins.failures() == []
 
 
+@pytest.mark.slow
 def test_a_file_and_a_package_with_one_name_are_an_error(
     command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,6 +364,7 @@ def test_two_packages_with_one_name_are_an_error_when_it_is_used(
     assert Path(failure.location.file).name == "cutecc_two.py"
 
 
+@pytest.mark.slow
 def test_a_file_is_loaded_once(command, tmp_path: Path) -> None:
     file = write(tmp_path / "mine.py", PASS.format(name="test-mark") + '\nPipeline.parse("cse,test-mark")\n')
     module = write(tmp_path / "m.mlir", MODULE.decode())
@@ -408,6 +414,7 @@ def test_what_a_pass_prints_is_seen(command, tmp_path: Path, subcommand: str) ->
     assert "out\n" not in done.stdout
 
 
+@pytest.mark.slow
 def test_an_invalid_rewrite_is_blamed_on_its_pass(command, tmp_path: Path) -> None:
     text = PASS.format(name="test-mark").replace(
         "remark(op, self.word)", "op.parent.regions[0].blocks[0].operations[1].operation.erase()"

@@ -233,6 +233,7 @@ assert dsl_is_imported() is {dsl}
 """
 
 
+@pytest.mark.slow
 def test_the_dsl_makes_no_difference() -> None:
     passes = Path(__file__).parents[2] / "lit" / "passes" / "api" / "Inputs"
     text = b"""

@@ -51,6 +51,7 @@ def contents(data: bytes) -> list[tuple[str, bytes]]:
 # Round trips
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=25)
 @given(st.lists(compilations(), min_size=1, max_size=3), st.data())
 def test_round_trip(made: list[Compilation], data: st.DataObject) -> None:

@@ -15,6 +15,8 @@ from cutecc.record import host_program
 from cutecc.record.bundle import encode_bundle
 from cutecc.record.host_program import Block, HostProgram, KernelEntry, KernelParameter
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).parent / "c" / "read_bundle.c"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

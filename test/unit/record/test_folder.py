@@ -234,6 +234,7 @@ print("end")
 """
 
 
+@pytest.mark.slow
 def test_killed_anywhere_the_folder_is_readable_and_the_next_run_cleans_it(tmp_path: Path) -> None:
     """A run writes over an earlier record and is killed before each of its file operations in turn."""
     for point in range(1, 100):

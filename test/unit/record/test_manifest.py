@@ -33,6 +33,7 @@ def edited(**changes: Any) -> bytes:
     return json.dumps(body).encode()
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
 @given(compilations())
 def test_round_trip(compilation: Compilation) -> None:

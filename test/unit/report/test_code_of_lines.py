@@ -71,6 +71,7 @@ def test_every_example_is_compiled() -> None:
     assert {name for name, _ in COMPILED} == {path.stem for path in EXAMPLES.glob("*.py")}
 
 
+@pytest.mark.slow
 def test_nearly_all_instructions_have_a_statement(compiled: tuple[str, TracedModule, Kernel]) -> None:
     _, module, kernel = compiled
     for each in kernel_mixes(module, kernel):
@@ -80,6 +81,7 @@ def test_nearly_all_instructions_have_a_statement(compiled: tuple[str, TracedMod
         assert sum(each.classes.values()) == each.instructions
 
 
+@pytest.mark.slow
 def test_a_report_changes_no_instruction(compiled: tuple[str, TracedModule, Kernel]) -> None:
     target, module, reported = compiled
     plain = lowered(module, target, CompileOptions(artifacts=("ptx", "sass")))
@@ -89,6 +91,7 @@ def test_a_report_changes_no_instruction(compiled: tuple[str, TracedModule, Kern
     assert stages == [True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["elementwise_add", "naive_gemm_f64", "softmax", "gemm", "hopper_gemm"])
 def test_tracing_with_lines_changes_no_code(name: str) -> None:
     file = EXAMPLES / f"{name}.py"
@@ -181,6 +184,7 @@ def statements_listings(folder: Path, source: str) -> list[Listing]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
 def test_the_mapping_follows_statements(order: tuple[int, int, int], tmp_path: Path) -> None:
     """Independent statements in another order, with other lines between them."""
@@ -203,6 +207,7 @@ def test_the_mapping_follows_statements(order: tuple[int, int, int], tmp_path: P
     assert set(outside) <= {line_of(source, "def statements_kernel") - 1}
 
 
+@pytest.mark.slow
 def test_a_librarys_instructions_are_at_the_users_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from cutecc.frontend import user_lines
 

@@ -19,6 +19,8 @@ from cutecc.report.listings import Listing, ptx_listing, sass_listing
 from cutecc.support import isolation
 from cutecc.support.locations import Frame
 
+pytestmark = pytest.mark.slow
+
 KERNEL = """\
 import cutlass
 from cutlass import cute

@@ -38,6 +38,7 @@ def printed(program: list[tuple[str, list[int]]], names: list[str]) -> list[str]
     ]
 
 
+@pytest.mark.slow
 @given(programs(), st.data())
 def test_a_program_with_other_names_is_the_same(program, data) -> None:
     plain = [str(index) for index in range(len(program))]
@@ -47,6 +48,7 @@ def test_a_program_with_other_names_is_the_same(program, data) -> None:
     )
 
 
+@pytest.mark.slow
 @given(programs(), st.data())
 def test_one_other_operand_is_one_change(program, data) -> None:
     candidates = [index for index, (_, operands) in enumerate(program) if operands and index > 1]
@@ -61,6 +63,7 @@ def test_one_other_operand_is_one_change(program, data) -> None:
     assert differing == [Edit("replace", chosen, chosen + 1, chosen, chosen + 1)]
 
 
+@pytest.mark.slow
 @given(programs(), programs())
 def test_edits_cover_both_texts_in_order(before, after) -> None:
     texts = [printed(program, [str(index) for index in range(len(program))]) for program in (before, after)]

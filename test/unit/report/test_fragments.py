@@ -71,6 +71,7 @@ def test_matrix_instructions(atom: str) -> None:
         assert reached(fragment) == offsets(layout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("atom", ATOMS)
 @pytest.mark.parametrize(("atoms", "tile"), TILINGS)
 def test_tiled_matrix_products(atom: str, atoms: str, tile: str) -> None:

@@ -14,6 +14,8 @@ from malformed_modules import MODULES
 from malformed_records import RECORDS
 from real_inputs import RUN_SIZE, RealInputs, make_inputs
 
+pytestmark = pytest.mark.slow
+
 ABORTS = Path(__file__).parents[2] / "inputs" / "aborts-while-parsing.mlir"
 
 

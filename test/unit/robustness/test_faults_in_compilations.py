@@ -14,6 +14,8 @@ from cutecc.compilation.request import CompileOptions
 from cutecc.errors import Error, RecordError, UsageError
 from cutecc.record.folder import read_folder
 
+pytestmark = pytest.mark.slow
+
 _OPTIONS = CompileOptions(artifacts=("ptx",))
 _CHANGES = ("open", "write", "truncate", "fsync", "replace", "unlink", "mkdir")
 

@@ -20,6 +20,7 @@ from cutecc.support.pool import WorkerPool
 HOST = Path(__file__).with_name("forking_host.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["trace", "module", "open", "worker", "compile", "assemble", "emulate", "processes"])
 def test_a_child_gets_what_its_parent_gets(tmp_path: Path, what: str) -> None:
     count = attacks(1)
@@ -135,6 +136,7 @@ def test_a_pool_does_not_wait_for_threads_that_the_child_lacks() -> None:
         pool.shutdown()
 
 
+@pytest.mark.slow
 def test_a_fork_waits_for_the_imports_of_others(tmp_path: Path) -> None:
     (tmp_path / "slowly_imported.py").write_text("import time\ntime.sleep(1)\nvalue = 7\n")
     script = """if True:

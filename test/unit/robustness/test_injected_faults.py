@@ -20,6 +20,8 @@ from file_operations import Operation, operations_below
 from power_loss import Disk
 from writing_actions import ACTIONS, Action, leftovers
 
+pytestmark = pytest.mark.slow
+
 _CHANGES = ("open", "write", "truncate", "fsync", "replace", "unlink", "mkdir")
 
 
@@ -112,7 +114,7 @@ def test_a_kill_at_each_operation(tmp_path: Path, name: str) -> None:
     def die(_: Operation) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    # Each ends a copy of this process: all of them where there is time, as in `make test-all`.
+    # Each ends a copy of this process: all of them where there is time, as in `make attacks`.
     for number in range(1, count + 1, max(1, 4 // attacks(1))):
         root = _prepared(action, tmp_path / "tried")
         child = os.fork()

@@ -93,6 +93,7 @@ def wait_until_ready(process: Host) -> None:
     assert line == "ready\n", (line, process.poll(), process.stderr.read() if process.stderr and not line else "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["trace", "compile", "observed", "open"])
 def test_no_interrupt_aborts_and_what_comes_after_is_right(tmp_path: Path, what: str) -> None:
     """The host itself compares what it traces and compiles with what came before the first of them."""
@@ -108,6 +109,7 @@ def test_no_interrupt_aborts_and_what_comes_after_is_right(tmp_path: Path, what:
         assert process.returncode == 0, errors
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_the_dsl_is_imported(tmp_path: Path) -> None:
     chance = random.Random(1)
     for _ in range(attacks(1)):
@@ -119,6 +121,7 @@ def test_an_interrupt_while_the_dsl_is_imported(tmp_path: Path) -> None:
             assert (process.returncode, out) == (0, "interrupted\n"), errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["python", "operations", "library"])
 def test_an_interrupt_ends_a_trace_without_end(tmp_path: Path, what: str) -> None:
     """One is enough, in a loop of Python's, in one that traces more and more, and in one that waits."""
@@ -129,6 +132,7 @@ def test_an_interrupt_ends_a_trace_without_end(tmp_path: Path, what: str) -> Non
         assert (process.returncode, out) == (0, "interrupted\n"), errors
 
 
+@pytest.mark.slow
 def test_the_third_interrupt_ends_a_process_that_is_stuck_in_the_dsl(tmp_path: Path) -> None:
     with host("dsl", tmp_path) as process:
         wait_until_ready(process)

@@ -34,6 +34,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "name"), pairs(COMMANDS))
 def test_a_record_gives_a_result_or_one_message(
     command: str, name: str, real: RealInputs, templates, tmp_path: Path

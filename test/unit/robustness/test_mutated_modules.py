@@ -21,6 +21,8 @@ from cutecc.opt.request import RewriteRequest, Told
 from cutecc.opt.worker import rewrite_in_worker
 from cutecc.support import isolation
 
+pytestmark = pytest.mark.slow
+
 _LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 _SETTINGS = settings(
     max_examples=1000 if _LONG else 25,

@@ -13,6 +13,8 @@ from conftest import CUTECC, EXAMPLES
 
 import cutecc
 
+pytestmark = pytest.mark.slow
+
 
 def _pipe(path: Path) -> None:
     os.mkfifo(path)

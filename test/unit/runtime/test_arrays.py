@@ -162,6 +162,7 @@ def test_dlpack_that_refuses() -> None:
         read_array(Refusing((8,)))
 
 
+@pytest.mark.slow
 def test_numpy_through_dlpack_leaks_nothing() -> None:
     class Other:
         def __init__(self) -> None:

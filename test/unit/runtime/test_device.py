@@ -117,6 +117,7 @@ def test_unloading() -> None:
     assert gpu.driver.calls["unload_library"] == 1  # pyright: ignore
 
 
+@pytest.mark.slow
 def test_dropped_code_is_not_unloaded_by_the_garbage_collector() -> None:
     driver = RecordingDriver()
     gpu = CudaDevice(driver, 0)
@@ -130,6 +131,7 @@ def test_dropped_code_is_not_unloaded_by_the_garbage_collector() -> None:
     assert not driver.libraries
 
 
+@pytest.mark.slow
 def test_code_that_a_graph_may_hold_stays_loaded() -> None:
     driver = RecordingDriver(capturing={7})
     gpu = CudaDevice(driver, 0)
@@ -148,6 +150,7 @@ def test_pinned_code_can_still_be_unloaded() -> None:
     assert gpu.driver.libraries == {}  # pyright: ignore
 
 
+@pytest.mark.slow
 def test_a_failed_load_leaves_nothing_behind() -> None:
     driver = RecordingDriver(fail={"find_kernel": 2})
     with pytest.raises(LaunchError, match=r"find_kernel: CUDA_ERROR_OUT_OF_MEMORY \(2\)"):

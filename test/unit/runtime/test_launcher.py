@@ -178,6 +178,7 @@ def test_several_gpus() -> None:
     assert driver.calls["load_library"] == 1
 
 
+@pytest.mark.slow
 def test_launching_during_a_capture() -> None:
     launcher, driver = make(RecordingDriver(capturing={7}))
     launcher.call(x(), 1.0, stream=7)
@@ -323,6 +324,7 @@ def test_a_prepared_call_of_an_unloaded_kernel_is_refused() -> None:
     assert not driver.launches
 
 
+@pytest.mark.slow
 def test_a_prepared_call_keeps_the_code_loaded() -> None:
     launcher, driver = make()
     prepared = launcher.prepare(x(), 2.0)

@@ -112,6 +112,7 @@ def test_a_result_comes_back() -> None:
     assert call("test_isolation:add", "a", "b") == "ab"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 1, 70_000, 30_000_000])
 def test_messages_of_any_size_both_ways(size: int) -> None:
     assert call("test_isolation:blob", size) == b"x" * size
@@ -262,6 +263,7 @@ def test_an_exception_in_the_listener_ends_the_child() -> None:
         os.kill(pids[0], 0)
 
 
+@pytest.mark.slow
 def test_interrupt_ends_the_children_of_all_threads() -> None:
     started = threading.Semaphore(0)
     outcomes: list[BaseException] = []
@@ -290,6 +292,7 @@ def test_a_call_can_be_killed_before_its_result_is_asked_for() -> None:
         running.result()
 
 
+@pytest.mark.slow
 def test_no_descriptors_are_left_open() -> None:
     call("test_isolation:add", 1, 2)
     before = sorted(os.listdir("/proc/self/fd"))
@@ -325,6 +328,7 @@ call("test_isolation:print_noise", fork=True, quiet=False)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("situation", "inherits"), [("alone", True), ("thread", False), ("bindings", False)])
 def test_a_fork_where_it_is_safe_behaves_as_a_fresh_process(situation: str, inherits: bool) -> None:
     done = subprocess.run(

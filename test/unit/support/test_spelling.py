@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+import pytest
 from import_graph import PACKAGE
 
 from cutecc.support.spelling import close_names, did_you_mean
@@ -27,6 +28,7 @@ def test_a_hint_says_it_the_way_it_is_to_be_written() -> None:
     assert did_you_mean("kernl", []) == []
 
 
+@pytest.mark.slow
 def test_all_of_cutecc_asks_here() -> None:
     asking = {
         str(path.relative_to(PACKAGE))

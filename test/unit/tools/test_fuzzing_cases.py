@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 import fuzz
+import pytest
 
 # A process of its own forks those that read the inputs.
 _SCRIPT = """
@@ -48,6 +49,7 @@ _SCRIPT = """
 """
 
 
+@pytest.mark.slow
 def test_each_input_has_its_own_end() -> None:
     tools = Path(fuzz.__file__).parent
     run = subprocess.run(

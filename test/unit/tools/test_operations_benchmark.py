@@ -56,6 +56,7 @@ def test_operands_are_as_aligned_as_the_sizes_allow() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_candidates_begin_with_the_default_and_are_valid_and_different() -> None:
     deep = next(each for each in contests() if each.kind == "deep")
     plain, fused = candidates_of(deep, 4), candidates_of(deep, 4, fused=True)

@@ -11,6 +11,8 @@ import pytest
 from conftest import CUTECC
 from test_watch_programs import KERNELS
 
+pytestmark = pytest.mark.slow
+
 NO_ROOM = """
     import resource
     import cutlass.cute as cute

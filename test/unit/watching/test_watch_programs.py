@@ -120,6 +120,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(done, folder / "seen")
 
 
+@pytest.mark.slow
 def test_a_program_does_the_same_when_it_is_watched(plain: subprocess.CompletedProcess[str], watched: Run) -> None:
     def of_any_folder(text: str) -> str:
         return "\n".join(line for line in text.splitlines() if "File " not in line)
@@ -174,6 +175,7 @@ def test_a_record_is_like_any_other(watched: Run) -> None:
     assert b"kernels.py" in ptx
 
 
+@pytest.mark.slow
 def test_commands_take_what_a_watch_made(watched: Run, tmp_path: Path) -> None:
     def cutecc(*arguments: object) -> str:
         done = run([sys.executable, "-m", "cutecc", *map(str, arguments)], tmp_path, NO_COLOR="1")
@@ -201,6 +203,7 @@ def test_the_page_lists_the_kernels(watched: Run) -> None:
     assert "3 kernels recorded, 1 that did not trace: seen/index.html" in watched.done.stderr
 
 
+@pytest.mark.slow
 def test_a_variable_does_the_same_and_the_rest_comes_later(tmp_path: Path) -> None:
     program = """
         import os
@@ -237,6 +240,7 @@ def test_a_variable_does_the_same_and_the_rest_comes_later(tmp_path: Path) -> No
     assert not (tmp_path / "seen/kernels/scale-sm_80/report.html").exists()
 
 
+@pytest.mark.slow
 def test_a_failure_to_find_lines_is_not_the_programs(tmp_path: Path) -> None:
     breaking = """
         import cutecc.frontend.user_lines as user_lines
@@ -259,6 +263,7 @@ def test_a_failure_to_find_lines_is_not_the_programs(tmp_path: Path) -> None:
     assert index["notes"] == ["scale: some operations have no line: RuntimeError: lost"]
 
 
+@pytest.mark.slow
 def test_signals_and_their_ends_are_the_programs(tmp_path: Path) -> None:
     write(
         tmp_path,

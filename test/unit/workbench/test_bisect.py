@@ -67,6 +67,7 @@ def bisect(cutecc, *arguments: object, **settings: object):
     return cutecc("bisect", "f.mlir", "--target=sm_80", "--load=wrong.py", *arguments, **settings)
 
 
+@pytest.mark.slow
 def test_the_pass_and_what_it_changed_and_the_commands_to_see_it_again(cutecc, folder: Path) -> None:
     done = bisect(cutecc, f"--pipeline={PIPELINE}", "--filecheck=sums.txt")
     lines = done.stdout.splitlines()
@@ -85,6 +86,7 @@ def test_the_pass_and_what_it_changed_and_the_commands_to_see_it_again(cutecc, f
     assert "arith.subi %arg0, %0" in shown[1]
 
 
+@pytest.mark.slow
 def test_which_rewrite_it_is(cutecc, folder: Path) -> None:
     (folder / "one.txt").write_text("// CHECK-COUNT-2: arith.addi\n")
     done = bisect(cutecc, f"--pipeline={PIPELINE}", "--filecheck=one.txt", "--limit", "--json")
@@ -104,6 +106,7 @@ def test_which_rewrite_it_is(cutecc, folder: Path) -> None:
     assert cutecc(*shlex.split(command)[1:]).stdout.count("arith.subi") == 2
 
 
+@pytest.mark.slow
 def test_a_command_is_asked_of_the_module_after_each_pass(cutecc, folder: Path) -> None:
     (folder / "check.py").write_text(
         "import sys\ntext = open(sys.argv[1]).read()\nprint('there is a difference')\nsys.exit('subi' in text)\n"
@@ -117,6 +120,7 @@ def test_a_command_is_asked_of_the_module_after_each_pass(cutecc, folder: Path) 
     assert "error: the check does not fail after the last pass that changes the module" in other.stderr
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told_is_named(cutecc, folder: Path) -> None:
     (folder / "check.py").write_text(
         "import sys\ntext = open(sys.argv[1]).read()\n"
@@ -132,6 +136,7 @@ def test_what_cannot_be_told_is_named(cutecc, folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_dump_and_a_record_say_how_they_go_on(cutecc, folder: Path) -> None:
     bisect(cutecc, f"--pipeline={PIPELINE}", "--opt-level=1", "--filecheck=sums.txt", "-o", "first")
     resumed = cutecc("resume", "first", "--from=canonicalize#1", "--load=wrong.py", "-o", "resumed", "-q")
@@ -152,6 +157,7 @@ def options_of(record: Path) -> dict[str, object]:
     return json.loads((record / "manifest.json").read_text())["options"]
 
 
+@pytest.mark.slow
 def test_code_is_what_comes_of_the_first_passes_and_then_the_others(cutecc, folder: Path, small_kernel) -> None:
     (folder / "k.mlirbc").write_bytes(small_kernel.bytecode)
     arguments = ["bisect", "k.mlirbc", "--target=sm_80", "--load=wrong.py"]
@@ -163,6 +169,7 @@ def test_code_is_what_comes_of_the_first_passes_and_then_the_others(cutecc, fold
     assert found["rewrite"]["operation"] == "arith.addi"
 
 
+@pytest.mark.slow
 def test_code_of_a_module_that_has_passes_behind_it(cutecc, folder: Path, traced_kernels) -> None:
     kernel = traced_kernels["elementwise_add"].source
     cutecc("compile", kernel, "--target=sm_80", "--pipeline=open", "--dump-after=all", "-o", "rec")
@@ -202,6 +209,7 @@ class RefuseMarked(ModulePass):
 )
 
 
+@pytest.mark.slow
 def test_the_code_generator_is_not_blamed_where_it_cannot_be_told(cutecc, folder: Path, small_kernel) -> None:
     (folder / "k.mlirbc").write_bytes(small_kernel.bytecode)
     (folder / "untold.py").write_text(UNTOLD)
@@ -224,6 +232,7 @@ SHAKY = PASS.replace(
 ).replace('    only: str = "arith.muli"\n', '    only: str = "arith.muli"\n    most: int = 99\n')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "no_rewrite"), [(99, None), (2, "how many test-subtract makes is not known")])
 def test_a_pass_that_fails_with_some_of_its_rewrites(cutecc, folder: Path, most: int, no_rewrite: str | None) -> None:
     (folder / "wrong.py").write_text(SHAKY)
@@ -244,6 +253,7 @@ def test_a_pass_that_fails_before_anything_changed(cutecc, folder: Path) -> None
     assert "no pass before it changes the module" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", ["--results", "--emit=ptx"])
 def test_results_and_checks_of_code(cutecc, folder: Path, check: str, traced_kernels) -> None:
     kernel = traced_kernels["elementwise_add"]
@@ -259,6 +269,7 @@ def test_results_and_checks_of_code(cutecc, folder: Path, check: str, traced_ker
     assert found["rewrite"]["number"] == 1
 
 
+@pytest.mark.slow
 def test_without_a_check_not_to_compile_is_what_fails(cutecc, folder: Path, small_kernel) -> None:
     (folder / "k.mlirbc").write_bytes(small_kernel.bytecode)
     (folder / "broken.py").write_text(
@@ -275,6 +286,7 @@ def test_without_a_check_not_to_compile_is_what_fails(cutecc, folder: Path, smal
     assert shown.startswith("test-refuse: the check passes before it and fails after it\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -311,6 +323,7 @@ def test_wrong_requests_and_nothing_to_find(
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_pass_whose_rewrites_nobody_counts(cutecc, folder: Path) -> None:
     (folder / "no.txt").write_text("// CHECK: func.func\n")
     done = bisect(
@@ -322,6 +335,7 @@ def test_a_pass_whose_rewrites_nobody_counts(cutecc, folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_input_is_never_in_the_way_of_the_record(cutecc, folder: Path) -> None:
     bisect(cutecc, f"--pipeline={PIPELINE}", "--filecheck=sums.txt", "-o", "first")
     before = {path.name: path.read_bytes() for path in (folder / "first").iterdir() if path.is_file()}
@@ -331,6 +345,7 @@ def test_the_input_is_never_in_the_way_of_the_record(cutecc, folder: Path) -> No
     assert {path.name: path.read_bytes() for path in (folder / "first").iterdir() if path.is_file()} == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--target=sm_90a", "--insert-after=cse=cse", "--backend=llvm", "--opt-level=3"])
 def test_what_a_reproducer_says_already_is_refused(cutecc, folder: Path, option: str) -> None:
     header = Reproducer("opt", {"pipeline": PIPELINE}, "failed", "cse", "no", Versions("0", "3", "4", "x")).header("r")

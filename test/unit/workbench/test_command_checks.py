@@ -66,6 +66,7 @@ open({marker!r}, "w").write(str(child.pid))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("then", ["time.sleep(600)", "print('done'); sys.exit(1)"])
 def test_what_a_command_starts_ends_with_it(tmp_path: Path, then: str) -> None:
     marker = tmp_path / "pid"

@@ -322,6 +322,7 @@ def test_who_says_how_far_results_may_be_apart(launched: list[Any]) -> None:
     assert len(launched) == ran
 
 
+@pytest.mark.slow
 def test_the_users_tolerance_counts_before_that_of_the_record(records: Path, cutecc_in) -> None:
     arguments = ["before", "after", "--run", "--device", "cpu", "--size", "N=33", "--tolerance", "0.25"]
     results = json.loads(cutecc_in(records, "compare", *arguments, "--json").stdout)["results"]

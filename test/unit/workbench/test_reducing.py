@@ -95,6 +95,7 @@ def inputs(tmp_path: Path) -> Path:
 # What goes on failing.
 
 
+@pytest.mark.slow
 def test_a_failing_pass_is_reduced_to_a_reproducer(cutecc, inputs: Path) -> None:
     options = ["--pipeline=symbol-dce,test-fails,cse", "--load=passes.py", "--target=sm_80"]
     done = cutecc("reduce", "m.mlir", *options)
@@ -110,6 +111,7 @@ def test_a_failing_pass_is_reduced_to_a_reproducer(cutecc, inputs: Path) -> None
     assert done.stdout == "still happens: there are 1 of them\n"
 
 
+@pytest.mark.slow
 def test_an_abort_is_reduced(cutecc, inputs: Path) -> None:
     options = ["--pipeline=test-aborts", "--load=passes.py", "--target=sm_80", "-o", "the output.mlir"]
     done = cutecc("reduce", "m.mlir", *options, "--json")
@@ -124,6 +126,7 @@ def test_an_abort_is_reduced(cutecc, inputs: Path) -> None:
     assert done.stdout.endswith(f"see it again: {shlex.join(command)}\n")
 
 
+@pytest.mark.slow
 def test_a_failure_of_the_wheel_is_reduced(cutecc, tmp_path: Path) -> None:
     # The pass knows what to do with it only once other passes have been there.
     (tmp_path / "m.mlir").write_text(
@@ -146,6 +149,7 @@ def test_a_failure_of_the_wheel_is_reduced(cutecc, tmp_path: Path) -> None:
     cutecc("repro", "m-reduced.mlir")
 
 
+@pytest.mark.slow
 def test_a_reproducer_is_reduced_and_keeps_its_header(cutecc, inputs: Path) -> None:
     options = ["--pipeline=symbol-dce,test-fails", "--load=passes.py", "--target=sm_80"]
     cutecc("compile", "m.mlir", *options, "-o", "record", status=1)
@@ -157,6 +161,7 @@ def test_a_reproducer_is_reduced_and_keeps_its_header(cutecc, inputs: Path) -> N
     cutecc("repro", "out.mlir", "--load=passes.py")
 
 
+@pytest.mark.slow
 def test_a_message_counts_instead_of_the_first_one(cutecc, inputs: Path) -> None:
     options = ["--pipeline=test-fails", "--load=passes.py", "--target=sm_80"]
     cutecc("reduce", "m.mlir", *options, "--message", "are 1", "-o", "out.mlir")
@@ -166,6 +171,7 @@ def test_a_message_counts_instead_of_the_first_one(cutecc, inputs: Path) -> None
     assert not (inputs / "other.mlir").exists()
 
 
+@pytest.mark.slow
 def test_a_reproducer_says_what_the_smallest_module_fails_with(cutecc, inputs: Path) -> None:
     said = 'f"there are {len(found)} of them"'
     (inputs / "passes.py").write_text(PASSES.replace(said, "'one of them' if len(found) == 1 else 'many of them'"))
@@ -177,6 +183,7 @@ def test_a_reproducer_says_what_the_smallest_module_fails_with(cutecc, inputs: P
     assert cutecc("repro", "out.mlir", "--load=passes.py").stdout.startswith("still happens: one of them")
 
 
+@pytest.mark.slow
 def test_a_command_has_to_end_as_it_did_at_first(cutecc, inputs: Path) -> None:
     # Without a multiplication it fails too, but otherwise.
     check = command_of(inputs, "sys.exit(2 if 'muli' not in text else 3 if 'addi' in text else 0)")
@@ -186,6 +193,7 @@ def test_a_command_has_to_end_as_it_did_at_first(cutecc, inputs: Path) -> None:
     assert sorted(left) == ["arith.addi", "arith.muli"]
 
 
+@pytest.mark.slow
 def test_a_command_is_asked_of_what_a_pipeline_makes(cutecc, inputs: Path) -> None:
     # Not one that nobody uses.
     check = command_of(inputs, "sys.exit('muli' in text)")
@@ -194,12 +202,14 @@ def test_a_command_is_asked_of_what_a_pipeline_makes(cutecc, inputs: Path) -> No
     assert text.count("arith.muli") == 1 and re.search(r"%(\d+) = arith.muli(?:.*\n)*    return %\1", text)
 
 
+@pytest.mark.slow
 def test_file_checks_fail(cutecc, inputs: Path) -> None:
     (inputs / "checks.txt").write_text("CHECK-NOT: math.exp2\n")
     cutecc("reduce", "m.mlir", "--filecheck", "checks.txt")
     assert module_in(inputs / "m-reduced.mlir") == SMALLEST
 
 
+@pytest.mark.slow
 def test_what_depends_on_locations_keeps_those_that_matter(cutecc, inputs: Path) -> None:
     located = MODULE.replace("math.exp2 %1 : f32", 'math.exp2 %1 : f32 loc("kernel.py":7:3)').replace(
         "return %0 : i32", 'return %0 : i32 loc("kernel.py":9:1)'
@@ -211,6 +221,7 @@ def test_what_depends_on_locations_keeps_those_that_matter(cutecc, inputs: Path)
     cutecc("repro", "m-reduced.mlir", "--load=passes.py")
 
 
+@pytest.mark.slow
 def test_bytecode_is_read(cutecc, inputs: Path) -> None:
     with fresh_context():
         (inputs / "m.mlirbc").write_bytes(to_bytecode(parse(MODULE.encode())))
@@ -250,6 +261,7 @@ class Drops(ModulePass):
 KERNEL = Path(__file__).parents[2] / "kernels" / "scalar_args.py"
 
 
+@pytest.mark.slow
 def test_a_kernel_whose_ptx_differs(cutecc, tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(KERNEL.read_text())
     (tmp_path / "drops.py").write_text(DROPS)
@@ -262,12 +274,14 @@ def test_a_kernel_whose_ptx_differs(cutecc, tmp_path: Path) -> None:
     assert "arith.addf" in module_in(tmp_path / "kernel-reduced.mlir")
 
 
+@pytest.mark.slow
 def test_two_code_generators_are_not_compared(cutecc, tmp_path: Path) -> None:
     (tmp_path / "empty.mlir").write_text("module attributes {gpu.container_module} { gpu.module @kernels {} }\n")
     done = cutecc("reduce", "empty.mlir", "--pipeline=open", "--ptx", "--target=sm_80", status=1)
     assert "there is nothing to reduce: the module does not fail\nnote: the PTX is the same" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_kernel_whose_results_differ(cutecc, tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(KERNEL.read_text())
     (tmp_path / "drops.py").write_text(DROPS)
@@ -281,6 +295,7 @@ def test_a_kernel_whose_results_differ(cutecc, tmp_path: Path) -> None:
     assert "unrealized_conversion_cast to" not in text, "nothing with one could be launched"
 
 
+@pytest.mark.slow
 def test_an_endless_pass_counts_as_unknown(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_LEAST_SECONDS", 0.5)
     monkeypatch.setattr(search, "_TIMES_THE_FIRST", 0.0)
@@ -294,6 +309,7 @@ def test_an_endless_pass_counts_as_unknown(inputs: Path, monkeypatch: pytest.Mon
 # What does not fail.
 
 
+@pytest.mark.slow
 def test_what_does_not_fail_is_not_written(cutecc, inputs: Path) -> None:
     done = cutecc("reduce", "m.mlir", "--pipeline=cse", "--target=sm_80", status=1)
     assert done.stderr.startswith("error: there is nothing to reduce: m.mlir compiles\nhint: say what fails")
@@ -303,6 +319,7 @@ def test_what_does_not_fail_is_not_written(cutecc, inputs: Path) -> None:
     assert not (inputs / "m-reduced.mlir").exists()
 
 
+@pytest.mark.slow
 def test_a_module_that_cannot_be_read_is_refused(cutecc, inputs: Path) -> None:
     (inputs / "m.mlir").write_text("module {")
     done = cutecc("reduce", "m.mlir", "--target=sm_80", status=2)
@@ -314,6 +331,7 @@ def test_a_module_that_cannot_be_read_is_refused(cutecc, inputs: Path) -> None:
 # How small.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_result_does_not_depend_on_the_number_of_processes(seed: int, tmp_path: Path) -> None:
     module = bench_reduce.module(600, seed).encode()
@@ -350,6 +368,7 @@ def test_it_never_becomes_larger(tmp_path: Path) -> None:
 WANTED = ("arith.addi", "arith.muli", "arith.mulf", "arith.cmpi", "scf.for", "vector.extract", "cute.static")
 
 
+@pytest.mark.slow
 @settings(max_examples=6, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     counts=st.dictionaries(st.sampled_from(WANTED), st.integers(1, 4), min_size=1, max_size=3),
@@ -366,6 +385,7 @@ def test_what_has_to_stay_stays_and_little_else(counts: dict[str, int], seed: in
     assert found.result.operations <= sum(counts.values()) + counts.get("scf.for", 0) + 2 * functions
 
 
+@pytest.mark.slow
 def test_a_seeded_failure_in_ten_thousand_lines_comes_below_fifty(cutecc, tmp_path: Path) -> None:
     text = bench_reduce.module(10_000)
     assert text.count("\n") > 9_900

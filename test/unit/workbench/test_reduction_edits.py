@@ -410,6 +410,7 @@ def real(traced_kernels) -> Real:
     return Real(texts)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     which=st.integers(0, 99),

@@ -19,6 +19,8 @@ from cutecc.errors import Error, RecordError, UsageError
 from cutecc.workbench.reduction.reducing import reduce
 from cutecc.workbench.reduction.working import normalised
 
+pytestmark = pytest.mark.slow
+
 VARIES = '''
 import os
 from dataclasses import dataclass

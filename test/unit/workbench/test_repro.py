@@ -70,6 +70,7 @@ def saved(done) -> str:
 LOAD = "--load=passes.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "message"),
     [("test-refuse", "still happens: a sum of 2 operands"), ("test-die", "still happens: pass test-die aborted")],
@@ -87,6 +88,7 @@ def test_a_failing_pass_is_saved_and_still_happens(cutecc, folder: Path, name: s
     assert (header.subcommand, header.options["pipeline"]) == ("opt", name)
 
 
+@pytest.mark.slow
 def test_what_happens_no_more_or_otherwise(cutecc, folder: Path) -> None:
     file = saved(cutecc("compile", "f.mlir", "--target=sm_80", "--pipeline=test-refuse", LOAD, "-o", "out", status=1))
     text = (folder / file).read_text()
@@ -119,6 +121,7 @@ def header(**changes: object) -> str:
     return MARK + json.dumps({**json.loads(plain.partition("\n")[0].removeprefix(MARK)), **changes}) + "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -209,6 +212,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cutecc.compilation.artifacts.ArtifactCollector.finish", lambda *_: [][1])
 
 
+@pytest.mark.slow
 def test_a_mistake_of_cutecc_in_a_library_call_is_saved(broken, small_kernel) -> None:
     with pytest.raises(InternalError) as caught:
         compile_module(small_kernel.bytecode, "sm_80")
@@ -262,6 +266,7 @@ ArtifactCollector.finish = lambda *_: {how}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "expected", "message"),
     [
@@ -290,6 +295,7 @@ def test_a_mistake_of_cutecc_on_the_command_line_is_saved_in_the_record(
     assert not (folder / file).exists()
 
 
+@pytest.mark.slow
 def test_opt_saves_what_a_pass_aborts_or_fails_on(cutecc, folder: Path) -> None:
     done = cutecc("opt", "f.mlir", "--pipeline=cse,test-die", "--target=sm_80", LOAD, status=1)
     file = saved(done)
@@ -304,6 +310,7 @@ def test_opt_saves_what_a_pass_aborts_or_fails_on(cutecc, folder: Path) -> None:
     assert read_reproducer(Path(saved(refused)).read_text()).expected == "failed"
 
 
+@pytest.mark.slow
 def test_opt_saves_the_module_of_several_that_aborts(cutecc, folder: Path) -> None:
     (folder / "two.mlir").write_text("func.func @first() {\n  return\n}\n// -----\n" + MODULE)
     done = cutecc("opt", "two.mlir", "--split-input-file", "--pipeline=test-die", LOAD, status=1)

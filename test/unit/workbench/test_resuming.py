@@ -76,6 +76,7 @@ def changed(folder: Path, **values: object) -> None:
 # What runs.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", ["traced", "software-pipeline", "cse#2"])
 def test_without_an_edit_the_code_is_the_same(made: Path, tmp_path: Path, after: str) -> None:
     old = read_folder(made)
@@ -128,6 +129,7 @@ def test_what_is_not_edited_comes_from_the_same_line_of_python(record: Path, tmp
     assert own == ((str(record / CSE), number, 15),)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_end(made: Path, tmp_path: Path) -> None:
     options = replace(EVERYTHING, stop_after="nvgpu-optimization")
     stopped = resume(made, "cse#1", tmp_path / "stopped", options=options).compilation
@@ -137,6 +139,7 @@ def test_a_stopped_run_goes_on_to_the_end(made: Path, tmp_path: Path) -> None:
     assert whole.compilation.steps[0].index == 17
 
 
+@pytest.mark.slow
 def test_passes_have_the_names_of_the_whole_pipeline(made: Path, tmp_path: Path) -> None:
     resume(made, "cse#1", tmp_path / "first", options=replace(EVERYTHING, stop_after="cse#2"))
     shutil.move(tmp_path / "first", tmp_path / "moved")
@@ -152,6 +155,7 @@ def test_passes_have_the_names_of_the_whole_pipeline(made: Path, tmp_path: Path)
     assert (tmp_path / "moved-from-cse-1" / MANIFEST).exists()
 
 
+@pytest.mark.slow
 def test_the_pipeline_can_be_edited(made: Path, tmp_path: Path) -> None:
     edits = (Edit("without", "cse#2"), Edit("insert-after", "canonicalize#2", "cse"))
     new = resume(made, "cse#1", tmp_path / "new", options=replace(EVERYTHING, edits=edits)).compilation
@@ -399,6 +403,7 @@ def test_a_pass_of_a_file_has_to_be_loaded(record: Path) -> None:
     prepare(record, "arith-expand")
 
 
+@pytest.mark.slow
 def test_a_pass_of_a_file_that_does_not_run_again_need_not_be_loaded(record: Path, cutecc_in) -> None:
     folder = record.parent
     (folder / "mine.py").write_text(OF_MINE)
@@ -433,6 +438,7 @@ def test_a_record_that_is_being_written_is_left_alone(record: Path) -> None:
     assert not is_being_written(record.parent)
 
 
+@pytest.mark.slow
 def test_the_old_record_and_what_is_no_record_stay(
     record: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -471,6 +477,7 @@ def test_what_the_manifest_says_can_be_read_by_others(record: Path, tmp_path: Pa
 # The command.
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_folder_and_its_notes(record: Path, cutecc_in) -> None:
     edit(record / CSE, ("arith.negf %21 : f32", "arith.mulf %21, %21 : f32"))
     done = cutecc_in(record.parent, "resume", "record", "--from", "cse#1")
@@ -488,6 +495,7 @@ def test_the_command_prints_the_folder_and_its_notes(record: Path, cutecc_in) ->
     assert "<li>resumed from record after cse#1, edited by hand" in (record.parent / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_command_takes_the_options_of_a_compilation(record: Path, cutecc_in) -> None:
     arguments = ["--from", "cse#1", "-o", "new", "--stop-after", "arith-expand", "--without", "nvgpu-optimization"]
     done = cutecc_in(record.parent, "resume", "record", *arguments, "--json", "-q", "--dump-after", "arith-expand")
@@ -502,6 +510,7 @@ def test_the_command_takes_the_options_of_a_compilation(record: Path, cutecc_in)
     assert "error: cannot write the report record/14-cse.mlir" in refused.stderr
 
 
+@pytest.mark.slow
 def test_what_the_command_refuses(record: Path, cutecc_in) -> None:
     def says(*arguments: object) -> str:
         return cutecc_in(record.parent, "resume", *arguments, status=2).stderr

@@ -129,17 +129,20 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_checks_stand_above_their_function_and_read_well(written: Path) -> None:
     text = (written / "add.mlir").read_text()
     assert text == ADD.replace("func.func @twice", f"{ADD_CHECKS}func.func @twice")
 
 
+@pytest.mark.slow
 def test_what_is_written_passes_and_stays(written: Path) -> None:
     assert lit(written) == {"add.mlir": "PASS", "rich.mlir": "PASS", "errors.mlir": "PASS"}
     done = update("--check", written / "rich.mlir", written / "errors.mlir")
     assert (done.stdout, done.stderr) == ("", "")
 
 
+@pytest.mark.slow
 def test_with_another_pipeline_the_checks_fail_until_they_are_updated(written: Path, tmp_path: Path) -> None:
     write(tmp_path, **{path.stem: path.read_text() for path in written.glob("*.mlir")})
     add, rich, errors = (tmp_path / f"{name}.mlir" for name in ("add", "rich", "errors"))
@@ -196,6 +199,7 @@ def test_hand_written_lines_stay(tmp_path: Path) -> None:
     assert path.read_text() == by_hand
 
 
+@pytest.mark.slow
 def test_a_block_without_its_marker_is_hand_written(tmp_path: Path) -> None:
     second = ADD.partition("// Twice the same.\n")[2].replace("@twice", "@again")
     (path,) = write(tmp_path, add=ADD + second)
@@ -211,6 +215,7 @@ def test_a_block_without_its_marker_is_hand_written(tmp_path: Path) -> None:
     assert lit(tmp_path) == {"add.mlir": "PASS"}
 
 
+@pytest.mark.slow
 def test_a_line_between_keeps_own_checks_out_of_a_block(tmp_path: Path) -> None:
     (path,) = write(tmp_path, add=ADD)
     update(path)
@@ -222,6 +227,7 @@ def test_a_line_between_keeps_own_checks_out_of_a_block(tmp_path: Path) -> None:
     assert path.read_text() == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -240,6 +246,7 @@ def test_what_cannot_be_updated_is_said_and_left(tmp_path: Path, text: str, mess
     assert path.read_text() == text
 
 
+@pytest.mark.slow
 def test_line_ends_are_kept(tmp_path: Path) -> None:
     file = tmp_path / "add.mlir"
     file.write_bytes(ADD.replace("\n", "\r\n").encode())

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hand import make_operation, make_step, run_instruction
 from numpy.typing import NDArray
 
@@ -91,6 +92,7 @@ def registers(types: dict[str, str]) -> dict[str, str]:
     return {name: register(type_) for name, type_ in types.items()}
 
 
+@pytest.mark.slow
 def test_as_the_h200() -> None:
     failed: list[str] = []
     count = 0

@@ -138,6 +138,7 @@ def test_an_impossible_number_of_registers_is_an_error(count: int) -> None:
         run(f"setmaxnreg.inc.sync.aligned.u32 {count};")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["round-robin", "random", "adversarial"])
 def test_registers_are_waited_for_until_others_give_them_up(schedule: str) -> None:
     body = """

@@ -38,6 +38,7 @@ def limited(body: str = SCALE, *, record: Any = None, count: int = 64, **limits:
     return caught.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [FOR_EVER, COUNTS])
 def test_a_loop_that_does_not_end(body: str) -> None:
     error = limited(body, steps=100_000)
@@ -52,6 +53,7 @@ def test_a_loop_that_does_not_end(body: str) -> None:
     assert time.monotonic() - start > 0.2
 
 
+@pytest.mark.slow
 def test_steps_are_counted_over_processes_and_launches() -> None:
     record = compilation(host=host_program(launches=3))
     kernel = Kernel(record)
@@ -76,6 +78,7 @@ def test_a_grid_of_two_thousand_million_blocks_is_refused_at_once() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10  # KiB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("declarations", "body", "message"),
     [
@@ -118,6 +121,7 @@ def test_many_variables_and_functions_take_no_more_than_their_number() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10  # KiB
 
 
+@pytest.mark.slow
 def test_printed_text_is_memory() -> None:
     error = limited(PRINT, count=3200, memory=20_000)
     assert "more than the limit of 19.5 KiB" in error.message

@@ -144,6 +144,7 @@ def test_where_there_is_no_room_for_shared_memory_one_process_does_it(
     assert processes == []
 
 
+@pytest.mark.slow
 def test_variables_of_the_module_last_as_long_as_the_call(processes: list[int]) -> None:
     """Every block counts the launches in its own word, and writes what it has counted."""
     declarations = f".global .align 4 .b32 counts[{BLOCKS}];"

@@ -16,6 +16,8 @@ from cutecc.harness.copies import CallCopies, copied
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.pytest_plugin import CuteccDevice
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ("pytester",)
 
 

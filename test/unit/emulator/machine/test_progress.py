@@ -8,6 +8,8 @@ from small_kernels import PROLOGUE, run
 
 from cutecc.errors import DeadlockError
 
+pytestmark = pytest.mark.slow
+
 SCHEDULES = [("round-robin", 0), ("random", 1), ("adversarial", 1), ("adversarial", 3)]
 
 

@@ -176,6 +176,7 @@ def test_a_valid_tile_that_is_not_on_offer_is_taken_where_it_is_asked_for() -> N
     assert str(choose(*operands, target="sm_90a", tile=asked).tile) == asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("result", ["f16:row", "f16:column"])
 def test_a_refused_tile_of_wgmma_is_refused_for_what_was_asked(result: str) -> None:
     tile = "128x256x64:stages=6" if result == "f16:row" else "256x128x64:stages=6"

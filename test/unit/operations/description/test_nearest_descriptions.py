@@ -36,6 +36,7 @@ PARTS: tuple[Part, ...] = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(descriptions())
 def test_any_description_is_accepted_or_has_a_nearest_one(description: GemmDescription) -> None:
@@ -68,6 +69,7 @@ def test_one_wrong_part_is_mended_by_one_part_where_one_does_it(start: GemmDescr
     assert counted(changed_parts(wrong, verdict.nearest)) <= best
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.sampled_from([tensor_op(), wgmma()]), st.data())
 def test_two_wrong_parts_are_mended_by_no_more_than_they_were(start: GemmDescription, data: st.DataObject) -> None:
@@ -97,6 +99,7 @@ def nearer_tiles(wrong: GemmDescription, most: int, far: float) -> Iterator[tupl
             yield from ((size, distance, description) for distance, description in reached)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from([tensor_op(), wgmma(), simt()]), sizes, sizes, st.sampled_from(range(3)), st.data())
 def test_no_tile_is_nearer(start: GemmDescription, first: int, second: int, axis: int, data: st.DataObject) -> None:
@@ -115,6 +118,7 @@ def test_no_tile_is_nearer(start: GemmDescription, first: int, second: int, axis
     assert not nearer, (wrong.tile, verdict.changes, nearer[0][2].tile)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(
     st.sampled_from([("sm_80", None), ("sm_90a", None), ("sm_90a", "wgmma")]), sizes, sizes, st.just(64), st.randoms()

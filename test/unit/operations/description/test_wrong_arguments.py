@@ -93,6 +93,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(ARGUMENTS), VALUES)
 @example((Gemm, "target"), 80)

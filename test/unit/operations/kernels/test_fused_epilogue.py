@@ -26,6 +26,8 @@ from cutecc.operations.epilogue.functions import log as log_of
 from cutecc.operations.epilogue.functions import sqrt as sqrt_of
 from cutecc.operations.epilogue.values import Epilogue
 
+pytestmark = pytest.mark.slow
+
 SIZE = (19, 76, 9)
 
 

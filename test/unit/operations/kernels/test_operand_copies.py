@@ -15,6 +15,8 @@ from cutecc.operations.kernels import signature, workspace
 from cutecc.operations.kernels.operand_copies import copied_bytes, is_read_along_k, operand_copies
 from cutecc.operations.validity import refusal
 
+pytestmark = pytest.mark.slow
+
 INSTRUCTIONS = {
     "f32": ("wgmma:64x{n}x8:tf32:tf32:f32", 32),
     "f16": ("wgmma:64x{n}x16:f16:f16:f32", 64),

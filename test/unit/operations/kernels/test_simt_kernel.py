@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from launching import launch, simt
 
+pytestmark = pytest.mark.slow
+
 TWO_WARPS = "32x32x8:stages=3:warps=2x1x1"
 WIDE = "16x64x16:stages=2:warps=1x2x1"
 LOW = "16x32x8:stages=3:warps=1x1x1"

@@ -13,6 +13,8 @@ from cutecc.operations.epilogue.functions import maximum
 from cutecc.operations.epilogue.values import Epilogue
 from cutecc.operations.operand import Operand
 
+pytestmark = pytest.mark.slow
+
 
 def _epilogue(accum, C, bias, scale, alpha):
     D = maximum(alpha * accum + C, scale * bias)

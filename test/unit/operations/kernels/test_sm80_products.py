@@ -17,6 +17,8 @@ from products import Matrix, compile_kernel, describe, multiply
 
 from cutecc.operations.kernels import sm80
 
+pytestmark = pytest.mark.slow
+
 F16 = "tensor_op:16x8x16:f16:f16:f32"
 F16_SHORT = "tensor_op:16x8x8:f16:f16:f16"
 BF16 = "tensor_op:16x8x16:bf16:bf16:f32"

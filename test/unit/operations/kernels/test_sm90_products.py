@@ -25,6 +25,8 @@ from cutecc.operations.operand import Operand
 from cutecc.operations.tile import TileDescription
 from cutecc.operations.validity import refusal
 
+pytestmark = pytest.mark.slow
+
 TOLERANCES = {"f32": 1e-4, "f16": 1e-3, "bf16": 2**-7, "f8E4M3FN": 2**-3, "f8E5M2": 2**-2, "i32": 0, "i8": 0}
 """By the type of a result, relative to its value and at least 1: of narrow types, neighbours differ by that much."""
 SUMS, HALF_SUMS = 2e-2, 5e-2

@@ -171,6 +171,7 @@ def test_a_product_of_another_size_shares_the_code_and_not_the_size(cutecc: Run,
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "messages"),
     [
@@ -202,6 +203,7 @@ def test_wrong_listings(cutecc: Run) -> None:
         assert message in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -135,6 +135,7 @@ def test_the_budget_ends_compiling(bench: Bench, monkeypatch: pytest.MonkeyPatch
     assert len(bench.timed[0]) < 10
 
 
+@pytest.mark.slow
 def test_a_plot_and_a_bar(bench: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = tune(bench, progress=True)
     assert "timing" in capsys.readouterr().err

@@ -22,6 +22,8 @@ from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue import Row
 from cutecc.operations.gemm import Gemm, compile_all, load
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:

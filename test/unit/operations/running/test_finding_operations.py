@@ -52,6 +52,7 @@ def test_kernels_for_f32_keep_its_digits_unless_tf32_is_named() -> None:
     assert Gemm("tf32:row", "tf32:row", target="sm_90a").description.d == first.d
 
 
+@pytest.mark.slow
 def test_everything_on_offer() -> None:
     types = {str(facts_of(each.description)["a.dtype"]) for each in find(None, "sm_80", where="stages=3")}
     assert {"f16", "f32", "i8"} <= types

@@ -48,6 +48,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WARNING)
 def test_no_warning(name: str, traced: Path) -> None:
     found: dict[str, list[Remark]] = {}

@@ -83,5 +83,6 @@ def test_their_clean_twins_have_none(source: Path, traced_bugs: Path) -> None:
     assert found_in((traced_bugs / f"{source.stem}-False.mlirbc").read_bytes()) == []
 
 
+@pytest.mark.slow
 def test_no_kernel_of_ours_has_one(traced_kernels: dict[str, TracedKernel]) -> None:
     assert {name: found for name, kernel in traced_kernels.items() if (found := found_in(kernel.bytecode))} == {}

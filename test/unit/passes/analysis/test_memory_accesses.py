@@ -45,6 +45,7 @@ def tracer() -> Iterator[Worker]:
     worker.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", KERNELS, ids=lambda file: file.stem)
 def test_the_emulator_counts_the_same(file: Path, tracer: Worker) -> None:
     found = memory_table.compare(file, tracer)

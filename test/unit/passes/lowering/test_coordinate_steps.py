@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 KERNELS = Path(__file__).with_name("kernels") / "coordinate_steps.py"
 
 

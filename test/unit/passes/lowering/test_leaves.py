@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import weakref
 
+import pytest
+
 from cutecc.ir.mlir import ir
 from cutecc.ir.modules import fresh_context
 from cutecc.passes.lowering.values.leaves import carried_by
@@ -12,6 +14,7 @@ from cutecc.passes.lowering.values.leaves import carried_by
 LAYOUT = '!cute.layout<"(?,4):(?{i64},1)">'
 
 
+@pytest.mark.slow
 def test_kept_for_one_context_and_not_beyond() -> None:
     contexts: list[weakref.ref[ir.Context]] = []
     for _ in range(3):

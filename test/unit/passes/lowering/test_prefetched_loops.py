@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 KERNELS = Path(__file__).with_name("kernels") / "prefetched_loops.py"
 EXAMPLE = Path(__file__).parents[4] / "docs" / "inputs" / "prefetched_loop.py"
 IGNORED = "warning: prefetch_stages is ignored"

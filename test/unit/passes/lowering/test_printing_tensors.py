@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import KERNELS
 
+pytestmark = pytest.mark.slow
+
 OWN = Path(__file__).with_name("kernels") / "printed_tensors.py"
 ADDRESS = re.compile("0x[0-9a-f]{16}")
 """Of memory, which is elsewhere in each run."""

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 KERNELS = Path(__file__).with_name("kernels") / "product_ranks.py"
 EXPECTED = {
     "(V)": "of_values",

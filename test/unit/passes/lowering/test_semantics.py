@@ -22,6 +22,8 @@ from cutecc.passes.lowering.values.leaves import dynamic
 from cutecc.passes.lowering.values.materialize import algebraic, as_typed, evaluate, plain, plain_attributes
 from cutecc.passes.lowering.values.semantics import PARTITIONING, SEMANTICS
 
+pytestmark = pytest.mark.slow
+
 HOPPERS = "cute_nvgpu.smem_desc"
 """What operands and results have that the open lowering does not know yet."""
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 KERNELS = Path(__file__).with_name("kernels") / "several_atoms.py"
 COPIES = {
     "copy": "v4.b32",

@@ -13,6 +13,8 @@ from cutecc.frontend.companions import call_reference
 from cutecc.harness.arguments import make_arguments, specs_of
 from cutecc.harness.on_device import compare_outputs
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[3]
 PASS = "inject-random-delays"
 FIRST = {"nvidia": "cute-remove-static-args", "open": "cse#1"}

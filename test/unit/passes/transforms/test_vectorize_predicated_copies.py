@@ -28,6 +28,8 @@ from cutecc.record import Workload
 from cutecc.support.isolation import Worker
 from cutecc.target import Target
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[4] / "examples" / "elementwise_add.py"
 PASS = "vectorize-predicated-copies"
 PLACES = {"nvidia": "cute-remove-static-args", "open": "inline-static-arguments"}

@@ -79,6 +79,7 @@ def test_what_is_written_last_to_a_place_stays_so(pair: tuple[Layout, Layout], l
     assert plainly == in_order
 
 
+@pytest.mark.slow
 @given(pairs())
 def test_common_modes_are_both_layouts(pair: tuple[Layout, Layout]) -> None:
     modes = common_modes(*pair)
