@@ -75,7 +75,7 @@ test-all:
 
 # What has every day's tests attack cutecc more often: make attacks ATTACKS=100
 attacks: $(BIN)/.dev bytecode
-	CUTECC_ATTACKS=$(ATTACKS) $(PYTEST) test/unit/robustness
+	CUTECC_ATTACKS=$(ATTACKS) $(PYTEST) $$(grep -rl --include='test_*.py' '^from attacks import' test/unit)
 
 # Ten minutes of inputs that no day before has seen; what gets through is kept in test/unit/robustness/corpus.
 fuzz: $(BIN)/.dev bytecode

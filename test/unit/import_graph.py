@@ -51,9 +51,14 @@ def imports(package: Path = PACKAGE) -> list[Import]:
     return found
 
 
+@functools.cache
+def _own_modules() -> dict[str, Path]:
+    return modules()
+
+
 def imported_by(source: str) -> set[str]:
     """The modules of the package that a file which is none of it imports, wherever that stands."""
-    known = modules()
+    known = _own_modules()
     found = (_imported(node, "", False, known) for node, _, _ in _walk(ast.parse(source), False, False))
     return {name for names in found for name in names if name in known}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import wheel_oracle as wheel
+from attacks import attacks
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from layout_strategies import (
@@ -27,7 +28,7 @@ from cutecc.layout import ComposedLayout, Layout, parse_int_tuple, parse_layout,
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 250
+EXAMPLES = attacks(100)
 
 shapes_of_targets = st.sampled_from([1, 4, 16, 24, 64, 100]).map(lambda size: f"shape {size}")
 swizzled = st.builds(

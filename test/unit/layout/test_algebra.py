@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from attacks import attacks
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from layout_strategies import layouts, shapes, static_layouts, tiles
@@ -17,7 +18,7 @@ from cutecc.layout.tuples import leaves, nested_as
 
 pytestmark = pytest.mark.slow
 
-many = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=attacks(80), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 LIMIT = 512
 """Layouts of more elements are not walked."""
