@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -118,7 +117,7 @@ class SnapshotReader:
 def serve() -> None:
     """The reader process: requests in, readings out, until the requests end."""
     # An interrupt ends the compiling process; what it handed over is still worth printing.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    isolation.ignore_interrupts()
     receiver, sender = (int(argument) for argument in sys.argv[2:4])
     requests = Connection(receiver, writable=False)
     readings = Connection(sender, readable=False)

@@ -297,14 +297,25 @@ def _can_fork() -> bool:
 def start_python(entry: str, *descriptors: int, **settings: Any) -> subprocess.Popen[bytes]:
     """A fresh interpreter that runs `entry`, a `module:name` without arguments, with this process's module path.
 
-    It inherits the file `descriptors` and finds their numbers in `sys.argv[2:]`.
+    It inherits the file `descriptors` and finds their numbers in `sys.argv[2:]`. Interrupts wait until it says what
+    becomes of them, as `ignore_interrupts` does: one that comes while it starts would print a traceback.
     """
     module, _, name = entry.partition(":")
     code = _START.format(module=module, name=name)
     # -P: the current folder must not shadow modules of the standard library.
     command = [sys.executable, "-P", "-c", code, json.dumps(sys.path), *map(str, descriptors)]
     inherited = descriptors + _reply_descriptors
-    return subprocess.Popen[bytes](command, stdin=subprocess.DEVNULL, pass_fds=inherited, **settings)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen[bytes](command, stdin=subprocess.DEVNULL, pass_fds=inherited, **settings)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def ignore_interrupts() -> None:
+    """In a child: its parent decides what an interrupt means, and kills the child when it has to."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 _reply_descriptors: tuple[int, ...] = ()
@@ -363,8 +374,7 @@ def die_with(parent: int) -> None:
 def _serve(receiver: int, sender: int) -> None:
     """One call in, events and an answer out; then the process ends."""
     global _lasting_folder, _reply_descriptors
-    # The parent decides what an interrupt means, and kills this process when it has to.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_interrupts()
     with Connection(receiver, writable=False) as requests:
         function_name, arguments, events, _lasting_folder, parent = requests.recv()
     die_with(parent)
@@ -386,7 +396,7 @@ def _serve(receiver: int, sender: int) -> None:
 def serve_calls() -> None:
     """The child process of a `Worker`: one call after another, until the other side closes the pipe."""
     global _lasting_folder, _reply_descriptors
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_interrupts()
     receiver, sender = (int(argument) for argument in sys.argv[2:4])
     requests, replies = Connection(receiver, writable=False), Connection(sender, readable=False)
     _lasting_folder, parent, prepare = requests.recv()

@@ -349,3 +349,11 @@ def test_a_fork_where_it_is_safe_behaves_as_a_fresh_process(situation: str, inhe
         "PassError broken ['n']",
     ], done.stderr
     assert sorted(done.stderr.split("\n")) == ["", "more noise", "noise on standard output"]
+
+
+def test_an_interrupt_while_a_child_starts_waits() -> None:
+    processes = [isolation.start_python("time:time", stderr=subprocess.PIPE) for _ in range(3)]
+    for process in processes:
+        process.send_signal(signal.SIGINT)
+    assert [(process.communicate()[1], process.returncode) for process in processes] == [(b"", 0)] * 3
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
