@@ -5,6 +5,8 @@ The names below load what they need when they are first used, so that `import cu
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs more than the rest of this file
 if TYPE_CHECKING:
     from typing import Any
@@ -131,6 +133,23 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'cutecc' has no attribute '{name}'")
     import importlib
 
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    from cutecc.support.distributions import needed_by
+
+    with needed_by(f"cutecc.{name}", extra="emulator"):
+        value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+class _Elsewhere:
+    """Is asked last for a module, after all that find any: says which distribution has one of cutecc's."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name.startswith("cutecc."):
+            from cutecc.support.distributions import check_module
+
+            check_module(name)
+
+
+sys.meta_path.append(_Elsewhere)

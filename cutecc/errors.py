@@ -150,6 +150,10 @@ class NoTargetError(UsageError, KeyError):
     """A target that a set of kernels is not compiled for. A `KeyError` too: sets are mappings."""
 
 
+class NotInstalledError(UsageError, ModuleNotFoundError):
+    """A part of cutecc that this installation does not have, or a package that it needs; the hint installs it."""
+
+
 class ArgumentError(UsageError):
     """An argument that a compiled kernel does not take: its type, shape, strides, alignment or device."""
 

@@ -12,6 +12,7 @@ from cutecc.errors import Error, LaunchError, NoTargetError
 from cutecc.record import ArtifactKind, Compilation, Signature
 from cutecc.runtime.direct_call import DirectCall, set_call
 from cutecc.support import forks
+from cutecc.support.distributions import needed_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _lock = forks.lock()
 _MADE_BY_DEFAULT: tuple[ArtifactKind, ...] = ("ptx", "cubin", "host-program")
 """The artifacts of a compilation, and of a bundle, that asks for no others."""
+_EMULATOR = ("the emulator", "emulator")
+"""What needs packages that a GPU does not, and the extra that has them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +83,8 @@ class Kernel(DirectCall):
 
         Raises as a call does, and `EmulatorError` for a fault inside of the kernel where nothing is checked.
         """
-        from cutecc.emulator.device import take_options
+        with needed_by(*_EMULATOR):
+            from cutecc.emulator.device import take_options
 
         options = take_options(kwargs, self.launcher.binder)
         return self.emulator.emulate(args, kwargs, options)
@@ -88,7 +92,8 @@ class Kernel(DirectCall):
     @cached_property
     def emulator(self) -> Emulator:
         """What runs the kernel on the CPU."""
-        from cutecc.emulator.device import Emulator
+        with needed_by(*_EMULATOR):
+            from cutecc.emulator.device import Emulator
 
         return Emulator(self.compilation, self.launcher.binder, untrusted=self.untrusted)
 
@@ -142,7 +147,8 @@ class Kernel(DirectCall):
             return sass.decode(errors="replace")
         if self.untrusted:
             raise Error(f"kernel {self.compilation.name} is untrusted: its cubin is not given to nvdisasm")
-        from cutecc.backend.nvdisasm import disassemble
+        with needed_by("disassembling a cubin", extra="run"):
+            from cutecc.backend.nvdisasm import disassemble
 
         return disassemble(self.cubin)
 
@@ -200,7 +206,8 @@ def _cpu_call(kernel: Kernel) -> Callable[[tuple[Any, ...], dict[str, Any]], Non
     this = weakref.ref(kernel)
 
     def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        from cutecc.emulator.device import take_options
+        with needed_by(*_EMULATOR):
+            from cutecc.emulator.device import take_options
 
         kernel = this()
         if kernel is None:

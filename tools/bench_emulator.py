@@ -20,7 +20,8 @@ from pathlib import Path
 
 from bench import ROOT, write
 
-from cutecc.cli.subject import Subject, load_subject
+from cutecc.cli.loading import load_subject
+from cutecc.cli.subject import Subject
 from cutecc.harness.arguments import make_arguments
 from cutecc.harness.on_device import DeviceArguments, HostMemory
 

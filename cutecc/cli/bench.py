@@ -13,7 +13,7 @@ import click
 
 from cutecc.cli.device import open_device
 from cutecc.cli.files import check_output
-from cutecc.cli.options import compile_options, compiler_options, subject_options
+from cutecc.cli.options import compiler_options, given_compile_options, subject_options
 from cutecc.cli.sizes import settle
 from cutecc.cli.tables import fitting, print_table
 from cutecc.errors import UsageError
@@ -71,7 +71,8 @@ class _Contestant:
 @compiler_options
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write everything here.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw time against size.")
-def bench(input_: str, **values: Any) -> None:
+@click.pass_context
+def bench(context: click.Context, input_: str, **values: Any) -> None:
     """Time a kernel on a GPU, in turn with others that do the same work.
 
     Inputs are random, made from the specs as `cutecc run` makes them. Results are not compared: `cutecc run` does.
@@ -79,12 +80,13 @@ def bench(input_: str, **values: Any) -> None:
     from cutecc.benchmarking.plot import check_plot
     from cutecc.benchmarking.running import current_stream, describe_run, measure_rates
     from cutecc.cli.console import Console
-    from cutecc.cli.subject import check_input, load_subject
+    from cutecc.cli.loading import load_subject
+    from cutecc.cli.subject import check_input
     from cutecc.harness.sizes import parse_sizes
 
     check_input(input_)
     points = parse_sizes(values["sizes"])
-    options = compile_options(values)
+    options = given_compile_options(context, values)
     check_output(values["json_file"])
     if values["plot"]:
         check_plot(values["plot"])
@@ -184,7 +186,7 @@ def _against(
     input_: str,
     entry: str | None,
     device: Workspace,
-    options: CompileOptions,
+    options: CompileOptions | None,
     load: Callable[..., Subject],
     others: Sequence[_Contestant],
 ) -> _Contestant:
@@ -200,7 +202,9 @@ def _against(
     elif is_record(input_):
         raise UsageError(f"--against {text}: a bundle cannot be compiled with another pipeline")
     else:
-        subject = load(input_, entry=entry, options=replace(options, pipeline=text))
+        from cutecc.compilation.request import CompileOptions
+
+        subject = load(input_, entry=entry, options=replace(options or CompileOptions(), pipeline=text))
         return _kernel_contestant(subject, device, f"{subject.name} ({text})")
     taken = {each.name for each in others}
     name = subject.name if subject.name not in taken else text

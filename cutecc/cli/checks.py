@@ -10,10 +10,11 @@ import click
 from click.core import ParameterSource
 
 from cutecc.cli.again import with_stages
+from cutecc.cli.compile_options import compile_options
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.files import read_input
 from cutecc.cli.inputs import ModuleFile, choose
-from cutecc.cli.options import apply_all, compile_options, take_options
+from cutecc.cli.options import apply_all, take_options
 from cutecc.cli.stage_choice import read_record
 from cutecc.compilation.from_file import trace_apart
 from cutecc.compilation.request import CompileOptions

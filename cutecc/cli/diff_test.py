@@ -13,20 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from cutecc.cli.compile_options import edits, make_wheel_options
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.diff_failure import sanitize_hint
 from cutecc.cli.diff_table import Report, as_dict
 from cutecc.cli.main import EXIT_FAILED
-from cutecc.cli.options import (
-    LOADED,
-    change_options,
-    edits,
-    load_option,
-    make_wheel_options,
-    refuse_empty,
-    split_names,
-    wheel_options,
-)
+from cutecc.cli.options import LOADED, change_options, load_option, refuse_empty, split_names, wheel_options
 from cutecc.cli.streams import output_to_stderr
 from cutecc.errors import LaunchError, UsageError
 from cutecc.passes.generation.choice import PASSES
@@ -255,7 +247,7 @@ def _prepare(
 
 
 def _inputs(kernels: tuple[str, ...], values: dict[str, Any], target: str | None) -> list[Input]:
-    from cutecc.cli.inputs import split_arg
+    from cutecc.cli.options import split_arg
     from cutecc.workbench.inputs import find_inputs
 
     paths = kernels or tuple(path for path in _DEFAULT if Path(path).is_dir())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutecc.cli.files import hints_for, read_input
+from cutecc.cli.options import split_arg
 from cutecc.compilation.request import CompileOptions
 from cutecc.config import Settings
 from cutecc.errors import Error, TraceError, UsageError
@@ -152,14 +153,6 @@ def _instead_of_folder(folder: Path) -> str:
         return "name a Python file with a kernel, or a .mlir file"
     more = " …" if len(files) > _NAMED_FILES else ""
     return f"name files of it, one or several: {' '.join(map(str, files[:_NAMED_FILES]))}{more}"
-
-
-def split_arg(text: str) -> tuple[str, str]:
-    """The parameter and the spec in `NAME=SPEC`; `UsageError` for anything else."""
-    name, equals, spec = text.partition("=")
-    if not equals or not name.strip().isidentifier():
-        raise UsageError(f"--arg takes NAME=SPEC, not '{text}'", hints=["for example --arg a='f16[?,?{div=8}]'"])
-    return name.strip(), spec.strip()
 
 
 def _targets(choice: str | None, settings: Settings) -> list[Target]:

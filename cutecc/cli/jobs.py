@@ -16,8 +16,9 @@ from typing import Any
 import click
 
 from cutecc.cache import lookup
+from cutecc.cli.compile_options import dump_choice, edits, make_wheel_options
 from cutecc.cli.inputs import KernelFile, ModuleFile, NamedOperator, choose, choose_operator
-from cutecc.cli.options import chosen_ptxas, dump_choice, edits, make_wheel_options, take_options
+from cutecc.cli.options import chosen_ptxas, take_options
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import Reporting
 from cutecc.compilation.events import Event

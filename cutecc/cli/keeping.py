@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutecc.cli.files import is_record
 from cutecc.cli.sizes import sizes_text
-from cutecc.cli.subject import is_record
 from cutecc.emulator.counters.keeping import kept_counters
 from cutecc.errors import UsageError
 from cutecc.record import Compilation

@@ -19,6 +19,7 @@ from cutecc import __version__
 from cutecc.cli.streams import discard_output, open_closed
 from cutecc.config import Settings
 from cutecc.errors import Error, LimitError, RecordError, UsageError, describe
+from cutecc.support.distributions import is_here, needed_by
 from cutecc.support.harmless import harmless, message_text, one_line, readable
 from cutecc.support.spelling import close_names
 
@@ -83,7 +84,9 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        return getattr(importlib.import_module(_COMMANDS[cmd_name][0]), cmd_name.replace("-", "_"))
+        with needed_by(f"cutecc {cmd_name}", extra="run"):
+            module = importlib.import_module(_COMMANDS[cmd_name][0])
+        return getattr(module, cmd_name.replace("-", "_"))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in _COMMANDS and (close := close_names(args[0], _COMMANDS)):
@@ -98,8 +101,12 @@ class _LazyGroup(click.Group):
             raise _ReaderGone from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        here = {name: summary for name, (module, summary) in _COMMANDS.items() if is_here(module)}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
+            formatter.write_dl([*here.items()])
+        if elsewhere := [name for name in _COMMANDS if name not in here]:
+            with formatter.section("With pip install cutecc"):
+                formatter.write_text(", ".join(elsewhere))
 
 
 @click.group(
@@ -128,7 +135,8 @@ def main() -> None:
     try:
         debug = debug or Settings.from_environment().debug
         # Without standalone mode, click returns the status of a command that ends with `context.exit`.
-        status = cutecc.main(arguments, standalone_mode=False)
+        with needed_by(f"cutecc {command}" if command else "cutecc", extra="run"):
+            status = cutecc.main(arguments, standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status or 0)
     except click.ClickException as error:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from cutecc.compilation.request import CompileOptions, Edit
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
-from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.generation.choice import PASSES
-from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.support.harmless import message_text, one_line
+
+if TYPE_CHECKING:
+    from cutecc.compilation.request import CompileOptions
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -167,14 +167,26 @@ compiler_options = apply_all(
 """How a kernel that is launched is compiled."""
 
 
-def compile_options(values: dict[str, Any]) -> CompileOptions:
-    """How to compile, from the values of `compiler_options`."""
-    return CompileOptions(
-        pipeline=values["pipeline"] or "nvidia",
-        edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
-        backend=values["backend"],
-        wheel=make_wheel_options(values),
-    )
+@click.command()
+@edit_options
+@wheel_options
+@backend_option
+def _compiling(**values: Any) -> None: ...
+
+
+_OF_COMPILING = tuple(each.name for each in _compiling.params if each.name)
+
+
+def given_compile_options(context: click.Context, values: dict[str, Any]) -> CompileOptions | None:
+    """How to compile, from the values of `compiler_options`; `None` where the command line says nothing about it.
+
+    That needs no compiler: a record is launched where there is none.
+    """
+    if all(context.get_parameter_source(name) is ParameterSource.DEFAULT for name in _OF_COMPILING):
+        return None
+    from cutecc.cli.compile_options import compile_options
+
+    return compile_options(values)
 
 
 _TAKEN = {
@@ -197,28 +209,6 @@ def take_options(context: click.Context, values: dict[str, Any], recorded: Mappi
             values[name] = parameters[name].type_cast_value(context, value)
 
 
-def edits(
-    insert_after: tuple[str, ...], insert_before: tuple[str, ...], replace: tuple[str, ...], without: tuple[str, ...]
-) -> tuple[Edit, ...]:
-    """The edits that the options of these names ask for, in that order."""
-    return (
-        *(Edit("insert-after", *_pair("--insert-after", text)) for text in insert_after),
-        *(Edit("insert-before", *_pair("--insert-before", text)) for text in insert_before),
-        *(Edit("replace", *_pair("--replace", text)) for text in replace),
-        *(Edit("without", selector) for text in without for selector in text.split(",")),
-    )
-
-
-def dump_choice(values: dict[str, Any], *, locations: bool) -> DumpChoice:
-    """The dumps to write, from the values of `dump_options`; with `locations` these hold locations in any case."""
-    return DumpChoice(
-        (*split_names(values["dump_after"]), *([values["stop_after"]] if values["stop_after"] else [])),
-        split_names(values["dump_before"]),
-        values["dump_unchanged"],
-        values["dump_locations"] or locations,
-    )
-
-
 def chosen_ptxas(values: dict[str, Any], settings: Settings) -> Path | None:
     """The assembler of the user's choice. Raises `UsageError` for one that is not there."""
     ptxas: Path | None = values["ptxas"] or settings.ptxas
@@ -227,29 +217,14 @@ def chosen_ptxas(values: dict[str, Any], settings: Settings) -> Path | None:
     return ptxas
 
 
-def make_wheel_options(values: dict[str, Any]) -> WheelOptions:
-    """The wheel's options from the values of `wheel_options`; `UsageError` for a library that is not there."""
-    for library in filter(None, values["link_libraries"].split(",")):
-        if not Path(library).is_file():
-            raise UsageError(f"--link-libraries: there is no file {library}")
-    return WheelOptions(
-        opt_level=values["opt_level"],
-        preserve_line_info=values["preserve_line_info"],
-        enable_assertions=values["enable_assertions"],
-        fast_math=values["fast_math"],
-        ptx_options=values["ptxas_options"],
-        nvvm_options=values["nvvm_options"],
-        link_libraries=values["link_libraries"],
-    )
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    selector, equals, new = text.partition("=")
-    if not equals or not selector or not new:
-        raise UsageError(f"{option} takes PASS=NEW, not '{text}'")
-    return selector.strip(), new.strip()
-
-
 def split_names(values: tuple[str, ...]) -> tuple[str, ...]:
     """The names of an option that takes a comma-separated list and may be given several times."""
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def split_arg(text: str) -> tuple[str, str]:
+    """The parameter and the spec in `NAME=SPEC`; `UsageError` for anything else."""
+    name, equals, spec = text.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise UsageError(f"--arg takes NAME=SPEC, not '{text}'", hints=["for example --arg a='f16[?,?{div=8}]'"])
+    return name.strip(), spec.strip()

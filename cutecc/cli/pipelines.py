@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from cutecc.cli.options import backend_option, load_option, make_wheel_options, warn_of_plugins, wheel_options
+from cutecc.cli.compile_options import make_wheel_options
+from cutecc.cli.options import backend_option, load_option, warn_of_plugins, wheel_options
 from cutecc.passes.generation.choice import Backend
 from cutecc.passes.named import NAMED, unknown_pipeline
 from cutecc.support import isolation

@@ -9,13 +9,12 @@ from typing import Any
 
 import click
 
+from cutecc.cli.compile_options import dump_choice, edits
 from cutecc.cli.options import (
     backend_option,
     change_options,
     chosen_ptxas,
-    dump_choice,
     dump_options,
-    edits,
     load_option,
     outcome_options,
     ptxas_option,

@@ -17,7 +17,7 @@ from cutecc.cli.emulation import announce, check_arguments, emulate, emulator_op
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
 from cutecc.cli.main import EXIT_FAILED, EXIT_UNCHECKED, report
-from cutecc.cli.options import compile_options, compiler_options, split_names, subject_options
+from cutecc.cli.options import compiler_options, given_compile_options, split_names, subject_options
 from cutecc.cli.sizes import at_sizes, settle
 from cutecc.cli.streams import output_to_stderr
 from cutecc.cli.untrusted import prepare_untrusted
@@ -109,14 +109,15 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
     prepare_untrusted(input_, values)
     from cutecc.cli.device import NO_GPU, find_cpu, open_device
     from cutecc.cli.keeping import check_keeping
-    from cutecc.cli.subject import check_input, load_subject
+    from cutecc.cli.loading import load_subject
+    from cutecc.cli.subject import check_input
     from cutecc.frontend.kernel_file import split_path
     from cutecc.harness.arguments import check_memory
     from cutecc.harness.sizes import parse_sizes
 
     check_input(input_)
     points = parse_sizes(values["sizes"])
-    options = compile_options(values)
+    options = given_compile_options(context, values)
     named = None if values["reference"] is None else _function(values["reference"])
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
     check_output(values["save"])

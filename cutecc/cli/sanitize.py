@@ -20,7 +20,7 @@ from cutecc.cli.emulation import check_arguments, confined_text, emulation_dict,
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.main import EXIT_UNCHECKED
-from cutecc.cli.options import compile_options, compiler_options, subject_options
+from cutecc.cli.options import compiler_options, given_compile_options, subject_options
 from cutecc.cli.sizes import at_sizes, settle, sizes_text
 from cutecc.cli.untrusted import prepare_untrusted
 from cutecc.support.harmless import harmless, one_line
@@ -90,14 +90,15 @@ def _search(
 ) -> tuple[Subject, list[CheckedRun], list[_Found]]:
     """The kernel, all runs, and what was found. Raises `Error` where the kernel cannot be checked."""
     prepare_untrusted(input_, values)
-    from cutecc.cli.subject import check_input, load_subject
+    from cutecc.cli.loading import load_subject
+    from cutecc.cli.subject import check_input
     from cutecc.harness.arguments import check_memory
     from cutecc.harness.sizes import parse_sizes
 
     check_input(input_)
     points = parse_sizes(values["sizes"])
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
-    options = compile_options(values)
+    options = given_compile_options(context, values)
     plan = Plan.read(values)
     subject = load_subject(
         input_,

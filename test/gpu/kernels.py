@@ -9,7 +9,8 @@ from pathlib import Path
 
 from cutecc.arguments.sizes import named_values, unify_sizes
 from cutecc.arguments.specs import Dynamic, Spec, TensorSpec, TupleSpec, leaves
-from cutecc.cli.subject import Subject, load_subject
+from cutecc.cli.loading import load_subject
+from cutecc.cli.subject import Subject
 from cutecc.frontend.header import read_header
 
 ROOT = Path(__file__).parents[2]

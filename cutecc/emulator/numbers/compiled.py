@@ -18,7 +18,8 @@ import numpy as np
 
 from cutecc.emulator.numbers.code import Body, Rounding
 from cutecc.emulator.numbers.loop import ELEMENT_BYTES, body_text, data_of, loop_text
-from cutecc.errors import EmulatorError
+from cutecc.errors import EmulatorError, NotInstalledError
+from cutecc.support.distributions import needed_by
 from cutecc.support.forks import SettledLock
 
 Ufunc = Any
@@ -128,12 +129,16 @@ def machine_code(text: str, names: Sequence[str]) -> list[int]:
 @functools.cache
 def _llvm() -> Any:
     try:
-        llvm: Any = importlib.import_module("llvmlite.binding")
+        with needed_by("the emulator", extra="emulator"):
+            llvm: Any = importlib.import_module("llvmlite.binding")
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
+    except NotInstalledError:
+        raise
     except (ImportError, OSError, RuntimeError) as failure:
         raise EmulatorError(
-            f"the emulator needs llvmlite, which cannot be used: {failure}", hints=["pip install llvmlite"]
+            f"the emulator needs llvmlite, which cannot be used: {failure}",
+            hints=["pip install --force-reinstall llvmlite"],
         ) from None
     return llvm
 

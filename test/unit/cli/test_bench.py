@@ -15,7 +15,7 @@ from rich.console import Console
 from cutecc.arguments.specs import parse_spec
 from cutecc.benchmarking.results import Measurement, Rates
 from cutecc.cli import bench as bench_command
-from cutecc.cli import subject as subjects
+from cutecc.cli import loading
 from cutecc.cli.bench import _DISPENSABLE, measurement_table
 from cutecc.cli.subject import Function, Subject
 from cutecc.cli.tables import fitting
@@ -58,15 +58,16 @@ class Bench:
         specs = {"x": parse_spec("f32[?M=100, ?N=1000]"), "y": parse_spec("f32[?M, ?N]")}
 
         def load(text: str, *, options: Any = CompileOptions(), **others: Any) -> Subject:
-            self.loaded.append((text, str(options.pipeline)))
-            factor = 2.0 if text == "slow.py" else 0.5 if options.pipeline == "open" else 1.0
+            pipeline = options.pipeline if options else "nvidia"
+            self.loaded.append((text, str(pipeline)))
+            factor = 2.0 if text == "slow.py" else 0.5 if pipeline == "open" else 1.0
             kernel = TimedKernel(self.cuda, Path(text).stem, factor)
-            self.kernels[f"{kernel.compilation.name} {options.pipeline}"] = kernel
+            self.kernels[f"{kernel.compilation.name} {pipeline}"] = kernel
             workload = Workload(["y"], None, "8 * M * N", None)
             return Subject(kernel, specs, workload, peers=peers)  # pyright: ignore[reportArgumentType]
 
         self._monkeypatch.setattr(bench_command, "open_device", lambda name: Workspace(driver=self.cuda))
-        self._monkeypatch.setattr(subjects, "load_subject", load)
+        self._monkeypatch.setattr(loading, "load_subject", load)
         return CliRunner().invoke(bench_command.bench, [input_, *options])
 
 

@@ -18,8 +18,8 @@ from fake_cuda import STREAM, FakeCuda
 
 from cutecc.arguments.specs import parse_spec
 from cutecc.cli import device as devices
+from cutecc.cli import loading
 from cutecc.cli import run as run_command
-from cutecc.cli import subject as subjects
 from cutecc.cli.subject import Function, Subject
 from cutecc.errors import TraceError, UsageError
 from cutecc.record import Workload
@@ -73,7 +73,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
             record=record,
         )
         monkeypatch.setattr(devices, "open_device", lambda name: Workspace(driver=cuda))
-        monkeypatch.setattr(subjects, "load_subject", lambda *args, **kwargs: subject)
+        monkeypatch.setattr(loading, "load_subject", lambda *args, **kwargs: subject)
         return CliRunner().invoke(run_command.run, ["double.py", "--device", "cuda:0", *options])
 
     return go

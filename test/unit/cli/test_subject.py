@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from fake_cuda import FakeCuda
 
-from cutecc.cli.subject import Subject, check_input, load_subject
+from cutecc.cli.loading import load_subject
+from cutecc.cli.subject import Subject, check_input
 from cutecc.compilation.request import CompileOptions
 from cutecc.errors import UsageError
 from cutecc.harness.arguments import make_arguments

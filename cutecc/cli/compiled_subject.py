@@ -1,0 +1,132 @@
+"""A kernel compiled from a Python file, to be launched by `cutecc run`, `sanitize` and `bench`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cutecc.cache import lookup
+from cutecc.cli.diagnostics import show_warnings
+from cutecc.cli.inputs import KernelFile, choose
+from cutecc.cli.subject import Function, Subject, runs_here
+from cutecc.compilation.from_file import lower_file
+from cutecc.compilation.request import CompileOptions, CompileRequest, with_line_info
+from cutecc.config import Settings
+from cutecc.emulator.names import EMULATED_TARGET, NEWEST, OLDEST
+from cutecc.errors import Error, UsageError
+from cutecc.frontend.header import Header, read_header
+from cutecc.frontend.kernel_file import split_path
+from cutecc.frontend.traced import TracedModule
+from cutecc.harness.arguments import specs_of
+from cutecc.kernel import Kernel
+from cutecc.record import Workload
+from cutecc.target import Target
+
+
+def compile_subject(
+    text: str,
+    capability: tuple[int, int] | None,
+    *,
+    args: Sequence[str],
+    entry: str | None,
+    target: str | None,
+    options: CompileOptions | None,
+    cache: bool | None,
+    output: Path | None,
+) -> Subject:
+    """The kernel in the file that `text` names, compiled for a GPU of this compute capability, or for the emulator.
+
+    A file's own target counts if that device runs it; else it is compiled for the device, unless it needs another
+    architecture. For the emulator, code says which line it belongs to. The record is in the folder `output` if there is
+    to be one, with all that a report shows. Raises as `cutecc.cli.loading.load_subject`.
+    """
+    options = options or CompileOptions()
+    if capability is None:
+        options = with_line_info(options)
+    path, function = split_path(text)
+    header = read_header(path) if path.endswith(".py") else Header()
+    chosen = choose(text, tuple(args), entry, target or _target(header, capability), Settings.from_environment())
+    assert isinstance(chosen, KernelFile)
+    if len(chosen.targets) > 1 or not runs_here(chosen.targets[0].name, capability):
+        names = ", ".join(each.name for each in chosen.targets)
+        if capability is None:
+            hint = [f"compile for one of these: --target {NEWEST}"]
+            if len(chosen.targets) > 1:
+                raise UsageError(
+                    f"--target {names}: the emulator runs code for one target, {OLDEST} to {NEWEST}", hints=hint
+                )
+            raise UsageError(f"the emulator runs code for {OLDEST} to {NEWEST}; {names} it does not model", hints=hint)
+        raise UsageError(f"--target {names}: this GPU runs code for one target, {_native(capability)}")
+    if output:
+        options = replace(options, report=True)
+    kernel = _compiled(chosen, chosen.targets[0], options, cache, output)
+    # Another function of the file than the header's has its own reference, if any.
+    own = entry is None and (function is None or function == header.entry)
+    reference = Function(path, header.reference) if own and header.reference else None
+    peers = tuple(Function(path, name) for name in header.peers) if own else ()
+    signature = kernel.compilation.signature
+    assert signature is not None
+    specs = {name: chosen.request.args.get(name, spec) for name, spec in specs_of(signature).items()}
+    return Subject(kernel, specs, chosen.workload or Workload(), reference, peers)
+
+
+def _target(header: Header, capability: tuple[int, int] | None) -> str | None:
+    """The target to compile a file for when the user names none; `None` leaves it to the settings."""
+    if header.target is None:
+        return None if capability else Settings.from_environment().target or EMULATED_TARGET
+    targets = [Target.parse(name.strip()) for name in header.target.split(",") if name.strip() != "native"]
+    for target in targets:
+        if runs_here(target.name, capability):
+            return target.name
+    if capability is None:
+        if not targets:
+            return EMULATED_TARGET
+        raise UsageError(
+            f"the kernel is for {header.target}, and the emulator models {OLDEST} to {NEWEST}",
+            header.sources.get("target"),
+            hints=[f"to compile it for one of these all the same: --target {NEWEST}"],
+        )
+    portable = [target for target in targets if not target.suffix and (target.major, target.minor) <= capability]
+    if portable or not targets:
+        return _native(capability)
+    raise UsageError(
+        f"the kernel is for {header.target}, and this GPU is {_native(capability)}",
+        header.sources.get("target"),
+        hints=[f"to compile it for this GPU all the same: --target {_native(capability)}"],
+    )
+
+
+def _native(capability: tuple[int, int]) -> str:
+    major, minor = capability
+    return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
+
+
+def _compiled(
+    chosen: KernelFile, target: Target, options: CompileOptions, cache: bool | None, output: Path | None
+) -> Kernel:
+    def request(traced: TracedModule, seconds: float) -> CompileRequest:
+        return CompileRequest(
+            traced.bytecode,
+            target.name,
+            traced.name,
+            source=chosen.source,
+            entry=chosen.entry,
+            signature=traced.signature,
+            workload=chosen.workload,
+            options=options,
+            output=output,
+            command=["cutecc", *sys.argv[1:]],
+            trace_seconds=seconds,
+            warnings=traced.warnings,
+            lines=traced.lines,
+            cache=lookup.wanted(cache),
+        )
+
+    compilation = lower_file(replace(chosen.request, target=target.name), options, request, cache=cache)
+    of_passes = (remark for step in compilation.steps for remark in step.remarks if remark.severity == "warning")
+    show_warnings([*compilation.warnings, *dict.fromkeys(of_passes)], chosen.source)
+    if compilation.host_program is None:
+        raise Error(f"kernel {compilation.name} cannot be launched: the run made no host program")
+    return Kernel(compilation)

@@ -1,0 +1,74 @@
+"""The kernel that `cutecc run`, `sanitize` and `bench` launch: out of a record, or compiled for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cutecc
+from cutecc.arguments.specs import parse_spec
+from cutecc.cli.files import is_record
+from cutecc.cli.options import split_arg
+from cutecc.cli.subject import Subject, runs_here
+from cutecc.errors import RecordError, SourceLocation, UsageError
+from cutecc.harness.arguments import specs_of
+from cutecc.kernel import KernelSet
+from cutecc.record import Workload
+from cutecc.support.distributions import needed_by
+from cutecc.support.spelling import did_you_mean
+from cutecc.target import Target
+
+if TYPE_CHECKING:
+    from cutecc.compilation.request import CompileOptions
+
+
+def load_subject(
+    text: str,
+    capability: tuple[int, int] | None,
+    *,
+    args: Sequence[str] = (),
+    entry: str | None = None,
+    target: str | None = None,
+    options: CompileOptions | None = None,
+    cache: bool | None = None,
+    output: Path | None = None,
+    untrusted: bool = False,
+) -> Subject:
+    """The kernel that `text` names: out of a record, or compiled as `cutecc.cli.compiled_subject` does.
+
+    It is for a GPU of this compute capability, and for the emulator without one. Without `options` a file is compiled
+    as it always is. Raises `UsageError` for what is not there or does not run here, and as compiling and loading do.
+    """
+    if is_record(text):
+        if entry or target:
+            raise UsageError("--entry and --target are for Python files", hints=["a bundle has its targets already"])
+        if options is not None:
+            raise UsageError(f"{text} is compiled already: options of the compiler are for Python files")
+        return _from_record(text, capability, args, untrusted)
+    with needed_by(f"compiling {text}", extra="run"):
+        from cutecc.cli.compiled_subject import compile_subject
+
+    return compile_subject(
+        text, capability, args=args, entry=entry, target=target, options=options, cache=cache, output=output
+    )
+
+
+def _from_record(text: str, capability: tuple[int, int] | None, args: Sequence[str], untrusted: bool) -> Subject:
+    loaded = cutecc.load(text, untrusted=untrusted)
+    kernels = list(loaded.values()) if isinstance(loaded, KernelSet) else [loaded]
+    fitting = [kernel for kernel in kernels if runs_here(kernel.compilation.target, capability)]
+    # Without one, launching says whether the driver can compile the PTX.
+    kernel = max(fitting or kernels, key=lambda kernel: Target.parse(kernel.compilation.target))
+    if kernel.compilation.signature is None:
+        raise RecordError(f"{text} does not say what arguments the kernel takes: it was compiled from a module")
+    specs = specs_of(kernel.compilation.signature)
+    for each in args:
+        name, spec = split_arg(each)
+        if name not in specs:
+            close = did_you_mean(name, specs)
+            raise UsageError(
+                f"--arg {name}: the kernel has no such parameter", hints=[*close, f"parameters: {', '.join(specs)}"]
+            )
+        specs[name] = parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec))
+    return Subject(kernel, specs, kernel.compilation.workload or Workload(), record=text)
