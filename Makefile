@@ -19,7 +19,7 @@ TORCH ?= torch
 CU13 := .venv-cu13
 CU13_TESTS := test/unit/ir/test_bindings.py test/unit/driver/test_llvm_backend.py test/unit/emulator/test_kernels.py
 
-.PHONY: help demo test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
+.PHONY: help demo wheels test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
   bench-lowering clean
 
 help:
@@ -40,6 +40,7 @@ help:
 	@echo "make bench   compile time and memory against the stock compiler"
 	@echo "make bench-operations  GEMMs beside torch's; needs a GPU and torch"
 	@echo "make bench-lowering  kernels of the open lowering beside the wheel's; needs a GPU and torch"
+	@echo "make wheels  the two distributions, cutecc-runtime and cutecc, into dist/"
 	@echo "make clean   remove .venv, $(CU13) and cutecc-out"
 
 $(BIN)/.base: pyproject.toml
@@ -163,6 +164,10 @@ web/node_modules/.installed: web/package-lock.json
 	@command -v npm >/dev/null || { echo "the page is built with Node 20: install it (Debian: apt-get install nodejs npm)" >&2; exit 1; }
 	cd web && npm ci --no-audit --no-fund
 	touch $@
+
+# The same tree gives the same bytes, with the same hatchling and whatever clock and umask.
+wheels: $(BIN)/.dev
+	$(BIN)/python tools/wheels.py dist
 
 format: $(BIN)/.dev
 	$(BIN)/ruff check --fix .
