@@ -1,8 +1,8 @@
 """Build the two distributions: `python tools/wheels.py dist`; what is in which stands in pyproject.toml.
 
-`cutecc-runtime` launches what is compiled, and `cutecc` has the rest and depends on the same version of it. Both install
-into the package `cutecc`, no file in both. The same tree and hatchling give the same bytes; `SOURCE_DATE_EPOCH` is the
-time of all entries, as it is elsewhere.
+`cutecc-runtime` launches what is compiled, and `cutecc` has the rest and depends on the same version of it. Both
+install into the package `cutecc`, no file in both. The same tree and hatchling give the same bytes; `SOURCE_DATE_EPOCH`
+is the time of all entries, as it is elsewhere.
 """
 
 from __future__ import annotations
