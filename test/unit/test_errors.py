@@ -91,7 +91,15 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, name: str) -> None:
 
 def test_usage_errors_are_told_apart() -> None:
     told = [kind.__name__ for kind in CLASSES if issubclass(kind, UsageError)]
-    assert told == ["UsageError", "SpecError", "NoGpuError", "NoTargetError", "ArgumentError", "EpilogueError"]
+    assert told == [
+        "UsageError",
+        "SpecError",
+        "NoGpuError",
+        "NoTargetError",
+        "NotInstalledError",
+        "ArgumentError",
+        "EpilogueError",
+    ]
 
 
 @pytest.mark.parametrize(("column", "cut"), [(1, "end"), (600, "both"), (1200, "start")])

@@ -8,43 +8,13 @@ from typing import Any
 import pytest
 import wheels
 from environments import Environment
-
-import cutecc
-from cutecc.record import Parameter, Signature
+from programs import CALL, COMMAND, FAKE_DRIVER, add_bundle
 
 pytestmark = pytest.mark.slow
 
-UNIT = wheels.ROOT / "test" / "unit"
 LACKS = "and only cutecc-runtime is installed here\nhint: pip install cutecc\n"
 
-CALL = f"""
-import sys
-sys.path[:0] = [{str(UNIT)!r}, {str(UNIT / "runtime")!r}]
-from recording import RecordingDriver
-driver = RecordingDriver()
-import cutecc.runtime.cuda_bindings
-cutecc.runtime.cuda_bindings.cuda_driver = lambda: driver
-class Array:
-    def __init__(self, address):
-        self.__cuda_array_interface__ = {{"shape": (8, 4), "typestr": "<f4", "data": (address, False), "version": 3}}
-add = cutecc.load(sys.argv[1])
-arrays = [Array(address) for address in (0x10000, 0x20000, 0x30000)]
-for _ in range(3):
-    add(*arrays)
-add.prepare(*arrays)()
-print(len(driver.launches), "launches by", cutecc.__file__)
-"""
-
-ON_FAKE_GPU = f"""
-import sys
-sys.path.insert(0, {str(UNIT)!r})
-from fake_cuda import FakeCuda
-from cutecc.cli import device
-from cutecc.cli.main import main
-from cutecc.runtime.workspace import Workspace
-device.open_device = lambda name: Workspace(driver=FakeCuda())
-main()
-"""
+SAYS_WHERE = "print(cutecc.__file__)"
 
 LACKING = """
 import sys
@@ -66,11 +36,7 @@ says(lambda: cutecc.load(sys.argv[1]).sass)
 
 @pytest.fixture(scope="module")
 def bundle(traced_kernels: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    signature = Signature("add", [Parameter(name, "f32[?M=8,?N{div=4}=4] align=16") for name in "abc"])
-    path = tmp_path_factory.mktemp("bundles") / "add.cutecc"
-    bytecode = traced_kernels["elementwise_add"].bytecode
-    cutecc.compile_module(bytecode, target="sm_90a", name="elementwise_add", signature=signature).save(path)
-    return path
+    return add_bundle(traced_kernels, tmp_path_factory.mktemp("bundles"))
 
 
 def runtime(folder: Path, extra: str = "") -> Environment:
@@ -85,9 +51,10 @@ def runtime(folder: Path, extra: str = "") -> Environment:
 
 def test_the_runtime_alone_loads_and_launches(bundle: Path, tmp_path: Path) -> None:
     environment = runtime(tmp_path)
-    done = environment.run("python", "-c", CALL, bundle)
-    assert done.stdout.startswith("4 launches by ")
-    assert Path(done.stdout.split()[-1]).is_relative_to(environment.folder)
+    done = environment.run("python", "-c", FAKE_DRIVER + CALL + SAYS_WHERE, bundle)
+    launches, where = done.stdout.splitlines()
+    assert launches == "4 launches"
+    assert Path(where).is_relative_to(environment.folder)
     assert environment.run("python", "-c", LACKING, bundle).stdout == (
         f"cutecc.compile needs the distribution cutecc, {LACKS}"
         f"cutecc.jit needs the distribution cutecc, {LACKS}"
@@ -104,7 +71,7 @@ def test_the_runtime_alone_loads_and_launches(bundle: Path, tmp_path: Path) -> N
 
 def test_the_runtime_with_its_command_line(bundle: Path, tmp_path: Path) -> None:
     environment = runtime(tmp_path, "run")
-    done = environment.run("python", "-c", ON_FAKE_GPU, "run", bundle, "--device", "cuda")
+    done = environment.run("python", "-c", FAKE_DRIVER + COMMAND, "run", bundle, "--device", "cuda")
     assert "elementwise_add for sm_90a on Imaginary GPU: M=8, N=4" in done.stdout, done.stdout
     lacking = {
         ("compile", "kernel.py"): f"cutecc compile needs the distribution cutecc, {LACKS}",
