@@ -67,7 +67,7 @@ class Environment:
     @classmethod
     def create(cls, folder: Path, requirements: Iterable[str]) -> Environment:
         """One that has what the requirements need, and neither pip nor anything of ours."""
-        venv.create(folder)
+        venv.create(folder, symlinks=True)
         link(folder / SITE, requirements)
         return cls(folder)
 

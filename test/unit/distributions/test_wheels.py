@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import os
+import re
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ CROSSINGS = {
     ("cutecc.kernel", "cutecc.backend.nvdisasm"),
 }
 """Late imports of the runtime that need the distribution cutecc, as `NotInstalledError` then says."""
+
+WORKED = re.compile(r'"(cutecc(?:\.\w+)+):\w+"')
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +64,18 @@ def test_every_path_of_the_table_is_there() -> None:
 
 def test_the_runtime_imports_the_runtime_alone(runtime: zipfile.ZipFile) -> None:
     files = {f"{wheels.ROOT}/{name}" for name in ours(runtime)}
-    here = {name for name, path in modules().items() if str(path) in files}
-    elsewhere = modules().keys() - here
+    known = modules()
+    here = {name for name, path in known.items() if str(path) in files}
+    elsewhere = known.keys() - here
     leaving = [
         each for each in imports() if each.importer in here and each.imported in elsewhere and not each.typing_only
     ]
     assert not [str(each) for each in leaving if not each.late], "only late imports can say what is missing"
     assert {(each.importer, each.imported) for each in leaving} == CROSSINGS
+    # What a worker process imports is named in a string.
+    in_workers = {(name, module) for name in here for module in WORKED.findall(known[name].read_text())}
+    assert {module for _, module in in_workers} >= {"cutecc.frontend.companions", "cutecc.support.isolation"}
+    assert not {(name, module) for name, module in in_workers if module in elsewhere}
 
 
 def test_dependencies(runtime: zipfile.ZipFile, full: zipfile.ZipFile) -> None:

@@ -1,0 +1,57 @@
+"""What is said of a module that is not installed, where everything of cutecc is."""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import AbstractContextManager
+
+import pytest
+
+import cutecc
+from cutecc.errors import NotInstalledError, UsageError
+from cutecc.support import distributions
+from cutecc.support.distributions import is_here, needed_by
+
+
+def test_a_module_that_no_distribution_has_is_missing_as_others_are() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'cutecc\.no_such'") as caught:
+        importlib.import_module("cutecc.no_such")
+    assert not isinstance(caught.value, cutecc.Error)
+
+
+def test_a_module_of_the_other_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distributions, "is_here", lambda module: False)
+    with pytest.raises(NotInstalledError, match=r"^cutecc\.no_such is in the distribution cutecc, and only") as caught:
+        importlib.import_module("cutecc.no_such")
+    assert isinstance(caught.value, UsageError)
+    assert caught.value.hints == ["pip install cutecc"]
+    with pytest.raises(NotInstalledError, match=r"^drawing needs the distribution cutecc, and only"), drawing():
+        importlib.import_module("cutecc.no_such.other")
+
+
+def test_a_package_of_an_extra() -> None:
+    with pytest.raises(NotInstalledError, match=r"^drawing needs numpy, which is not") as caught, drawing():
+        raise ModuleNotFoundError("No module named 'numpy.linalg'", name="numpy.linalg")
+    assert caught.value.hints == ["pip install 'cutecc-runtime[run]'"]
+
+
+def test_what_is_said_already_is_not_said_again() -> None:
+    outer = needed_by("printing", extra="emulator")
+    with pytest.raises(NotInstalledError, match=r"^drawing needs numpy"), outer, drawing():
+        raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
+
+
+def test_another_package_is_nobody_of_ours() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such") as caught, drawing():
+        importlib.import_module("no_such")
+    assert not isinstance(caught.value, cutecc.Error)
+
+
+def test_where_modules_are() -> None:
+    assert is_here("cutecc.driver")
+    assert is_here("cutecc.passes.nvidia")
+    assert not is_here("cutecc.no_such")
+
+
+def drawing() -> AbstractContextManager[None]:
+    return needed_by("drawing", extra="run")
