@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
 from cutecc.passes.generation.choice import PASSES
+from cutecc.support.distributions import needed_by
 from cutecc.support.harmless import message_text, one_line
 
 if TYPE_CHECKING:
@@ -184,7 +185,8 @@ def given_compile_options(context: click.Context, values: dict[str, Any]) -> Com
     """
     if all(context.get_parameter_source(name) is ParameterSource.DEFAULT for name in _OF_COMPILING):
         return None
-    from cutecc.cli.compile_options import compile_options
+    with needed_by("an option of the compiler", extra="run"):
+        from cutecc.cli.compile_options import compile_options
 
     return compile_options(values)
 

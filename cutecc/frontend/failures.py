@@ -16,7 +16,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from cutecc.errors import SourceLocation, TraceError, message_of
+from cutecc.errors import NotInstalledError, SourceLocation, TraceError, message_of
 from cutecc.frontend.mistakes import explained
 from cutecc.support.spelling import close_names, did_you_mean
 
@@ -135,12 +135,21 @@ def _hints(chain: list[BaseException]) -> Iterator[str]:
             yield from (f"did you mean {module.__name__}.{each}?" for each in close)
         if isinstance(error, ImportError) and _OPERATORS.search(message_of(error)):
             yield "it is of nvidia-cutlass-operators: pip install 'cutecc[operators]'"
+        elif isinstance(error, NotInstalledError):
+            yield from error.hints
         elif isinstance(error, ModuleNotFoundError) and error.name:
-            name = error.name.partition(".")[0]
-            yield f"if it is a module of yours: is {name}.py beside the kernel file?"
-            yield f"if it is a package: pip install {name}"
+            yield from _of_missing_module(error.name.partition(".")[0])
         if _NO_GPU.search(message_of(error)):
             yield "the kernel asks a GPU while it is traced: pass the answer as a constant, and it compiles anywhere"
+
+
+def _of_missing_module(name: str) -> list[str]:
+    if name == "cutlass":
+        return ["the CuTe DSL comes with the distribution cutecc: pip install cutecc"]
+    return [
+        f"if it is a module of yours: is {name}.py beside the kernel file?",
+        f"if it is a package: pip install {name}",
+    ]
 
 
 def _of_unknown_name(error: BaseException, location: SourceLocation | None) -> list[str]:

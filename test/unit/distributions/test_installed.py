@@ -77,6 +77,7 @@ def test_the_runtime_with_its_command_line(bundle: Path, tmp_path: Path) -> None
         ("compile", "kernel.py"): f"cutecc compile needs the distribution cutecc, {LACKS}",
         ("compile", "--help"): f"cutecc compile needs the distribution cutecc, {LACKS}",
         ("run", "kernel.py"): f"compiling kernel.py needs the distribution cutecc, {LACKS}",
+        ("run", str(bundle), "--opt-level", "2"): f"an option of the compiler needs the distribution cutecc, {LACKS}",
         ("run", str(bundle)): "the emulator needs llvmlite, which is not installed here\n"
         "hint: pip install 'cutecc-runtime[emulator]'\n",
     }
@@ -104,6 +105,9 @@ def test_the_runtime_with_its_emulator(bundle: Path, tmp_path: Path) -> None:
     assert done.stdout.rstrip().endswith("ok")
     check.write_text(check.read_text().replace("a + b", "a - b"))
     assert environment.run("cutecc", "run", bundle, "--device", "cpu", *reference).returncode == 1
+    of_kernel = ("--reference", f"{wheels.ROOT}/examples/elementwise_add.py:reference")
+    done = environment.run("cutecc", "run", bundle, "--device", "cpu", *of_kernel)
+    assert done.stdout.endswith("hint: the CuTe DSL comes with the distribution cutecc: pip install cutecc\n")
     done = environment.run("cutecc", "run", bundle, "--untrusted")
     assert (done.returncode, "untrusted: it ran in a process of its own" in done.stdout) == (0, True), done.stdout
     done = environment.run("cutecc", "sanitize", bundle)
