@@ -6,8 +6,10 @@ that pip finds what it would have fetched.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,8 +27,10 @@ SITE = Path("lib") / f"python{sys.version_info.major}.{sys.version_info.minor}" 
 
 @functools.cache
 def built() -> tuple[Path, Path]:
-    """The wheels of cutecc-runtime and of cutecc, in a folder of their own."""
-    runtime, full = wheels.build(Path(tempfile.mkdtemp(prefix="cutecc-wheels-")))
+    """The wheels of cutecc-runtime and of cutecc, in a folder of their own that goes with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="cutecc-wheels-"))
+    atexit.register(shutil.rmtree, folder)
+    runtime, full = wheels.build(folder)
     return runtime, full
 
 
