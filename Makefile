@@ -19,7 +19,7 @@ TORCH ?= torch
 CU13 := .venv-cu13
 CU13_TESTS := test/unit/ir/test_bindings.py test/unit/driver/test_llvm_backend.py test/unit/emulator/test_kernels.py
 
-.PHONY: help demo wheels test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
+.PHONY: help demo test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
   bench-lowering clean
 
 help:
@@ -166,6 +166,7 @@ web/node_modules/.installed: web/package-lock.json
 	touch $@
 
 # The same tree gives the same bytes, with the same hatchling and whatever clock and umask.
+.PHONY: wheels
 wheels: $(BIN)/.dev
 	$(BIN)/python tools/wheels.py dist
 

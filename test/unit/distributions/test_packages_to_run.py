@@ -11,6 +11,8 @@ import pytest
 import wheels
 from programs import CALL, COMMAND, FAKE_DRIVER, add_bundle
 
+pytestmark = pytest.mark.slow
+
 OF_OTHERS = {"cuda-bindings": {"cuda"}, "rich": {"rich", "markdown_it", "mdurl", "pygments"}}
 """What imports are called, where that is not the package's name."""
 
