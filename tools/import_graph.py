@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "cutecc"
+PACKAGE = Path(__file__).parents[1] / "cutecc"
 
 
 @dataclass(frozen=True)
