@@ -1,4 +1,6 @@
-"""What lit needs to test passes. The whole `lit.cfg.py` of a package with passes is
+"""What lit needs to test passes.
+
+The whole `lit.cfg.py` of a package with passes is
 
     from cutecc.lit import configure
 

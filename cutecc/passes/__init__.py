@@ -1,4 +1,4 @@
-"""Passes and pipelines; and, by the names below, everything that a pass is written with.
+"""Passes and pipelines, and everything that a pass is written with.
 
 The names load what they need when they are first used.
 """

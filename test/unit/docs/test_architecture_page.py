@@ -1,0 +1,85 @@
+"""docs/architecture.md: its picture and tables are those of the source, its paths exist, its examples run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import architecture_page
+import architecture_picture
+import pytest
+from following import BLOCK, FILE, ROOT
+
+TEXT = architecture_page.PAGE.read_text()
+QUESTIONS = re.compile(r"^\| (.+\?) \| (.+) \|$", re.MULTILINE)
+
+
+def test_the_page_and_its_picture_are_up_to_date() -> None:
+    assert architecture_page.stale() == []
+
+
+def test_a_stale_table_is_found_out_and_rewritten() -> None:
+    stale = TEXT.replace("| place | what it is |", "| place | what it was |")
+    assert stale != TEXT
+    assert architecture_page.refreshed(stale) == TEXT
+
+
+def test_twenty_questions_are_answered_by_paths_that_exist() -> None:
+    answers = [re.findall(r"\[`(\S+)`\]\(\.\./(\S+)\)", answer) for _, answer in QUESTIONS.findall(TEXT)]
+    assert len(answers) == 20 and all(answers)
+    for shown, path in (each for answer in answers for each in answer):
+        assert shown.rstrip("/") == path and (ROOT / path).exists()
+
+
+def test_the_five_ideas_run_as_shown(tmp_path: Path) -> None:
+    blocks = [block for language, block in BLOCK.findall(TEXT) if language == "python"]
+    assert len(blocks) == 5
+    script = "\n\n".join(block for block in blocks if not FILE.match(block))
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "canonicalize,cse,count-constants",
+        "0 constants",
+        "[('canonicalize', 'ok'), ('cse', 'ok'), ('count-constants', 'ok')]",
+        *("1 canonicalize", "2 cse", "0 constants", "3 count-constants"),
+    ]
+
+
+@pytest.mark.parametrize("block", [block for _, block in BLOCK.findall(TEXT) if FILE.match(block)])
+def test_what_is_shown_of_a_file_is_in_it(block: str) -> None:
+    header, _, shown = block.partition("\n")
+    assert shown in (ROOT / header.removeprefix("# ")).read_text()
+
+
+# The picture, of packages that are made up.
+
+
+def boxes(folder: Path, **imports: str) -> Path:
+    """A package with these modules in folders of their names, each importing one other."""
+    root = folder / "cutecc"
+    for name, imported in imports.items():
+        (root / name).mkdir(parents=True)
+        (root / name / "__init__.py").write_text(f"import cutecc.{imported}\n" if imported else "")
+    (root / "__init__.py").touch()
+    return root
+
+
+def test_a_package_stands_above_what_it_imports(tmp_path: Path) -> None:
+    graph = architecture_picture.edges(boxes(tmp_path, cli="driver", driver="passes", passes="ir", ir=""))
+    assert architecture_picture.heights(graph) == {"ir": 0, "passes": 1, "driver": 2, "cli": 3}
+
+
+def test_arrows_that_follow_from_others_are_left_out() -> None:
+    graph = {("cli", "driver"), ("driver", "ir"), ("cli", "ir")}
+    assert architecture_picture.without_implied(graph) == {("cli", "driver"), ("driver", "ir")}
+
+
+def test_imports_in_a_circle_have_no_picture(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="imports go in a circle"):
+        architecture_picture.svg(boxes(tmp_path, ir="record", record="ir"))
+
+
+def test_a_package_without_a_box_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="give novelty a box"):
+        architecture_picture.svg(boxes(tmp_path, novelty="ir", ir=""))
