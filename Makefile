@@ -19,7 +19,10 @@ TORCH ?= torch
 CU13 := .venv-cu13
 CU13_TESTS := test/unit/ir/test_bindings.py test/unit/driver/test_llvm_backend.py test/unit/emulator/test_kernels.py
 
-.PHONY: help demo test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
+# Where `make docs` adds a version of the site.
+SITE ?= build/site
+
+.PHONY: docs help demo test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
   bench-lowering clean
 
 help:
@@ -35,6 +38,7 @@ help:
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
 	@echo "make gpu-sanitize  the kernels under compute-sanitizer, on such a machine"
 	@echo "make gpu-emulator  the kernels on such a machine and on the emulator, bit for bit"
+	@echo "make docs    build the documentation as a site, in SITE=build/site"
 	@echo "make web     build the report's page from web/ into the package; needs Node 20"
 	@echo "make test-web    its types and tests, in Chromium; needs Node 20 and Chromium"
 	@echo "make bench   compile time and memory against the stock compiler"
@@ -56,6 +60,10 @@ $(BIN)/.dev: $(BIN)/.base
 
 $(BIN)/.torch: $(BIN)/.dev
 	$(BIN)/python -m pip install --quiet $(TORCH)
+	touch $@
+
+$(BIN)/.docs: $(BIN)/.base
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
 demo: $(BIN)/.base
@@ -169,6 +177,10 @@ web/node_modules/.installed: web/package-lock.json
 .PHONY: wheels
 wheels: $(BIN)/.dev
 	$(BIN)/python tools/wheels.py dist
+
+# Links and anchors that lead nowhere are errors.
+docs: $(BIN)/.docs
+	$(BIN)/python tools/build_site.py $(SITE)
 
 format: $(BIN)/.dev
 	$(BIN)/ruff check --fix .

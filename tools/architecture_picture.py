@@ -49,7 +49,7 @@ BOXES = {
     "passes": Box(410, "lower it, look at it", 148),
     "backend": Box(520, "LLVM, ptxas, tools", 142),
     "harness": Box(94, "inputs, references"),
-    "emulator": Box(846, "runs PTX on the CPU", 156),
+    "emulator": Box(838, "runs PTX on the CPU", 156),
     "benchmarking": Box(662, "times kernels", 136),
     "ir": Box(170, "MLIR modules, types", 150),
     "runtime": Box(686, "launches on the GPU", 156),
@@ -227,7 +227,7 @@ def _way(middle: dict[str, tuple[int, int]]) -> list[str]:
             start, end = x1 + BOXES[source].width / 4, x2 + BOXES[target].width / 8
             parts.append(_thick(f"M{start:g} {y1 + 27}{_curve(start, y1 + 27, end, y2 - 36)}"))
         else:
-            end = x2 + BOXES[target].width / 4
+            end = x2 + BOXES[target].width / 6
             parts.append(_thick(f"M{right + 3:g} {y1}C{end:g} {y1} {end:g} {y1} {end:g} {y2 + 36}"))
     return parts
 
