@@ -46,8 +46,9 @@ def imports(package: Path = PACKAGE) -> list[Import]:
         tree = ast.parse(path.read_text(), str(path))
         file = str(path.relative_to(package.parent))
         for node, typing_only, late in _walk(tree, False, False):
+            line = node.lineno if isinstance(node, ast.stmt | ast.expr) else 0
             for imported in _imported(node, name, path.name == "__init__.py", known):
-                found.append(Import(name, imported, file, node.lineno, typing_only, late))
+                found.append(Import(name, imported, file, line, typing_only, late))
     return found
 
 
