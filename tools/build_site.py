@@ -151,7 +151,7 @@ def make_report(folder: Path) -> None:
         shutil.copyfile(page, folder / "report.html")
 
 
-def build(site: Path, *, report: bool = True) -> Path:
+def build(site: Path) -> Path:
     """Build this version into `site`, and make it the latest one there; its folder.
 
     Raises `CalledProcessError` when zensical finds a link or an anchor that leads nowhere.
@@ -164,8 +164,7 @@ def build(site: Path, *, report: bool = True) -> Path:
         (work / "zensical.toml").write_text(config)
         zensical = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", work / "zensical.toml"]
         subprocess.run(zensical, cwd=work, check=True)
-        if report:
-            make_report(work / "site" / "live-report")
+        make_report(work / "site" / "live-report")
         shutil.rmtree(made, ignore_errors=True)
         shutil.copytree(work / "site", made)
     publish(site)
@@ -185,12 +184,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--pages", action="store_true", help="write the pages alone")
-    parser.add_argument("--no-report", action="store_true", help="leave out the live report, which is compiled")
     given = parser.parse_args()
     if given.pages:
         pages().write(given.folder)
     else:
-        print(build(given.folder, report=not given.no_report))
+        print(build(given.folder))
 
 
 if __name__ == "__main__":
