@@ -22,8 +22,8 @@ CU13_TESTS := test/unit/ir/test_bindings.py test/unit/driver/test_llvm_backend.p
 # Where `make docs` adds a version of the site.
 SITE ?= build/site
 
-.PHONY: docs help demo test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
-  bench-lowering clean
+.PHONY: help demo test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
+  bench-lowering docs clean
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"

@@ -13,6 +13,7 @@ from following import BLOCK, ROOT, follow
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 COPIED = ("cutecc", "examples", "test/kernels", "test/lit", "test/unit", "tools")
 SECTIONS = {part.partition("\n")[0]: part for part in re.split(r"^##+ ", TEXT, flags=re.MULTILINE)[1:]}
+QUICK = ("A subcommand", "A DSL version")
 ADDITIONS = [name for name, part in SECTIONS.items() if "```diff\n" in part]
 
 
@@ -39,12 +40,15 @@ def test_six_things_can_be_added() -> None:
     assert len(ADDITIONS) == 6
 
 
-@pytest.mark.parametrize("name", ADDITIONS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK)) for name in ADDITIONS]
+)
 def test_what_is_added_works(name: str, tree: Path) -> None:
     apply(SECTIONS[name], tree)
     follow(SECTIONS[name], tree)
 
 
+@pytest.mark.slow
 def test_the_loop_of_a_day(tree: Path) -> None:
     follow(SECTIONS["The loop of a day"], tree)
 
