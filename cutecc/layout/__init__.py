@@ -22,7 +22,7 @@ from cutecc.layout.algebra import (
 from cutecc.layout.basis import ArithmeticTuple, Basis, Ratio, add_coordinates
 from cutecc.layout.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
 from cutecc.layout.integers import Integer, Symbolic, divisibility, evaluate, symbol, variables
-from cutecc.layout.layout import Layout, crd2idx, idx2crd, join, make_layout
+from cutecc.layout.layout import Layout, crd2idx, idx2crd, join, make_layout, parse_layout
 from cutecc.layout.make import (
     make_fragment_like,
     make_identity_layout,
@@ -60,8 +60,9 @@ from cutecc.layout.product import (
     zipped_product,
 )
 from cutecc.layout.recast import recast_layout
+from cutecc.layout.shape_text import parse_int_tuple
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
-from cutecc.layout.text import parse, parse_int_tuple, parse_layout, parse_tile
+from cutecc.layout.text import parse, parse_tile
 from cutecc.layout.tuples import Coordinate, IntTuple, Stride, ceil_div, compatible, leaves, product, shape_div, show
 
 __all__ = [

@@ -28,8 +28,9 @@ from cutecc.layout.basis import Basis, Ratio, add_coordinates
 from cutecc.layout.functions import FUNCTIONS, Function, Kind, Parameter, TiledLayout, View, describe, is_integers
 from cutecc.layout.integers import Symbolic
 from cutecc.layout.layout import Layout, make_layout
+from cutecc.layout.shape_text import LONGEST_NUMBER
 from cutecc.layout.swizzle import ComposedLayout, Swizzle
-from cutecc.layout.text import LONGEST_NUMBER, parse
+from cutecc.layout.text import parse
 from cutecc.layout.tuples import is_tuple, leaves, show
 from cutecc.support.spelling import did_you_mean
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from cutecc.errors import LayoutError
 from cutecc.layout.basis import ArithmeticTuple, Basis, Ratio, add_coordinates, scaled
 from cutecc.layout.integers import Integer, Symbolic, absolute, add, divide, multiply, remainder, subtract, width
+from cutecc.layout.shape_text import ShapeReader
 from cutecc.layout.tuples import (
     Coordinate,
     IntTuple,
@@ -53,8 +54,6 @@ class Layout:
         Without a stride, `(4,8)`, it is compact with the leftmost mode fastest. Each `?` is a variable of its own,
         named by its place among the `?` of the text: `0`, `1`, …. See `rename_symbols` for those of two texts.
         """
-        from cutecc.layout.text import parse_layout
-
         return parse_layout(text)
 
     def __str__(self) -> str:
@@ -113,6 +112,18 @@ class Layout:
     def is_static(self) -> bool:
         """Whether every size and stride is known."""
         return is_static(self.shape) and is_static(self.stride)
+
+
+@functools.lru_cache(maxsize=65536)
+def parse_layout(text: str) -> Layout:
+    """The layout that CuTe prints as `text`, as `Layout.parse` gives it."""
+    reader = ShapeReader(text)
+    if not reader.composes:
+        value = reader.shape(Layout)
+        if not reader.composes:
+            reader.finish()
+            return value if isinstance(value, Layout) else make_layout(value)
+    raise LayoutError(f"'{text}' is not a plain layout")
 
 
 def make_layout(shape: IntTuple, stride: Stride | None = None) -> Layout:

@@ -1,47 +1,16 @@
-"""Reading what CuTe prints: int tuples, layouts, composed layouts, swizzles and tiles."""
+"""Reading what CuTe prints of layouts: composed ones, swizzles and tiles as well."""
 
 from __future__ import annotations
 
 import functools
-import re
 from typing import Any
 
-from cutecc.errors import LayoutError, SourceLocation
-from cutecc.layout.basis import Basis, Ratio, add_coordinates
-from cutecc.layout.integers import Symbolic
+from cutecc.errors import LayoutError
+from cutecc.layout.basis import add_coordinates
 from cutecc.layout.layout import Layout, make_layout
+from cutecc.layout.shape_text import ShapeReader
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
 from cutecc.layout.tuples import is_tuple, show
-
-_TOKEN = re.compile(
-    r"\s*(?:(?P<swizzle>S<\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*>)"
-    r"|(?P<symbol>\?(?:\{(?P<known>[^}]*)\})?)"
-    r"|(?P<number>-?\d+)"
-    r"|(?P<composed>o\b)"
-    r"|(?P<mark>[()\[\]<>,;:@_/])"
-    r"|(?P<end>$))"
-)
-# CuTe divides by a negative stride and keeps the sign in what it says of the quotient.
-_KNOWN = re.compile(r"i(?P<width>8|16|32|64)|div=-?(?P<divisibility>\d{1,40})")
-
-_DEEPEST = 64
-LONGEST_NUMBER = 40
-"""Characters: more than any size of 64 bits has."""
-
-
-@functools.lru_cache(maxsize=65536)
-def parse_layout(text: str) -> Layout:
-    """The layout `text` spells. Raises `LayoutError` with the place of the mistake."""
-    return _as_layout(parse(text), text)
-
-
-@functools.lru_cache(maxsize=65536)
-def parse_int_tuple(text: str) -> Any:
-    """The int tuple, shape, stride or coordinate `text` spells: nested tuples, `None` for `_`."""
-    parser = _Parser(text)
-    value = parser.int_tuple()
-    parser.finish()
-    return value
 
 
 @functools.lru_cache(maxsize=65536)
@@ -106,47 +75,8 @@ def _is_coordinate(value: Any, shape: Any) -> bool:
     return is_tuple(shape) and len(value) == len(shape) and all(map(_is_coordinate, value, shape))
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._position = 0
-        self._symbols = 0
-        self._depth = 0
-        self._advance()
-
-    def _advance(self) -> None:
-        match = _TOKEN.match(self._text, self._position)
-        if match is None:
-            at = self._position + len(self._text[self._position :]) - len(self._text[self._position :].lstrip())
-            raise self._error(f"unexpected '{self._text[at]}'", at)
-        self._token = match
-        self._start = match.start(match.lastgroup or 0)
-        self._position = match.end()
-        if len(match["number"] or "") > LONGEST_NUMBER or len(match["swizzle"] or "") > LONGEST_NUMBER:
-            raise self._error(f"a number with more than {LONGEST_NUMBER} digits")
-
-    def _enter(self) -> None:
-        """Go into a tuple or tile; Python's stack is not endless."""
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise self._error(f"nested more than {_DEEPEST} deep")
-        self._advance()
-
-    def _next_is(self, mark: str) -> bool:
-        return self._token["mark"] == mark
-
-    def _expect(self, mark: str, what: str) -> None:
-        if not self._next_is(mark):
-            raise self._error(f"expected '{mark}' {what}")
-        self._advance()
-
-    def _error(self, message: str, at: int | None = None) -> LayoutError:
-        column = (self._start if at is None else at) + 1
-        return LayoutError(message, SourceLocation("layout", 1, column, self._text))
-
-    def finish(self) -> None:
-        if self._token["end"] is None:
-            raise self._error("expected the end")
+class _Parser(ShapeReader):
+    """Reads layouts of all kinds."""
 
     def value(self) -> Any:
         if self._next_is("[") or self._next_is("<"):
@@ -195,73 +125,4 @@ class _Parser:
             bits, base, shift = (int(self._token[group]) for group in (2, 3, 4))
             self._advance()
             return Swizzle(bits, base, shift)
-        start = self._start
-        shape = self.int_tuple()
-        if not self._next_is(":"):
-            return shape
-        self._advance()
-        stride = self.int_tuple()
-        try:
-            return Layout(shape, stride)
-        except LayoutError as error:
-            raise self._error(error.message, start) from None
-
-    def int_tuple(self) -> Any:
-        if self._next_is("("):
-            self._enter()
-            parts: list[Any] = []
-            while not self._next_is(")"):
-                if parts:
-                    self._expect(",", "or ')' in the tuple")
-                parts.append(self.int_tuple())
-            self._advance()
-            self._depth -= 1
-            return tuple(parts)
-        if self._next_is("_"):
-            self._advance()
-            return None
-        value = self._integer()
-        if isinstance(value, int) and self._next_is("/"):
-            value = self._ratio(value)
-        path: list[int] = []
-        while self._next_is("@"):
-            self._advance()
-            if self._token["number"] is None:
-                raise self._error("expected the number of a mode after '@'")
-            path.append(int(self._token["number"]))
-            if path[-1] < 0:
-                raise self._error("modes are counted from 0")
-            self._advance()
-        return Basis(value, tuple(reversed(path))) if path else value
-
-    def _ratio(self, numerator: int) -> Ratio:
-        """A part of a step; only what leads to coordinates, `1/2@0`, has steps."""
-        self._advance()
-        start, denominator = self._start, self._integer()
-        if not isinstance(denominator, int) or denominator == 0:
-            raise self._error("expected a number other than 0 after '/'", start)
-        if not self._next_is("@"):
-            raise self._error("expected '@' and the number of a mode after a part of a step")
-        return Ratio(numerator, denominator)
-
-    def _integer(self) -> Any:
-        if self._token["number"]:
-            value = int(self._token["number"])
-            self._advance()
-            return value
-        if self._token["symbol"]:
-            known = self._token["known"] or ""
-            width, divisibility = 32, 1
-            for word in known.split():
-                match = _KNOWN.fullmatch(word)
-                if match is None:
-                    raise self._error(f"'{word}' says nothing about a '?'; expected i64 or div=NUMBER")
-                width = int(match["width"] or width)
-                divisibility = int(match["divisibility"] or divisibility)
-                if divisibility == 0:
-                    raise self._error("nothing but 0 is a multiple of 0")
-            name = str(self._symbols)
-            self._symbols += 1
-            self._advance()
-            return Symbolic(name=name, width=width, divisibility=divisibility)
-        raise self._error("expected a number, '?' or '('")
+        return self.shape(Layout)

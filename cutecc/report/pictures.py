@@ -17,12 +17,12 @@ from cutecc.errors import LayoutError
 from cutecc.layout.algebra import show_tile
 from cutecc.layout.basis import Basis, Ratio
 from cutecc.layout.facts import LARGEST, facts_of, leads_to_coordinates
-from cutecc.layout.layout import Layout, join
+from cutecc.layout.layout import Layout, join, parse_layout
 from cutecc.layout.pictures.banks import BITS, COUNT, Banks
 from cutecc.layout.pictures.colours import SCALE, bank_colour, group_colour
 from cutecc.layout.pictures.drawing import check_drawable, size_of
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout, Swizzle
-from cutecc.layout.text import parse, parse_any_layout, parse_layout, parse_tile
+from cutecc.layout.text import parse, parse_any_layout, parse_tile
 from cutecc.layout.tuples import is_tuple, leaves, modes, show
 from cutecc.report.fragments import (
     Fragment,

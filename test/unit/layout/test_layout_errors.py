@@ -10,6 +10,7 @@ import pytest
 import cutecc.layout as cl
 from cutecc.errors import LayoutError
 from cutecc.layout import parse, parse_layout, parse_tile
+from cutecc.layout.text import parse_any_layout
 
 L = parse_layout
 
@@ -117,17 +118,30 @@ def test_message(attempt: Callable[[], Any], message: str, notes: list[str]) -> 
         ("(4,x)", "unexpected 'x'", 4),
         ("(4,8):(8,1))", "expected the end", 12),
         ("(4,8):(1,2,3)", "shape (4,8) and stride (1,2,3) do not nest alike", 1),
-        ("4:1 o 2", "expected 'o' and a layout after the offset", 8),
         ("?{div=x}", "'div=x' says nothing about a '?'; expected i64 or div=NUMBER", 1),
         ("4:1@", "expected the number of a mode after '@'", 5),
         ("(" * 100 + "4" + ")" * 100, "nested more than 64 deep", 65),
         ("", "expected a number, '?' or '('", 1),
     ],
 )
-def test_text_that_is_no_layout(text: str, message: str, column: int) -> None:
+@pytest.mark.parametrize("read", [parse_layout, parse_any_layout])
+def test_text_that_is_no_layout(read: Callable[[str], Any], text: str, message: str, column: int) -> None:
     with pytest.raises(LayoutError) as caught:
-        parse_layout(text)
+        read(text)
     location = caught.value.location
     assert caught.value.message == message
     assert location is not None
     assert (location.column, location.text) == (column, text)
+
+
+def test_half_of_a_composed_layout() -> None:
+    with pytest.raises(LayoutError, match=r"expected .o. and a layout after the offset") as caught:
+        parse_any_layout("4:1 o 2")
+    assert caught.value.location is not None
+    assert caught.value.location.column == 8
+
+
+@pytest.mark.parametrize("text", ["S<3,4,3>", "S<3,4,3> o 0 o 8:1", "8:1 o 0 o 8:1"])
+def test_a_composed_layout_is_not_a_plain_one(text: str) -> None:
+    with pytest.raises(LayoutError, match="is not a plain layout"):
+        parse_layout(text)
