@@ -10,16 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from cutecc.arguments.arrays import Array, describe_array, read_array
-from cutecc.arguments.specs import (
-    Dynamic,
-    Mode,
-    ScalarSpec,
-    Spec,
-    StreamSpec,
-    TensorSpec,
-    TupleSpec,
-    parse_spec,
-)
+from cutecc.arguments.grammar import parse_spec
+from cutecc.arguments.specs import Dynamic, Mode, ScalarSpec, Spec, StreamSpec, TensorSpec, TupleSpec
 from cutecc.compilation.request import CompileOptions, check_kinds, with_line_info
 from cutecc.config import Settings
 from cutecc.emulator.names import CALL_NAMES, EMULATED_TARGET

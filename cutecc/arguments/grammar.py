@@ -39,7 +39,16 @@ _T = TypeVar("_T")
 _Tensor = TypeVar("_Tensor", TensorSpec, PointerSpec)
 
 
-class Grammar:
+def parse_spec(text: str, source: SourceLocation | None = None) -> Spec:
+    """The spec that `text` spells.
+
+    `source` is where `text` begins, for error messages: a line of the user's file, or an option of the command line.
+    Raises `SpecError` that points into it.
+    """
+    return _Grammar(text, source).parse()
+
+
+class _Grammar:
     """Reads one spec from left to right."""
 
     def __init__(self, text: str, source: SourceLocation | None = None) -> None:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from cutecc.arguments.dtypes import NumericType
 from cutecc.arguments.literals import canonical_literal, literal_of, read_literal
-from cutecc.errors import SourceLocation, SpecError
+from cutecc.errors import SpecError
 
 Space = Literal["gmem", "smem", "rmem", "tmem", "generic", "dsmem", "cmem"]
 SPACES: tuple[Space, ...] = ("gmem", "smem", "rmem", "tmem", "generic", "dsmem", "cmem")
@@ -244,17 +244,6 @@ class TupleSpec:
 
 
 Spec: TypeAlias = TensorSpec | ScalarSpec | ConstSpec | PointerSpec | StreamSpec | NoneSpec | TupleSpec
-
-
-def parse_spec(text: str, source: SourceLocation | None = None) -> Spec:
-    """The spec that `text` spells.
-
-    `source` is where `text` begins, for error messages: a line of the user's file, or an option of the command line.
-    Raises `SpecError` that points into it.
-    """
-    from cutecc.arguments.grammar import Grammar
-
-    return Grammar(text, source).parse()
 
 
 def _normalize_alignment(spec: TensorSpec | PointerSpec) -> None:

@@ -165,7 +165,7 @@ def _trial(values: dict[str, Any]) -> Generator[Trial | None]:
     if not values["run"]:
         yield None
         return
-    from cutecc.arguments.specs import parse_spec
+    from cutecc.arguments.grammar import parse_spec
     from cutecc.cli.options import split_arg
     from cutecc.errors import SourceLocation
     from cutecc.harness.sizes import parse_sizes

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cutecc
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.cli.files import is_record
 from cutecc.cli.options import split_arg
 from cutecc.cli.subject import Subject, runs_here

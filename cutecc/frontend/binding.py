@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast, get_origin
 
 from cutecc.arguments.dtypes import NumericType, find_numeric_type
+from cutecc.arguments.grammar import parse_spec
 from cutecc.arguments.sizes import unify_sizes
 from cutecc.arguments.specs import (
     ConstSpec,
@@ -21,7 +22,6 @@ from cutecc.arguments.specs import (
     StreamSpec,
     TensorSpec,
     TupleSpec,
-    parse_spec,
 )
 from cutecc.errors import SourceLocation, SpecError, UsageError
 from cutecc.frontend import dsl

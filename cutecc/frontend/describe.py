@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from cutecc.arguments.arrays import describe_array, read_array
 from cutecc.arguments.dtypes import NumericType, find_numeric_type
+from cutecc.arguments.grammar import parse_spec
 from cutecc.arguments.specs import (
     ConstSpec,
     Dynamic,
@@ -20,7 +21,6 @@ from cutecc.arguments.specs import (
     StreamSpec,
     TensorSpec,
     TupleSpec,
-    parse_spec,
 )
 from cutecc.errors import SpecError
 

@@ -13,8 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from cutecc.arguments.grammar import parse_spec
 from cutecc.arguments.sizes import named_values, size_names, unify_sizes
-from cutecc.arguments.specs import Spec, parse_spec
+from cutecc.arguments.specs import Spec
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.frontend.files import check_file
 from cutecc.frontend.size_arithmetic import check, evaluate

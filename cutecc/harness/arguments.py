@@ -9,17 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cutecc.arguments.specs import (
-    ConstSpec,
-    NoneSpec,
-    PointerSpec,
-    ScalarSpec,
-    Spec,
-    StreamSpec,
-    TensorSpec,
-    TupleSpec,
-    parse_spec,
-)
+from cutecc.arguments.grammar import parse_spec
+from cutecc.arguments.specs import ConstSpec, NoneSpec, PointerSpec, ScalarSpec, Spec, StreamSpec, TensorSpec, TupleSpec
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.harness.sizes import values_of, with_sizes
 from cutecc.harness.tensors import Tensor, image_bytes, value_bytes

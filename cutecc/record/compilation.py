@@ -52,8 +52,8 @@ class Signature(msgspec.Struct, frozen=True):
 
         For whoever makes modules without Python functions. Raises `SpecError` for a spec that is none.
         """
+        from cutecc.arguments.grammar import parse_spec
         from cutecc.arguments.sizes import unify_sizes
-        from cutecc.arguments.specs import parse_spec
 
         unified = unify_sizes({name: parse_spec(spec) for name, spec in specs.items()})
         return cls(function, [Parameter(name, str(spec)) for name, spec in unified.items()])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from cutecc.arguments.grammar import parse_spec
 from cutecc.arguments.specs import (
     ConstSpec,
     Dynamic,
@@ -17,7 +18,6 @@ from cutecc.arguments.specs import (
     TensorSpec,
     TupleSpec,
     leaves,
-    parse_spec,
 )
 from cutecc.errors import ArgumentError, RecordError, SpecError
 from cutecc.record.compilation import Parameter, Signature

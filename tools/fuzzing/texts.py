@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from random import Random
 
+from cutecc.arguments.grammar import parse_spec
 from cutecc.arguments.sizes import unify_sizes
-from cutecc.arguments.specs import parse_spec
 from cutecc.frontend.header import parse_header
 from cutecc.harness.arguments import check_memory
 from cutecc.harness.choosing import choose_values

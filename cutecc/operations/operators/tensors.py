@@ -12,7 +12,8 @@ from typing import Any
 
 from cutecc.arguments.arrays import Array, leading_mode, read_array
 from cutecc.arguments.dtypes import NumericType, find_numeric_type
-from cutecc.arguments.specs import Dynamic, Mode, TensorSpec, parse_spec
+from cutecc.arguments.grammar import parse_spec
+from cutecc.arguments.specs import Dynamic, Mode, TensorSpec
 from cutecc.errors import ArgumentError, SpecError
 from cutecc.frontend import dsl
 from cutecc.operations.operators.package import TensorWrapper, ops

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
+from cutecc.arguments.grammar import parse_spec
 from cutecc.arguments.sizes import size_names
-from cutecc.arguments.specs import Dynamic, Mode, ScalarSpec, Spec, TensorSpec, TupleSpec, parse_spec
+from cutecc.arguments.specs import Dynamic, Mode, ScalarSpec, Spec, TensorSpec, TupleSpec
 from cutecc.frontend.traced import TracedModule
 from cutecc.harness.arguments import specs_of
 from cutecc.operations.operators.package import ops

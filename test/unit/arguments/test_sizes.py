@@ -2,8 +2,9 @@
 
 import pytest
 
+from cutecc.arguments.grammar import parse_spec
 from cutecc.arguments.sizes import named_values, size_names, unify_sizes
-from cutecc.arguments.specs import Spec, parse_spec
+from cutecc.arguments.specs import Spec
 from cutecc.errors import SourceLocation, SpecError
 
 

@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cutecc.arguments.dtypes import find_numeric_type, numeric_types
+from cutecc.arguments.grammar import parse_spec
 from cutecc.arguments.specs import (
     SPACES,
     ConstSpec,
@@ -19,7 +20,6 @@ from cutecc.arguments.specs import (
     StreamSpec,
     TensorSpec,
     TupleSpec,
-    parse_spec,
 )
 from cutecc.arguments.specs import (
     leaves as sizes_in,

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from fake_cuda import STREAM, FakeCuda
 from rich.console import Console
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.benchmarking.results import Measurement, Rates
 from cutecc.cli import bench as bench_command
 from cutecc.cli import loading

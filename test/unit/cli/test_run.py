@@ -16,7 +16,7 @@ from attacks import attacks
 from click.testing import CliRunner
 from fake_cuda import STREAM, FakeCuda
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.cli import device as devices
 from cutecc.cli import loading
 from cutecc.cli import run as run_command

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cutecc.arguments.dtypes import numeric_types
-from cutecc.arguments.specs import SPACES, parse_spec
+from cutecc.arguments.grammar import parse_spec
+from cutecc.arguments.specs import SPACES
 from cutecc.frontend.header import parse_header
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "arguments.md").read_text()

@@ -9,7 +9,8 @@ import pytest
 from cutlass.cute.runtime import from_dlpack, make_fake_stream, make_fake_tensor, make_ptr
 
 from cutecc.arguments.arrays import Array, describe_array
-from cutecc.arguments.specs import NoneSpec, TensorSpec, parse_spec
+from cutecc.arguments.grammar import parse_spec
+from cutecc.arguments.specs import NoneSpec, TensorSpec
 from cutecc.errors import SpecError
 from cutecc.frontend.describe import describe
 

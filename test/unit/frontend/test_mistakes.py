@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cutlass.cute.typing import Tensor
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.errors import TraceError
 from cutecc.frontend.mistakes import MISTAKES, explained
 from cutecc.frontend.trace import trace_file

@@ -14,7 +14,7 @@ from cutlass._mlir import ir
 from cutlass.base_dsl import BaseDSL
 
 import cutecc.frontend.trace as trace_module
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.errors import TraceError, UsageError
 from cutecc.frontend.header import read_header
 from cutecc.frontend.trace import trace, trace_file
@@ -129,7 +129,7 @@ def test_a_fresh_process_traces_for_the_target() -> None:
     code = f"""
 import os, sys
 hook = sys.excepthook
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.frontend.trace import trace_file
 from cutecc.frontend.traced import TraceRequest
 request = TraceRequest({host_samples.__file__!r}, "arch_dependent", args={{"x": parse_spec("f32[?]")}}, target="sm_90a")

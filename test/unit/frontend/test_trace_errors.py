@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.errors import TraceError
 from cutecc.frontend.trace import trace_file
 from cutecc.frontend.traced import TraceRequest

@@ -11,7 +11,7 @@ import pytest
 from fake_cuda import FakeCuda
 
 from cutecc.arguments.arrays import describe_array, read_array
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.errors import SpecError, UsageError
 from cutecc.harness.arguments import Arguments, check_memory, make_arguments, specs_of
 from cutecc.harness.on_device import DeviceArguments, DeviceArray, HostMemory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.harness.arguments import make_arguments
 from cutecc.harness.choosing import choose_values, valued_signature
 from cutecc.record import Parameter, Signature

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.errors import UsageError
 from cutecc.harness.comparison import Comparison, compare
 from cutecc.harness.tensors import Tensor

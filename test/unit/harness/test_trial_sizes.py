@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.errors import UsageError
 from cutecc.harness.sizes import parse_sizes, sizes_of_arrays, values_of, with_sizes
 from cutecc.harness.tensors import place

@@ -170,7 +170,7 @@ ARGUMENTS = {"single": "f32[32]", "double": "f64[32]", "short": "i16[32]", "out"
 
 
 def statements_listings(folder: Path, source: str) -> list[Listing]:
-    from cutecc.arguments.specs import parse_spec
+    from cutecc.arguments.grammar import parse_spec
 
     file = folder / "statements.py"
     file.write_text(source)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import cutecc
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.compilation.request import CompileOptions
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.kernel import Kernel

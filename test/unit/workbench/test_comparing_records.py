@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from fake_cuda import FakeCuda
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.cli.compare_table import show, summary_lines
 from cutecc.errors import LaunchError, RecordError, UsageError
 from cutecc.harness.on_device import HostMemory

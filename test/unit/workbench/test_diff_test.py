@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fake_cuda import FakeCuda
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.cli.diff_failure import wrong_lines
 from cutecc.cli.diff_table import Report, as_dict, effect_lines, problem_lines
 from cutecc.compilation.request import Edit

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from launching import simt
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
 from cutecc.operations.epilogue.values import Epilogue
 from cutecc.operations.instruction import MathInstruction
