@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from cutecc.errors import Error
 from cutecc.passes import plugins
 from cutecc.passes.base import ModulePass
+from cutecc.passes.lookup import registered_passes
 from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OPTION_DOCS, OTHER_REGISTERED
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.options import option_text
-from cutecc.passes.registry import origin, registered_passes
+from cutecc.passes.registry import origin
 from cutecc.passes.wheel import WheelPass
 from cutecc.record import Provider
 

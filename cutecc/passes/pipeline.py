@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from cutecc.errors import Error, UsageError, describe, foreign_failures
-from cutecc.passes import debug_counter, registry
+from cutecc.passes import debug_counter, lookup
 from cutecc.passes.base import ModulePass
 from cutecc.passes.options import convert_options, parse_options, split_list
 from cutecc.passes.wheel import WheelPass, check_paths
@@ -147,7 +147,7 @@ def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
     if not name or any(character.isspace() for character in name):
         raise UsageError(f"pipeline: '{text}' is not a pass")
     options = parse_options(options_text.rstrip()[:-1] if brace else "")
-    pass_class = registry.find_pass(name)
+    pass_class = lookup.find_pass(name)
     if pass_class is None or pass_class.provider != "plugin":
         check_paths(name, options)
     if pass_class is None:

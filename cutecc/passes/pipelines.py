@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from cutecc.errors import Error, UsageError
-from cutecc.passes import plugins, registry
+from cutecc.passes import lookup, plugins
 from cutecc.passes.generation.backends import with_backend
 from cutecc.passes.generation.choice import Backend
 from cutecc.passes.named import NAMED, unknown_pipeline
@@ -28,14 +28,14 @@ def named_pipeline(name: str, target: Target, options: WheelOptions = WheelOptio
         return nvidia_pipeline(target.name, options, lir=lir)
     if name == "open":
         return open_pipeline(target.name, options, lir=lir)
-    if named := registry.find_pipeline(name):
+    if named := lookup.find_pipeline(name):
         return named.build(target, options)
     raise unknown_pipeline(name, named_pipelines())
 
 
 def named_pipelines() -> dict[str, str]:
     """Each named pipeline and what it is, those of plugins too."""
-    plugins = registry.registered_pipelines().values()
+    plugins = lookup.registered_pipelines().values()
     return NAMED | {each.name: f"{each.summary.rstrip('.')} (plugin {each.origin})" for each in plugins}
 
 
@@ -59,7 +59,7 @@ def choose_pipeline(
 
     In a file, line breaks count as spaces and `#` or `//` begins a comment. Raises `UsageError`.
     """
-    if choice in NAMED or (_NAME.fullmatch(choice) and registry.find_pipeline(choice)):
+    if choice in NAMED or (_NAME.fullmatch(choice) and lookup.find_pipeline(choice)):
         return named_pipeline(choice, target, options, lir=lir)
     path = Path(choice)
     if _is_file(path):

@@ -13,7 +13,6 @@ import importlib.util
 import sys
 import traceback
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -29,12 +28,8 @@ if TYPE_CHECKING:
 GROUP = "cutecc.passes"
 """The entry point group: each names a module that registers passes when it is imported, or one pass class."""
 
-_FILES = "cutecc_loaded"
 _HOW = "put @cutecc.register above a pass's class"
 _failures: list[Error] = []
-_installed_modules: set[str] = set()
-"""The modules of installed packages that registered something."""
-_loading_installed = False
 
 
 def failures() -> list[Error]:
@@ -52,35 +47,18 @@ def load_files() -> None:
 @functools.cache
 def load_installed() -> None:
     """Load the plugins of installed packages. One that fails, or registers nothing, goes to `failures`."""
-    global _loading_installed
     from importlib import metadata
 
-    if _loading_installed:
+    if registry.is_registering_installed():
         # A plugin that looks for a pass while it is loaded.
         return
-    _loading_installed = True
-    try:
-        for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
-            what = f"plugin {entry.name} of {entry.dist.name if entry.dist else entry.module}"
-            before = registry.registering_modules()
-            try:
-                with registry.undone_on_failure():
-                    _load_entry(entry, what)
-            except foreign_failures() as failure:
-                _failures.append(_failed(what, failure, None))
-            _installed_modules.update(registry.registering_modules() - before)
-    finally:
-        _loading_installed = False
-
-
-def is_loading_installed() -> bool:
-    """Whether what is registered now comes from an installed plugin."""
-    return _loading_installed
-
-
-def is_of_installed(definition: Callable[..., Any]) -> bool:
-    """Whether a pass or pipeline came from an installed plugin, not from a file or program of the user's."""
-    return definition.__module__ in _installed_modules
+    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+        what = f"plugin {entry.name} of {entry.dist.name if entry.dist else entry.module}"
+        try:
+            with registry.registering_installed(), registry.undone_on_failure():
+                _load_entry(entry, what)
+        except foreign_failures() as failure:
+            _failures.append(_failed(what, failure, None))
 
 
 def _load_entry(entry: EntryPoint, what: str) -> None:
@@ -103,7 +81,7 @@ def load_file(file: Path) -> None:
     path = file.resolve()
     if not path.is_file():
         raise UsageError(f"--load: there is no file {file}")
-    name = f"{_FILES}.{path.stem}_{zlib.crc32(bytes(path)):08x}"
+    name = registry.module_of_file(f"{path.stem}_{zlib.crc32(bytes(path)):08x}")
     if name in sys.modules:
         # Named twice, or looking for a pass while it is loaded.
         return
@@ -127,18 +105,14 @@ def load_file(file: Path) -> None:
             copyreg.pickle(value, _reduce)
 
 
-def is_from_file(module: str) -> bool:
-    """Whether a module, by its name, was loaded by `load_file`."""
-    return module.startswith(f"{_FILES}.")
-
-
 def _reduce(pass_: ModulePass) -> tuple[Any, ...]:
     values = {field.name: getattr(pass_, field.name) for field in dataclasses.fields(pass_)}
     return _rebuild, (pass_.name, values)
 
 
 def _rebuild(name: str, values: dict[str, Any]) -> ModulePass:
-    pass_class = registry.find_pass(name)
+    load_files()
+    pass_class = registry.passes_so_far().get(name)
     if pass_class is None:
         raise UsageError(f"no pass is called '{name}'")
     return pass_class(**values)
@@ -171,7 +145,7 @@ def _hints_on_import(failure: BaseException, path: Path) -> list[str]:
     """What to do when the file `path` imports another one beside it."""
     if not isinstance(failure, ImportError) or not failure.name:
         return []
-    if failure.name.partition(".")[0] == _FILES:
+    if registry.is_from_file(f"{failure.name}."):
         return ["a file of --load is in no package: import by absolute names"]
     first = failure.name.partition(".")[0]
     beside = (path.parent / first, path.parent / f"{first}.py")

@@ -1,11 +1,8 @@
-"""Which passes and named pipelines there are, by name."""
+"""The table of passes and named pipelines that code in Python has made known; `lookup` finds them by name."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import importlib
-import pkgutil
 import sys
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cutecc.errors import UsageError
 from cutecc.passes.base import ModulePass
+from cutecc.passes.builtin import load_builtin_passes
 
 if TYPE_CHECKING:
     from cutecc.passes.nvidia.options import WheelOptions
@@ -46,15 +44,9 @@ class NamedPipeline:
 
 _registry: dict[str, type[ModulePass]] = {}
 _pipelines: dict[str, NamedPipeline] = {}
-
-# Packages whose modules register passes, each in the module of its name, less what all names of a package begin with.
-_BUILTIN_PACKAGES = {
-    "cutecc.passes.nvidia.reimplementations": "",
-    "cutecc.passes.analysis": "check-",
-    "cutecc.passes.generation": "",
-    "cutecc.passes.lowering": "",
-    "cutecc.passes.transforms": "",
-}
+_loading_installed = False
+_installed_modules: set[str] = set()
+"""The modules of installed packages that registered something."""
 
 
 def register(pass_class: PassClass) -> PassClass:
@@ -71,8 +63,8 @@ def register(pass_class: PassClass) -> PassClass:
     if name in NAMED or name in _pipelines:
         raise UsageError(f"{_qualified(pass_class)} is called '{name}', as a pipeline is", hints=[_RENAME])
     if pass_class.provider == "plugin":
-        _load_builtin_passes()
-        if _is_wheels(name):
+        load_builtin_passes()
+        if is_wheels(name):
             raise UsageError(
                 f"two passes are called '{name}': the wheel's and {_qualified(pass_class)}", hints=[_RENAME]
             )
@@ -90,8 +82,8 @@ def register_pipeline(name: str, build: Builder) -> Builder:
 
     if name in NAMED:
         raise UsageError(f"two pipelines are called '{name}': cutecc's and {_qualified(build)}", hints=[_RENAME])
-    _load_builtin_passes()
-    if name in _registry or _is_wheels(name):
+    load_builtin_passes()
+    if name in _registry or is_wheels(name):
         raise UsageError(f"the pipeline {_qualified(build)} is called '{name}', as a pass is", hints=[_RENAME])
     other = _pipelines.get(name)
     _check_free("pipelines", name, build, other.build if other else None)
@@ -99,22 +91,29 @@ def register_pipeline(name: str, build: Builder) -> Builder:
     return build
 
 
-def registered_passes() -> dict[str, type[ModulePass]]:
-    """All passes written in Python, by name, installed plugins' too.
-
-    Raises `UsageError` when one of the user's own has the name of an installed plugin's.
-    """
-    _load_everything()
-    for dispute in _disputes.values():
-        if dispute.of_user:
-            raise dispute.error()
+def passes_so_far() -> dict[str, type[ModulePass]]:
+    """All passes registered so far, by name."""
     return dict(sorted(_registry.items()))
 
 
-def registered_pipelines() -> dict[str, NamedPipeline]:
-    """All named pipelines from outside, by name."""
-    _load_everything()
+def pipelines_so_far() -> dict[str, NamedPipeline]:
+    """All named pipelines registered so far, by name."""
     return dict(sorted(_pipelines.items()))
+
+
+def registered(name: str) -> type[ModulePass] | NamedPipeline | None:
+    """The pass or named pipeline called `name`, if it is registered so far."""
+    return _registry.get(name) or _pipelines.get(name)
+
+
+def definition_of(found: type[ModulePass] | NamedPipeline) -> type[ModulePass] | Builder:
+    """The class or function that was registered."""
+    return found.build if isinstance(found, NamedPipeline) else found
+
+
+def disputes() -> dict[str, Dispute]:
+    """Each name that two plugins want."""
+    return dict(_disputes)
 
 
 def registered_names() -> set[str]:
@@ -122,33 +121,40 @@ def registered_names() -> set[str]:
     return {*_registry, *_pipelines}
 
 
-def all_names() -> set[str]:
-    """The name of every pass and pipeline there is: cutecc's, the wheel's, plugins'."""
-    from cutecc.passes.named import NAMED
-    from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OTHER_REGISTERED
-
-    _load_everything()
-    return {*registered_names(), *NAMED, *DESCRIPTIONS, *OTHER_REGISTERED}
-
-
 def registering_modules() -> set[str]:
     """The modules that define what is registered so far."""
     return {definition.__module__ for definition in _definitions().values()}
 
 
-def find_pass(name: str) -> type[ModulePass] | None:
-    """The Python pass called `name`; `None` when the wheel is the only one who may know it.
+@contextlib.contextmanager
+def registering_installed() -> Generator[None]:
+    """What is registered inside comes from an installed plugin, not from a file or program of the user's."""
+    global _loading_installed
+    before = registering_modules()
+    _loading_installed = True
+    try:
+        yield
+    finally:
+        _loading_installed = False
+        _installed_modules.update(registering_modules() - before)
 
-    Raises `UsageError` when two plugins have one of that name.
-    """
-    _load_for(name)
-    return _registry.get(name)
+
+def is_registering_installed() -> bool:
+    """Whether what is registered now comes from an installed plugin."""
+    return _loading_installed
 
 
-def find_pipeline(name: str) -> NamedPipeline | None:
-    """The named pipeline from outside called `name`; errors as `find_pass`."""
-    _load_for(name)
-    return _pipelines.get(name)
+_FILES = "cutecc_loaded"
+
+
+def module_of_file(name: str) -> str:
+    """The module that a file of `--load` becomes."""
+    return f"{_FILES}.{name}"
+
+
+def is_from_file(module: str) -> bool:
+    """Whether a module, by its name, is a file of `--load`."""
+    return module.startswith(f"{_FILES}.")
 
 
 @contextlib.contextmanager
@@ -174,9 +180,8 @@ def for_worker(words: Iterable[str]) -> tuple[type[ModulePass] | NamedPipeline, 
     """
     found: list[type[ModulePass] | NamedPipeline] = []
     for word in dict.fromkeys(words):
-        each = _registry.get(word) or _pipelines.get(word)
-        definition = each.build if isinstance(each, NamedPipeline) else each
-        if each is None or definition is None or _is_known_everywhere(definition):
+        each = registered(word)
+        if each is None or _is_known_everywhere(definition := definition_of(each)):
             continue
         if definition.__module__ == "__main__" or "<" in definition.__qualname__:
             raise UsageError(
@@ -197,7 +202,7 @@ def register_all(those: Iterable[type[ModulePass] | NamedPipeline]) -> None:
 
 
 @dataclass(frozen=True)
-class _Dispute:
+class Dispute:
     """A name that two plugins want."""
 
     message: str
@@ -208,7 +213,7 @@ class _Dispute:
         return UsageError(self.message, hints=[_RENAME])
 
 
-_disputes: dict[str, _Dispute] = {}
+_disputes: dict[str, Dispute] = {}
 
 
 def _definitions() -> dict[str, type[ModulePass] | Builder]:
@@ -217,93 +222,34 @@ def _definitions() -> dict[str, type[ModulePass] | Builder]:
 
 def origin(definition: type[ModulePass] | Builder) -> str:
     """The file (of `--load`) or package that a pass or pipeline comes from."""
-    from cutecc.passes.plugins import is_from_file
-
     if is_from_file(definition.__module__):
         return Path(sys.modules[definition.__module__].__file__ or "").name
     return definition.__module__.partition(".")[0]
-
-
-def _load_everything() -> None:
-    from cutecc.passes.plugins import load_files, load_installed
-
-    _load_builtin_passes()
-    load_files()
-    load_installed()
-
-
-def _load_for(name: str) -> None:
-    """Load whatever may define `name`."""
-    from cutecc.passes.plugins import load_installed
-
-    _load_chosen(name)
-    definition = _definitions().get(name)
-    if definition is None and not _is_wheels(name):
-        _load_everything()
-    elif definition is not None and not definition.__module__.startswith("cutecc."):
-        # An installed plugin may want the name too.
-        load_installed()
-    if dispute := _disputes.get(name):
-        raise dispute.error()
-
-
-def _load_chosen(name: str) -> None:
-    """Load what may define `name` without a look at installed packages: its own module here, and the user's files."""
-    from cutecc.passes.plugins import load_files
-
-    for package, prefix in _BUILTIN_PACKAGES.items():
-        if not name.startswith(prefix):
-            continue
-        module = name.removeprefix(prefix).replace("-", "_")
-        if name not in _registry and name.replace("-", "").isalnum() and module in _modules_in(package):
-            importlib.import_module(f"{package}.{module}")
-    if ":" in name:
-        # A composite is named after the passes that it stands for.
-        _load_builtin_passes()
-    load_files()
-
-
-@functools.cache
-def _load_builtin_passes() -> None:
-    for package in _BUILTIN_PACKAGES:
-        for module in _modules_in(package):
-            importlib.import_module(f"{package}.{module}")
-
-
-@functools.cache
-def _modules_in(package: str) -> tuple[str, ...]:
-    """Looked up once: most of a pipeline's names are the wheel's, which no package here has."""
-    return tuple(module.name for module in pkgutil.iter_modules(importlib.import_module(package).__path__))
 
 
 _RENAME = "give one of them another name"
 
 
 def _check_free(kind: str, name: str, new: type[ModulePass] | Builder, old: type[ModulePass] | Builder | None) -> None:
-    from cutecc.passes.plugins import is_loading_installed, is_of_installed
-
     if old is not None and _qualified(old) != _qualified(new):
         message = f"two {kind} are called '{name}': {_qualified(old)} and {_qualified(new)}"
-        if is_loading_installed() and not old.__module__.startswith("cutecc."):
-            _disputes[name] = _Dispute(message, of_user=not is_of_installed(old))
+        if _loading_installed and not old.__module__.startswith("cutecc."):
+            _disputes[name] = Dispute(message, of_user=old.__module__ not in _installed_modules)
         raise UsageError(message, hints=[_RENAME])
 
 
-def _is_wheels(name: str) -> bool:
+def is_wheels(name: str) -> bool:
+    """Whether a name is of a pass that the wheel has and nobody else, so far."""
     from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OTHER_REGISTERED
 
     return name not in _registry and (name in DESCRIPTIONS or name in OTHER_REGISTERED)
 
 
 def _is_known_everywhere(definition: type[ModulePass] | Builder) -> bool:
-    from cutecc.passes.plugins import is_from_file
-
     return definition.__module__.startswith("cutecc.") or is_from_file(definition.__module__)
 
 
 def _qualified(definition: type[ModulePass] | Builder) -> str:
-    from cutecc.passes.plugins import is_from_file
-
     if is_from_file(definition.__module__):
         return f"{definition.__qualname__} of {sys.modules[definition.__module__].__file__}"
     return f"{definition.__module__}.{definition.__qualname__}"

@@ -87,9 +87,9 @@ def check_registered(pass_: WheelPass) -> None:
     except (ValueError, RuntimeError) as failure:
         text = str(failure)
         if "does not refer to a registered pass" in text:
-            from cutecc.passes import plugins, registry
+            from cutecc.passes import lookup, plugins
 
-            hints = [*did_you_mean(pass_.name, registry.all_names()), "cutecc passes lists them all"]
+            hints = [*did_you_mean(pass_.name, lookup.all_names()), "cutecc passes lists them all"]
             notes = [failure.message for failure in plugins.failures()]
             raise UsageError(f"no pass is called '{pass_.name}'", notes=notes, hints=hints) from None
         if "can't run" in text or "nest" in text:

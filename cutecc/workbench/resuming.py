@@ -14,7 +14,7 @@ from cutecc.compilation.request import ALL_ARTIFACTS, HOST_FORM, CompileOptions,
 from cutecc.compilation.worker import lower_in_worker
 from cutecc.errors import ParseError, RecordError, UsageError
 from cutecc.kernel import Kernel
-from cutecc.passes import registry
+from cutecc.passes import lookup, registry
 from cutecc.passes.dumps import DumpChoice, input_name
 from cutecc.passes.generation.choice import PASSES
 from cutecc.passes.nvidia.options import WheelOptions
@@ -230,7 +230,7 @@ def _check_known(old: Compilation, pipeline: Pipeline, options: CompileOptions) 
     whole, start, stop = bounded_pipeline(pipeline, options)
     of_plugins = {step.name for step in old.steps if step.provider == "plugin"}
     left = of_plugins.intersection(pass_.name for pass_ in whole.passes[start:stop])
-    if unknown := sorted(name for name in left if registry.find_pass(name) is None):
+    if unknown := sorted(name for name in left if lookup.find_pass(name) is None):
         raise UsageError(
             f"the record's pipeline has the pass {unknown[0]} of a file or another package, and it is not known here",
             hints=["name the file that registers it: --load FILE.py"],

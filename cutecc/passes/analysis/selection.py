@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cutecc.errors import UsageError
-from cutecc.passes import registry
+from cutecc.passes import lookup
 from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.of_records import RECORD_ANALYSES, RecordAnalysis
 from cutecc.support.spelling import did_you_mean
@@ -54,7 +54,7 @@ def select(texts: Sequence[str]) -> Selection:
 
 def analysis_passes() -> dict[str, type[AnalysisPass]]:
     """The analyses that look at modules, by name: cutecc's own, those of files that the user named, and plugins'."""
-    return {name: kind for name, kind in registry.registered_passes().items() if issubclass(kind, AnalysisPass)}
+    return {name: kind for name, kind in lookup.registered_passes().items() if issubclass(kind, AnalysisPass)}
 
 
 def summaries() -> dict[str, str]:
@@ -76,7 +76,7 @@ def _parse(text: str) -> AnalysisPass:
     from cutecc.passes.pipeline import parse_pass
 
     name = text.partition("{")[0].strip()
-    if not (kind := registry.find_pass(name)) or not issubclass(kind, AnalysisPass):
+    if not (kind := lookup.find_pass(name)) or not issubclass(kind, AnalysisPass):
         check_names([name], summaries())
     parsed = parse_pass(text)
     assert isinstance(parsed, AnalysisPass)

@@ -159,7 +159,7 @@ def _sweep(module: ir.Module) -> None:
 
 def _is_left(operations: Sequence[ir.Operation]) -> PassError:
     """The error for the first of `operations` that no pass knows, or else for the first that one should have taken."""
-    from cutecc.passes.registry import registered_passes
+    from cutecc.passes.lookup import registered_passes
 
     lowered_by = {each: name for name, pass_ in registered_passes().items() for each in pass_.lowers}
     for operation in operations:

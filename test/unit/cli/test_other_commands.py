@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import CUTECC
 
-from cutecc.passes import registry
+from cutecc.passes import lookup
 from cutecc.passes.pipelines import choose_pipeline
 from cutecc.target import Target
 
@@ -42,7 +42,7 @@ def test_passes_lists_every_pass_with_its_provider_and_a_sentence(cutecc) -> Non
     for lir in (False, True):
         for pass_ in choose_pipeline("nvidia", Target.parse("sm_90a"), lir=lir):
             assert rows[pass_.name][0] == pass_.provider
-    for name, pass_class in registry.registered_passes().items():
+    for name, pass_class in lookup.registered_passes().items():
         assert rows[name][0] == pass_class.provider
     assert list(rows) == sorted(rows)
     assert not [name for name, (_, what) in rows.items() if not what]

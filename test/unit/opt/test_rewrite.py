@@ -24,7 +24,7 @@ from cutecc.opt.request import (
     Said,
 )
 from cutecc.opt.rewrite import rewrite
-from cutecc.passes import diagnostics, registry
+from cutecc.passes import diagnostics, lookup, registry
 from cutecc.passes.base import ModulePass
 
 
@@ -66,7 +66,7 @@ class Collide(ModulePass):
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    registry.registered_passes()
+    lookup.registered_passes()
     monkeypatch.setattr(registry, "_registry", dict(registry._registry))
     registry.register(Speak)
     registry.register(Collide)

@@ -12,7 +12,7 @@ import pytest
 
 import cutecc
 from cutecc.errors import UsageError
-from cutecc.passes import ModulePass, registry
+from cutecc.passes import ModulePass, lookup, registry
 from cutecc.passes.pipeline import Pipeline
 
 
@@ -24,7 +24,7 @@ class Colour(enum.Enum):
 
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    registry.registered_passes()
+    lookup.registered_passes()
     monkeypatch.setattr(registry, "_registry", dict(registry._registry))
     monkeypatch.setattr(registry, "_pipelines", dict(registry._pipelines))
     yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutecc.ir.modules import fresh_context
-from cutecc.passes import registry
+from cutecc.passes import lookup
 from cutecc.passes.base import ModulePass
 from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OPTION_DOCS, OTHER_REGISTERED
 from cutecc.passes.nvidia.unfold import WheelOptions, nvidia_pipeline
@@ -31,7 +31,7 @@ def test_described_are_the_passes_of_the_pipelines() -> None:
 
 @pytest.mark.parametrize("pass_", dict.fromkeys(WHOLE), ids=str)
 def test_every_pass_is_the_wheels_or_a_stand_in(pass_: ModulePass) -> None:
-    stand_in = registry.find_pass(pass_.name)
+    stand_in = lookup.find_pass(pass_.name)
     if pass_.provider == "wheel":
         assert _registered(str(pass_))
     else:
@@ -61,7 +61,7 @@ def test_descriptions_fit_a_line(text: str) -> None:
 @pytest.mark.parametrize("name", OPTION_DOCS)
 def test_documented_options_exist(name: str) -> None:
     printed = {option for pass_ in WHOLE if pass_.name == name for option, _ in pass_.options}
-    if stand_in := registry.find_pass(name):
+    if stand_in := lookup.find_pass(name):
         printed |= {field.replace("_", "-") for field in stand_in.__dataclass_fields__}
     else:
         printed |= {word.partition("=")[0].strip("{ ") for word in (_registered(name) or "").split("{", 1)[-1].split()}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sample_passes import Everything, Nested, Rename
 
 from cutecc.errors import UsageError
-from cutecc.passes import registry
+from cutecc.passes import lookup, registry
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.pipelines import choose_pipeline
@@ -22,7 +22,7 @@ H100 = Target.parse("sm_90a")
 
 @pytest.fixture(autouse=True)
 def _sample_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    registry.registered_passes()
+    lookup.registered_passes()
     monkeypatch.setattr(registry, "_registry", dict(registry._registry))
     for pass_class in (Everything, Nested, Rename):
         registry.register(pass_class)
@@ -87,9 +87,7 @@ def test_wrong_syntax(text: str) -> None:
         Pipeline.parse(text)
 
 
-pass_names = st.from_regex(r"[a-z][a-z0-9-]{0,10}", fullmatch=True).filter(
-    lambda name: registry.find_pass(name) is None
-)
+pass_names = st.from_regex(r"[a-z][a-z0-9-]{0,10}", fullmatch=True).filter(lambda name: lookup.find_pass(name) is None)
 values = st.text("abc019_-+.:= ,;", max_size=8)
 option_lists = st.lists(st.tuples(pass_names.filter(lambda name: not name.endswith("-path")), values), max_size=2)
 wheel_passes = st.builds(

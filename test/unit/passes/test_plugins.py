@@ -17,7 +17,7 @@ import pytest
 import cutecc
 from cutecc.compilation.request import CompileOptions, Edit
 from cutecc.errors import UsageError
-from cutecc.passes import ModulePass, plugins, registry
+from cutecc.passes import ModulePass, lookup, plugins, registry
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline, named_pipelines
 from cutecc.target import Target
@@ -59,7 +59,7 @@ cutecc.register_pipeline("{name}-both", both)
 
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    registry.registered_passes()
+    lookup.registered_passes()
     monkeypatch.setattr(registry, "_registry", dict(registry._registry))
     monkeypatch.setattr(registry, "_pipelines", dict(registry._pipelines))
     monkeypatch.setattr(registry, "_disputes", {})
@@ -104,7 +104,7 @@ def remarks(kernel: cutecc.Kernel | cutecc.KernelSet) -> list[str]:
 
 def test_a_file_with_passes_and_a_pipeline(tmp_path: Path) -> None:
     plugins.load_file(write(tmp_path / "mine.py", PASS.format(name="test-mark")))
-    pass_class = registry.find_pass("test-mark")
+    pass_class = lookup.find_pass("test-mark")
     assert pass_class is not None
     assert pass_class.provider == "plugin"
     assert registry.origin(pass_class) == "mine.py"
@@ -188,7 +188,7 @@ def test_an_installed_plugin_that_fails_leaves_the_rest_working(
     (tmp_path / "bad").mkdir()
     install(tmp_path / "good", monkeypatch, "cutecc_good", "good = cutecc_good:Mark", PASS.format(name="test-mark"))
     install(tmp_path / "bad", monkeypatch, "cutecc_bad", "bad = cutecc_bad", "import nothing_of_this_name\n")
-    assert registry.find_pass("test-mark") is not None
+    assert lookup.find_pass("test-mark") is not None
     (failure,) = plugins.failures()
     assert failure.message.startswith("plugin bad of cutecc_bad cannot be loaded: ModuleNotFoundError")
     assert failure.location is not None
@@ -209,11 +209,11 @@ def test_passes_that_everybody_has_do_not_look_for_plugins(monkeypatch: pytest.M
         raise AssertionError
 
     monkeypatch.setattr(plugins, "load_installed", functools.cache(looks))
-    assert registry.find_pass("cse") is None
-    assert registry.find_pass("arith-expand") is not None
+    assert lookup.find_pass("cse") is None
+    assert lookup.find_pass("arith-expand") is not None
     assert len(choose_pipeline("nvidia", TARGET)) > 40
     with pytest.raises(AssertionError):
-        registry.find_pass("test-unknown")
+        lookup.find_pass("test-unknown")
 
 
 def test_a_registered_pass_goes_into_a_worker_when_it_can_be_imported(
@@ -300,7 +300,7 @@ def test_installed_plugins_that_leave_do_not_end_the_program(tmp_path: Path, mon
         name = f"cutecc_leaves_{number}"
         text = PASS.format(name=f"test-mark-{number}") + f"\n{statement}\n"
         install(tmp_path / str(number), monkeypatch, name, f"leaves_{number} = {name}", text)
-    assert registry.find_pass("test-mark-1") is None
+    assert lookup.find_pass("test-mark-1") is None
     assert [failure.message.rpartition("loaded: ")[2] for failure in plugins.failures()] == [
         "SystemExit: 4",
         "SystemExit",
@@ -329,7 +329,7 @@ def test_an_entry_point_without_a_pass_is_said(
 def test_two_entry_points_may_be_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entries = "a = cutecc_twice\nb = cutecc_twice\nc = cutecc_twice:Mark"
     install(tmp_path, monkeypatch, "cutecc_twice", entries, PASS.format(name="test-mark"))
-    assert registry.find_pass("test-mark") is not None
+    assert lookup.find_pass("test-mark") is not None
     assert plugins.failures() == []
 
 
@@ -356,8 +356,8 @@ def test_two_packages_with_one_name_are_an_error_when_it_is_used(
         (tmp_path / name).mkdir()
         install(tmp_path / name, monkeypatch, name, f"{name} = {name}", PASS.format(name="test-mark"))
     with pytest.raises(UsageError, match=r"'test-mark': cutecc_one\.Mark and cutecc_two\.Mark"):
-        registry.find_pass("test-mark")
-    assert "test-mark" in registry.registered_passes()
+        lookup.find_pass("test-mark")
+    assert "test-mark" in lookup.registered_passes()
     (failure,) = plugins.failures()
     assert "two passes are called 'test-mark'" in failure.message
     assert failure.location is not None

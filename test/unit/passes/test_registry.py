@@ -10,21 +10,21 @@ import pytest
 from sample_passes import Rename
 
 from cutecc.errors import UsageError
-from cutecc.passes import registry
+from cutecc.passes import lookup, registry
 from cutecc.passes.base import ModulePass
 
 
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    registry.registered_passes()
+    lookup.registered_passes()
     monkeypatch.setattr(registry, "_registry", dict(registry._registry))
 
 
 def test_registered_passes_are_found_by_name() -> None:
-    assert registry.find_pass("test-rename") is None
+    assert lookup.find_pass("test-rename") is None
     assert registry.register(Rename) is Rename
-    assert registry.find_pass("test-rename") is Rename
-    assert registry.registered_passes()["test-rename"] is Rename
+    assert lookup.find_pass("test-rename") is Rename
+    assert lookup.registered_passes()["test-rename"] is Rename
 
 
 def test_a_name_that_is_taken_names_both() -> None:
@@ -43,17 +43,17 @@ def test_a_name_that_is_taken_names_both() -> None:
         registry.register(Other)
     assert "sample_passes.Rename" in caught.value.message
     assert Other.__qualname__ in caught.value.message
-    assert registry.find_pass("test-rename") is Rename
+    assert lookup.find_pass("test-rename") is Rename
 
 
 def test_registering_again_after_a_reload_is_fine() -> None:
     registry.register(Rename)
     registry.register(Rename)
-    assert registry.find_pass("test-rename") is Rename
+    assert lookup.find_pass("test-rename") is Rename
 
 
 def test_every_pass_of_ours_has_the_shape_of_one() -> None:
-    passes = registry.registered_passes()
+    passes = lookup.registered_passes()
     assert passes, "the stand-ins are registered"
     for name, pass_class in passes.items():
         assert name == pass_class.name
@@ -70,7 +70,7 @@ def test_every_pass_of_ours_has_the_shape_of_one() -> None:
 
 
 def test_one_file_holds_one_pass_called_like_it() -> None:
-    for name, pass_class in registry.registered_passes().items():
+    for name, pass_class in lookup.registered_passes().items():
         if pass_class.provider != "composite":  # whose name says which stretch of the pipeline it stands for
             package, _, module = pass_class.__module__.rpartition(".")
             prefix = "check-" if package == "cutecc.passes.analysis" else ""

@@ -14,7 +14,7 @@ from cutecc.errors import PassError, UsageError
 from cutecc.ir.canonical import canonical_hash
 from cutecc.ir.mlir import ir
 from cutecc.ir.modules import fresh_context, parse, to_bytecode
-from cutecc.passes import registry, remark, walk, warning
+from cutecc.passes import lookup, registry, remark, walk, warning
 from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.selection import analysis_passes, select, summaries
 from cutecc.passes.manager import Observer, Position, run_pass
@@ -74,7 +74,7 @@ class Fails(AnalysisPass):
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The analyses above are known while a test runs, and to no other test."""
-    registry.registered_passes()
+    lookup.registered_passes()
     monkeypatch.setattr(registry, "_registry", dict(registry._registry))
     for kind in (CountAdditions, CountLater, Fails):
         registry.register(kind)
