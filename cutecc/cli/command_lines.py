@@ -11,18 +11,17 @@ _OF_OUTPUT = ("quiet", "as_json", "no_cache")
 """Options that change nothing of what is found."""
 
 
-def sanitize_command(context: click.Context, input_: str | None = None, **changed: Any) -> str:
-    """The command line of `cutecc sanitize` for what `context` runs, or `input_`: the given options that it has too.
+def command_line(command: click.Command, context: click.Context, input_: str | None, changed: dict[str, Any]) -> str:
+    """The command line of another `command` for what `context` runs, or `input_`: the given options that it has too.
 
     `changed` options, by parameter, come last; those that are `None` are left out.
     """
     from click.core import ParameterSource
 
     from cutecc.cli.options import LOADED
-    from cutecc.cli.sanitize import sanitize
 
-    options = {each.name: each for each in sanitize.params if isinstance(each, click.Option)}
-    words = ["cutecc", "sanitize", input_ or context.params["input_"]]
+    options = {each.name: each for each in command.params if isinstance(each, click.Option)}
+    words = ["cutecc", command.name or "", input_ or context.params["input_"]]
     for name, option in options.items():
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and name not in changed and name not in _OF_OUTPUT:

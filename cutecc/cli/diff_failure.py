@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.options import split_names
 from cutecc.cli.sizes import sizes_text
 from cutecc.emulator.names import models
@@ -43,6 +42,8 @@ def wrong_lines(result: KernelResult, run: Run, command: str | None) -> Iterator
 
 def sanitize_hint(context: click.Context, kernel: PlannedKernel, run: Run) -> str | None:
     """The command that looks for what is wrong in the first variant of a kernel; `None` where none does."""
+    from cutecc.cli.sanitize import sanitize_command
+
     if not models(kernel.target) or (run.verdict == "fails" and not run.in_kernel):
         return None
     values = context.params

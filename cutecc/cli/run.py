@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.arrays import read_arrays, save_arrays
-from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import announce, check_arguments, emulate, emulator_options, read_options
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
@@ -198,6 +197,8 @@ def _refuse_bounds(values: dict[str, Any]) -> None:
 @contextlib.contextmanager
 def _hint_at_sanitize(context: click.Context) -> Generator[None]:
     """Has what a kernel does wrong on the emulator name the command that tells more of it."""
+    from cutecc.cli.sanitize import sanitize_command
+
     try:
         yield
     except (FaultError, DeadlockError) as error:

@@ -15,7 +15,7 @@ import click
 from cutecc.cli.arrays import read_arrays
 from cutecc.cli.checked_runs import CheckedRun, Plan, run_all
 from cutecc.cli.code_note import code_dict, code_lines
-from cutecc.cli.command_lines import sanitize_command
+from cutecc.cli.command_lines import command_line
 from cutecc.cli.emulation import check_arguments, confined_text, emulation_dict, emulator_options
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.headings import points_text, seeds_text, wrapped
@@ -83,6 +83,11 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
         context.exit(1)
     if any(run.emulation.stopped for run in runs):
         context.exit(EXIT_UNCHECKED)
+
+
+def sanitize_command(context: click.Context, input_: str | None = None, **changed: Any) -> str:
+    """The command line of `cutecc sanitize` for what `context` runs, as `command_line` makes it."""
+    return command_line(sanitize, context, input_, changed)
 
 
 def _search(

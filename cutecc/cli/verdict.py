@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from cutecc.cli.code_note import code_dict, code_lines
-from cutecc.cli.command_lines import sanitize_command
 from cutecc.cli.emulation import emulation_dict, show_emulation
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.sizes import sizes_text
@@ -165,6 +164,7 @@ def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None
 
 def _hint(verdict: Verdict, context: click.Context, is_terminal: bool) -> str | None:
     """Who looks for what may be wrong, or for what one order of warps does not show."""
+    from cutecc.cli.sanitize import sanitize_command
     from cutecc.emulator.names import models
 
     is_emulated = verdict.trials[0].emulation is not None
