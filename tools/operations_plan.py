@@ -21,7 +21,7 @@ from cutecc.operations.candidates import choose
 from cutecc.operations.choosing import epilogue_of
 from cutecc.operations.discovery import Request, ranked
 from cutecc.operations.epilogue.functions import gelu
-from cutecc.operations.epilogue.values import Epilogue
+from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.gemm import compile_all
 from cutecc.operations.operand import most_aligned
 from cutecc.operations.problem_sizes import Problem

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cutecc.operations.device_memory import allocated_bytes, set_pool_size, set_release_threshold
     from cutecc.operations.discovery import Found, find, supports
     from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
-    from cutecc.operations.epilogue.values import Epilogue
+    from cutecc.operations.epilogue.graph import Epilogue
     from cutecc.operations.gemm import Gemm, compile_all, load
     from cutecc.operations.instruction import MathInstruction
     from cutecc.operations.operand import Operand

@@ -15,7 +15,8 @@ from cutecc.arguments.arrays import Array, read_array
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError, SpecError
 from cutecc.operations.description import GemmDescription
-from cutecc.operations.epilogue.values import Epilogue, Input, Output
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.kernels.signature import INTERLEAVED, full_operand
 from cutecc.operations.operand import Layout, Operand
 from cutecc.operations.tile_model import Problem

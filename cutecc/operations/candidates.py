@@ -16,7 +16,8 @@ from cutecc.operations.description import (
     Mode,
     matched,
 )
-from cutecc.operations.epilogue.values import ACCUM, Epilogue, Output, default_conversion
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.epilogue.values import ACCUM, Output, default_conversion
 from cutecc.operations.epilogue.verification import compute_type
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
 from cutecc.operations.instruction_set import KINDS, memory_type, multiplied_type

@@ -14,8 +14,8 @@ from cutecc.emulator.names import best_modelled
 from cutecc.errors import ArgumentError, EpilogueError, NoGpuError, UsageError
 from cutecc.operations.arguments import read
 from cutecc.operations.description import GemmDescription, matched
+from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.named import named_epilogue
-from cutecc.operations.epilogue.values import Epilogue
 from cutecc.operations.instruction import MathInstruction, as_instruction
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile_model import Problem

@@ -10,7 +10,8 @@ from typing import Literal, TypeVar, get_args
 import msgspec
 
 from cutecc.errors import UsageError
-from cutecc.operations.epilogue.values import Epilogue, Input, Output, default_conversion, is_float
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.epilogue.values import Input, Output, default_conversion, is_float
 from cutecc.operations.epilogue.verification import compute_type
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.operand import Operand, most_aligned

@@ -20,7 +20,7 @@ from cutecc.operations.choosing import (
     usual_result,
 )
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode, matched
-from cutecc.operations.epilogue.values import Epilogue
+from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.metadata_filter import Fact, MetadataFilter
 from cutecc.operations.operand import Operand, as_operand

@@ -11,7 +11,7 @@ from cutecc.errors import ArgumentError, Error, NoGpuError
 from cutecc.operations.arguments import lives_on_gpu, read
 from cutecc.operations.choosing import forms, problem_of
 from cutecc.operations.description import GemmDescription
-from cutecc.operations.epilogue.values import Epilogue
+from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.given import Given
 from cutecc.operations.status import YES, Status
 from cutecc.operations.tile_model import Problem

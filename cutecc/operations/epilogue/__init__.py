@@ -7,12 +7,12 @@
     ...     return D
     >>> print(Epilogue.trace(bias_relu, bias=Row("f16"), D=Full("f16")))
 
-`values` is the graph, `trace` makes it, `functions` is the language, `named` has the usual ones, `reference` says in
+`graph` is the value, `trace` makes it, `functions` is the language, `named` has the usual ones, `reference` says in
 numpy what an epilogue computes. All that is wrong with a function raises `cutecc.errors.EpilogueError` at its place.
 """
 
 from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
+from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.named import NAMES, named_epilogue
-from cutecc.operations.epilogue.values import Epilogue
 
 __all__ = ["NAMES", "Column", "Epilogue", "Full", "Row", "Scalar", "named_epilogue"]

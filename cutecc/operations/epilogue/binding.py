@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutecc.errors import EpilogueError
-from cutecc.operations.epilogue.values import ACCUM, INFINITIES, Argument, Epilogue, Kind, Operation, Step
+from cutecc.operations.epilogue.values import ACCUM, INFINITIES, Argument, Kind, Operation, Step
 from cutecc.operations.epilogue.verification import compute_type, joined
+
+if TYPE_CHECKING:
+    from cutecc.operations.epilogue.graph import Epilogue
 
 SOURCE = "C"
 SCALE = "beta"

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from cutecc.operations.epilogue.declarations import known_type
 from cutecc.operations.epilogue.symbolic import Value
 from cutecc.operations.epilogue.values import Operation, Reduction
 
@@ -150,8 +151,7 @@ def to(x: Any, dtype: Any) -> Any:
     """`x` rounded to a type, as an output of that type is."""
     if isinstance(x, Value):
         return x.to(dtype)
-    from cutecc.operations.epilogue.declarations import known_type
-    from cutecc.operations.epilogue.reference import rounded
+    from cutecc.operations.epilogue.rounding import rounded
 
     return rounded(x, known_type(dtype, None))
 

@@ -17,7 +17,8 @@ from cutecc.operations.epilogue.functions import (
     silu,
     tanh,
 )
-from cutecc.operations.epilogue.values import Conversion, Epilogue, is_float
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.epilogue.values import Conversion, is_float
 from cutecc.operations.operand import Operand
 from cutecc.support.spelling import did_you_mean
 

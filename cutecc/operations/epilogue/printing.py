@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from cutecc.operations.epilogue.values import ACCUM, Epilogue, Input, Output, Step
+from typing import TYPE_CHECKING
+
+from cutecc.operations.epilogue.values import ACCUM, Input, Output, Step
 from cutecc.support.locations import Frame
+
+if TYPE_CHECKING:
+    from cutecc.operations.epilogue.graph import Epilogue
 
 
 def text(epilogue: Epilogue) -> str:

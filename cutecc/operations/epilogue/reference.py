@@ -8,22 +8,19 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cutecc.errors import EpilogueError
+from cutecc.operations.epilogue.calling import with_language
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.epilogue.rounding import Array, rounded
 from cutecc.operations.epilogue.values import (
     ACCUM,
     INFINITIES,
     Argument,
-    Conversion,
-    Epilogue,
     Input,
     Kind,
     Output,
-    default_conversion,
 )
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -34,28 +31,6 @@ class Evaluated:
     """Before it is rounded, in float64."""
     rounded: Array
     """As numbers of the output's type, still in float64."""
-
-
-@dataclass(frozen=True)
-class _Float:
-    """A floating-point type: its significant bits, its smallest normal exponent, its largest number."""
-
-    bits: int
-    smallest: int
-    largest: float
-    saturates: bool = False
-
-
-# IEEE 754; bfloat16 has the exponents of binary32; OCP 8-bit Floating Point Specification.
-_FLOATS = {
-    "f64": _Float(53, -1022, math.ldexp(2 - 2.0**-52, 1023)),
-    "f32": _Float(24, -126, math.ldexp(2 - 2.0**-23, 127)),
-    "f16": _Float(11, -14, 65504.0),
-    "bf16": _Float(8, -126, math.ldexp(2 - 2.0**-7, 127)),
-    "f8E4M3FN": _Float(4, -6, 448.0, saturates=True),
-    "f8E5M2": _Float(3, -14, 57344.0, saturates=True),
-}
-_INTEGERS = {"i32": (-(2**31), 2**31 - 1), "i8": (-128, 127), "u8": (0, 255)}
 
 
 def _erf(x: Array) -> Array:
@@ -146,8 +121,6 @@ def evaluate_function(
 
     It is simply called; so it must not use what arrays do not have, `x.to(…)` for one: `to(x, …)` is for both.
     """
-    from cutecc.operations.epilogue.calling import with_language
-
     matrix = np.asarray(accum, np.float64)
     batched = matrix.ndim == 3
     size = matrix.shape if batched else (1, *matrix.shape)
@@ -159,27 +132,6 @@ def evaluate_function(
     if isinstance(returned, dict):
         found = list(cast("dict[str, Any]", returned).values())
     return {each.name: (value if batched else value[0]) for each, value in zip(epilogue.outputs, found, strict=True)}
-
-
-def rounded(values: Any, dtype: str, conversion: Conversion | None = None) -> Array:
-    """`values` rounded to nearest, ties to even, to numbers of a type; as float64. Outside of its range they become
-    what the conversion says, that of outputs of the type if not given."""
-    exact = np.asarray(values, np.float64)
-    conversion = conversion or default_conversion(dtype)
-    if dtype in _INTEGERS:
-        low, high = _INTEGERS[dtype]
-        return np.clip(np.rint(np.nan_to_num(exact, nan=0.0, posinf=high, neginf=low)), low, high)
-    kind = _FLOATS[dtype]
-    if dtype == "f64":
-        nearest = exact
-    else:
-        # The distance of neighbours: constant below the normal numbers.
-        _, exponents = np.frexp(exact)
-        quantum = np.ldexp(1.0, np.maximum(exponents - 1, kind.smallest) - (kind.bits - 1))
-        nearest = np.where(np.isfinite(exact), np.rint(exact / quantum) * quantum, exact)
-    if kind.saturates or conversion != "round":
-        return np.clip(nearest, -kind.largest, kind.largest)
-    return np.where(np.abs(nearest) > kind.largest, np.copysign(np.inf, nearest), nearest)
 
 
 def _spread(operand: Input, given: Any, size: tuple[int, ...]) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NoReturn, cast
@@ -53,10 +53,12 @@ _SAME = {
 class Trace:
     """The steps of one function, as it runs."""
 
-    def __init__(self, file: str, compute: str) -> None:
+    def __init__(self, file: str, compute: str, functions: Sequence[str]) -> None:
         self.file = file
         """Of the function: places are in it."""
         self.compute = compute
+        self.functions = functions
+        """The names of the language's functions, for hints."""
         self.steps: list[Step] = []
         self._known: dict[tuple[Operation, tuple[Argument, ...], str], Value] = {}
 
@@ -100,10 +102,8 @@ class Trace:
 
     def instead_of(self, name: str) -> str:
         """The hint for a library's function called `name`."""
-        from cutecc.operations.epilogue import functions
-
         ours = _SAME.get(name, name)
-        return f"write {ours}(…)" if ours in functions.__all__ else f"there are: {', '.join(functions.__all__)}"
+        return f"write {ours}(…)" if ours in self.functions else f"there are: {', '.join(self.functions)}"
 
     def _constant(self, given: Any, what: str) -> Argument:
         if getattr(given, "shape", ()):

@@ -6,22 +6,34 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from cutecc.errors import EpilogueError
+from cutecc.operations.epilogue import functions
 from cutecc.operations.epilogue.calling import called
 from cutecc.operations.epilogue.declarations import example_size
 from cutecc.operations.epilogue.parameters import inputs_of
 from cutecc.operations.epilogue.results import output_of, results_of
 from cutecc.operations.epilogue.source import WrittenFunction, definition_location, function_node
 from cutecc.operations.epilogue.symbolic import Trace
-from cutecc.operations.epilogue.values import ACCUM, ACCUMULATORS, Argument, Epilogue, Input, Output, Step
+from cutecc.operations.epilogue.values import ACCUM, ACCUMULATORS, Argument, Input, Output, Step
 from cutecc.operations.epilogue.verification import compute_type
 from cutecc.operations.words import article
 from cutecc.support.spelling import did_you_mean
 
 
-def trace(function: Callable[..., Any], /, accumulator: str = "f32", **operands: Any) -> Epilogue:
+class Traced(NamedTuple):
+    """The parts of an epilogue, as it has them."""
+
+    inputs: tuple[Input, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[Output, ...]
+    accumulator: str
+    compute: str
+    name: str
+
+
+def trace(function: Callable[..., Any], /, accumulator: str = "f32", **operands: Any) -> Traced:
     """The epilogue that a plain Python function describes.
 
         def f(accum, C, alpha, beta, bias):
@@ -53,7 +65,7 @@ def trace(function: Callable[..., Any], /, accumulator: str = "f32", **operands:
     compute = compute_type(accumulator, identity=False)
     size = example_size(operands)
     inputs = inputs_of(written, operands, compute, size)
-    running = Trace(written.file, compute)
+    running = Trace(written.file, compute, functions.__all__)
     results = results_of(written, running, called(written, running, inputs))
     outputs = [output_of(result, operands, compute, size) for result in results]
     _refuse_unknown(written, operands, [each.name for each in (*inputs, *outputs)])
@@ -61,7 +73,7 @@ def trace(function: Callable[..., Any], /, accumulator: str = "f32", **operands:
     _refuse_unused(written, inputs, steps, outputs)
     names: dict[Any, str] = {step.name: f"%{index}" for index, step in enumerate(steps)}
     identity = not steps and all(each.reduction == "none" for each in outputs)
-    return Epilogue(
+    return Traced(
         tuple(inputs),
         tuple(
             replace(each, name=names[each.name], arguments=tuple(names.get(arg, arg) for arg in each.arguments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from cutecc.errors import EpilogueError
 from cutecc.operations.epilogue.values import (
@@ -13,7 +13,6 @@ from cutecc.operations.epilogue.values import (
     ACCUMULATORS,
     ARITY,
     INFINITIES,
-    Epilogue,
     Input,
     Kind,
     Output,
@@ -21,6 +20,9 @@ from cutecc.operations.epilogue.values import (
     is_float,
 )
 from cutecc.operations.operand import OPERAND_TYPES
+
+if TYPE_CHECKING:
+    from cutecc.operations.epilogue.graph import Epilogue
 
 
 def joined(kinds: Iterable[Kind]) -> Kind:

@@ -18,16 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 import cutlass
 from cutlass import cute
 
-from cutecc.operations.epilogue.values import (
-    ACCUM,
-    INFINITIES,
-    Argument,
-    Epilogue,
-    Output,
-    Step,
-    default_conversion,
-    is_float,
-)
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.epilogue.values import ACCUM, INFINITIES, Argument, Output, Step, default_conversion, is_float
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.operand import type_bits
 

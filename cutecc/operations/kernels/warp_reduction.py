@@ -6,7 +6,8 @@ from __future__ import annotations
 import cutlass
 from cutlass import cute
 
-from cutecc.operations.epilogue.values import Epilogue, Output
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.epilogue.values import Output
 from cutecc.operations.kernels.access import Access, vector_copy
 from cutecc.operations.kernels.epilogue_arithmetic import neutral, reduced
 from cutecc.operations.kernels.numeric import numeric

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cutecc.operations.description import GemmDescription
-from cutecc.operations.epilogue.values import ACCUM, Epilogue, Kind, Output
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.epilogue.values import ACCUM, Kind, Output
 from cutecc.operations.kernels.operand_copies import operand_copies
 from cutecc.operations.operand import Operand, type_bits
 

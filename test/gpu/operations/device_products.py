@@ -22,8 +22,9 @@ from covering_set import Case
 from device_arrays import INTERLEAVED, Stored, elements, matrix, vector
 
 from cutecc.operations import Gemm, GemmDescription
+from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.reference import Evaluated, evaluate
-from cutecc.operations.epilogue.values import Epilogue, Output
+from cutecc.operations.epilogue.values import Output
 from cutecc.operations.operand import type_bits
 
 ACCUMULATION = {

@@ -14,7 +14,8 @@ from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import EpilogueError
 from cutecc.harness.elements import elements_of
 from cutecc.operations.epilogue import NAMES, Column, Epilogue, Full, Row, Scalar, functions, named_epilogue
-from cutecc.operations.epilogue.reference import evaluate, evaluate_function, rounded
+from cutecc.operations.epilogue.reference import evaluate, evaluate_function
+from cutecc.operations.epilogue.rounding import rounded
 from cutecc.operations.operand import Operand
 
 many = settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -69,7 +69,7 @@ def test_places_and_names_do_not_count(epilogue: Epilogue) -> None:
 
 def test_the_key_is_the_same_in_another_process(epilogue: Epilogue) -> None:
     script = (
-        "import sys\nfrom cutecc.operations.epilogue.values import Epilogue\n"
+        "import sys\nfrom cutecc.operations.epilogue.graph import Epilogue\n"
         "print(Epilogue.from_json(sys.stdin.read()).key)\n"
         "assert 'numpy' not in sys.modules and 'cutlass' not in sys.modules"
     )

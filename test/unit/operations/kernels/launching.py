@@ -16,8 +16,9 @@ from cutecc.emulator.options import EmulatorOptions
 from cutecc.harness.elements import elements_of
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue import reference
+from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.named import named_epilogue
-from cutecc.operations.epilogue.values import Epilogue, Output
+from cutecc.operations.epilogue.values import Output
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.kernels import signature
 from cutecc.operations.operand import Operand

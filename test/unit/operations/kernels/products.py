@@ -16,7 +16,8 @@ from cutecc.emulator.memory.allocations import Allocation, tensor_allocation
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.harness.elements import elements_of
 from cutecc.operations.description import GemmDescription
-from cutecc.operations.epilogue.values import Epilogue, Output
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.epilogue.values import Output
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.kernels import signature, workspace
 from cutecc.operations.kernels.build import build

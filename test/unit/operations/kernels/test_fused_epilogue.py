@@ -24,7 +24,7 @@ from cutecc.operations.epilogue.functions import (
 from cutecc.operations.epilogue.functions import exp as exp_of
 from cutecc.operations.epilogue.functions import log as log_of
 from cutecc.operations.epilogue.functions import sqrt as sqrt_of
-from cutecc.operations.epilogue.values import Epilogue
+from cutecc.operations.epilogue.graph import Epilogue
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from launching import simt
 
 from cutecc.arguments.grammar import parse_spec
 from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
-from cutecc.operations.epilogue.values import Epilogue
+from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.kernels.signature import PARAMETERS, specs
 from cutecc.operations.kernels.workspace import (

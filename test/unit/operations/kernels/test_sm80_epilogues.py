@@ -10,7 +10,7 @@ from products import describe
 
 from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
 from cutecc.operations.epilogue.functions import maximum
-from cutecc.operations.epilogue.values import Epilogue
+from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.operand import Operand
 
 pytestmark = pytest.mark.slow

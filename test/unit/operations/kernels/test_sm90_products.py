@@ -17,8 +17,8 @@ from products import Matrix, multiply
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
 from cutecc.operations.epilogue.functions import relu
+from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.named import named_epilogue
-from cutecc.operations.epilogue.values import Epilogue
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.instruction_set import multiplied_type
 from cutecc.operations.operand import Operand
