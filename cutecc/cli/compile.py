@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -83,12 +84,7 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
     settings = Settings.from_environment()
     inputs = _check_inputs(context, values, inputs)
     _check_bundle(values, inputs)
-    planned: list[Job | Error] = []
-    for text in inputs:
-        try:
-            planned += plan(context, values, text, settings, several=len(inputs) > 1)
-        except Error as error:
-            planned.append(error)
+    planned = _planned(context, values, inputs, settings)
     jobs = [each for each in planned if isinstance(each, Job)]
     files: tuple[str, ...] = () if values["operator"] else inputs
     check_folders(files, jobs)
@@ -102,9 +98,56 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
         timing=values["timing"],
         brief=len(inputs) > 1,
     )
-    outcomes = iter(run(jobs, values, reporter))
-    failures: dict[str, Error] = {}
-    failed_targets: dict[str, list[str]] = {}
+    failures = _outcomes(planned, run(jobs, values, reporter), reporter, values, several=len(inputs) > 1)
+    if values["bundle"] and not failures:
+        try:
+            records = [read_folder(outcome.output) for outcome in reporter.outcomes]
+            write_bundle(values["bundle"], records, dumps=values["bundle_dumps"])
+            reporter.bundle = values["bundle"]
+        except Error as error:
+            failures[str(error)] = _Failed(error, [])
+    reporter.show()
+    if failures and len(planned) == 1:
+        raise next(iter(failures.values())).error
+    if failures:
+        _tell_failures(list(failures.values()), len(planned) - len(reporter.outcomes), len(planned), values["bundle"])
+        wrong = not reporter.outcomes and all(isinstance(each.error, UsageError) for each in failures.values())
+        context.exit(EXIT_USAGE if wrong else EXIT_FAILED)
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """One reason to fail, which several inputs and targets can have."""
+
+    error: Error
+    targets: list[str]
+    """Those that failed for it, of inputs for several."""
+
+
+def _planned(
+    context: click.Context, values: dict[str, Any], inputs: tuple[str, ...], settings: Settings
+) -> list[Job | Error]:
+    """The jobs of all inputs, and in its place why an input has none."""
+    planned: list[Job | Error] = []
+    for text in inputs:
+        try:
+            planned += plan(context, values, text, settings, several=len(inputs) > 1)
+        except Error as error:
+            planned.append(error)
+    return planned
+
+
+def _outcomes(
+    planned: Sequence[Job | Error],
+    of_jobs: Sequence[Outcome | Error],
+    reporter: Reporter,
+    values: dict[str, Any],
+    *,
+    several: bool,
+) -> dict[str, _Failed]:
+    """Have the reporter take what came of the jobs; what failed, by its text."""
+    outcomes = iter(of_jobs)
+    failures: dict[str, _Failed] = {}
     for each in planned:
         outcome = next(outcomes) if isinstance(each, Job) else each
         if isinstance(outcome, Outcome):
@@ -113,33 +156,25 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
                 made = outcome.compilation
                 own_runs.remember(made.command, split_path(str(made.source))[0], made.name)
             continue
-        if len(inputs) > 1 and isinstance(each, Job):
+        if several and isinstance(each, Job):
             outcome.notes.append(f"compiling {each.text}")
         # Several targets often fail for the same reason.
-        failure = failures.setdefault(str(outcome), outcome)
+        failed = failures.setdefault(str(outcome), _Failed(outcome, []))
         if isinstance(each, Job) and len(each.chosen.targets) > 1:
-            failed_targets.setdefault(str(failure), []).append(each.target.name)
-    if values["bundle"] and not failures:
-        try:
-            records = [read_folder(outcome.output) for outcome in reporter.outcomes]
-            write_bundle(values["bundle"], records, dumps=values["bundle_dumps"])
-            reporter.bundle = values["bundle"]
-        except Error as error:
-            failures[str(error)] = error
-    reporter.show()
-    if failures and len(planned) == 1:
-        raise next(iter(failures.values()))
-    for text, failure in failures.items():
-        if text in failed_targets:
-            failure.notes.append(f"failed for {', '.join(failed_targets[text])}")
-        report(failure)
-    if failures:
-        if missing := len(planned) - len(reporter.outcomes):
-            click.echo(f"{missing} of {len(planned)} failed", err=True)
-            if values["bundle"]:
-                click.echo(f"{values['bundle']} was not written: it is to hold every target", err=True)
-        wrong = not reporter.outcomes and all(isinstance(each, UsageError) for each in failures.values())
-        context.exit(EXIT_USAGE if wrong else EXIT_FAILED)
+            failed.targets.append(each.target.name)
+    return failures
+
+
+def _tell_failures(failures: Sequence[_Failed], missing: int, count: int, bundle: Path | None) -> None:
+    """Say why jobs failed, and how many of `count`."""
+    for each in failures:
+        if each.targets:
+            each.error.notes.append(f"failed for {', '.join(each.targets)}")
+        report(each.error)
+    if missing:
+        click.echo(f"{missing} of {count} failed", err=True)
+        if bundle:
+            click.echo(f"{bundle} was not written: it is to hold every target", err=True)
 
 
 def _check_inputs(context: click.Context, values: dict[str, Any], inputs: tuple[str, ...]) -> tuple[str, ...]:

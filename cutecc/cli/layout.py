@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -110,57 +110,39 @@ def layout(
     _check_size(value)
     if swizzle is not None:
         value = _swizzled(value, swizzle)
-    if form and divide is None:
-        raise UsageError(f"--{form} says which divide to draw, and needs --divide TILER")
-    if tv is not None and (divide is not None or banks):
-        raise UsageError("--tv draws threads; it does not go together with --divide or --banks")
-    if banks and divide is not None:
-        raise UsageError("--banks and --divide both colour the elements; take one of them")
-    flags: list[tuple[bool, Line]] = [(offsets, "offset"), (index, "index"), (coords, "coordinate"), (banks, "bank")]
-    # An offset of a thread-value layout is an index in the tile.
+    _check_together(tv, divide, form, banks)
     request = _Request(
-        _user_error(lambda: _shape(tv))
-        if tv is not None
-        else value.tile
-        if _draws_threads(value, divide, banks)
-        else None,
-        _user_error(lambda: _shape(divide)) if divide is not None else False,
+        _tile(value, tv, divide, banks),
+        _tiler(divide),
         form,
-        tuple(line for chosen, line in flags if chosen),
+        _lines(offset=offsets, index=index, coordinate=coords, bank=banks),
         _user_error(lambda: Banks(_element_bits(element_bits, dtype))) if banks else None,
     )
-    asked = bool(output or tv is not None or divide is not None or banks)
-    if asked and is_tuple(value) and is_integers(value) and None not in leaves(value):
-        # A shape alone is a compact layout, as in CuTe's text.
-        value = make_layout(value)
-    drawable = isinstance(value, Layout | ComposedLayout | View | TiledLayout)
-    if asked and not drawable:
-        raise UsageError(f"only a layout can be drawn; this is {describe(value)}")
-    result = value
-    if request.tiler is not False:
-        result = _user_error(lambda: DIVIDES[form or "logical"](_plain(value, "--divide"), request.tiler))
-    picture = None
-    if drawable and (asked or (not as_json and not quiet and _is_small(value))):
-        picture = _user_error(lambda: _picture(value, request))
+    colours = any((tv is not None, divide is not None, banks))
+    asked = bool(output) or colours
+    if asked:
+        value = _drawable(value)
+    result = _divided(value, request)
+    shows = not as_json and not quiet
+    picture = _user_error(lambda: _picture(value, request)) if asked or (shows and _is_small(value)) else None
     rows, columns = _limit(limit)
-    if output == "-":
-        assert picture is not None
-        click.echo(_user_error(lambda: svg(picture, **_given(rows=rows, columns=columns))), nl=False)
+    sizes = _given(rows=rows, columns=columns)
+    if picture is not None and output == "-":
+        click.echo(_user_error(lambda: svg(picture, **sizes)), nl=False)
         return
-    if as_json:
-        click.echo(json.dumps(_as_json(result), indent=2))
-    else:
-        click.echo(_as_text(result, quiet))
-    width = width or shutil.get_terminal_size((80, 24)).columns
-    sizes = {"width": width, **_given(rows=rows, columns=columns)}
-    if output:
-        assert picture is not None
+    click.echo(json.dumps(_as_json(result), indent=2) if as_json else _as_text(result, quiet))
+    sizes["width"] = width or shutil.get_terminal_size((80, 24)).columns
+    if picture is not None and output:
         _write(Path(output), picture, sizes)
-    elif picture is not None and not as_json and not quiet:
-        click.echo()
-        if divide is not None or banks or tv is not None or isinstance(value, TiledLayout):
-            click.echo(picture.subtitle)
-        click.echo(terminal(picture, colour=_colour(), **sizes), nl=False, color=True)
+    elif picture is not None and shows:
+        _echo_picture(picture, sizes, titled=colours or isinstance(value, TiledLayout))
+
+
+def _echo_picture(picture: Picture, sizes: dict[str, Any], *, titled: bool) -> None:
+    click.echo()
+    if titled:
+        click.echo(picture.subtitle)
+    click.echo(terminal(picture, colour=_colour(), **sizes), nl=False, color=True)
 
 
 def _user_error(make: Callable[[], Value]) -> Value:
@@ -213,8 +195,43 @@ def _element_bits(bits: int | None, dtype: str | None) -> int:
     return bits
 
 
-def _draws_threads(value: Any, divide: str | None, banks: bool) -> bool:
-    return isinstance(value, TiledLayout) and divide is None and not banks
+def _check_together(tv: str | None, divide: str | None, form: Form | None, banks: bool) -> None:
+    """Raise `UsageError` for options that do not go together."""
+    if form and divide is None:
+        raise UsageError(f"--{form} says which divide to draw, and needs --divide TILER")
+    if tv is not None and (divide is not None or banks):
+        raise UsageError("--tv draws threads; it does not go together with --divide or --banks")
+    if banks and divide is not None:
+        raise UsageError("--banks and --divide both colour the elements; take one of them")
+
+
+def _tile(value: Any, tv: str | None, divide: str | None, banks: bool) -> Any:
+    """The tile of a thread-value layout, whose offsets are indices in it; `None` to draw the layout itself."""
+    if tv is not None:
+        return _user_error(lambda: _shape(tv))
+    return value.tile if isinstance(value, TiledLayout) and divide is None and not banks else None
+
+
+def _tiler(divide: str | None) -> Any:
+    return False if divide is None else _user_error(lambda: _shape(divide))
+
+
+def _lines(**chosen: bool) -> tuple[Line, ...]:
+    """The labels that are chosen, in this order."""
+    return tuple(cast(Line, line) for line, is_chosen in chosen.items() if is_chosen)
+
+
+def _drawable(value: Any) -> Any:
+    """The layout to draw; a shape alone is a compact one, as in CuTe. Raises `UsageError` where there is none."""
+    if is_tuple(value) and is_integers(value) and None not in leaves(value):
+        return make_layout(value)
+    if not _is_layout(value):
+        raise UsageError(f"only a layout can be drawn; this is {describe(value)}")
+    return value
+
+
+def _is_layout(value: Any) -> bool:
+    return isinstance(value, Layout | ComposedLayout | View | TiledLayout)
 
 
 def _layout_of(value: Any) -> AnyLayout:
@@ -227,6 +244,8 @@ def _begin(value: Any) -> ArithmeticTuple:
 
 def _is_small(value: Any) -> bool:
     """Whether it can be drawn without being asked to."""
+    if not _is_layout(value):
+        return False
     layout = _layout_of(value)
     if (
         not is_static(_begin(value))
@@ -245,12 +264,19 @@ def _plain(value: Any, option: str) -> AnyLayout:
             f"{option} takes a layout that begins at 0; this one begins at {show(value.offset)}",
             hints=["layout(...) is the layout without that"],
         )
-    if not isinstance(value, Layout | ComposedLayout | View | TiledLayout):
+    if not _is_layout(value):
         raise UsageError(f"{option} takes a layout; this is {describe(value)}")
     return _layout_of(value)
 
 
 # Results
+
+
+def _divided(value: Any, request: _Request) -> Any:
+    if request.tiler is False:
+        return value
+    divide = DIVIDES[request.form or "logical"]
+    return _user_error(lambda: divide(_plain(value, "--divide"), request.tiler))
 
 
 def _picture(value: Any, request: _Request) -> Picture:
@@ -266,7 +292,7 @@ def _picture(value: Any, request: _Request) -> Picture:
 
 def _as_text(value: Any, quiet: bool) -> str:
     lines = [show_value(value)]
-    if not quiet and isinstance(value, Layout | ComposedLayout | View | TiledLayout):
+    if not quiet and _is_layout(value):
         if isinstance(value, TiledLayout):
             lines.append(f"tile {show(value.tile)}")
         lines.append(_sentence(facts_of(_layout_of(value))))
@@ -287,7 +313,7 @@ def _as_json(value: Any) -> dict[str, Any]:
         found |= {"layout": str(value.layout), "offset": show(value.offset)}
     if isinstance(value, TiledLayout):
         found["tile"] = show(value.tile)
-    if isinstance(value, Layout | ComposedLayout | View | TiledLayout):
+    if _is_layout(value):
         facts = asdict(facts_of(_layout_of(value)))
         found |= {name: fact if isinstance(fact, int | None) else show(fact) for name, fact in facts.items()}
     return found
@@ -302,7 +328,7 @@ def _check_picture(path: Path) -> None:
 
 def _check_size(value: Any) -> None:
     """Raise `UsageError` for a layout of more elements than anybody can count, which Python would not print either."""
-    if isinstance(value, Layout | ComposedLayout | View | TiledLayout):
+    if _is_layout(value):
         size = _layout_of(value).size
         if isinstance(size, int) and size.bit_length() > _MOST_BITS:
             raise UsageError(f"the layout has more than 2^{_MOST_BITS} elements")

@@ -151,39 +151,46 @@ def main() -> None:
         discard_output()
         sys.stderr.close()
         sys.exit(EXIT_READER_GONE)
-    except Error as error:
-        if debug:
-            traceback.print_exc()
-        report(error)
-        wrong = EXIT_USAGE if isinstance(error, UsageError | RecordError) else failed
-        sys.exit(EXIT_LIMIT if isinstance(error, LimitError) else wrong)
-    except MemoryError as failure:
-        if debug:
-            traceback.print_exc()
-        reason = f": {failure}" if str(failure) else ""
-        report(Error(f"this machine's memory is too small{reason}", hints=["give smaller sizes"]))
-        sys.exit(failed)
-    except RecursionError:
-        if debug:
-            traceback.print_exc()
-        report(Error("something that was read is nested too deeply"))
-        sys.exit(failed)
     except Exception as failure:
-        if interrupts:
+        expected = isinstance(failure, Error | MemoryError | RecursionError)
+        if interrupts and not expected:
             _end_interrupted()
-        if isinstance(failure, OSError) and failure.filename is None and failure.errno in _LOST_OUTPUT:
-            discard_output()
-            report(Error(f"cannot write standard output: {failure.strerror}"))
-            sys.exit(failed)
-        if isinstance(failure, OSError) and failure.filename is not None and not debug:
-            # As of a name that is too long, or a folder that may not be searched.
-            report(UsageError(f"cannot use {failure.filename}: {failure.strerror}"))
-            sys.exit(EXIT_USAGE)
-        if debug:
+        if debug and expected:
+            traceback.print_exc()
+        elif debug and not _is_lost_output(failure):
             raise
-        hints = ["this is a bug in cutecc; run again with --debug to see where"]
-        report(Error(f"internal error: {describe(failure)}", hints=hints))
-        sys.exit(failed)
+        error, status = _as_error(failure, failed)
+        report(error)
+        sys.exit(status)
+
+
+def _as_error(failure: Exception, failed: int) -> tuple[Error, int]:
+    """What is said of a failure, and the exit status, which is `failed` for most."""
+    match failure:
+        case LimitError():
+            return failure, EXIT_LIMIT
+        case UsageError() | RecordError():
+            return failure, EXIT_USAGE
+        case Error():
+            return failure, failed
+        case MemoryError():
+            reason = f": {failure}" if str(failure) else ""
+            return Error(f"this machine's memory is too small{reason}", hints=["give smaller sizes"]), failed
+        case RecursionError():
+            return Error("something that was read is nested too deeply"), failed
+        case OSError() if _is_lost_output(failure):
+            discard_output()
+            return Error(f"cannot write standard output: {failure.strerror}"), failed
+        case OSError(filename=filename) if filename is not None:
+            # As of a name that is too long, or a folder that may not be searched.
+            return UsageError(f"cannot use {filename}: {failure.strerror}"), EXIT_USAGE
+        case _:
+            hints = ["this is a bug in cutecc; run again with --debug to see where"]
+            return Error(f"internal error: {describe(failure)}", hints=hints), failed
+
+
+def _is_lost_output(failure: Exception) -> bool:
+    return isinstance(failure, OSError) and failure.filename is None and failure.errno in _LOST_OUTPUT
 
 
 def _noted_interrupts() -> list[int]:

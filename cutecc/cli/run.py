@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,7 +117,7 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
     check_input(input_)
     points = parse_sizes(values["sizes"])
     options = given_compile_options(context, values)
-    named = None if values["reference"] is None else _function(values["reference"])
+    named = _named_reference(values["reference"])
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
     check_output(values["save"])
     check_keeping(input_, values)
@@ -147,18 +147,30 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
         compared = bar is not None and bool(bar.workload.outputs or subject.record)
         needed = [check_memory(subject.specs, each, on_cpu=bool(on_cpu), compared=compared) for each in points]
         check_arguments(needed, values)
-        if on_cpu and values["device"] is None and not values["quiet"] and not values["untrusted"]:
+        if on_cpu and not any(values[each] for each in ("device", "quiet", "untrusted")):
             click.echo(NO_GPU, err=values["as_json"])
         # The file is a program, and may bring the DSL along: it runs in a process of its own.
         with contextlib.closing(Worker()) if compared else contextlib.nullcontext() as worker:
             trier = _Trier(subject, device, reference, worker, given, emulator, input_, values)
-            trials: list[Trial] = []
-            for point, size in zip(points, needed, strict=True):
-                announce(f"making {size / 1e9:.1f} GB of arguments", size)
-                with at_sizes(point, is_sweep=len(points) > 1), _hint_at_sanitize(context):
-                    trials += trier.trials(point)
+            trials = _trials(context, trier, points, needed)
         sources = {} if bar is None else {**bar.sources, "arguments": path}
         return Verdict(subject, device.name, reference, trials, sources, trier.outputs)
+
+
+def _named_reference(text: str | None) -> Function | None:
+    return None if text is None else _function(text)
+
+
+def _trials(
+    context: click.Context, trier: _Trier, points: Sequence[dict[str, int]], needed: Sequence[int]
+) -> list[Trial]:
+    """The trials at each point of the sweep, whose arguments need so many bytes."""
+    trials: list[Trial] = []
+    for point, size in zip(points, needed, strict=True):
+        announce(f"making {size / 1e9:.1f} GB of arguments", size)
+        with at_sizes(point, is_sweep=len(points) > 1), _hint_at_sanitize(context):
+            trials += trier.trials(point)
+    return trials
 
 
 def _bar(path: str, subject: Subject, named: Function | None, values: dict[str, Any]) -> Bar:
@@ -197,11 +209,11 @@ def _refuse_bounds(values: dict[str, Any]) -> None:
 @contextlib.contextmanager
 def _hint_at_sanitize(context: click.Context) -> Generator[None]:
     """Has what a kernel does wrong on the emulator name the command that tells more of it."""
-    from cutecc.cli.sanitize import sanitize_command
-
     try:
         yield
     except (FaultError, DeadlockError) as error:
+        from cutecc.cli.sanitize import sanitize_command
+
         error.hints.append(f"{sanitize_command(context)} looks for all that is wrong, and for races")
         raise
 

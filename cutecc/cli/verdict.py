@@ -164,15 +164,18 @@ def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None
 
 def _hint(verdict: Verdict, context: click.Context, is_terminal: bool) -> str | None:
     """Who looks for what may be wrong, or for what one order of warps does not show."""
-    from cutecc.cli.sanitize import sanitize_command
     from cutecc.emulator.names import models
 
     is_emulated = verdict.trials[0].emulation is not None
-    if verdict.ok is False and models(verdict.subject.target):
-        return f"hint: {sanitize_command(context)} looks for races and bad accesses"
-    if is_emulated and is_terminal:
-        return f"not checked for races and bad accesses: {sanitize_command(context)} does"
-    return None
+    is_wrong = verdict.ok is False and models(verdict.subject.target)
+    if not is_wrong and not (is_emulated and is_terminal):
+        return None
+    from cutecc.cli.sanitize import sanitize_command
+
+    command = sanitize_command(context)
+    if is_wrong:
+        return f"hint: {command} looks for races and bad accesses"
+    return f"not checked for races and bad accesses: {command} does"
 
 
 def verdict_table(trials: Sequence[Trial], left_out: Sequence[str] = ()) -> Table:

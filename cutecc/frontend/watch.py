@@ -63,10 +63,8 @@ class Watch:
                 opened = self._written if flags & (os.O_WRONLY | os.O_RDWR) else self._read
                 opened.add(os.path.abspath(path))
 
-    def inputs(self) -> Inputs | None:
-        """What was read so far, without Python's and installed packages' files; `None` when that cannot be told."""
-        if self._unseen or self._variables.all:
-            return None
+    def _files(self) -> set[str]:
+        """The files of others that were read, modules too."""
         opened = {
             path
             for path in self._read - self._written
@@ -74,7 +72,13 @@ class Watch:
         }
         modules = {file for module in list(sys.modules.values()) if (file := _file(module))}
         own = str(Path(__file__).parents[1]) + os.sep
-        paths = {path for path in opened | modules if not is_installed(path) and not path.startswith(own)}
+        return {path for path in opened | modules if not is_installed(path) and not path.startswith(own)}
+
+    def inputs(self) -> Inputs | None:
+        """What was read so far, without Python's and installed packages' files; `None` when that cannot be told."""
+        if self._unseen or self._variables.all:
+            return None
+        paths = self._files()
         folders = [path for path in map(os.path.abspath, sys.path) if not is_installed(path)]
         names = {name.partition(".")[0] for name in list(sys.modules)} | self._finder.missing
         return Inputs(

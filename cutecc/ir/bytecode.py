@@ -89,14 +89,7 @@ class Bytecode:
         size, position = varint(data, position)
         first = value
         if size & 1:
-            count, position = varint(data, position)
-            for _ in range(count):
-                kind, position = varint(data, position)
-                types[value] = kind >> 1
-                value += 1
-                if kind & 1:
-                    position += lengths[data[position]]
-            position = self._skip_use_lists(position + 1, count) if data[position] else position + 1
+            position, value = self._arguments(position, value)
         operations: list[int] = []
         block = Block(first, value, operations)
         # What follows runs for every operation, so calls are avoided. A byte whose lowest bit is set is a number by
@@ -165,17 +158,35 @@ class Bytecode:
             if not mask & _RARE:
                 ops.append((name, properties, result, value, operands, _NO_REGIONS, False))
                 continue
-            if mask & _SUCCESSORS:
-                count, position = varint(data, position)
-                for _ in range(count):
-                    position += lengths[data[position]]
-            if mask & _USE_LISTS:
-                position = self._skip_use_lists(position, value - result)
             regions: list[list[Block]] = []
             ops.append((name, properties, result, value, operands, regions, mask & _SUCCESSORS > 0))
-            if mask & _REGIONS:
-                position = self._regions(position, regions)
+            position = self._rare(position, mask, value - result, regions)
         return position, value, block
+
+    def _arguments(self, position: int, value: int) -> tuple[int, int]:
+        """Read a block's arguments, the first of which is `value`; the number after the last."""
+        data, first = self._data, value
+        count, position = varint(data, position)
+        for _ in range(count):
+            kind, position = varint(data, position)
+            self.types[value] = kind >> 1
+            value += 1
+            if kind & 1:
+                position += LENGTHS[data[position]]
+        position = self._skip_use_lists(position + 1, value - first) if data[position] else position + 1
+        return position, value
+
+    def _rare(self, position: int, mask: int, results: int, regions: list[list[Block]]) -> int:
+        """Read what few operations have."""
+        if mask & _SUCCESSORS:
+            count, position = varint(self._data, position)
+            for _ in range(count):
+                position += LENGTHS[self._data[position]]
+        if mask & _USE_LISTS:
+            position = self._skip_use_lists(position, results)
+        if mask & _REGIONS:
+            position = self._regions(position, regions)
+        return position
 
     def _regions(self, position: int, regions: list[list[Block]]) -> int:
         count, position = varint(self._data, position)

@@ -149,16 +149,8 @@ def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layo
     if is_tuple(shape):
         return join(*(_compose(left, s, d, whole) for s, d in zip(shape, modes(stride), strict=True)))
     if isinstance(stride, Basis):
-        inside = left
-        for mode in stride.path:
-            if mode >= len(inside):
-                raise whole.error(f"stride {stride} names a mode that {inside} does not have")
-            inside = inside[mode]
-        if not list(leaves(inside.shape)):
-            raise whole.error(f"stride {stride} names a mode with nothing in it")
-        if isinstance(stride.value, Ratio):
-            raise whole.error(f"stride {stride} leads between the coordinates of {inside}")
-        return _compose(inside, shape, stride.value, whole)
+        inside, step = _mode_along(left, stride, whole)
+        return _compose(inside, shape, step, whole)
     if stride == 0:
         return Layout(shape, 0)
     flat = _endless_modes(left)
@@ -175,9 +167,8 @@ def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layo
             if isinstance(rest_shape, int) and isinstance(new_shape, int) and rest_shape % new_shape:
                 if isinstance(size, int) and isinstance(rest_stride, int) and size % rest_stride:
                     raise whole.error(f"stride {rest_stride} does not divide size {size} of {size}:{step}")
-                raise whole.error(
-                    f"size {rest_shape} is not a multiple of the {new_shape} elements left in {size}:{step}"
-                )
+                left_over = f"the {new_shape} elements left in {size}:{step}"
+                raise whole.error(f"size {rest_shape} is not a multiple of {left_over}")
             result.append((new_shape, step * rest_stride))
             rest_shape = divide(rest_shape, new_shape)
         rest_stride = next_stride
@@ -186,6 +177,20 @@ def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layo
     result.append((rest_shape, flat[-1][1] * rest_stride))
     # Modes that a size not known keeps apart on the left can be one here.
     return _layout_of(_merged(result) if len(result) > 1 else result)
+
+
+def _mode_along(left: Layout, stride: Basis, whole: _Composition) -> tuple[Layout, Integer]:
+    """The mode of `left` that a stride leads along, and how many of its coordinates a step goes."""
+    inside = left
+    for mode in stride.path:
+        if mode >= len(inside):
+            raise whole.error(f"stride {stride} names a mode that {inside} does not have")
+        inside = inside[mode]
+    if not list(leaves(inside.shape)):
+        raise whole.error(f"stride {stride} names a mode with nothing in it")
+    if isinstance(stride.value, Ratio):
+        raise whole.error(f"stride {stride} leads between the coordinates of {inside}")
+    return inside, stride.value
 
 
 def _endless_modes(layout: Layout) -> list[tuple[Any, Any]]:

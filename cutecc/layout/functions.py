@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from types import UnionType
 from typing import Any, cast
 
 from cutecc.errors import LayoutError
@@ -64,31 +65,29 @@ class Kind(Enum):
 
     def accepts(self, value: Any) -> bool:
         """Whether `value` can be passed, after `convert`."""
-        integers = is_integers(value)
-        shape = integers and all(leaf is not None and not isinstance(leaf, Basis) for leaf in leaves(value))
         match self:
             case Kind.LAYOUT:
-                return isinstance(value, Layout) or shape
+                return isinstance(value, Layout) or _is_shape(value)
             case Kind.ANY_LAYOUT:
-                return isinstance(value, Layout | ComposedLayout) or shape
+                return isinstance(value, Layout | ComposedLayout) or _is_shape(value)
             case Kind.VIEW:
-                return isinstance(value, Layout | ComposedLayout | View) or shape
+                return isinstance(value, Layout | ComposedLayout | View) or _is_shape(value)
             case Kind.INNER_VIEW:
-                return isinstance(value, Layout | ComposedLayout | View | Swizzle) or shape
+                return isinstance(value, Layout | ComposedLayout | View | Swizzle) or _is_shape(value)
             case Kind.TILE:
                 return isinstance(value, Layout) or is_tile(value)
             case Kind.SHAPE:
-                return shape
+                return _is_shape(value)
             case Kind.STRIDE:
-                return integers and None not in leaves(value)
+                return _is_tree_of(int | Symbolic | Basis, value)
             case Kind.COORDINATE:
-                return integers and not any(isinstance(leaf, Basis) for leaf in leaves(value))
+                return _is_tree_of(int | Symbolic | None, value)
             case Kind.INDEX:
                 return isinstance(value, int | Symbolic)
             case Kind.INTEGER:
                 return isinstance(value, int)
             case Kind.MODES:
-                return integers and all(isinstance(leaf, int) for leaf in leaves(value))
+                return _is_tree_of(int, value)
             case Kind.ANYTHING:
                 return not isinstance(value, Swizzle)
 
@@ -130,7 +129,16 @@ class Function:
 
 def is_integers(value: Any) -> bool:
     """Whether `value` is an int tuple, shape, stride or coordinate: integers, `_` and `1@0`, and tuples of them."""
-    return all(leaf is None or isinstance(leaf, int | Symbolic | Basis) for leaf in leaves(value))
+    return _is_tree_of(int | Symbolic | Basis | None, value)
+
+
+def _is_shape(value: Any) -> bool:
+    return _is_tree_of(int | Symbolic, value)
+
+
+def _is_tree_of(types: UnionType | type, value: Any) -> bool:
+    """Whether `value` is of one of these types, or a tuple of such trees."""
+    return all(isinstance(leaf, types) for leaf in leaves(value))
 
 
 def is_tile(value: Any) -> bool:

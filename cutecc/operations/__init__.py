@@ -60,7 +60,7 @@ __all__ = [
 _HOMES = {
     "Column": "epilogue.declarations",
     "DeviceMatrix": "views",
-    "Epilogue": "epilogue.values",
+    "Epilogue": "epilogue.graph",
     "Found": "discovery",
     "Full": "epilogue.declarations",
     "Gemm": "gemm",

@@ -16,7 +16,7 @@ from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError, SpecError
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.graph import Epilogue
-from cutecc.operations.epilogue.values import Input, Output
+from cutecc.operations.epilogue.values import Input
 from cutecc.operations.kernels.signature import INTERLEAVED, full_operand
 from cutecc.operations.operand import Layout, Operand
 from cutecc.operations.tile_model import Problem
@@ -76,12 +76,7 @@ def matrix(name: str, given: Array | MatrixArray, operand: Operand, *, grouped_r
     """
     several = given if isinstance(given, MatrixArray) else None
     array = several.like if several else cast(Array, given)
-    dtype = find_numeric_type(array.dtype)
-    if dtype is None or dtype.name != operand.dtype:
-        hints: list[str] = []
-        if dtype is not None and dtype.width == 8 and operand.bits == 8:
-            hints = [f"bytes that hold {operand.dtype} numbers can be viewed as such: x.view(torch.float8_e4m3fn)"]
-        _refuse(name, array, operand, f"its elements are {dtype or array.dtype}, not {operand.dtype}", hints)
+    _check_element(name, array, operand)
     inner = 3 if operand.layout == "interleaved32" else 2
     rank = len(array.shape)
     if rank not in ((inner,) if several else (inner, inner + 1)):
@@ -91,29 +86,48 @@ def matrix(name: str, given: Array | MatrixArray, operand: Operand, *, grouped_r
     batch_step = array.stride[0] if batched else 0
     shape, stride = array.shape[-inner:], array.stride[-inner:]
     if operand.layout == "interleaved32":
-        groups, others, width = shape
-        compact = (INTERLEAVED * others, INTERLEAVED, 1)
-        wrong = [mode for mode in range(3) if shape[mode] > 1 and stride[mode] != compact[mode]]
-        if width != INTERLEAVED or (wrong and 0 not in shape):
-            _refuse(
-                name,
-                array,
-                operand,
-                f"interleaved32 is {_ranks(name, operand)} without gaps",
-                ["of a matrix x with rows contiguous: x.reshape(rows, columns // 32, 32).transpose(0, 1).contiguous()"],
-            )
-        extent = groups * INTERLEAVED
+        _check_interleaved(name, array, operand)
+        extent, others = shape[0] * INTERLEAVED, shape[1]
         rows, columns = (extent, others) if grouped_rows else (others, extent)
         return Matrix(name, array, rows, columns, batches, (0, 0, batch_step), operand.layout, several)
+    _check_contiguous(name, array, operand)
+    return Matrix(name, array, shape[0], shape[1], batches, (stride[0], stride[1], batch_step), operand.layout, several)
+
+
+def _check_element(name: str, array: Array, operand: Operand) -> None:
+    dtype = find_numeric_type(array.dtype)
+    if dtype is not None and dtype.name == operand.dtype:
+        return
+    hints: list[str] = []
+    if dtype is not None and dtype.width == 8 and operand.bits == 8:
+        hints = [f"bytes that hold {operand.dtype} numbers can be viewed as such: x.view(torch.float8_e4m3fn)"]
+    _refuse(name, array, operand, f"its elements are {dtype or array.dtype}, not {operand.dtype}", hints)
+
+
+def _check_interleaved(name: str, array: Array, operand: Operand) -> None:
+    shape, stride = array.shape[-3:], array.stride[-3:]
+    compact = (INTERLEAVED * shape[1], INTERLEAVED, 1)
+    wrong = [mode for mode in range(3) if shape[mode] > 1 and stride[mode] != compact[mode]]
+    if shape[2] != INTERLEAVED or (wrong and 0 not in shape):
+        _refuse(
+            name,
+            array,
+            operand,
+            f"interleaved32 is {_ranks(name, operand)} without gaps",
+            ["of a matrix x with rows contiguous: x.reshape(rows, columns // 32, 32).transpose(0, 1).contiguous()"],
+        )
+
+
+def _check_contiguous(name: str, array: Array, operand: Operand) -> None:
     if any(size > 1 and step < 0 for size, step in zip(array.shape, array.stride, strict=True)):
         _refuse(name, array, operand, f"it is in reverse order: {_steps(array)}", [f"pass {name}.copy()"])
+    shape, stride = array.shape[-2:], array.stride[-2:]
     contiguous = 1 if operand.layout == "row" else 0
     if shape[contiguous] > 1 and stride[contiguous] != 1 and 0 not in shape:
         other = {"row": "column", "column": "row"}[operand.layout]
         hints = [f"describe it as {operand.dtype}:{other}, or choose by the arguments: Gemm.for_arguments(A, B, C, D)"]
         what = "rows" if operand.layout == "row" else "columns"
         _refuse(name, array, operand, f"its {what} are not contiguous: {_steps(array)}", hints)
-    return Matrix(name, array, shape[0], shape[1], batches, (stride[0], stride[1], batch_step), operand.layout, several)
 
 
 def agree(a: Matrix, b: Matrix, others: Sequence[Matrix]) -> Problem:
@@ -217,53 +231,6 @@ def argument_view(each: Matrix, *, turned: bool) -> Any:
     return View(array, array.dtype, (*sizes, each.batches), (*steps, batch))
 
 
-def vector_view(operand: Input | Output, array: Array, problem: Problem) -> View:
-    """What a kernel takes for a row, a column or a scalar in memory. Raises `ArgumentError` for another shape.
-
-    `operand` is the user's; a kernel of the transposed product takes the same.
-    """
-    name, dtype = operand.name, find_numeric_type(array.dtype)
-    text = f"argument '{name}': {array_text(array)}"
-    if dtype is None or dtype.name != operand.dtype:
-        raise ArgumentError(f"{text}: its elements are {dtype or array.dtype}, not {operand.dtype}")
-    kind = operand.kind
-    writes = isinstance(operand, Output)
-    if kind == "scalar":
-        return _scalar_view(name, array, problem, writes)
-    extent, letter = (problem.n, "N") if kind == "row" else (problem.m, "M")
-    batches = problem.batches
-    places: dict[tuple[int, ...], tuple[int, int | None]] = {}
-    """By the shape, the modes of the values and of the batch."""
-    among = (batches, 1, extent) if kind == "row" else (batches, extent, 1)
-    places[among] = (2 if kind == "row" else 1, 0)
-    places[(batches, extent)] = (1, 0)
-    if batches == 1 or not writes:
-        alone = (1, extent) if kind == "row" else (extent, 1)
-        places[alone] = (1 if kind == "row" else 0, None)
-        places[(extent,)] = (0, None)
-    place = places.get(array.shape)
-    if place is None:
-        what = "one value a column" if kind == "row" else "one value a row"
-        batch = f", or ({batches}, {extent})" if batches > 1 and not writes else ""
-        shape = f"({batches}, {extent})" if writes and batches > 1 else f"({extent},)"
-        raise ArgumentError(f"{text}: it holds {what}, {letter} = {extent}: the shape {shape}{batch}")
-    mode, batch_mode = place
-    step = array.stride[mode]
-    if extent > 1 and step != 1:
-        raise ArgumentError(f"{text}: its values do not follow one another", hints=[f"pass {name}.contiguous()"])
-    bytes_ = operand.alignment * dtype.width // 8
-    batch_step = 0 if batch_mode is None else array.stride[batch_mode]
-    apart = problem.batches > 1 and batch_step % operand.alignment
-    if array.address % bytes_ or apart:
-        what = f"its batches begin {batch_step} elements apart, so it" if apart else "it"
-        word = "Row" if kind == "row" else "Column"
-        raise ArgumentError(
-            f"{text}: {what} is not aligned to {bytes_} bytes, as the epilogue's operand {name} says",
-            hints=[f'describe it with a smaller alignment: {name}={word}("{operand.dtype}", alignment=1)'],
-        )
-    return View(array, operand.dtype, (extent, problem.batches), (1, batch_step))
-
-
 def described(name: str, value: Any, *, extents: bool = True) -> Operand:
     """The operand that an argument is: its type, its layout, and as many aligned elements as it allows.
 
@@ -279,15 +246,8 @@ def described(name: str, value: Any, *, extents: bool = True) -> Operand:
         raise ArgumentError(f"argument '{name}': cutecc has no element type {array.dtype}")
     if len(array.shape) not in (2, 3):
         raise ArgumentError(f"argument '{name}': {array_text(array)} is no matrix, nor a batch of them")
+    mode = _contiguous_mode(name, array)
     sizes, steps = array.shape[-2:], array.stride[-2:]
-    contiguous = [mode for mode in (1, 0) if steps[mode] == 1 and sizes[mode] > 1]
-    contiguous += [mode for mode in (1, 0) if sizes[mode] <= 1]
-    if not contiguous:
-        raise ArgumentError(
-            f"argument '{name}': {array_text(array)}: neither its rows nor its columns are contiguous",
-            hints=[f"pass {name}.contiguous()"],
-        )
-    mode = contiguous[0]
     numbers = [sizes[mode]] if extents else []
     numbers += [steps[1 - mode]] if sizes[1 - mode] > 1 else []
     numbers += [array.stride[0]] if len(array.shape) == 3 and array.shape[0] > 1 else []
@@ -297,13 +257,31 @@ def described(name: str, value: Any, *, extents: bool = True) -> Operand:
     elif array.library == "numpy":
         addresses = ()  # its copy on the GPU has an address of its own
     operand = Operand(dtype.name, "row" if mode == 1 else "column")
+    return Operand(operand.dtype, operand.layout, _alignment(operand, numbers, addresses))
+
+
+def _alignment(operand: Operand, numbers: Sequence[int], addresses: Sequence[int]) -> int:
+    """How many elements, at most the operand's, these extents and addresses are multiples of."""
     alignment = operand.alignment
     while alignment > 1 and (
         any(number % alignment for number in numbers)
         or any(address % (alignment * operand.bits // 8) for address in addresses)
     ):
         alignment //= 2
-    return Operand(operand.dtype, operand.layout, alignment)
+    return alignment
+
+
+def _contiguous_mode(name: str, array: Array) -> int:
+    """Which of a matrix's two modes is contiguous, of both the last. Raises `ArgumentError` when none is."""
+    sizes, steps = array.shape[-2:], array.stride[-2:]
+    contiguous = [mode for mode in (1, 0) if steps[mode] == 1 and sizes[mode] > 1]
+    contiguous += [mode for mode in (1, 0) if sizes[mode] <= 1]
+    if not contiguous:
+        raise ArgumentError(
+            f"argument '{name}': {array_text(array)}: neither its rows nor its columns are contiguous",
+            hints=[f"pass {name}.contiguous()"],
+        )
+    return contiguous[0]
 
 
 def numbers_of(epilogue: Epilogue, given: Mapping[str, Any]) -> dict[str, float]:
@@ -334,15 +312,6 @@ def _number(operand: Input, value: Any) -> float:
             hints=["a scalar in device memory is described as one: Scalar(…, in_memory=True)"],
         ) from None
     return number
-
-
-def _scalar_view(name: str, array: Array, problem: Problem, writes: bool) -> View:
-    shared = array.shape in ((), (1,), (1, 1)) and (problem.batches == 1 or not writes)
-    if not shared and array.shape not in ((problem.batches,), (problem.batches, 1), (problem.batches, 1, 1)):
-        wanted = "(), or one value" if problem.batches == 1 else f"({problem.batches},), one value a matrix"
-        raise ArgumentError(f"argument '{name}': {array_text(array)} holds a scalar: the shape {wanted}")
-    step = 0 if shared or problem.batches == 1 else array.stride[0]
-    return View(array, find_numeric_type(array.dtype).name, (problem.batches,), (step,))  # type: ignore[union-attr]
 
 
 def _leading(each: Matrix) -> int:

@@ -45,6 +45,16 @@ class _Known:
     used: set[int]
     """The streams of this GPU that have been launched on."""
 
+    def fits(self, addresses: list[int]) -> bool:
+        """Whether arrays at these addresses can be given: aligned as the earlier ones, and sharing no memory."""
+        for address, mask in zip(addresses, self.masks, strict=True):
+            if address & mask:
+                return False
+        for output, other, low, high, allowed in self.hazards:
+            if low < (distance := addresses[other] - addresses[output]) < high and distance != allowed:
+                return False
+        return True
+
 
 class Calls:
     """The calls of one form of a product. Threads may share it."""
@@ -97,27 +107,20 @@ class Calls:
             known: _Known | None = self._launches.find(tuple(form))
             if known is None:
                 return False
-            for address, mask in zip(values, known.masks, strict=True):
-                if address & mask:
-                    return False
-            for output, other, low, high, allowed in known.hazards:
-                if low < (distance := values[other] - values[output]) < high and distance != allowed:
-                    return False
+            if not known.fits(values):
+                return False
             values.append(0 if workspace is None else workspace.data_ptr())
+            if values[-1] % ALIGNMENT:
+                return False
         except (AttributeError, KeyError, TypeError, RuntimeError):  # a torch tensor without memory raises the last
-            return False
-        if values[-1] % ALIGNMENT:
             return False
         for name, default, is_floating in self._numbers:
             number: Any = arrays.get(name)
             if number is None:
                 number = default
-            if type(number) is not float and type(number) is not int:
-                if type(number).__module__ != "numpy" or number.dtype.kind == "c":
-                    return False
-                try:
-                    number = float(number)
-                except TypeError:  # an array
+            if type(number) not in (float, int):
+                number = _numpy_number(number)
+                if number is None:
                     return False
             if not is_floating:
                 return False
@@ -299,3 +302,13 @@ def _note_stream(arrays: Mapping[str, Any], stream: int) -> None:
 
 def _address(array: Array | MatrixArray) -> int:
     return array.table.address if isinstance(array, MatrixArray) else array.address
+
+
+def _numpy_number(given: Any) -> float | None:
+    """A number of numpy's; `None` for anything else."""
+    if type(given).__module__ != "numpy" or given.dtype.kind == "c":
+        return None
+    try:
+        return float(given)
+    except TypeError:  # an array
+        return None

@@ -151,15 +151,8 @@ def fitting_instructions(
     for each in (unit,) if unit else _UNITS:
         types = multiplied_type(each, a.dtype), multiplied_type(each, b.dtype)
         rounds = types != (a.dtype, b.dtype) and arithmetic != "multiply_add_fast_f32"
-        if rounds and unit is None and "tf32" not in (a.dtype, b.dtype):
-            continue
-        for kind in KINDS:
-            if (kind.unit, kind.a, kind.b) != (each, *types) or not kind.exists_on(Target.parse(target)):
-                continue
-            how = arithmetic or kind.arithmetics[0]
-            if wanted in kind.accumulators and how in kind.arithmetics:
-                shapes = [shape for shape in kind.shapes if each != "wgmma" or shape[1] == 128]
-                found += [MathInstruction(each, shape, *types, wanted, how) for shape in shapes]
+        if not rounds or unit is not None or "tf32" in (a.dtype, b.dtype):
+            found += _instructions(each, types, wanted, arithmetic, Target.parse(target))
     if not found:
         where = f"{unit} of {target}" if unit else target
         how = f" with {arithmetic}" if arithmetic else ""
@@ -168,6 +161,20 @@ def fitting_instructions(
             hints=[f"on {target} there is {each}" for each in _on_offer(target, unit)],
         )
     return found
+
+
+def _instructions(
+    unit: Unit, types: tuple[str, str], accumulator: str, arithmetic: Arithmetic | None, target: Target
+) -> Iterator[MathInstruction]:
+    """The instructions of one unit of a target that multiply elements of these types."""
+    for kind in KINDS:
+        if (kind.unit, kind.a, kind.b) != (unit, *types) or not kind.exists_on(target):
+            continue
+        how = arithmetic or kind.arithmetics[0]
+        if accumulator in kind.accumulators and how in kind.arithmetics:
+            for shape in kind.shapes:
+                if unit != "wgmma" or shape[1] == 128:
+                    yield MathInstruction(unit, shape, *types, accumulator, how)
 
 
 def gemm_descriptions(

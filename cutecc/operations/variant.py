@@ -24,7 +24,6 @@ from cutecc.operations.arguments import (
     operands_of,
     promises_extent,
     read,
-    vector_view,
 )
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
 from cutecc.operations.epilogue.values import Output
@@ -34,6 +33,7 @@ from cutecc.operations.kernels.workspace import ALIGNMENT, needs_workspace, regi
 from cutecc.operations.operand import type_bits
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.tile_model import slices as usual_slices
+from cutecc.operations.vector_arguments import vector_view
 from cutecc.operations.views import MatrixArray
 
 if TYPE_CHECKING:
@@ -119,22 +119,14 @@ class Variant:
         description, epilogue = self.description, self.description.epilogue
         arrays = {name: read(name, given.get(name)) for name in self.array_names}
         outputs = {each.name for each in epilogue.outputs}
+        self._check_mode(arrays)
         for name, each in arrays.items():
-            if isinstance(each, Array) and description.mode == "array" and name in self.operands:
-                raise ArgumentError(
-                    f"argument '{name}' is one array, and the operation is of mode array",
-                    hints=["it takes lists of matrices, or what op.matrices made of them"],
-                )
             if name in outputs:
                 check_written(name, each.like if isinstance(each, MatrixArray) else each)
         matrices = self._matrices(arrays)
         full = [name for name in self.array_names if name in matrices and name not in ("A", "B")]
         problem = agree(matrices["A"], matrices["B"], [matrices[name] for name in full])
-        if problem.batches > 1 and description.mode not in ("batched", "array"):
-            raise ArgumentError(
-                f"the arguments are a batch of {problem.batches}, and the operation is of mode {description.mode}",
-                hints=['describe it with mode="batched"'],
-            )
+        self._check_batches(problem)
         turned = description.is_compiled_transposed
         vectors = [
             each for each in epilogue.operands if each.name in self.array_names and each.name not in self.operands
@@ -153,23 +145,48 @@ class Variant:
         }
         views.update({name: argument_view(matrices[name], turned=turned) for name in full})
         found = numbers_of(epilogue, given)
+        values, sources = self._values(matrices, problem, views | found)
+        slices = self.slices(slices, problem)
+        if self.takes_slices:
+            values["slices"] = slices
+        return Bound(problem, arrays, values, sources, found, hazards, slices)
+
+    def _check_mode(self, arrays: Arrays) -> None:
+        """Raise `ArgumentError` for one array where the operation takes arrays of matrices."""
+        for name, each in arrays.items():
+            if isinstance(each, Array) and self.description.mode == "array" and name in self.operands:
+                raise ArgumentError(
+                    f"argument '{name}' is one array, and the operation is of mode array",
+                    hints=["it takes lists of matrices, or what op.matrices made of them"],
+                )
+
+    def _check_batches(self, problem: Problem) -> None:
+        mode = self.description.mode
+        if problem.batches > 1 and mode not in ("batched", "array"):
+            raise ArgumentError(
+                f"the arguments are a batch of {problem.batches}, and the operation is of mode {mode}",
+                hints=['describe it with mode="batched"'],
+            )
+
+    def _values(
+        self, matrices: Mapping[str, Matrix], problem: Problem, operands: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """The kernel's arguments, and which of the user's each part of them is; `operands` are the epilogue's."""
+        turned = self.description.is_compiled_transposed
         first, second = ("B", "A") if turned else ("A", "B")
         m, n = (problem.n, problem.m) if turned else (problem.m, problem.n)
-        names = [each.name for each in epilogue.operands]
+        names = [each.name for each in self.description.epilogue.operands]
         values: dict[str, Any] = {
             "problem": (m, n, problem.k, problem.batches),
             # One is (M, K), the other (N, K): A as it is and B turned, whichever is which.
             "a": argument_view(matrices[first], turned=first == "B"),
             "b": argument_view(matrices[second], turned=second == "B"),
-            "operands": tuple(found[name] if name in found else views[name] for name in names),
+            "operands": tuple(operands[name] for name in names),
         }
         sources = {**_flat("a", first, values["a"]), **_flat("b", second, values["b"])}
         for index, name in enumerate(names):
             sources.update(_flat(f"operands[{index}]", name, values["operands"][index]))
-        slices = self.slices(slices, problem)
-        if self.takes_slices:
-            values["slices"] = slices
-        return Bound(problem, arrays, values, sources, found, hazards, slices)
+        return values, sources
 
     def slices(self, given: int | None, problem: Problem) -> int:
         """Into how many slices K is split. Raises `ArgumentError` for a number that is none, or too many."""

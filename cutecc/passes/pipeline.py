@@ -158,14 +158,20 @@ def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
     if debug_counter.OPTION not in {field.name.replace("_", "-") for field in dataclasses.fields(pass_class)}:
         limit = next((value for option, value in options if option == debug_counter.OPTION), None)
         options = [each for each in options if each[0] != debug_counter.OPTION]
+    pass_ = _made(pass_class, options)
+    return pass_ if limit is None else debug_counter.with_limit(pass_, limit)
+
+
+def _made(pass_class: type[ModulePass], options: list[tuple[str, str]]) -> ModulePass:
+    """A pass with these options. Raises `UsageError` for those that it does not take, and those that are missing."""
+    name = pass_class.name
     values = convert_options(pass_class, options)
     for field in dataclasses.fields(pass_class):
         if field.default is dataclasses.MISSING and field.name not in values:
             raise UsageError(f"pass {name}: option '{field.name.replace('_', '-')}' must be given")
     try:
-        pass_ = pass_class(**values)
+        return pass_class(**values)
     except Error as error:
         raise UsageError(f"pass {name}: {error.message}", notes=error.notes, hints=error.hints) from error
     except foreign_failures() as failure:
         raise UsageError(f"pass {name}: {describe(failure)}") from failure
-    return pass_ if limit is None else debug_counter.with_limit(pass_, limit)

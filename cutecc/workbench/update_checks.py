@@ -14,6 +14,7 @@ with `{{.*}}`. Line numbers in errors match any, since they move with the lines 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import shlex
@@ -65,30 +66,36 @@ def updated(path: Path, substitutions: Mapping[str, str]) -> Updated:
     `Error` for a test whose checks cannot be written, and `OSError`.
     """
     text = _read(path)
-    newline = "\r\n" if "\r\n" in text else "\n"
+    newline = _newline(text)
     original = text.split(newline)
-    generated = {match["prefix"] for line in original if (match := _MARKER.match(line))}
+    generated = {match["prefix"] for match in map(_MARKER.match, original) if match}
     lines, earlier = _without_generated(original)
     leader, runs = _runs(lines)
     insertions: dict[int, dict[str, list[str]]] = {}
     outputs: dict[str, str] = {}
     checks = {run.prefix: [line for line in lines if _is_check(line, run.prefix)] for run in runs}
     by_hand = [prefix for prefix, found in checks.items() if found and prefix not in generated]
-    for run in runs:
-        if run.prefix in by_hand:
-            continue
+    for run in (each for each in runs if each.prefix not in by_hand):
         output = _output(run.command, path, substitutions)
         if outputs.setdefault(run.prefix, output) != output:
             raise Error(f"two RUN lines with the prefix {run.prefix} print different things")
-        if any(run.prefix in blocks for blocks in insertions.values()):
+        if run.prefix in itertools.chain.from_iterable(insertions.values()):
             continue
         labels = "\n".join(line for line in checks[run.prefix] if "-LABEL:" in line)
         below = 1 + max(each.line for each in runs if each.prefix == run.prefix)
         for line, block in _placed(check_blocks(output, path.name), lines, below, run.prefix, earlier):
-            if block.function and re.search(rf"@{re.escape(block.function)}(?![\w$.-])", labels):
-                continue
-            insertions.setdefault(line, {}).setdefault(run.prefix, []).extend(block.checks)
+            if not _is_labelled(block, labels):
+                insertions.setdefault(line, {}).setdefault(run.prefix, []).extend(block.checks)
     return Updated(text, newline.join(_with_insertions(lines, insertions, leader)), tuple(by_hand))
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _is_labelled(block: Block, labels: str) -> bool:
+    """Whether lines written by hand already name the block's function."""
+    return bool(block.function and re.search(rf"@{re.escape(block.function)}(?![\w$.-])", labels))
 
 
 def _read(path: Path) -> str:

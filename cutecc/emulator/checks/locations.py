@@ -84,10 +84,13 @@ class Locations:
                 for key in keys:
                     self._clocks.release(self._released.setdefault(key, Clock()), np.array([agent]))
             elif fenced is not None and fenced[number]:
-                for key in keys[:1] if self._fence_of_block[agent] else keys:
-                    clock = self._released.setdefault(key, Clock())
-                    view, event = int(self._fence_views[agent]), int(fenced[number])
-                    self._clocks.release_as_of(clock, agent, view, event)
+                self._release_as_of_fence(agent, int(fenced[number]), keys)
+
+    def _release_as_of_fence(self, agent: int, event: int, keys: list[_Key]) -> None:
+        """Have who reads these locations know what the thread knew at its last fence."""
+        view = int(self._fence_views[agent])
+        for key in keys[:1] if self._fence_of_block[agent] else keys:
+            self._clocks.release_as_of(self._released.setdefault(key, Clock()), agent, view, event)
 
     def _observe(self, agent: int, clocks: list[Clock], acquire: bool) -> None:
         if acquire:

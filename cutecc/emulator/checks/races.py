@@ -91,8 +91,7 @@ class Races:
         self._granules = granules
         self._history.note(event, access.operation.index)
         stamps = (event << 32) | access.agents
-        if access.asynchronous or access.owners is not None:
-            shadow.threads_of_one_block = False
+        shadow.threads_of_one_block &= not access.asynchronous and access.owners is None
         strong = access.kind == "atomic" or (access.kind == "write" and self._strength[access.operation.index] != WEAK)
         writers: Numbers | None = None
         if shadow.was_written:
@@ -104,30 +103,33 @@ class Races:
                 self._compare(shadow, atomics, access, "atomic")
             writers = atomics if writers is None else np.maximum(writers, atomics)
         if access.kind != "write" and access.space == "shared" and self._initialisation:
-            if writers is None:
-                writers = np.zeros(granules.shape, np.int64)
-            if not writers.all():
-                self._uninitialised(writers, access)
+            self._check_written(writers, access)
         if access.kind == "read":
             if self._races:
                 shadow.remember_reads(granules, access, event)
             return
-        if self._races:
-            readers = shadow.reads(granules, access)
-            if readers is not None:
-                self._judge(*readers, access, "read")
+        if self._races and (readers := shadow.reads(granules, access)) is not None:
+            self._judge(*readers, access, "read")
         if strong:
-            if shadow.atomics is None:
-                shadow.atomics = np.zeros_like(shadow.writers)
-            shadow.atomics[granules] = stamps[:, None]
+            shadow.remember_atomics(granules, stamps)
             return
         shadow.was_written = True
         shadow.writers[granules] = stamps[:, None]
         if self._races and len(stamps) > 1 and not (granules[1:, 0] > granules[:-1, -1]).all():
-            last = shadow.writers[granules]
-            lost = last != stamps[:, None]
-            if lost.any():
-                self._in_one_instruction(last, lost, access)
+            self._check_own_writes(shadow.writers[granules], stamps, access)
+
+    def _check_written(self, writers: Numbers | None, access: Access) -> None:
+        """Find what is read in shared memory before anything has written it."""
+        if writers is None:
+            writers = np.zeros(self._granules.shape, np.int64)
+        if not writers.all():
+            self._uninitialised(writers, access)
+
+    def _check_own_writes(self, last: Numbers, stamps: Numbers, access: Access) -> None:
+        """Find threads whose writes others of the same instruction have overwritten."""
+        lost = last != stamps[:, None]
+        if lost.any():
+            self._in_one_instruction(last, lost, access)
 
     def _compare(self, shadow: Shadow, stamps: Numbers, access: Access, did: AccessKind) -> None:
         """Find earlier writes that are not known to be over; `stamps` is of shape `(parts, any)`."""

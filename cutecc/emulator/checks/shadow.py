@@ -54,6 +54,12 @@ class Shadow(ABC):
         count = size // self.granule
         return first[:, None] if count == 1 else first[:, None] + np.arange(count)
 
+    def remember_atomics(self, granules: Indices, stamps: Stamps) -> None:
+        """Each part of the access, of one stamp, updates the granules of its row atomically."""
+        if self.atomics is None:
+            self.atomics = np.zeros_like(self.writers)
+        self.atomics[granules] = stamps[:, None]
+
     @abstractmethod
     def remember_reads(self, granules: Indices, access: Access, event: int) -> None:
         """Each part of the access reads the granules of its row, at one event."""

@@ -44,10 +44,8 @@ def shadows_of(
     moved = 1 if opcode == "cvt" and _are_integers(form.modifiers) else _MOVED.get(opcode, 0)
     if moved:
         return _moving(operation, step, undefined, sources[:moved], sources[moved:], results)
-    if opcode == "cvt" and len(sources) == 1 and form.type in DTYPES:
-        return _converting(operation, undefined, results[0])
-    if opcode == "cvt" and (form.has("pack") or (len(sources) == 2 and form.modifiers[-2] in _PACKED)):
-        return _packing(operation, undefined, results[0])
+    if opcode == "cvt" and (make := _conversion(operation)):
+        return make(operation, undefined, results[0])
     if opcode == "selp":
         return _selecting(operation, undefined, results[0])
     if opcode in _LOGIC and len(results) == 1:
@@ -58,10 +56,18 @@ def shadows_of(
         return _dot_product(operation, undefined, results[0])
     if opcode == "mma":
         return _multiplying(operation, step, undefined, results)
-    if any(each in _PACKED for each in form.modifiers) and opcode not in ("cvt", "setp", "set"):
-        bits = next(_PACKED[each] for each in form.modifiers if each in _PACKED)
+    bits = next((_PACKED[each] for each in form.modifiers if each in _PACKED), None)
+    if bits is not None and opcode not in ("cvt", "setp", "set"):
         return _elementwise(undefined, bits, reads, results)
     return None
+
+
+def _conversion(operation: Operation) -> Callable[[Operation, Undefined, int], Shadows] | None:
+    """How to find what a `cvt` between numbers of two formats, or into several in one register, makes."""
+    form, sources = operation.form, operation.operands[1:]
+    if len(sources) == 1 and form.type in DTYPES:
+        return _converting
+    return _packing if form.has("pack") or (len(sources) == 2 and form.modifiers[-2] in _PACKED) else None
 
 
 def _moving(

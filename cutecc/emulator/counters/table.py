@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os.path
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -69,33 +69,47 @@ def line_table(counters: Counters, kernel: str, *, width: int, lines: int | None
     """A kernel's lines of Python, with as many columns as there is room for."""
     found = counters.by_line(kernel)
     shown = found[:lines]
-    total = sum(line.counts.warps for line in found) or 1
+    total = _warps_of(found) or 1
     used = counters.total(kernel)
     names = [_shortened(_where(line), width // 2) for line in shown]
     share = _Column("share", lambda counts: f"{counts.warps / total:.1%}", _always, 3)
     columns = [each for each in (_WARPS, share, *_COLUMNS) if each.needed(used)]
     cells = {each: [Text.assemble(each.cell(line.counts)) for line in shown] for each in columns}
     widths = {each: _GAP + max(map(len, [*each.heading.splitlines(), *cells[each]])) for each in columns}
-    left = width - max(map(len, names), default=0) - sum(widths.values())
     has_source = width >= _WIDE
-    while left < (_GAP + _LEAST_SOURCE_WIDTH if has_source else 0) and len(columns) > 1:
-        last = max(columns, key=lambda each: each.rank)
-        columns.remove(last)
-        left += widths[last]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("line", no_wrap=True)
-    if has_source:
-        room = min(_SOURCE_WIDTH, left - _GAP)
-        table.add_column("source", no_wrap=True, overflow="ellipsis", max_width=room, style="dim")
-    for each in columns:
-        table.add_column(each.heading, justify="right", no_wrap=True)
-    for row, line in enumerate(shown):
-        source = [_source(line.location)] if has_source else []
-        table.add_row(names[row], *source, *(cells[each][row] for each in columns))
+    left = width - max(map(len, names), default=0)
+    columns = _fitting(columns, widths, left - (_GAP + _LEAST_SOURCE_WIDTH if has_source else 0))
+    left -= sum(widths[each] for each in columns)
+    table = _empty_table([each.heading for each in columns], min(_SOURCE_WIDTH, left - _GAP) if has_source else None)
+    for name, line, *numbers in zip(names, shown, *(cells[each] for each in columns), strict=True):
+        table.add_row(name, *([_source(line.location)] if has_source else []), *numbers)
     if len(found) > len(shown):
-        rest = Counts(warps=sum(line.counts.warps for line in found[len(shown) :]))
+        rest = Counts(warps=_warps_of(found[len(shown) :]))
         numbers = (each.cell(rest) if each in (_WARPS, share) else "" for each in columns)
         table.add_row(f"{len(found) - len(shown)} more", *([""] if has_source else []), *numbers, style="dim")
+    return table
+
+
+def _warps_of(lines: Sequence[LineCounts]) -> int:
+    return sum(line.counts.warps for line in lines)
+
+
+def _fitting(columns: Sequence[_Column], widths: Mapping[_Column, int], room: int) -> list[_Column]:
+    """The columns that there is room for, one at least."""
+    kept = list(columns)
+    while sum(widths[each] for each in kept) > room and len(kept) > 1:
+        kept.remove(max(kept, key=lambda each: each.rank))
+    return kept
+
+
+def _empty_table(headings: Sequence[str], source_width: int | None) -> Table:
+    """A table of lines with columns of numbers, and if there is room for it the source."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("line", no_wrap=True)
+    if source_width is not None:
+        table.add_column("source", no_wrap=True, overflow="ellipsis", max_width=source_width, style="dim")
+    for each in headings:
+        table.add_column(each, justify="right", no_wrap=True)
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -35,33 +36,39 @@ def _of_block(waits: Waits, wait: Wait, barrier: Barrier) -> Cause:
     come = {**barrier.comers, **{int(each.gang.warp_numbers[row, 0]): operation for each, row in wait.rows}}
     missing = [warp for warp in _living(waits, block) if warp not in come]
     name = "sync_threads()" if number == 0 and barrier.expected is None else f"barrier {number}"
-    threads = WARP * len(come)
-    who = f"warp{'s' * (len(missing) > 1)} {ranges(missing)}" if missing else ""
     waited = "all warps of the block" if barrier.expected is None else counted(barrier.expected, "thread")
     if (barrier.partly or _come_in_part(wait)) and not missing:
         text = f"{name} waits for all threads of a warp, and a part of them takes another way"
         return Cause(text, [], "move the barrier to where all threads of the warp come", operation)
     if other := _another_barrier(block, barrier):
-        elsewhere = _comer(other)
+        elsewhere = _comer(other) or operation
         warps = sorted(other.comers) or missing
         they = f"warps {ranges(warps)} come" if len(warps) > 1 else f"warp {ranges(warps)} comes"
         text = f"{name} waits for {waited}, and {they} to barrier {other.number} instead"
-        evidence = [f"they come there at {where(elsewhere or operation)}"]
         one = "sync_threads()" if name == "sync_threads()" else f"barrier_id={number}"
-        return Cause(text, evidence, f"have all come to the same one: {one}", elsewhere or operation)
-    text = f"{name} waits for {waited}, and {counted(threads, 'thread')} come"
-    if missing:
-        text += f": {who} {'do' if len(missing) > 1 else 'does'} not"
+        mend = f"have all come to the same one: {one}"
+        return Cause(text, [f"they come there at {where(elsewhere)}"], mend, elsewhere)
+    threads = WARP * len(come)
+    text = f"{name} waits for {waited}, and {counted(threads, 'thread')} come{_who_does_not(missing)}"
     evidence = [_absent(waits, block, missing)] if missing else []
-    gone = sorted(set(range(-(-block.threads // WARP))) - set(_living(waits, block)) - set(come))
-    if gone and barrier.expected is not None:
-        evidence.append(f"warp{'s' * (len(gone) > 1)} {ranges(gone)} {'have' if len(gone) > 1 else 'has'} exited")
     if barrier.expected is None:
         own = f"barrier(barrier_id=1, number_of_threads={threads})"
         mend = f"the warps that come need a barrier of their own: {own}; or have all warps come to {name}"
-    else:
-        mend = f"count those that come: number_of_threads={threads}"
-    return Cause(text, evidence, mend, operation)
+        return Cause(text, evidence, mend, operation)
+    evidence += _gone(waits, block, come)
+    return Cause(text, evidence, f"count those that come: number_of_threads={threads}", operation)
+
+
+def _who_does_not(missing: list[int]) -> str:
+    if not missing:
+        return ""
+    return f": warp{'s' * (len(missing) > 1)} {ranges(missing)} {'do' if len(missing) > 1 else 'does'} not"
+
+
+def _gone(waits: Waits, block: Block, come: Collection[int]) -> list[str]:
+    """A line about the warps that are neither here nor anywhere else, if there are any."""
+    gone = sorted(set(range(-(-block.threads // WARP))) - set(_living(waits, block)) - set(come))
+    return [f"warp{'s' * (len(gone) > 1)} {ranges(gone)} {'have' if len(gone) > 1 else 'has'} exited"] if gone else []
 
 
 def _come_in_part(wait: Wait) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.deadlocks.cause import cause_of
 from cutecc.emulator.instructions.table import Step
+from cutecc.emulator.machine.control import Way
 from cutecc.emulator.machine.fragment import Fragment
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask, rows_of
 from cutecc.emulator.machine.stuck import Stuck, stuck_lines
@@ -227,16 +228,20 @@ class Run:
                     continue
                 self._meet(fragment)
                 return
-            gang.fragments.remove(fragment)
-            gone = fragment.mask
-            for target, mask, returns in ways:
-                gone = gone & ~mask
-                new = Fragment(gang, target, mask, returns, polls=polls if target <= stop else 0, laps=fragment.laps)
-                gang.fragments.append(new)
-                self._meet(new)
-            if gone.any():
-                self._exit(gang, gone)
+            self._part(fragment, ways, stop, polls)
             return
+
+    def _part(self, fragment: Fragment, ways: Sequence[Way], at: int, polls: int) -> None:
+        """Have threads go different ways from the operation `at`. Those that no way is for have exited."""
+        gang, gone = fragment.gang, fragment.mask
+        gang.fragments.remove(fragment)
+        for target, mask, returns in ways:
+            gone = gone & ~mask
+            new = Fragment(gang, target, mask, returns, polls=polls if target <= at else 0, laps=fragment.laps)
+            gang.fragments.append(new)
+            self._meet(new)
+        if gone.any():
+            self._exit(gang, gone)
 
     def _straight(self, fragment: Fragment, end: int) -> bool:
         """Execute up to an operation; whether the threads got there. Those that have to wait stay behind."""

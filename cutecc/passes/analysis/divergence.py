@@ -122,11 +122,7 @@ def _transferred(value: ir.Value, operands: _Between, found: Mapping[_Part, _Bet
     if name in _PER_WARP:
         return operands & ~_Between.LANES
     if name == "nvvm.shfl.sync":
-        _, _, lane, clamp = operation.operands
-        # Every lane of a warp reads the lane of one number.
-        is_broadcast = "shfl_kind idx" in str(operation.attributes["kind"]) and constant_of(clamp) == _WARP - 1
-        uniform = is_broadcast and _Between.LANES not in found[_Part(_seen_from(operation, lane))]
-        return operands & ~_Between.LANES if uniform else operands
+        return operands & ~_Between.LANES if _is_broadcast(operation, found) else operands
     if name == "llvm.inline_asm":
         text = str(operation)
         return operands | _joined(asked for pattern, asked in _ASSEMBLY if pattern.search(text))
@@ -134,13 +130,24 @@ def _transferred(value: ir.Value, operands: _Between, found: Mapping[_Part, _Bet
         return _THREADS
     if name in _COMMUTATIVE and _is_of_whole_warp(value):
         return operands & ~_Between.LANES
-    if _Between.LANES in operands and (
-        (name in _DIVISIONS and (constant_of(operation.operands[1]) or 1) % _WARP == 0)
-        or (name in _SHIFTS and (constant_of(operation.operands[1]) or 0) >= _WARP.bit_length() - 1)
-    ):
+    if _Between.LANES in operands and _divides_by_warps(operation):
         # A thread's number is taken to be divided, which gives its warp's.
         return operands & ~_Between.LANES | _Between.WARPS
     return operands
+
+
+def _is_broadcast(shuffle: ir.Operation, found: Mapping[_Part, _Between]) -> bool:
+    """Whether every lane of a warp reads the lane of one number."""
+    _, _, lane, clamp = shuffle.operands
+    is_indexed = "shfl_kind idx" in str(shuffle.attributes["kind"]) and constant_of(clamp) == _WARP - 1
+    return is_indexed and _Between.LANES not in found[_Part(_seen_from(shuffle, lane))]
+
+
+def _divides_by_warps(operation: ir.Operation) -> bool:
+    """Whether it divides by a known multiple of a warp's threads."""
+    if operation.name in _DIVISIONS:
+        return (constant_of(operation.operands[1]) or 1) % _WARP == 0
+    return operation.name in _SHIFTS and (constant_of(operation.operands[1]) or 0) >= _WARP.bit_length() - 1
 
 
 def _is_of_whole_warp(value: ir.Value) -> bool:

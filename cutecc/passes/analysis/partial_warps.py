@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -74,19 +75,27 @@ def _check(operation: ir.Operation, mask: int, reach: Reach) -> None:
     if not parting:
         return
     arriving = reach.may_arrive()
-    if any(each.is_loop for each in parting) or any(each.values is None for each in parting):
+    unknown = next((each for each in parting if each.is_loop or each.values is None), None)
+    if unknown is not None:
         # Who is there is not known: of some lanes only, they may be those that are named.
-        guess = next(each for each in parting if each.is_loop or each.values is None)
         if mask == _ALL and (arriving is None or arriving):
-            _say(operation, guess, mask, None)
+            _say(operation, unknown, mask, None)
         return
     assert arriving is not None and reach.values is not None
-    for first in range(0, reach.values.threads, WARP):
-        present = {thread - first for thread in arriving if first <= thread < first + WARP}
-        wanted = {lane for lane in range(min(WARP, reach.values.threads - first)) if mask >> lane & 1}
+    for present, wanted in _warps(arriving, mask, reach.values.threads):
         if present and not wanted <= present:
             _say(operation, parting[0], mask, present)
             return
+
+
+def _warps(arriving: Collection[int], mask: int, threads: int) -> Iterator[tuple[set[int], set[int]]]:
+    """Of each warp, the lanes that arrive and those that the mask names."""
+    for first in range(0, threads, WARP):
+        lanes = range(min(WARP, threads - first))
+        yield (
+            {thread - first for thread in arriving if first <= thread < first + WARP},
+            {lane for lane in lanes if mask >> lane & 1},
+        )
 
 
 def _say(operation: ir.Operation, condition: Condition, mask: int, present: set[int] | None) -> None:

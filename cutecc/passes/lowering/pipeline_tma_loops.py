@@ -101,6 +101,11 @@ def _obstacle(body: _Body, producer: _Part, consumer: _Part) -> str | None:
     if any(body.bases(wait.operands[0]) & arrays for wait in waits):
         # As in a loop that loads ahead by itself.
         return "before the loads it waits on the barriers that these complete"
+    return _obstacle_in_parts(producer, consumer) or ("there is only one stage" if body.stages(producer) == 1 else None)
+
+
+def _obstacle_in_parts(producer: _Part, consumer: _Part) -> str | None:
+    """The same, of what the two parts of the loop do."""
     for operation in producer.operations:
         if others := [each.name for each in walk(operation) if not _produces(each.name)]:
             return f"what the loads take or stand in has {others[0]} in it, which stays in its turn"
@@ -108,8 +113,6 @@ def _obstacle(body: _Body, producer: _Part, consumer: _Part) -> str | None:
         return "what else is done follows from how a stage was acquired"
     if all(_all(operation, _computes) for operation in consumer.operations):
         return "nothing in the loop uses what is loaded"
-    if body.stages(producer) == 1:
-        return "there is only one stage"
     return None
 
 

@@ -86,11 +86,7 @@ def converted(conversion: Conversion, value: Number, type_: ValueType) -> str:
 def _integer(conversion: Conversion, value: int, type_: ValueType) -> str:
     letter, flags, precision = conversion.letter, conversion.flags, conversion.precision
     signed = letter in "di"
-    if signed and is_integer(type_) and type_ != "i1" and value >> (BITS[type_] - 1):
-        value -= 1 << BITS[type_]
-    value &= (1 << conversion.bits) - 1
-    if signed and value >> (conversion.bits - 1):
-        value -= 1 << conversion.bits
+    value = _converted(conversion, value, type_, signed)
     if letter == "p":
         if value == 0:
             return _padded(conversion, "", "(nil)", zeros=False)
@@ -103,6 +99,16 @@ def _integer(conversion: Conversion, value: int, type_: ValueType) -> str:
     elif "#" in flags and letter in "xX" and value:
         prefix += f"0{letter}"
     return _padded(conversion, prefix, digits, zeros=precision is None)
+
+
+def _converted(conversion: Conversion, value: int, type_: ValueType, signed: bool) -> int:
+    """The bits of a value, of whatever sign, as the number that a conversion reads."""
+    if signed and is_integer(type_) and type_ != "i1" and value >> (BITS[type_] - 1):
+        value -= 1 << BITS[type_]
+    value &= (1 << conversion.bits) - 1
+    if signed and value >> (conversion.bits - 1):
+        value -= 1 << conversion.bits
+    return value
 
 
 def _float(conversion: Conversion, value: float) -> str:

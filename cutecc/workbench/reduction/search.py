@@ -6,10 +6,11 @@ fails afterwards takes the module's place. Then comes the next kind, and all aga
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
@@ -69,6 +70,25 @@ class _Try:
     off: threading.Event
     """Set when nobody waits for it any more."""
     found: Future[Candidate | None]
+
+
+def _upcoming(index: int, known: list[_Step], steps: Iterator[_Step]) -> _Step | None:
+    """The step of this index: one of the `known`, or the next, which is known then; `None` after the last."""
+    if index == len(known):
+        known.extend(itertools.islice(steps, 1))
+    return known[index] if index < len(known) else None
+
+
+def _leaves_round(step: _Step, others: Iterable[_Step]) -> bool:
+    return not all(each.is_of_round(step) for each in others)
+
+
+def _give_up(ahead: deque[_Try]) -> None:
+    """Have nobody go on with these, and forget them."""
+    for each in ahead:
+        each.off.set()
+        each.found.cancel()
+    ahead.clear()
 
 
 class _TimeIsUp(Error):
@@ -189,17 +209,15 @@ class Reducer:
         following, done, likely = 0, 0, False
         while not self.out_of_time:
             while len(ahead) < self._jobs:
-                if following == len(known) and (step := next(steps, None)):
-                    known.append(step)
-                if following == len(known):
+                step = _upcoming(following, known, steps)
+                if step is None:
                     break
-                step = known[following]
                 guessed = [known[each.index] for each in ahead if each.guess]
                 counted_on = guessed[0] if guessed else known[done - 1] if taken else step
                 if not step.is_of_round(counted_on):
                     # It would be of another module.
                     break
-                chosen = sorted([*taken, *(site for each in guessed for site in each.sites), *step.sites])
+                chosen = sorted([*taken, *itertools.chain.from_iterable(each.sites for each in (*guessed, step))])
                 guess = likely and step.is_of_round(known[done - 1])
                 off = threading.Event()
                 found = self._threads.submit(self._try, step.kind, base, chosen, off)
@@ -217,12 +235,8 @@ class Reducer:
                 taken += step.sites
                 self._smaller(best)
             done = first.index + 1
-            others = [known[each.index] for each in ahead]
-            if likely != first.guess or (taken and not all(each.is_of_round(step) for each in others)):
-                for each in ahead:
-                    each.off.set()
-                    each.found.cancel()
-                ahead.clear()
+            if likely != first.guess or (taken and _leaves_round(step, (known[each.index] for each in ahead))):
+                _give_up(ahead)
                 following = done
         return best, known[done - 1] if done else _Step("", 0, range(0))
 

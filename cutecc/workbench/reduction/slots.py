@@ -43,35 +43,41 @@ def _drop(module: ir.Module, sites: list[Slot], chosen: Collection[int]) -> None
     slots = [sites[index] for index in sorted(chosen)]
     functions = {address_of(each.function): each.function for each in slots if each.function is not None}
     arguments = {(block, number) for slot in slots for block, number in slot.arguments}
-    results = {
-        address_of(function): {
-            number
-            for slot in slots
-            if slot.function is not None and address_of(slot.function) == address_of(function)
-            for operation, number in slot.operands
-            if operation.name == "func.return"
-        }
-        for function in functions.values()
+    # From the last on, so that the numbers of those before it stay.
+    for block, number in sorted(arguments, key=lambda each: -each[1]):
+        placeholders.instead_of(block.arguments[number], _holder(block))
+    for function in functions.values():
+        entry = function.regions[0].blocks[0]
+        _retype(function, {number for block, number in arguments if block == entry}, _dropped_results(slots, function))
+    for block, number in sorted(arguments, key=lambda each: -each[1]):
+        block.erase_argument(number)
+    # Inside out: an operation takes its regions along when it is made anew.
+    for operation, operands, dropped in sorted(_changed(slots), key=lambda each: _depth(each[0]), reverse=True):
+        for number in dropped:
+            placeholders.instead_of(operation.results[number], operation)
+        _rebuild(operation, operands, dropped)
+
+
+def _dropped_results(slots: Sequence[Slot], function: ir.Operation) -> set[int]:
+    """The numbers of a function's results that are dropped."""
+    return {
+        number
+        for slot in slots
+        if slot.function is not None and address_of(slot.function) == address_of(function)
+        for operation, number in slot.operands
+        if operation.name == "func.return"
     }
+
+
+def _changed(slots: Sequence[Slot]) -> list[tuple[ir.Operation, set[int], set[int]]]:
+    """Each operation that loses operands or results, and the numbers of these."""
     changed: dict[int, tuple[ir.Operation, set[int], set[int]]] = {}
     for slot in slots:
         for operation, number in slot.operands:
             changed.setdefault(address_of(operation), (operation, set(), set()))[1].add(number)
         for operation, number in slot.results:
             changed.setdefault(address_of(operation), (operation, set(), set()))[2].add(number)
-    # From the last on, so that the numbers of those before it stay.
-    for block, number in sorted(arguments, key=lambda each: -each[1]):
-        placeholders.instead_of(block.arguments[number], _holder(block))
-    for function in functions.values():
-        entry = function.regions[0].blocks[0]
-        _retype(function, {number for block, number in arguments if block == entry}, results[address_of(function)])
-    for block, number in sorted(arguments, key=lambda each: -each[1]):
-        block.erase_argument(number)
-    # Inside out: an operation takes its regions along when it is made anew.
-    for operation, operands, dropped in sorted(changed.values(), key=lambda each: _depth(each[0]), reverse=True):
-        for number in dropped:
-            placeholders.instead_of(operation.results[number], operation)
-        _rebuild(operation, operands, dropped)
+    return list(changed.values())
 
 
 def _holder(block: ir.Block) -> ir.Operation:

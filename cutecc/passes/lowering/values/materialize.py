@@ -120,14 +120,7 @@ class Materialization:
             self._leaves.replace(operation, [[] for _ in kind.results])
             return
         if operation.name in self._repacking:
-            leaves = [leaf for each in operands for leaf in self._leaves.of(each)]
-            (carried,) = kind.results
-            if carried is not None and operation.name in _MAKING_TUPLES and len(leaves) != len(carried.types):
-                leaves = [self._number(each, type) for each, type in zip(operands, carried.types, strict=True)]
-            if operation.name == "cute.make_atom" and carried is not None and not leaves:
-                # Nobody has set its state yet.
-                leaves = [zero(type) for type in carried.types]
-            self._leaves.replace(operation, [leaves])
+            self._leaves.replace(operation, [self._repacked(operation, operands, kind)])
             return
         if kind.materialized is None:
             kind.materialized = evaluate(operation, self._semantics[operation.name])
@@ -146,6 +139,17 @@ class Materialization:
             leaves += [arithmetic.value(number, width) for number, width in zip(wanted, widths, strict=True)]
             found.append(leaves)
         self._leaves.replace(operation, found)
+
+    def _repacked(self, operation: ir.Operation, operands: Sequence[ir.Value], kind: _Kind) -> list[ir.Value]:
+        """The leaves of the result of an operation that only puts those of its operands together."""
+        leaves = [leaf for each in operands for leaf in self._leaves.of(each)]
+        (carried,) = kind.results
+        if carried is not None and operation.name in _MAKING_TUPLES and len(leaves) != len(carried.types):
+            leaves = [self._number(each, type) for each, type in zip(operands, carried.types, strict=True)]
+        if operation.name == "cute.make_atom" and carried is not None and not leaves:
+            # Nobody has set its state yet.
+            leaves = [zero(type) for type in carried.types]
+        return leaves
 
     def _number(self, operand: ir.Value, type: ir.Type) -> ir.Value:
         """The number that an operand is, or that its type says, of the type of the leaf that it becomes."""
