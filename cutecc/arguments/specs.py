@@ -101,21 +101,20 @@ class TensorSpec:
             raise SpecError("a static size is at least 1")
         if math.prod(size for size in sizes if isinstance(size, int)) > _LARGEST:
             raise SpecError("a tensor of more than 2^48 elements, which no memory holds")
-        if self.stride is not None and not _congruent(self.shape, self.stride):
-            raise SpecError(f"strides {mode_text(self.stride)} do not match the shape {mode_text(self.shape)}")
-        if self.stride is not None and any(
-            _reach(*each) > _LARGEST for each in zip(sizes, leaves(self.stride), strict=True)
-        ):
-            raise SpecError("strides over more than 2^48 elements, which no memory holds")
+        if self.stride is not None:
+            _check_strides(self.shape, self.stride)
         if self.order is not None:
-            if self.stride is not None:
-                raise SpecError("a tensor has strides or a mode order, not both")
-            if sorted(self.order) != list(range(len(self.shape))):
-                ranks = ", ".join(map(str, range(len(self.shape))))
-                raise SpecError(f"the order of {len(self.shape)} modes names each of {ranks} once")
-            if self.order == tuple(reversed(range(len(self.shape)))):
-                object.__setattr__(self, "order", None)
+            self._check_order(self.order)
         _normalize_alignment(self)
+
+    def _check_order(self, order: tuple[int, ...]) -> None:
+        if self.stride is not None:
+            raise SpecError("a tensor has strides or a mode order, not both")
+        if sorted(order) != list(range(len(self.shape))):
+            ranks = ", ".join(map(str, range(len(self.shape))))
+            raise SpecError(f"the order of {len(self.shape)} modes names each of {ranks} once")
+        if order == tuple(reversed(range(len(self.shape)))):
+            object.__setattr__(self, "order", None)
 
     @property
     def alignment(self) -> int:
@@ -244,6 +243,13 @@ class TupleSpec:
 
 
 Spec: TypeAlias = TensorSpec | ScalarSpec | ConstSpec | PointerSpec | StreamSpec | NoneSpec | TupleSpec
+
+
+def _check_strides(shape: tuple[Mode, ...], stride: tuple[Mode, ...]) -> None:
+    if not _congruent(shape, stride):
+        raise SpecError(f"strides {mode_text(stride)} do not match the shape {mode_text(shape)}")
+    if any(_reach(*each) > _LARGEST for each in zip(leaves(shape), leaves(stride), strict=True)):
+        raise SpecError("strides over more than 2^48 elements, which no memory holds")
 
 
 def _normalize_alignment(spec: TensorSpec | PointerSpec) -> None:

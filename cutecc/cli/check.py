@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -86,10 +86,7 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     from cutecc.passes.analysis.selection import ALL, check_names, select, summaries
 
     if values["as_list"]:
-        known = summaries()
-        width = max(map(len, known))
-        for name, text in known.items():
-            click.echo(f"{name:{width}}  {text}")
+        _list(summaries())
         return
     if not inputs:
         raise UsageError("name the files to check", hints=["cutecc check kernel.py"])
@@ -97,9 +94,8 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     check_names(wanted, [*_SEVERITIES, *summaries()])
     texts = split_names(values["only"]) or (ALL,)
     selection = select(texts)
-    for name in wanted:
-        if name not in (*_SEVERITIES, *selection.names):
-            raise UsageError(f"--error-on={name}: --only leaves it out", hints=["name it there too"])
+    if left_out := [name for name in wanted if name not in (*_SEVERITIES, *selection.names)]:
+        raise UsageError(f"--error-on={left_out[0]}: --only leaves it out", hints=["name it there too"])
     if all(map(is_record, inputs)):
         _refuse_options(context)
     options = _options(values, texts, bool(selection.of_records), {each.looks_after for each in selection.passes})
@@ -111,6 +107,12 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
         context.exit(EXIT_UNCHECKED)
     if any(_is_wanted(each, wanted) for each in results):
         context.exit(1)
+
+
+def _list(analyses: Mapping[str, str]) -> None:
+    width = max(map(len, analyses))
+    for name, text in analyses.items():
+        click.echo(f"{name:{width}}  {text}")
 
 
 def _options(values: dict[str, Any], texts: Sequence[str], whole: bool, looks_after: set[str | None]) -> CompileOptions:
@@ -254,14 +256,18 @@ def _show(results: Sequence[Checked | Error], values: dict[str, Any], wanted: Se
         if isinstance(each, Error):
             report(each)
         elif not values["as_json"]:
-            for finding in each.findings:
-                for line in [annotation(finding)] if form == "github" else finding_lines(finding):
-                    click.echo(harmless(line), color=colour)
-            for run in each.runs:
-                if run.failure:
-                    click.echo(harmless(f"note: {run.name}: {run.failure}"), err=True)
+            _show_checked(each, form, colour)
             if not values["quiet"]:
                 click.echo(harmless(summary_line(each)))
+
+
+def _show_checked(checked: Checked, form: str, colour: bool | None) -> None:
+    for finding in checked.findings:
+        for line in [annotation(finding)] if form == "github" else finding_lines(finding):
+            click.echo(harmless(line), color=colour)
+    for run in checked.runs:
+        if run.failure:
+            click.echo(harmless(f"note: {run.name}: {run.failure}"), err=True)
 
 
 def _as_dict(result: Checked | Error) -> dict[str, Any]:

@@ -101,6 +101,11 @@ class Report:
         print_table(table, self._console)
         for line in effect_lines(kernel.variants, self.edits):
             self._say(line)
+        self._problems(result, blames)
+        self._say("")
+
+    def _problems(self, result: KernelResult, blames: Sequence[Blame]) -> None:
+        kernel = result.kernel
         for line in problem_lines(result):
             self._say(line, style="red")
         if run := result.wrong_alike:
@@ -111,7 +116,6 @@ class Report:
         for blame in blames:
             for line in blame_lines(blame, kernel, self.changes):
                 self._say(line, style="" if line.startswith("hint: ") else "bold red")
-        self._say("")
 
     def compiled(self, plan: Plan, folder: Path) -> bool:
         """What `--compile` made; whether all compiled."""
@@ -147,17 +151,26 @@ class Report:
         incomparable = [result for result in run if result.incomparable]
         wrong = [result for result in run if not result.ok and not result.incomparable]
         if not self.as_json:
-            words = [f"{len(run)} kernel{_s(len(run))} on {device}: {len(run) - len(wrong) - len(incomparable)} agree"]
-            for some, what in ((wrong, "do not"), (incomparable, "cannot be compared")):
-                if some:
-                    words.append(f"{len(some)} {what} ({', '.join(result.kernel.name for result in some)})")
-            if left_out := len(results) - len(run):
-                refused = [result.kernel.name for result in results if self._refused(result.kernel)]
-                words.append(f"{left_out} left out" + (f", and named: {', '.join(refused)}" if refused else ""))
-            self._say("; ".join(words))
+            self._say("; ".join([self._agreeing(len(run), wrong, incomparable, device), *self._left(results)]))
         if wrong or any(self._refused(result.kernel) for result in results):
             return EXIT_FAILED
         return EXIT_UNCHECKED if incomparable else 0
+
+    def _agreeing(
+        self, count: int, wrong: Sequence[KernelResult], incomparable: Sequence[KernelResult], device: str
+    ) -> str:
+        words = [f"{count} kernel{_s(count)} on {device}: {count - len(wrong) - len(incomparable)} agree"]
+        for some, what in ((wrong, "do not"), (incomparable, "cannot be compared")):
+            if some:
+                words.append(f"{len(some)} {what} ({', '.join(result.kernel.name for result in some)})")
+        return "; ".join(words)
+
+    def _left(self, results: Sequence[KernelResult]) -> list[str]:
+        """A word about those that did not run, if there are any."""
+        left_out = sum(bool(result.kernel.note) for result in results)
+        refused = [result.kernel.name for result in results if self._refused(result.kernel)]
+        named = f", and named: {', '.join(refused)}" if refused else ""
+        return [f"{left_out} left out{named}"] if left_out else []
 
     def _refused(self, kernel: PlannedKernel) -> bool:
         """Whether a kernel that was named is left out."""

@@ -143,15 +143,19 @@ class Reporter:
             if self.bundle:
                 self._show_bundle(self.bundle)
         else:
-            for outcome in self.outcomes:
-                print(outcome.output)
-                if outcome.report:
-                    print(outcome.report.path)
-            if self.bundle:
-                print(self.bundle)
+            self._show_paths()
         if self._timing and not self._as_json:
             for outcome in self.outcomes:
                 print_table(timing_table(outcome.compilation), self._console)
+
+    def _show_paths(self) -> None:
+        """What was written, for programs that read it."""
+        for outcome in self.outcomes:
+            print(outcome.output)
+            if outcome.report:
+                print(outcome.report.path)
+        if self.bundle:
+            print(self.bundle)
 
     def _show_json(self) -> None:
         also = {"bundle": str(self.bundle)} if self.bundle else {}

@@ -66,18 +66,7 @@ def read_extents(given: object, parameters: Sequence[CallParameter], bound: Boun
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        pointers = bare_pointers(parameters, bound)
-        if len(pointers) != 1:
-            null = [name for name, address in _addresses(parameters, bound).items() if not address]
-            if pointers:
-                has = f"this one has {len(pointers)}: {', '.join(pointers)}"
-            else:
-                has = f"behind a null pointer is no memory: {', '.join(null)}" if null else "this one has none"
-            raise ArgumentError(
-                f"extent={given!r} is for a call with one bare pointer, and {has}",
-                hints=["say it for each: extent={'NAME': BYTES}"] if pointers else ["leave it out"],
-            )
-        return {name: _count(name, given) for name in pointers}
+        return _of_only_pointer(given, parameters, bound)
     extents = cast("Mapping[Any, Any]", given)
     known = [each.name for each in parameters if isinstance(each.spec, PointerSpec)]
     for name in extents:
@@ -90,6 +79,21 @@ def read_extents(given: object, parameters: Sequence[CallParameter], bound: Boun
         if name in bound.arrays:
             raise ArgumentError(f"extent= names '{name}', which is given as an array: that says its extent itself")
     return {name: _count(name, value) for name, value in extents.items()}
+
+
+def _of_only_pointer(given: object, parameters: Sequence[CallParameter], bound: Bound) -> dict[str, int]:
+    pointers = bare_pointers(parameters, bound)
+    if len(pointers) != 1:
+        null = [name for name, address in _addresses(parameters, bound).items() if not address]
+        if pointers:
+            has = f"this one has {len(pointers)}: {', '.join(pointers)}"
+        else:
+            has = f"behind a null pointer is no memory: {', '.join(null)}" if null else "this one has none"
+        raise ArgumentError(
+            f"extent={given!r} is for a call with one bare pointer, and {has}",
+            hints=["say it for each: extent={'NAME': BYTES}"] if pointers else ["leave it out"],
+        )
+    return {name: _count(name, given) for name in pointers}
 
 
 def _count(name: str, value: object) -> int:

@@ -69,10 +69,7 @@ def suggest(annotation: Any) -> str:
     """A spec that fits a parameter so annotated."""
     for option in _alternatives(annotation):
         if is_constexpr(option):
-            inner = get_args(option)[0] if get_args(option) else None
-            if get_origin(inner) is type:
-                return "const(f16)"
-            return _CONSTANTS.get(get_origin(inner) or inner, "const(1)")
+            return _constant(option)
         if dtype := numeric_type(option):
             return str(dtype)
         if is_stream(option):
@@ -86,6 +83,14 @@ def suggest(annotation: Any) -> str:
             specs = [suggest(item) for item in items]
             return f"({specs[0]},)" if len(specs) == 1 else f"({', '.join(specs)})"
     return "f32[?,?]"
+
+
+def _constant(annotation: Any) -> str:
+    """A spec that fits a `Constexpr`."""
+    inner = get_args(annotation)[0] if get_args(annotation) else None
+    if get_origin(inner) is type:
+        return "const(f16)"
+    return _CONSTANTS.get(get_origin(inner) or inner, "const(1)")
 
 
 def _fits_one(spec: Spec, annotation: Any) -> bool:

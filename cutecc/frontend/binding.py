@@ -122,6 +122,11 @@ class _Binder:
         for key, value in values.items():
             with self._blame(key):
                 built[key] = self._build(specs[key], self._annotation(key), value) if key in specs else value
+        self._put(given, built)
+        return Arguments(self._bound.args, self._bound.kwargs, self._signature(specs, values))
+
+    def _put(self, given: Mapping[str, Any], built: Mapping[str, Any]) -> None:
+        """Have what was built stand for what was given, several of a variadic parameter in one."""
         for name, value in given.items():
             parts = [key for key, _ in self._parts(name, value)]
             match self._callee.signature.parameters[name].kind:
@@ -131,7 +136,6 @@ class _Binder:
                     self._bound.arguments[name] = {key.split(".", 1)[1]: built[key] for key in parts}
                 case _:
                     self._bound.arguments[name] = built[name]
-        return Arguments(self._bound.args, self._bound.kwargs, self._signature(specs, values))
 
     def _parts(self, name: str, value: Any) -> list[tuple[str, Any]]:
         match self._callee.signature.parameters[name].kind:

@@ -133,14 +133,18 @@ def _hints(chain: list[BaseException]) -> Iterator[str]:
             module = error.obj
             close = [_RENAMED[error.name]] if error.name in _RENAMED else close_names(error.name, dir(module))
             yield from (f"did you mean {module.__name__}.{each}?" for each in close)
-        if isinstance(error, ImportError) and _OPERATORS.search(message_of(error)):
-            yield "it is of nvidia-cutlass-operators: pip install 'cutecc[operators]'"
-        elif isinstance(error, NotInstalledError):
-            yield from error.hints
-        elif isinstance(error, ModuleNotFoundError) and error.name:
-            yield from _of_missing_module(error.name.partition(".")[0])
+        yield from _of_import(error)
         if _NO_GPU.search(message_of(error)):
             yield "the kernel asks a GPU while it is traced: pass the answer as a constant, and it compiles anywhere"
+
+
+def _of_import(error: BaseException) -> Iterator[str]:
+    if isinstance(error, ImportError) and _OPERATORS.search(message_of(error)):
+        yield "it is of nvidia-cutlass-operators: pip install 'cutecc[operators]'"
+    elif isinstance(error, NotInstalledError):
+        yield from error.hints
+    elif isinstance(error, ModuleNotFoundError) and error.name:
+        yield from _of_missing_module(error.name.partition(".")[0])
 
 
 def _of_missing_module(name: str) -> list[str]:

@@ -42,6 +42,12 @@ def parse_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
                 raise UsageError(f"--size takes NAME=NUMBER, not '{part.strip()}'", hints=[_EXAMPLES])
             for name in current:
                 values[name].append(int(last))
+    points = _count(values)
+    return [{name: each[min(point, len(each) - 1)] for name, each in values.items()} for point in range(points)]
+
+
+def _count(values: Mapping[str, Sequence[int]]) -> int:
+    """Of points of the sweep. Raises `UsageError` where sizes have several numbers of values."""
     counts = {name: len(each) for name, each in values.items() if len(each) > 1}
     if len(set(counts.values())) > 1:
         told = ", ".join(f"{count} for {name}" for name, count in counts.items())
@@ -49,8 +55,7 @@ def parse_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
             f"sizes of a sweep change together, but there are {told}",
             hints=["give each as many values; for all combinations, repeat them: M=1,1,2,2 and N=8,16,8,16"],
         )
-    points = max(counts.values(), default=1)
-    return [{name: each[min(point, len(each) - 1)] for name, each in values.items()} for point in range(points)]
+    return max(counts.values(), default=1)
 
 
 def with_sizes(specs: Mapping[str, Spec], sizes: Mapping[str, int]) -> dict[str, Spec]:

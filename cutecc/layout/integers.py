@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, cast
 
@@ -279,38 +279,41 @@ def evaluate(value: Integer, values: Mapping[str, int]) -> int:
 
 
 def _compute(expression: Symbolic, operands: list[int]) -> int:
-    match expression.operation, operands:
-        case "+", [left, right]:
-            return left + right
-        case "-", [left, right]:
-            return left - right
-        case "*", [left, right]:
-            return left * right
-        case "/", [left, right]:
-            _check_divisor(right)
+    if (compute := _OPERATIONS.get(expression.operation or "")) is not None:
+        return compute(*operands)
+    left, right = operands
+    _check_divisor(right)
+    match expression.operation:
+        case "/":
             return _truncated(left, right)
-        case "%", [left, right]:
-            _check_divisor(right)
+        case "%":
             return left - _truncated(left, right) * right
-        case "ceil_div", [left, right]:
-            _check_divisor(right)
+        case "ceil_div":
             return -(-left // right)
-        case "shape_div", [left, right]:
-            _check_divisor(right)
-            return _truncated(left, right) or ((left > 0) - (left < 0)) * ((right > 0) - (right < 0))
-        case "min", [left, right]:
-            return min(left, right)
-        case "abs", [operand]:
-            return abs(operand)
-        case "sign", [operand]:
-            return (operand > 0) - (operand < 0)
-        case "^", [left, right]:
-            return left ^ right
-        case "&", [left, right]:
-            return left & right
-        case ">>", [left, right]:
-            return left >> right
-        case "<<", [left, right]:
-            return left << right
+        case "shape_div":
+            return _truncated(left, right) or _sign(left) * _sign(right)
         case _:
             raise AssertionError(f"no such operation: {expression.operation}")
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
+def _smaller(left: int, right: int) -> int:
+    return min(left, right)
+
+
+_OPERATIONS: Mapping[str, Callable[..., int]] = {
+    "+": int.__add__,
+    "-": int.__sub__,
+    "*": int.__mul__,
+    "min": _smaller,
+    "abs": int.__abs__,
+    "sign": _sign,
+    "^": int.__xor__,
+    "&": int.__and__,
+    ">>": int.__rshift__,
+    "<<": int.__lshift__,
+}
+"""Those that are defined for all numbers."""

@@ -82,22 +82,7 @@ def read(path: str | Path) -> dict[str, list[tuple[GemmDescription, Kernel]]]:
         data = path.read_bytes()
     except OSError as failure:
         raise RecordError(f"cannot read {path}: {failure.strerror}") from None
-    first = archive.first_entry(data)
-    if first is None or first[0] != INDEX.encode():
-        hints = ["op.bundle(path) writes one"]
-        if first is not None and first[0] == b"bundle.json":
-            hints = ["it holds a kernel: cutecc.load(path)"]
-        raise RecordError(f"{path} is not a bundle of an operation", hints=hints)
-    try:
-        index = msgspec.json.decode(first[1], type=_Index)
-    except msgspec.DecodeError as failure:
-        raise RecordError(f"{path} is damaged: its {INDEX} is not as it should be: {failure}") from None
-    major = index.version.partition(".")[0]
-    if index.format != FORMAT or not major.isdecimal() or int(major) > MAJOR:
-        raise RecordError(
-            f"{path} is {index.format} {index.version}; this cutecc reads {FORMAT} up to {MAJOR}.x",
-            hints=["upgrade cutecc to read it"],
-        )
+    index = _index_of(data, path)
     entries = {each.name: each for each in archive.unpack(data, str(path))}
     found: dict[str, list[tuple[GemmDescription, Kernel]]] = {}
     for member in index.members:
@@ -115,6 +100,27 @@ def read(path: str | Path) -> dict[str, list[tuple[GemmDescription, Kernel]]]:
     if not found:
         raise RecordError(f"{path} is damaged: it holds nothing")
     return found
+
+
+def _index_of(data: bytes, path: Path) -> _Index:
+    """What the file says that it holds. Raises `RecordError` for one that is no bundle of an operation, or newer."""
+    first = archive.first_entry(data)
+    if first is None or first[0] != INDEX.encode():
+        hints = ["op.bundle(path) writes one"]
+        if first is not None and first[0] == b"bundle.json":
+            hints = ["it holds a kernel: cutecc.load(path)"]
+        raise RecordError(f"{path} is not a bundle of an operation", hints=hints)
+    try:
+        index = msgspec.json.decode(first[1], type=_Index)
+    except msgspec.DecodeError as failure:
+        raise RecordError(f"{path} is damaged: its {INDEX} is not as it should be: {failure}") from None
+    major = index.version.partition(".")[0]
+    if index.format != FORMAT or not major.isdecimal() or int(major) > MAJOR:
+        raise RecordError(
+            f"{path} is {index.format} {index.version}; this cutecc reads {FORMAT} up to {MAJOR}.x",
+            hints=["upgrade cutecc to read it"],
+        )
+    return index
 
 
 def _check_destination(path: Path) -> None:

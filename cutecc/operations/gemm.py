@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, Error, UsageError
 from cutecc.operations import candidates, validity
 from cutecc.operations.arguments import described
@@ -168,10 +169,7 @@ class Gemm(Product):
         named = by_name(operands)
         arrays = {name: example(name, each) for name, each in given.items() if each is not None}
         problem = sizes_of(arrays)
-        if mode is None and any(isinstance(each, list | tuple | MatrixArray) for each in given.values()):
-            mode = "array"
-        elif mode is None and any(len(each.shape) == 3 for each in arrays.values()):
-            mode = "batched"
+        mode = mode or _mode_of(given.values(), arrays.values())
         if target is None and (first := arrays["A"]).device == "cuda":
             target = device_target(first.ordinal)
 
@@ -319,6 +317,13 @@ def _checked_tile(tile: TileDescription | TileRequest | str) -> TileDescription 
     if not isinstance(tile, TileDescription | TileRequest | str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"a tile is text such as 128x128x32, or a TileDescription, not {shown(tile)}")
     return tile
+
+
+def _mode_of(given: Iterable[Any], arrays: Iterable[Array]) -> Mode | None:
+    """The mode of an operation for arguments like these; `None` for the usual one."""
+    if any(isinstance(each, list | tuple | MatrixArray) for each in given):
+        return "array"
+    return "batched" if any(len(each.shape) == 3 for each in arrays) else None
 
 
 def compile_all(

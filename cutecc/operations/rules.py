@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import cache
 
 from cutecc.operations.description import BATCH_MODES, SPLIT_K_MODES, GemmDescription, matched
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.instruction_set import WGMMA_TARGET, extents_in_words, kinds, multiplied_type
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand
@@ -159,12 +161,8 @@ def epilogue_fits(description: GemmDescription) -> Refusal | None:
     result = next((each for each in epilogue.outputs if each.name == "D"), None)
     if result is None or result.kind != "full":
         return Refusal("the epilogue has no result D of M×N elements", ("epilogue",))
-    if (source := epilogue.source) is not None and source.kind != "full":
-        return Refusal(f"the epilogue's C is {source.kind}, not M×N elements", ("epilogue",))
-    if source is not None and c is None:
-        return Refusal("the epilogue reads C, which the description does not have", ("c", "epilogue"))
-    if source is None and c is not None:
-        return Refusal("the description has a C that the epilogue does not read", ("c", "epilogue"))
+    if (refusal := _source_fits(epilogue, c)) is not None:
+        return refusal
     accumulator = description.instruction.accumulator
     if epilogue.accumulator != accumulator:
         reason = f"the epilogue is of {epilogue.accumulator} accumulators, and the instruction's are {accumulator}"
@@ -172,14 +170,29 @@ def epilogue_fits(description: GemmDescription) -> Refusal | None:
     fitting = matched(epilogue, c, description.d, accumulator)
     if fitting is epilogue:
         return None
-    for name, given, expected in zip(
-        (each.name for each in epilogue.operands), epilogue.operands, fitting.operands, strict=True
-    ):
+    for given, expected in zip(epilogue.operands, fitting.operands, strict=True):
         if given != expected:
-            operands = tuple(f"{each.dtype}:{each.layout}:{each.alignment}" for each in (given, expected))
-            reason = f"{name} of the epilogue is {operands[0]}, and {name} of the description {operands[1]}"
-            return Refusal(reason, ("epilogue", *_parts(name, "dtype", "layout", "alignment")))
+            return _other_operand(given, expected)
     return None
+
+
+def _source_fits(epilogue: Epilogue, c: Operand | None) -> Refusal | None:
+    source = epilogue.source
+    if source is None:
+        reason = "the description has a C that the epilogue does not read"
+        return None if c is None else Refusal(reason, ("c", "epilogue"))
+    if source.kind != "full":
+        return Refusal(f"the epilogue's C is {source.kind}, not M×N elements", ("epilogue",))
+    if c is None:
+        return Refusal("the epilogue reads C, which the description does not have", ("c", "epilogue"))
+    return None
+
+
+def _other_operand(given: Input | Output, expected: Input | Output) -> Refusal:
+    name = given.name
+    ours, theirs = (f"{each.dtype}:{each.layout}:{each.alignment}" for each in (given, expected))
+    reason = f"{name} of the epilogue is {ours}, and {name} of the description {theirs}"
+    return Refusal(reason, ("epilogue", *_parts(name, "dtype", "layout", "alignment")))
 
 
 def modes(description: GemmDescription) -> Refusal | None:

@@ -155,11 +155,16 @@ def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
     if anchors not in ((), pass_class.anchors):
         raise UsageError(f"pass {name} does not run on {' in '.join(anchors)}")
     limit = None
-    if debug_counter.OPTION not in {field.name.replace("_", "-") for field in dataclasses.fields(pass_class)}:
+    if not _takes_limit(pass_class):
         limit = next((value for option, value in options if option == debug_counter.OPTION), None)
         options = [each for each in options if each[0] != debug_counter.OPTION]
     pass_ = _made(pass_class, options)
     return pass_ if limit is None else debug_counter.with_limit(pass_, limit)
+
+
+def _takes_limit(pass_class: type[ModulePass]) -> bool:
+    """Whether an option of its own is called as that of the debug counter."""
+    return debug_counter.OPTION in {field.name.replace("_", "-") for field in dataclasses.fields(pass_class)}
 
 
 def _made(pass_class: type[ModulePass], options: list[tuple[str, str]]) -> ModulePass:

@@ -106,10 +106,7 @@ def read_variable(scanner: Scanner, kind: Kind, *, is_extern: bool = False) -> V
     name = scanner.expect(_NAME, "the name of a variable")[0]
     dimensions: list[int | None] = []
     while found := scanner.take(_DIMENSION):
-        constant = parse_constant(found[1].strip()) if found[1].strip() else None
-        if found[1].strip() and (constant is None or constant.kind != "integer" or constant.bits < 0):
-            raise scanner.error(f"'{found[1]}' is no number of elements")
-        dimensions.append(constant.bits if constant else None)
+        dimensions.append(_dimension(scanner, found[1]))
     if None in dimensions[1:]:
         raise scanner.error("only the first dimension can be left open")
     if kind.vector > 1:
@@ -123,6 +120,16 @@ def read_variable(scanner: Scanner, kind: Kind, *, is_extern: bool = False) -> V
     else:
         count = None if initial is None else len(initial) // TYPE_BYTES[kind.type]
     return Variable(name, kind.space, kind.type, count, kind.align, initial, is_extern)
+
+
+def _dimension(scanner: Scanner, text: str) -> int | None:
+    """A number of elements; `None` where it is left open."""
+    if not text.strip():
+        return None
+    constant = parse_constant(text.strip())
+    if constant is None or constant.kind != "integer" or constant.bits < 0:
+        raise scanner.error(f"'{text}' is no number of elements")
+    return constant.bits
 
 
 def _small(scanner: Scanner, count: int, what: str) -> int:

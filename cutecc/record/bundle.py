@@ -229,13 +229,7 @@ def _decode_index(data: bytes, where: str) -> _Index:
     if not isinstance(body, dict) or cast(dict[str, Any], body).get("format") != FORMAT:
         raise RecordError(f"{where} is not a bundle of cutecc: its {INDEX} does not say so", hints=[*archive.REMEDIES])
     index = cast(dict[str, Any], body)
-    version = str(index.get("version", ""))
-    major = version.partition(".")[0]
-    if not (major.isascii() and major.isdecimal()) or len(major) > 9 or int(major) > MAJOR:
-        raise RecordError(
-            f"{where} has version '{version[:40]}'; this cutecc reads versions up to {MAJOR}.x",
-            hints=["upgrade cutecc to read this bundle"],
-        )
+    _check_version(str(index.get("version", "")), where)
     digest, targets = index.get("sha256"), index.get("targets")
     is_digest = isinstance(digest, str) and len(digest) == len(_NO_DIGEST) and data.count(digest.encode()) == 1
     if not is_digest or not isinstance(targets, list) or not targets:
@@ -244,6 +238,15 @@ def _decode_index(data: bytes, where: str) -> _Index:
     if not all(isinstance(name, str) and is_plain(name) for name in names) or len({*names}) != len(names):
         raise _damaged(where, f"its {INDEX} names a target twice, or one that cannot be")
     return _Index(cast(str, digest), cast(list[str], names))
+
+
+def _check_version(version: str, where: str) -> None:
+    major = version.partition(".")[0]
+    if not (major.isascii() and major.isdecimal()) or len(major) > 9 or int(major) > MAJOR:
+        raise RecordError(
+            f"{where} has version '{version[:40]}'; this cutecc reads versions up to {MAJOR}.x",
+            hints=["upgrade cutecc to read this bundle"],
+        )
 
 
 def _decode_folder(data: bytes, target: str, files: dict[str, Entry], where: str) -> Compilation:

@@ -82,14 +82,18 @@ def choose(compilation: Compilation, stages: Stages, selector: str) -> Position:
     if found:
         names = ", ".join(f"{each.name} ({each.index})" for each in found)
         raise UsageError(f"{selector} ran {len(found)} times: {names}", hints=[f"name one, as {found[0].name}"])
+    raise _not_there(compilation, selector, known)
+
+
+def _not_there(compilation: Compilation, selector: str, known: Sequence[Position]) -> UsageError:
     failed = next((step for step in compilation.steps if step.name == selector and step.status == "failed"), None)
     if failed:
-        raise UsageError(
+        return UsageError(
             f"pass {selector} failed: there is no module after it", hints=[f"the last one there is: {known[-1].name}"]
         )
     close = close_names(selector, [each.name for each in known], most=3, least=0.5)
     hints = [f"did you mean {' or '.join(close)}?"] if close else ["name a pass that ran, its number, traced or last"]
-    raise UsageError(f"no pass '{selector}' ran", hints=hints)
+    return UsageError(f"no pass '{selector}' ran", hints=hints)
 
 
 @dataclass(frozen=True)

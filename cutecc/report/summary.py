@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from cutecc.errors import RecordError
-from cutecc.record import Compilation, KernelResources, Remark, Step
+from cutecc.record import Compilation, Failure, KernelResources, Remark, Step
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.reproducer import read_reproducer
 from cutecc.report.plain_html import bullets, escaped, table
@@ -52,12 +52,7 @@ def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
         mapping,
     )
     if failure := compilation.failure:
-        yield "<h2>Failure</h2>"
-        where = f", at {failure.location}" if failure.location else ""
-        yield f"<p>{escaped(failure.stage + where)}</p><pre>{escaped(failure.message)}</pre>"
-        yield from (f"<p>{escaped(each)}</p>" for each in failure.notes)
-        if (found := reproducer(compilation)) and found[1]:
-            yield f"<p>It happens again with</p><pre>{escaped(found[1])}</pre>"
+        yield from _failure_parts(compilation, failure)
     if compilation.steps:
         yield "<h2>Passes</h2>"
         yield from table(("#", "pass", "", "ms"), map(_pass_row, compilation.steps))
@@ -73,6 +68,15 @@ def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
     if remarks:
         yield "<h2>Remarks</h2>"
         yield from bullets(*map(_remark_line, remarks))
+
+
+def _failure_parts(compilation: Compilation, failure: Failure) -> Iterator[str]:
+    yield "<h2>Failure</h2>"
+    where = f", at {failure.location}" if failure.location else ""
+    yield f"<p>{escaped(failure.stage + where)}</p><pre>{escaped(failure.message)}</pre>"
+    yield from (f"<p>{escaped(each)}</p>" for each in failure.notes)
+    if (found := reproducer(compilation)) and found[1]:
+        yield f"<p>It happens again with</p><pre>{escaped(found[1])}</pre>"
 
 
 def _pass_row(step: Step) -> tuple[str, ...]:

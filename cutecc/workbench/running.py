@@ -261,6 +261,20 @@ def _launch(
     return emulation.printed, [f"{each.kind}: {each.message.partition(chr(10))[0]}" for each in emulation.findings]
 
 
+def _output(compared: Comparison, same_bits: bool) -> Output:
+    return Output(
+        compared.name,
+        compared.dtype,
+        compared.shape,
+        same_bits,
+        compared.max_absolute_error,
+        compared.max_relative_error,
+        compared.tolerance,
+        compared.allowed,
+        not compared.wrong,
+    )
+
+
 class _Judge:
     """Compares what variants wrote at one point, in their order."""
 
@@ -297,20 +311,7 @@ class _Judge:
             ]
         problems += [problem for each in compared for problem in each.problems()]
         self._wrote[name] = (codes, lines)
-        outputs = [
-            Output(
-                each.name,
-                each.dtype,
-                each.shape,
-                bits,
-                each.max_absolute_error,
-                each.max_relative_error,
-                each.tolerance,
-                each.allowed,
-                not each.wrong,
-            )
-            for each, bits in zip(compared, same, strict=False)
-        ]
+        outputs = [_output(each, bits) for each, bits in zip(compared, same, strict=False)]
         verdict: Verdict = "same bits" if other and all(same) else "in bounds" if other else "reference"
         error = max((each.max_relative_error for each in compared), default=None)
         return Run(

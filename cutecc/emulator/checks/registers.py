@@ -6,7 +6,7 @@ others are looked at while the program runs. The accumulators of `wgmma` are rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -76,18 +76,7 @@ def unproven_reads(program: Program) -> dict[int, frozenset[int]]:
     starts = sorted(starts)
     ends = dict(zip(starts, [*starts[1:], len(uses)], strict=True))
     written = {start: _written(program, uses, start, end) for start, end in ends.items()}
-    # What is certainly written when a block begins: the fewest sets that agree with all ways into it.
-    known: dict[int, int] = {0: 0}
-    work = [0]
-    while work:
-        start = work.pop()
-        after = known[start] | written[start]
-        for target in follows[ends[start] - 1]:
-            old = known.get(target)
-            new = after if old is None else old & after
-            if new != old:
-                known[target] = new
-                work.append(target)
+    known = _written_at(written, ends, follows)
     found: dict[int, frozenset[int]] = {}
     for start, before in known.items():
         for index in range(start, ends[start]):
@@ -100,6 +89,24 @@ def unproven_reads(program: Program) -> dict[int, frozenset[int]]:
             if operation.instruction.guard is None:
                 before |= _bits(uses[index].writes)
     return found
+
+
+def _written_at(
+    written: Mapping[int, int], ends: Mapping[int, int], follows: Sequence[tuple[int, ...]]
+) -> dict[int, int]:
+    """What is certainly written when a block begins: the fewest sets that agree with all ways into it."""
+    known: dict[int, int] = {0: 0}
+    work = [0]
+    while work:
+        start = work.pop()
+        after = known[start] | written[start]
+        for target in follows[ends[start] - 1]:
+            old = known.get(target)
+            new = after if old is None else old & after
+            if new != old:
+                known[target] = new
+                work.append(target)
+    return known
 
 
 def _written(program: Program, uses: list[Use], start: int, end: int) -> int:

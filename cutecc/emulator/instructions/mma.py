@@ -57,6 +57,16 @@ _RESULTS: Final = {
 }
 
 
+def _depths(m: int, kind: str, is_sparse: bool) -> tuple[int, ...]:
+    """The K that there are for elements of a kind and an M."""
+    depths = _DEPTHS.get((m, kind), ())
+    if not is_sparse:
+        return depths
+    depths = tuple(2 * each for each in depths) if m == 16 and kind not in ("f64", "b1") else ()
+    # Of 8-bit floats only the larger one.
+    return depths[1:] if kind == "fp8" else depths
+
+
 @dataclass(frozen=True)
 class Multiplication:
     """What a form of `mma` says."""
@@ -92,12 +102,7 @@ class Multiplication:
             return cls(shape, types, majors, False, False, False, "")  # pyright: ignore[reportArgumentType]
         if majors != ("row", "col"):
             return None
-        depths = _DEPTHS.get((shape[0], kind), ())
-        if is_sparse:
-            depths = tuple(2 * each for each in depths) if shape[0] == 16 and kind not in ("f64", "b1") else ()
-            # Of 8-bit floats only the larger one.
-            depths = depths[1:] if kind == "fp8" else depths
-        if shape[2] not in depths:
+        if shape[2] not in _depths(shape[0], kind, is_sparse):
             return None
         ordered = match["sparse"] == "sp::ordered_metadata."
         saturate, combine = match["satfinite"] is not None, match["combine"] or ""

@@ -69,14 +69,7 @@ def bind(epilogue: Epilogue, values: Mapping[str, float]) -> Epilogue:
     0 times anything is 0, as BLAS has it for alpha and beta, and 0 divided by anything. Only what follows from the
     constants is simplified. Raises `EpilogueError` for names that are no scalar inputs, and for what is not finite.
     """
-    scalars = [each.name for each in epilogue.inputs if each.kind == "scalar"]
-    for name, value in values.items():
-        if name not in scalars:
-            raise EpilogueError(
-                f"{name} is no scalar input of the epilogue", hints=[f"it has {', '.join(scalars) or 'none'}"]
-            )
-        if not math.isfinite(value):
-            raise EpilogueError(f"{name} cannot be the constant {value}", hints=["pass it at the launch"])
+    _check_scalars(epilogue, values)
     known: dict[Argument, Argument] = {name: float(value) for name, value in values.items()}
     steps: list[Step] = []
     kinds: dict[Argument, Kind] = {ACCUM: "full"}
@@ -103,6 +96,17 @@ def bind(epilogue: Epilogue, values: Mapping[str, float]) -> Epilogue:
             value = f"{everywhere}:"
         results.append(value)
     return _pruned(epilogue, steps, results)
+
+
+def _check_scalars(epilogue: Epilogue, values: Mapping[str, float]) -> None:
+    scalars = [each.name for each in epilogue.inputs if each.kind == "scalar"]
+    for name, value in values.items():
+        if name not in scalars:
+            raise EpilogueError(
+                f"{name} is no scalar input of the epilogue", hints=[f"it has {', '.join(scalars) or 'none'}"]
+            )
+        if not math.isfinite(value):
+            raise EpilogueError(f"{name} cannot be the constant {value}", hints=["pass it at the launch"])
 
 
 def drop_source(epilogue: Epilogue) -> Epilogue:

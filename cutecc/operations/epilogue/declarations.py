@@ -216,7 +216,11 @@ def _of_array(name: str, array: Array, size: Size | None, kind: Kind | None) -> 
             location,
             hints=[f"declare it: {' or '.join(words[each] for each in possible)}"],
         )
-    match possible[0]:
+    return _declaration(name, array, possible[0], dtype, location)
+
+
+def _declaration(name: str, array: Array, kind: Kind, dtype: str, location: SourceLocation | None) -> Declaration:
+    match kind:
         case "full":
             return Full(dtype, *_memory(name, array, dtype, location))
         case "row":

@@ -11,6 +11,7 @@ from cutecc.errors import EpilogueError
 from cutecc.operations.epilogue.declarations import Column, Declaration, Full, Row, Scalar, Size, declared, kind_of
 from cutecc.operations.epilogue.source import WrittenFunction, frame_of
 from cutecc.operations.epilogue.values import ACCUM, Input
+from cutecc.support.locations import Frame
 from cutecc.support.spelling import close_names
 
 _BLAS_SCALARS = {"alpha": 1.0, "beta": 0.0}
@@ -49,20 +50,22 @@ def inputs_of(written: WrittenFunction, operands: Mapping[str, Any], compute: st
                     f'declare it: {parameter.name}=Full("f16"), Row("f16"), Column("f16") or Scalar("f32")',
                 ],
             )
-        is_scalar = isinstance(declaration, Scalar)
-        found.append(
-            Input(
-                parameter.name,
-                kind_of(declaration),
-                declaration.dtype,
-                declaration.layout if isinstance(declaration, Full) else "row",
-                0 if is_scalar else declaration.alignment,
-                not is_scalar or declaration.in_memory,
-                declaration.default if is_scalar else None,
-                frame_of(place),
-            )
-        )
+        found.append(_input(parameter.name, declaration, frame_of(place)))
     return found
+
+
+def _input(name: str, declaration: Declaration, place: Frame | None) -> Input:
+    is_scalar = isinstance(declaration, Scalar)
+    return Input(
+        name,
+        kind_of(declaration),
+        declaration.dtype,
+        declaration.layout if isinstance(declaration, Full) else "row",
+        0 if is_scalar else declaration.alignment,
+        not is_scalar or declaration.in_memory,
+        declaration.default if is_scalar else None,
+        place,
+    )
 
 
 def _declaration(

@@ -80,12 +80,22 @@ def _verify_operand(operand: Input | Output) -> None:
     if not 1 <= operand.alignment <= 128 or operand.alignment & (operand.alignment - 1):
         _refuse(f"{name} has an alignment of {operand.alignment} elements", "powers of two from 1 to 128")
     if isinstance(operand, Output):
-        if (operand.reduction == "none") != (operand.kind == "full"):
-            _refuse(f"the output {name} is {operand.kind} with the reduction {operand.reduction}")
-        conversions = {True: ("round", "clamp"), False: ("clamp", "fast_clamp")}[is_float(operand.dtype)]
-        if operand.conversion not in conversions or (operand.conversion == "fast_clamp" and operand.dtype == "i32"):
-            _refuse(f"the output {name} of type {operand.dtype} cannot be converted by {operand.conversion}")
-        return
+        _verify_output(operand)
+    else:
+        _verify_input(operand)
+
+
+def _verify_output(operand: Output) -> None:
+    name = operand.name
+    if (operand.reduction == "none") != (operand.kind == "full"):
+        _refuse(f"the output {name} is {operand.kind} with the reduction {operand.reduction}")
+    conversions = {True: ("round", "clamp"), False: ("clamp", "fast_clamp")}[is_float(operand.dtype)]
+    if operand.conversion not in conversions or (operand.conversion == "fast_clamp" and operand.dtype == "i32"):
+        _refuse(f"the output {name} of type {operand.dtype} cannot be converted by {operand.conversion}")
+
+
+def _verify_input(operand: Input) -> None:
+    name = operand.name
     if operand.kind != "scalar" and not operand.in_memory:
         _refuse(f"{name} is {operand.kind}, and not in memory")
     if operand.default is not None and (operand.in_memory or not math.isfinite(operand.default)):

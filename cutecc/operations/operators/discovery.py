@@ -105,10 +105,7 @@ def find_operator(name: str, target: Target, problem: GemmProblem) -> tuple[Any,
         hints = [*rounding_hints(problem), _listing_hint(target, problem)]
         raise UsageError(f"{first} does not fit {problem}: {reasons[first]}", hints=hints)
     if len(matching) > 1:
-        exact = [each for each in matching if each.metadata.operator_name.lower() == name.lower()]
-        usual = problem.complete() if any(problem.types) else problem
-        preferred = [each for each in matching if _mismatch(each, usual, None) is None]
-        matching = exact or preferred or matching
+        matching = _preferred(matching, name, problem)
     if len(matching) > 1:
         names = [each.metadata.operator_name for each in matching]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -117,6 +114,13 @@ def find_operator(name: str, target: Target, problem: GemmProblem) -> tuple[Any,
             hints=["name more of it", _listing_hint(target, problem)],
         )
     return matching[0], arguments_for(matching[0], problem)
+
+
+def _preferred(matching: list[Any], name: str, problem: GemmProblem) -> list[Any]:
+    """Those of exactly this name, else those that fit the problem when what it leaves open is as usual, else all."""
+    exact = [each for each in matching if each.metadata.operator_name.lower() == name.lower()]
+    usual = problem.complete() if any(problem.types) else problem
+    return exact or [each for each in matching if _mismatch(each, usual, None) is None] or matching
 
 
 def arguments_for(operator: Any, problem: GemmProblem) -> Any:

@@ -43,6 +43,10 @@ class CheckBulkCopies(AnalysisPass):
                     _check(copy, Reach.of(copy, values), harm, by_warps=kind in _BY_WARPS)
 
 
+_ONE_WARP = "let one warp come: if warp_idx == 0"
+_ONE_THREAD = "let one thread issue it: with cute.arch.elect_one()"
+
+
 def _check(copy: ir.Operation, reach: Reach, harm: str, *, by_warps: bool) -> None:
     if any(each.values is None for each in reach.conditions):
         # A condition that is not known may leave one thread.
@@ -58,12 +62,12 @@ def _check(copy: ir.Operation, reach: Reach, harm: str, *, by_warps: bool) -> No
         return
     numbers = {"threads arriving": len(arriving), "warps arriving": len(warps)}
     if by_warps:
-        what = f"{len(warps)} warps come to this tensor copy, and each issues it"
-        mend = "let one warp come: if warp_idx == 0"
+        what, mend = f"{len(warps)} warps come to this tensor copy, and each issues it", _ONE_WARP
+    elif too_many_warps:
+        what, mend = (
+            f"{len(arriving)} threads issue this bulk copy, of the same bytes each",
+            f"{_ONE_THREAD}, if warp_idx == 0",
+        )
     else:
-        issuing = len(arriving) if too_many_warps else lanes
-        what = f"{issuing} threads{'' if too_many_warps else ' of a warp'} issue this bulk copy, of the same bytes each"
-        mend = "let one thread issue it: with cute.arch.elect_one()"
-        if too_many_warps:
-            mend = "let one thread issue it: with cute.arch.elect_one(), if warp_idx == 0"
+        what, mend = f"{lanes} threads of a warp issue this bulk copy, of the same bytes each", _ONE_THREAD
     warning(copy, f"{what}; {harm}: {mend}", numbers)

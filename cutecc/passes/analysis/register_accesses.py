@@ -76,21 +76,27 @@ class RegisterAccesses:
         elif operation.name == "cute.memref.store_vec":
             yield from self._access(operands[1])
         elif operation.name == "cute.copy":
-            _, sources, targets, predicates = _segments(operation)
-            for each in sources:
-                yield from self._access(each, "cute.copy copies registers", is_whole=not predicates)
-            for each in predicates:
-                yield from self._access(each, "cute.copy decides by predicates")
-            for each in targets:
-                yield from self._access(each)
+            yield from self._of_copy(operation)
         elif operation.name == "cute.gemm":
-            _, products, *factors, sums = _segments(operation)
-            for each in (each for group in factors for each in group):
-                yield from self._access(each, "cute.gemm multiplies registers")
-            for each in sums if _adds(operation.operands[0]) else []:
-                yield from self._access(each, "cute.gemm adds to accumulators")
-            for each in products:
-                yield from self._access(each)
+            yield from self._of_gemm(operation)
+
+    def _of_copy(self, operation: ir.Operation) -> Iterator[Access]:
+        _, sources, targets, predicates = _segments(operation)
+        for each in sources:
+            yield from self._access(each, "cute.copy copies registers", is_whole=not predicates)
+        for each in predicates:
+            yield from self._access(each, "cute.copy decides by predicates")
+        for each in targets:
+            yield from self._access(each)
+
+    def _of_gemm(self, operation: ir.Operation) -> Iterator[Access]:
+        _, products, *factors, sums = _segments(operation)
+        for each in (each for group in factors for each in group):
+            yield from self._access(each, "cute.gemm multiplies registers")
+        for each in sums if _adds(operation.operands[0]) else []:
+            yield from self._access(each, "cute.gemm adds to accumulators")
+        for each in products:
+            yield from self._access(each)
 
     def _access(
         self, tensor: ir.Value, does: str = "", *, coordinate: list[ir.Value] | None = None, is_whole: bool = True

@@ -189,8 +189,7 @@ def _mend(found: _Found, *, is_all: bool) -> str:
         if outside and not between:
             where = f"before the loop{_at_line(loops[0])}"
             return f"each round of the loop makes it anew: make it {where}, and fill(0) it there"
-        also = ", or set the field ACCUMULATE to False for the first cute.gemm" if _has_field(found) else ""
-        return f"fill(0) it {where}{also}" if found.operation.name == "cute.gemm" else f"fill(0) it {where}, or load it"
+        return f"fill(0) it {where}{_instead_of_filling(found)}"
     if found.access.does.endswith("predicates"):
         return f"store each of them {where}"
     if is_all and lines:
@@ -198,6 +197,12 @@ def _mend(found: _Found, *, is_all: bool) -> str:
     if is_all:
         return f"load it {where}, or fill(0) it"
     return f"fill(0) it {where}, or write each of its elements"
+
+
+def _instead_of_filling(found: _Found) -> str:
+    if found.operation.name != "cute.gemm":
+        return ", or load it"
+    return ", or set the field ACCUMULATE to False for the first cute.gemm" if _has_field(found) else ""
 
 
 def _has_field(found: _Found) -> bool:

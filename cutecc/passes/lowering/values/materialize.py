@@ -170,13 +170,16 @@ def _kind(operation: ir.Operation, operands: Sequence[ir.Value], wanted: Callabl
     widths: list[list[int]] = []
     for result, carried, element in zip(operation.results, results, elements, strict=True):
         types = carried.types if carried else (result.type,)
-        numbers_ = types[0 if element is None else 1 :]
-        widths.append([ir.IntegerType(type).width for type in numbers_ if isinstance(type, ir.IntegerType)])
+        widths.append(_widths(types[0 if element is None else 1 :]))
     variables: list[tuple[str, ...]] = []
     for index, operand in enumerate(operands):
         carried = carried_by(operand.type)
         variables.append(tuple(f"{index}.{name}" for name in (carried.names if carried else ("0",))))
     return _Kind(known and wanted(operation), results, widths, elements, moved, variables)
+
+
+def _widths(types: Sequence[ir.Type]) -> list[int]:
+    return [ir.IntegerType(type).width for type in types if isinstance(type, ir.IntegerType)]
 
 
 def _element(type_view: TypeView) -> Element | SmemDescriptor | None:
