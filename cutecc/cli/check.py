@@ -103,10 +103,14 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     for text in inputs:
         results += _recorded(text, values, selection.names) if is_record(text) else _check(text, values, options)
     _show(results, values, wanted)
+    context.exit(_status(results, wanted))
+
+
+def _status(results: Sequence[Checked | Error], wanted: Sequence[str]) -> int:
+    """The status to end with."""
     if any(isinstance(each, Error) or each.crashed or each.nothing_ran for each in results):
-        context.exit(EXIT_UNCHECKED)
-    if any(_is_wanted(each, wanted) for each in results):
-        context.exit(1)
+        return EXIT_UNCHECKED
+    return 1 if any(_is_wanted(each, wanted) for each in results) else 0
 
 
 def _list(analyses: Mapping[str, str]) -> None:

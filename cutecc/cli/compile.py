@@ -101,15 +101,13 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
     failures = _outcomes(planned, run(jobs, values, reporter), reporter, values, several=len(inputs) > 1)
     if values["bundle"] and not failures:
         try:
-            records = [read_folder(outcome.output) for outcome in reporter.outcomes]
-            write_bundle(values["bundle"], records, dumps=values["bundle_dumps"])
-            reporter.bundle = values["bundle"]
+            _bundle(reporter, values["bundle"], dumps=values["bundle_dumps"])
         except Error as error:
             failures[str(error)] = _Failed(error, [])
     reporter.show()
-    if failures and len(planned) == 1:
-        raise next(iter(failures.values())).error
     if failures:
+        if len(planned) == 1:
+            raise next(iter(failures.values())).error
         _tell_failures(list(failures.values()), len(planned) - len(reporter.outcomes), len(planned), values["bundle"])
         wrong = not reporter.outcomes and all(isinstance(each.error, UsageError) for each in failures.values())
         context.exit(EXIT_USAGE if wrong else EXIT_FAILED)
@@ -163,6 +161,11 @@ def _outcomes(
         if isinstance(each, Job) and len(each.chosen.targets) > 1:
             failed.targets.append(each.target.name)
     return failures
+
+
+def _bundle(reporter: Reporter, path: Path, *, dumps: bool) -> None:
+    write_bundle(path, [read_folder(outcome.output) for outcome in reporter.outcomes], dumps=dumps)
+    reporter.bundle = path
 
 
 def _tell_failures(failures: Sequence[_Failed], missing: int, count: int, bundle: Path | None) -> None:

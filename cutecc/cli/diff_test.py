@@ -114,7 +114,6 @@ def _changes(context: click.Context, values: dict[str, Any]) -> list[str]:
 def _run_here(
     kernels: tuple[str, ...], values: dict[str, Any], folder: Path, changes: list[str], command: Command
 ) -> int:
-    from cutecc.emulator.names import models
     from cutecc.workbench.plan import PlannedKernel
     from cutecc.workbench.running import KernelResult
     from cutecc.workbench.workers import Workers
@@ -126,13 +125,8 @@ def _run_here(
         if target is None and not on_cpu:
             target = _native(device)
         inputs = _inputs(kernels, values, target)
-        unmodelled: list[Input] = []
-        if on_cpu:
-            unmodelled = [each for each in inputs if not each.failure and not models(each.target)]
-            inputs = [each for each in inputs if each not in unmodelled]
-            if not inputs:
-                targets = ", ".join(dict.fromkeys(each.target for each in unmodelled))
-                raise UsageError(f"the emulator does not model {targets}")
+        unmodelled = _unmodelled(inputs) if on_cpu else []
+        inputs = [each for each in inputs if each not in unmodelled]
         choice = _choice(values, on_cpu=on_cpu)
         points = _points(values, on_cpu=on_cpu, run_on="cpu" if on_cpu else "cuda")
         # Of a file's own targets, those that run here are what was asked for.
@@ -155,6 +149,17 @@ def _run_here(
             results.append(KernelResult(PlannedKernel(each.name, each.file, each.target, [], note=note)))
             report.kernel(results[-1], [])
         return _end(results, blames, device.name, report)
+
+
+def _unmodelled(inputs: Sequence[Input]) -> list[Input]:
+    """Those whose target the emulator does not model. Raises `UsageError` when that is all."""
+    from cutecc.emulator.names import models
+
+    unmodelled = [each for each in inputs if not each.failure and not models(each.target)]
+    if len(unmodelled) == len(inputs):
+        targets = ", ".join(dict.fromkeys(each.target for each in unmodelled))
+        raise UsageError(f"the emulator does not model {targets}")
+    return unmodelled
 
 
 def _named(inputs: Sequence[Input]) -> frozenset[tuple[str, str]]:

@@ -127,11 +127,8 @@ class Reporter:
 
     def show(self) -> None:
         """Show the outcomes, in order, after what passes have said."""
-        for remark in () if self._quiet else self._remarks:
-            place = SourceLocation.parse(remark.location) if remark.location else None
-            show_diagnostic(Diagnostic(remark.severity, remark.message, place))
-        for outcome in () if self._quiet else self.outcomes:
-            show_warnings(outcome.compilation.warnings, outcome.compilation.source)
+        if not self._quiet:
+            self._show_remarks()
         if self._as_json:
             if self.outcomes or self._as_list:
                 self._show_json()
@@ -147,6 +144,13 @@ class Reporter:
         if self._timing and not self._as_json:
             for outcome in self.outcomes:
                 print_table(timing_table(outcome.compilation), self._console)
+
+    def _show_remarks(self) -> None:
+        for remark in self._remarks:
+            place = SourceLocation.parse(remark.location) if remark.location else None
+            show_diagnostic(Diagnostic(remark.severity, remark.message, place))
+        for outcome in self.outcomes:
+            show_warnings(outcome.compilation.warnings, outcome.compilation.source)
 
     def _show_paths(self) -> None:
         """What was written, for programs that read it."""

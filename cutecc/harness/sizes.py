@@ -30,12 +30,7 @@ def parse_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
             *names, last = (word.strip() for word in part.split("="))
             if names:
                 current = names
-                for name in names:
-                    if name in values:
-                        raise UsageError(
-                            f"--size gives '{name}' twice", hints=["several values of one size: --size N=256,512,1024"]
-                        )
-                    values[name] = []
+                _begin(values, names)
             if current and _NEGATIVE.fullmatch(last):
                 raise UsageError(f"size '{current[0]}' is {last}; sizes are 0 or more", hints=[_EXAMPLES])
             if not current or not _NUMBER.fullmatch(last) or not all(n.isidentifier() for n in names):
@@ -44,6 +39,15 @@ def parse_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
                 values[name].append(int(last))
     points = _count(values)
     return [{name: each[min(point, len(each) - 1)] for name, each in values.items()} for point in range(points)]
+
+
+def _begin(values: dict[str, list[int]], names: Sequence[str]) -> None:
+    """Have `values` know these sizes. Raises `UsageError` for one that it knows."""
+    for name in names:
+        if name in values:
+            hints = ["several values of one size: --size N=256,512,1024"]
+            raise UsageError(f"--size gives '{name}' twice", hints=hints)
+        values[name] = []
 
 
 def _count(values: Mapping[str, Sequence[int]]) -> int:

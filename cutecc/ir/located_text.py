@@ -150,6 +150,10 @@ class _Places:
             self._known[location] = self._read(tokens, [0])
         return self._known[location]
 
+    def _fused(self, tokens: list[re.Match[str]], cursor: list[int]) -> Place | None:
+        """Of operations made into one, the last, as `cutecc.ir.locations.user_location` has it."""
+        return next((place for place in reversed(self._group(tokens, cursor)) if place), None)
+
     def _read(self, tokens: list[re.Match[str]], cursor: list[int]) -> Place | None:
         """The location that begins at the cursor, which then stands behind it."""
         if cursor[0] >= len(tokens):
@@ -167,10 +171,9 @@ class _Places:
             frames = [frame for place in self._group(tokens, cursor) if place for frame in place]
             return place_of(frames) or None
         if token["word"] == "fused" or token["attribute"]:
-            # Of operations made into one, the last, as `cutecc.ir.locations.user_location` has it.
             if token["word"] and following == "<":
                 self._skip_angles(tokens, cursor)
-            return next((place for place in reversed(self._group(tokens, cursor)) if place), None)
+            return self._fused(tokens, cursor)
         if token["word"] == "loc":
             return self._group(tokens, cursor)[-1]
         return None

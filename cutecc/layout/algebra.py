@@ -165,10 +165,7 @@ def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layo
         if taken != 1 and rest_shape != 1:
             new_shape = minimum(taken, rest_shape)
             if isinstance(rest_shape, int) and isinstance(new_shape, int) and rest_shape % new_shape:
-                if isinstance(size, int) and isinstance(rest_stride, int) and size % rest_stride:
-                    raise whole.error(f"stride {rest_stride} does not divide size {size} of {size}:{step}")
-                left_over = f"the {new_shape} elements left in {size}:{step}"
-                raise whole.error(f"size {rest_shape} is not a multiple of {left_over}")
+                raise whole.error(_remainder_text(size, step, rest_stride, f"size {rest_shape}", new_shape))
             result.append((new_shape, step * rest_stride))
             rest_shape = divide(rest_shape, new_shape)
         rest_stride = next_stride
@@ -177,6 +174,12 @@ def _compose(left: Layout, shape: Any, stride: Any, whole: _Composition) -> Layo
     result.append((rest_shape, flat[-1][1] * rest_stride))
     # Modes that a size not known keeps apart on the left can be one here.
     return _layout_of(_merged(result) if len(result) > 1 else result)
+
+
+def _remainder_text(size: Any, step: Any, stride: Any, what: str, taken: int) -> str:
+    if isinstance(size, int) and isinstance(stride, int) and size % stride:
+        return f"stride {stride} does not divide size {size} of {size}:{step}"
+    return f"{what} is not a multiple of the {taken} elements left in {size}:{step}"
 
 
 def _mode_along(left: Layout, stride: Basis, whole: _Composition) -> tuple[Layout, Integer]:

@@ -315,11 +315,13 @@ class _Evaluator:
         except LayoutError as error:
             raise self._error(error.message, start, end, notes=error.notes, hints=error.hints) from None
 
+    def _not_composed(self, value: _Value) -> LayoutError:
+        return self._error(f"'o' composes layouts, and this is {describe(value.value)}", value.start, value.end)
+
     def _composed(self, operands: list[_Value]) -> _Value:
         """`a o b`, or with an offset `a o 4 o b`, from left to right; `(4,0) o b` is `b` that begins at `(4,0)`."""
         result, *rest = operands
-        is_offset = is_integers(result.value) and None not in leaves(result.value)
-        if is_offset and len(rest) == 1 and isinstance(rest[0].value, Layout | ComposedLayout):
+        if len(rest) == 1 and _is_offset(result.value) and isinstance(rest[0].value, Layout | ComposedLayout):
             begun, end = View(rest[0].value, result.value), rest[0].end
             self._checked(lambda: add_coordinates(begun.offset, begun.layout(0)), result.start, end)
             return _Value(begun, result.start, end)
@@ -330,12 +332,10 @@ class _Evaluator:
                 offset, right = right, rest.pop(0)
             left, outer = _as_layout(result.value), _as_layout(right.value)
             if not isinstance(left, Layout | ComposedLayout | Swizzle):
-                raise self._error(
-                    f"'o' composes layouts, and this is {describe(result.value)}", result.start, result.end
-                )
+                raise self._not_composed(result)
             is_tile = is_tuple(outer) and isinstance(left, Layout | ComposedLayout) and offset is None
             if not isinstance(outer, Layout | ComposedLayout) and not is_tile:
-                raise self._error(f"'o' composes layouts, and this is {describe(right.value)}", right.start, right.end)
+                raise self._not_composed(right)
             if offset is not None and isinstance(outer, Layout):
                 result = _Value(ComposedLayout(left, offset.value, outer), result.start, right.end)
             elif offset is not None:
@@ -356,3 +356,7 @@ def _as_layout(value: Any) -> Any:
 
 def _close(name: str) -> list[str]:
     return did_you_mean(name, FUNCTIONS, FUNCTIONS.__getitem__) or [f"functions: {', '.join(FUNCTIONS)}"]
+
+
+def _is_offset(value: Any) -> bool:
+    return is_integers(value) and None not in leaves(value)

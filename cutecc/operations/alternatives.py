@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -96,6 +96,12 @@ def _word_changes(description: GemmDescription, part: str) -> Iterator[Change]:
             yield index, replace(description, swizzle=swizzle)
 
 
+def _columns(description: GemmDescription) -> Sequence[int]:
+    """The N of tiles to try; of `wgmma` also that of the instruction."""
+    instruction = description.instruction
+    return (*_ROWS, instruction.shape[1]) if instruction.unit == "wgmma" else _ROWS
+
+
 def _tile_changes(description: GemmDescription, field: str) -> Iterator[Change]:
     tile = description.tile
     m, n, k = tile.threadblock
@@ -103,8 +109,7 @@ def _tile_changes(description: GemmDescription, field: str) -> Iterator[Change]:
         case "m":
             tiles = ((ratio(m, each), replace(tile, threadblock=(each, n, k))) for each in _ROWS)
         case "n":
-            own = [description.instruction.shape[1]] if description.instruction.unit == "wgmma" else []
-            tiles = ((ratio(n, each), replace(tile, threadblock=(m, each, k))) for each in (*_ROWS, *own))
+            tiles = ((ratio(n, each), replace(tile, threadblock=(m, each, k))) for each in _columns(description))
         case "k":
             tiles = ((ratio(k, each), replace(tile, threadblock=(m, n, each))) for each in _DEPTHS)
         case "stages":
@@ -160,17 +165,20 @@ def _operand_changes(description: GemmDescription, head: str, field: str) -> Ite
         # Kernels write rows of D: a column-major one is turned over before this.
         operands = (each for each in operands if head != "d" or each[1].layout != "column")
     else:
-        most = most_aligned(operand.dtype)
-        # Data aligned to more is aligned to less, and not the other way round.
-        operands = (
-            (ratio(operand.alignment, each) + (8 if each > operand.alignment else 0), replace(operand, alignment=each))
-            for each in (1 << bit for bit in range(most.bit_length()))
-        )
+        operands = _alignments(operand)
     for distance, changed in operands:
         moved = replace(description, **{head: changed})
         if field == "dtype" and head in "ab":
             moved = replace(moved, instruction=_of_operands(moved))
         yield distance, _tied(description, moved) if head in "cd" else moved
+
+
+def _alignments(operand: Operand) -> Iterator[tuple[float, Operand]]:
+    """The operand with each alignment: data aligned to more is aligned to less, and not the other way round."""
+    for bit in range(most_aligned(operand.dtype).bit_length()):
+        alignment = 1 << bit
+        distance = ratio(operand.alignment, alignment) + (8 if alignment > operand.alignment else 0)
+        yield distance, replace(operand, alignment=alignment)
 
 
 def _of_operands(description: GemmDescription) -> MathInstruction:

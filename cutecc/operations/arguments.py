@@ -247,10 +247,7 @@ def described(name: str, value: Any, *, extents: bool = True) -> Operand:
     if len(array.shape) not in (2, 3):
         raise ArgumentError(f"argument '{name}': {array_text(array)} is no matrix, nor a batch of them")
     mode = _contiguous_mode(name, array)
-    sizes, steps = array.shape[-2:], array.stride[-2:]
-    numbers = [sizes[mode]] if extents else []
-    numbers += [steps[1 - mode]] if sizes[1 - mode] > 1 else []
-    numbers += [array.stride[0]] if len(array.shape) == 3 and array.shape[0] > 1 else []
+    numbers = _aligned_numbers(array, mode, extents=extents)
     addresses = given.addresses if isinstance(given, MatrixArray) else (array.address,)
     if 0 in array.shape:
         numbers, addresses = [], ()  # nothing is read there
@@ -258,6 +255,15 @@ def described(name: str, value: Any, *, extents: bool = True) -> Operand:
         addresses = ()  # its copy on the GPU has an address of its own
     operand = Operand(dtype.name, "row" if mode == 1 else "column")
     return Operand(operand.dtype, operand.layout, _alignment(operand, numbers, addresses))
+
+
+def _aligned_numbers(array: Array, mode: int, *, extents: bool) -> list[int]:
+    """What has to be a multiple of the elements that are read at once along the contiguous `mode` of a matrix."""
+    sizes, steps = array.shape[-2:], array.stride[-2:]
+    numbers = [sizes[mode]] if extents else []
+    numbers += [steps[1 - mode]] if sizes[1 - mode] > 1 else []
+    numbers += [array.stride[0]] if len(array.shape) == 3 and array.shape[0] > 1 else []
+    return numbers
 
 
 def _alignment(operand: Operand, numbers: Sequence[int], addresses: Sequence[int]) -> int:

@@ -204,11 +204,16 @@ def gemm_descriptions(
             for instruction in kind.instructions():
                 if instruction.unit == "wgmma" and instruction.shape[1] != 128:
                     continue
-                results = RESULTS[instruction.accumulator]
-                d = Operand(a if a in results else results[0], layout_d)
+                d = _result_like(a, instruction, layout_d)
                 operands = Operand(a, layout_a), Operand(b, layout_b), d
                 described = _described(target, instruction, operands, None, None, "gemm")
                 yield from _ranked(described, TileRequest(), LARGE, most)
+
+
+def _result_like(a: str, instruction: MathInstruction, layout: Layout) -> Operand:
+    """A result of the type of A, where the accumulators can become it."""
+    results = RESULTS[instruction.accumulator]
+    return Operand(a if a in results else results[0], layout)
 
 
 def _listed(layouts: object) -> list[object]:

@@ -326,6 +326,11 @@ def _mode_of(given: Iterable[Any], arrays: Iterable[Array]) -> Mode | None:
     return "batched" if any(len(each.shape) == 3 for each in arrays) else None
 
 
+def _first_error(found: Sequence[Kernel | Error]) -> Kernel | Error:
+    """Why one of an operation's kernels could not be compiled; the first kernel where all could."""
+    return next((each for each in found if isinstance(each, Error)), found[0])
+
+
 def compile_all(
     operations: Sequence[Gemm],
     *,
@@ -346,8 +351,7 @@ def compile_all(
     keys = {id(op): {each.compiled.key for each in op.variants if not each.has_kernel} for op in operations}
 
     def result_of(op: Gemm) -> Kernel | Error:
-        found = [results.get(each.compiled.key) or each.kernel for each in op.variants]
-        return next((each for each in found if isinstance(each, Error)), found[0])
+        return _first_error([results.get(each.compiled.key) or each.kernel for each in op.variants])
 
     def tell(description: GemmDescription, result: Kernel | Error) -> None:
         assert callable(progress)

@@ -140,13 +140,7 @@ def _parse_level(text: str, anchors: tuple[str, ...], depth: int = 0) -> Iterato
 
 
 def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
-    name, brace, options_text = text.partition("{")
-    name = name.strip()
-    if brace and not options_text.rstrip().endswith("}"):
-        raise UsageError(f"pipeline: '}}' is not the end of '{text}'")
-    if not name or any(character.isspace() for character in name):
-        raise UsageError(f"pipeline: '{text}' is not a pass")
-    options = parse_options(options_text.rstrip()[:-1] if brace else "")
+    name, options = _name_and_options(text)
     pass_class = lookup.find_pass(name)
     if pass_class is None or pass_class.provider != "plugin":
         check_paths(name, options)
@@ -160,6 +154,16 @@ def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
         options = [each for each in options if each[0] != debug_counter.OPTION]
     pass_ = _made(pass_class, options)
     return pass_ if limit is None else debug_counter.with_limit(pass_, limit)
+
+
+def _name_and_options(text: str) -> tuple[str, list[tuple[str, str]]]:
+    name, brace, options = text.partition("{")
+    name = name.strip()
+    if brace and not options.rstrip().endswith("}"):
+        raise UsageError(f"pipeline: '}}' is not the end of '{text}'")
+    if not name or any(character.isspace() for character in name):
+        raise UsageError(f"pipeline: '{text}' is not a pass")
+    return name, parse_options(options.rstrip()[:-1] if brace else "")
 
 
 def _takes_limit(pass_class: type[ModulePass]) -> bool:

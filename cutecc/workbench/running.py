@@ -20,6 +20,7 @@ from cutecc.errors import DeadlockError, FaultError, LaunchError, RecordError, U
 from cutecc.harness.arguments import Arguments, make_arguments, specs_of
 from cutecc.harness.comparison import Comparison, compare
 from cutecc.harness.on_device import DeviceArguments, HostMemory
+from cutecc.harness.tensors import Tensor
 from cutecc.kernel import Kernel
 from cutecc.record import Workload
 from cutecc.record.naming import is_plain
@@ -170,8 +171,7 @@ def run_kernel(kernel: PlannedKernel, folder: Path, device: Device, settings: Se
     try:
         _check_memory(kernel, kernels, device)
     except UsageError as error:
-        failure = "\n".join([error.message, *(f"hint: {hint}" for hint in error.hints)])
-        return KernelResult(msgspec.structs.replace(kernel, failure=failure))
+        return KernelResult(msgspec.structs.replace(kernel, failure=_with_hints(error)))
     for point in kernel.points if kernels else []:
         result.runs += run_point(kernels, point, folder, device, settings)
         if result.incomparable:
@@ -180,6 +180,10 @@ def run_kernel(kernel: PlannedKernel, folder: Path, device: Device, settings: Se
     if isinstance(device, Workspace) and settings.timed and kernel.points and len(good) > 1:
         result.microseconds = median_times(good, kernel.points[0], device, settings)
     return result
+
+
+def _with_hints(error: UsageError) -> str:
+    return "\n".join([error.message, *(f"hint: {hint}" for hint in error.hints)])
 
 
 def _check_memory(kernel: PlannedKernel, kernels: Mapping[str, Kernel], device: Device) -> None:
@@ -285,6 +289,12 @@ class _Judge:
         self._wrote: dict[str, tuple[list[Any], list[str]]] = {}
         """By variant: the codes of what is compared, and the lines that it printed."""
 
+    def _compared(self, tensors: Sequence[Tensor], wanted: Sequence[Any], stray: Mapping[str, int]) -> list[Comparison]:
+        return [
+            compare(tensor, each, self._workload, stray.get(tensor.name, 0))
+            for tensor, each in zip(tensors, wanted, strict=True)
+        ]
+
     def run(
         self, name: str, arguments: Arguments, stray: Mapping[str, int], printed: str, findings: Sequence[str]
     ) -> Run:
@@ -303,12 +313,7 @@ class _Judge:
                 wanted = [tensor.elements.decode(each) for tensor, each in zip(tensors, theirs, strict=True)]
             if lines != their_lines:
                 problems.append(f"it prints other text than {other}")
-        compared: list[Comparison] = []
-        if wanted is not None:
-            compared = [
-                compare(tensor, each, self._workload, stray.get(tensor.name, 0))
-                for tensor, each in zip(tensors, wanted, strict=True)
-            ]
+        compared = [] if wanted is None else self._compared(tensors, wanted, stray)
         problems += [problem for each in compared for problem in each.problems()]
         self._wrote[name] = (codes, lines)
         outputs = [_output(each, bits) for each, bits in zip(compared, same, strict=False)]

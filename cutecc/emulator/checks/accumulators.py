@@ -66,9 +66,9 @@ def _plan_of(program: Program) -> _Plan:
     writes: dict[int, _Write] = {}
     for operation in others:
         use, copies = used[operation.index], operation.form.opcode == "mov"
-        reads = frozenset[int]() if copies else use.reads & slots
-        if reads or use.writes & slots:
-            uses[operation.index] = Use(reads, use.writes & slots)
+        own_use = Use(frozenset() if copies else use.reads & slots, use.writes & slots)
+        if own_use.reads | own_use.writes:
+            uses[operation.index] = own_use
         if len(results := among(use.writes)):
             writes[operation.index] = _Write(among(use.reads) if copies else None, results)
     return _Plan(len(places), {index: among(each) for index, each in own.items()}, uses, writes)

@@ -30,25 +30,16 @@ def instrument(program: Program, checker: Checker, call: Call) -> list[Step | No
     undefined = checker.undefined
     maybe = frozenset[int]() if undefined is None else undefined_registers(program)[1]
     uses = uses_of(program)
-    mbarriers = "races" in checker.which
     for operation in program.operations:
         step = steps[operation.index]
         if step is None or operation.index in program.refused:
             continue
-        before: list[Hook] = []
-        after: list[Hook] = []
+        before, after = _hooks(operation, checker)
         guard: Hook | None = None
         if undefined is not None:
-            before, after = hooks(operation, step, uses[operation.index], undefined, maybe)
+            earlier, later = hooks(operation, step, uses[operation.index], undefined, maybe)
+            before, after = [*earlier, *before], [*later, *after]
             guard = guard_hook(operation, undefined, maybe)
-        accumulators = checker.accumulators
-        if accumulators is not None and accumulators.concerns(operation):
-            before.append(_bound(accumulators.before, operation))
-        if mbarriers and operation.form.opcode == "mbarrier":
-            # What an arrival does to the object is over before others see the phase complete.
-            (before if operation.form.modifiers[0] in _ARRIVALS else after).append(_mbarrier(operation, checker))
-        if operation.form.has("sync") and operation.form.opcode not in ("bar", "barrier"):
-            after.append(checker.together)
         if before or after or guard:
             steps[operation.index] = _around(
                 operation,
@@ -58,6 +49,21 @@ def instrument(program: Program, checker: Checker, call: Call) -> list[Step | No
                 [_called(hook, operation, call) for hook in after],
             )
     return steps
+
+
+def _hooks(operation: Operation, checker: Checker) -> tuple[list[Hook], list[Hook]]:
+    """What to do before and after an operation, but for undefined registers."""
+    before: list[Hook] = []
+    after: list[Hook] = []
+    accumulators = checker.accumulators
+    if accumulators is not None and accumulators.concerns(operation):
+        before.append(_bound(accumulators.before, operation))
+    if "races" in checker.which and operation.form.opcode == "mbarrier":
+        # What an arrival does to the object is over before others see the phase complete.
+        (before if operation.form.modifiers[0] in _ARRIVALS else after).append(_mbarrier(operation, checker))
+    if operation.form.has("sync") and operation.form.opcode not in ("bar", "barrier"):
+        after.append(checker.together)
+    return before, after
 
 
 def _bound(hook: Callable[[Gang, Lanes, Operation], None], operation: Operation) -> Hook:

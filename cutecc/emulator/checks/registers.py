@@ -6,7 +6,7 @@ others are looked at while the program runs. The accumulators of `wgmma` are rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -142,13 +142,7 @@ def successors(program: Program) -> list[tuple[int, ...]]:
         name = _function(operation).name
         first.setdefault(name, operation.index)
         last[name] = operation.index
-    calls = {
-        operation.index: target
-        for operation in operations
-        if operation.form.opcode == "call"
-        and program.controls[operation.index] is not None
-        and (target := callee_of(operation.instruction)) in first
-    }
+    calls = _calls(program, first)
 
     def place(operation: Operation, label: str) -> int:
         function = _function(operation)
@@ -179,6 +173,18 @@ def successors(program: Program) -> list[tuple[int, ...]]:
             targets.append(index + 1)
         found.append(tuple(dict.fromkeys(target for target in targets if target < len(operations))))
     return found
+
+
+def _calls(program: Program, functions: Collection[str]) -> dict[int, str]:
+    """By operation that calls one of the program's functions, which."""
+    return {
+        operation.index: target
+        for operation in program.operations
+        if operation.form.opcode == "call"
+        and program.controls[operation.index] is not None
+        and (target := callee_of(operation.instruction)) is not None
+        and target in functions
+    }
 
 
 def _function(operation: Operation):

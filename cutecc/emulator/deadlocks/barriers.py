@@ -41,13 +41,7 @@ def _of_block(waits: Waits, wait: Wait, barrier: Barrier) -> Cause:
         text = f"{name} waits for all threads of a warp, and a part of them takes another way"
         return Cause(text, [], "move the barrier to where all threads of the warp come", operation)
     if other := _another_barrier(block, barrier):
-        elsewhere = _comer(other) or operation
-        warps = sorted(other.comers) or missing
-        they = f"warps {ranges(warps)} come" if len(warps) > 1 else f"warp {ranges(warps)} comes"
-        text = f"{name} waits for {waited}, and {they} to barrier {other.number} instead"
-        one = "sync_threads()" if name == "sync_threads()" else f"barrier_id={number}"
-        mend = f"have all come to the same one: {one}"
-        return Cause(text, [f"they come there at {where(elsewhere)}"], mend, elsewhere)
+        return _elsewhere(name, waited, barrier, other, missing, _comer(other) or operation)
     threads = WARP * len(come)
     text = f"{name} waits for {waited}, and {counted(threads, 'thread')} come{_who_does_not(missing)}"
     evidence = [_absent(waits, block, missing)] if missing else []
@@ -57,6 +51,15 @@ def _of_block(waits: Waits, wait: Wait, barrier: Barrier) -> Cause:
         return Cause(text, evidence, mend, operation)
     evidence += _gone(waits, block, come)
     return Cause(text, evidence, f"count those that come: number_of_threads={threads}", operation)
+
+
+def _elsewhere(name: str, waited: str, barrier: Barrier, other: Barrier, missing: list[int], comer: Operation) -> Cause:
+    """Warps that come to another barrier, by the operation `comer`."""
+    warps = sorted(other.comers) or missing
+    they = f"warps {ranges(warps)} come" if len(warps) > 1 else f"warp {ranges(warps)} comes"
+    text = f"{name} waits for {waited}, and {they} to barrier {other.number} instead"
+    one = "sync_threads()" if name == "sync_threads()" else f"barrier_id={barrier.number}"
+    return Cause(text, [f"they come there at {where(comer)}"], f"have all come to the same one: {one}", comer)
 
 
 def _who_does_not(missing: list[int]) -> str:

@@ -13,7 +13,7 @@ from cutecc.errors import EpilogueError, SourceLocation
 from cutecc.operations.epilogue.declarations import known_type
 from cutecc.operations.epilogue.source import frame_of, running_location
 from cutecc.operations.epilogue.values import INFINITIES, Argument, Kind, Operation, Reduction, Step
-from cutecc.operations.epilogue.verification import joined
+from cutecc.operations.epilogue.verification import joined, takes_condition
 from cutecc.operations.words import article
 
 _LARGEST_POWER = 16
@@ -64,9 +64,8 @@ class Trace:
 
     def step(self, operation: Operation, *arguments: Any, dtype: str = "") -> Value:
         """The value of an operation; of the same one on the same arguments there is one step."""
-        wants_condition = operation in ("and", "or", "not")
         values = [
-            self.argument(each, operation, condition=wants_condition or (operation == "where" and index == 0))
+            self.argument(each, operation, condition=takes_condition(operation, index))
             for index, each in enumerate(arguments)
         ]
         references = tuple(each.reference for each in values)

@@ -15,6 +15,7 @@ from cutecc.operations.epilogue.values import (
     INFINITIES,
     Input,
     Kind,
+    Operation,
     Output,
     Step,
     is_float,
@@ -102,6 +103,11 @@ def _verify_input(operand: Input) -> None:
         _refuse(f"{name} cannot have {operand.default} as its default", "only numbers of a launch have one, finite")
 
 
+def takes_condition(operation: Operation, index: int) -> bool:
+    """Whether the argument of this index is true or false, not a number."""
+    return operation in ("and", "or", "not") or (operation == "where" and index == 0)
+
+
 def _verify_step(step: Step, kinds: dict[str, Kind], conditions: set[str]) -> None:
     if len(step.arguments) != ARITY[step.operation]:
         _refuse(f"{step.name}: {step.operation} takes {ARITY[step.operation]} arguments, not {len(step.arguments)}")
@@ -115,7 +121,7 @@ def _verify_step(step: Step, kinds: dict[str, Kind], conditions: set[str]) -> No
             found.append(kinds.get(argument, "scalar"))
         elif not math.isfinite(argument):
             _refuse(f"{step.name} has the constant {argument}", "infinities are written 'inf' and '-inf'")
-        wants_condition = step.operation in ("and", "or", "not") or (step.operation == "where" and index == 0)
+        wants_condition = takes_condition(step.operation, index)
         if (argument in conditions) != wants_condition:
             _refuse(f"{step.name}: {step.operation} {'needs' if wants_condition else 'cannot take'} a condition there")
     if step.kind != joined(found):

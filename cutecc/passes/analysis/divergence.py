@@ -191,16 +191,20 @@ def _dependencies(part: _Part, equality: Equality) -> Iterator[_Part]:
         if not equality.is_passed_on(value):
             yield from map(_Part, deciding(operation))
     elif part.layout:
-        # A tensor's place is its pointer's and coordinates' alone.
-        for operand in operands:
-            text = str(operand.type)
-            if text.startswith("!cute.") and not text.startswith(("!cute.ptr", "!cute.coord<")):
-                yield _Part(operand, _is_tensor(text))
+        yield from _layouts_of(operands)
     elif "load" in operation.name and operands and (stored := _stored_in_registers(operation, equality)) is not None:
         yield from map(_Part, (*operands[1:], *stored))
     else:
         of_layout = str(value.type).startswith(_OF_LAYOUTS)
         yield from (_Part(each, of_layout and _is_tensor(str(each.type))) for each in operands)
+
+
+def _layouts_of(operands: Iterable[ir.Value]) -> Iterator[_Part]:
+    """What decides a tensor's layout: its place is its pointer's and coordinates' alone."""
+    for operand in operands:
+        text = str(operand.type)
+        if text.startswith("!cute.") and not text.startswith(("!cute.ptr", "!cute.coord<")):
+            yield _Part(operand, _is_tensor(text))
 
 
 def _seen_from(operation: ir.Operation, value: ir.Value) -> ir.Value:

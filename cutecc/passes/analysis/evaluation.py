@@ -241,10 +241,15 @@ class _ForLoop:
         self._turns_depend = low[1] | high[1] | step[1]
         self._carried = initial
 
+    def _limit(self, turns: int | None) -> int:
+        """Of the turns that are gone through."""
+        sample = self._machine.sample
+        return sample.constant_trips if turns is not None and not self._turns_depend else sample.trips
+
     def run(self) -> None:
         machine, sample, body = self._machine, self._machine.sample, self._body
         turns = self._turns()
-        limit = sample.constant_trips if turns is not None and not self._turns_depend else sample.trips
+        limit = self._limit(turns)
         depends = self._depends
         if sample.is_assumed and (turns is None or turns > limit):
             depends |= sample.assume("turns of loops")

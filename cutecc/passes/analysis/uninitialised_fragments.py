@@ -176,11 +176,15 @@ def _made_at(root: ir.Operation, operation: ir.Operation) -> str:
     return f" of line {made.line}" if own and made.file == own.file else f" of {Path(made.file).name}:{made.line}"
 
 
+def _loops_around(operation: ir.Operation) -> list[ir.Operation]:
+    """From the innermost on."""
+    return [each for each in enclosing(operation) if is_loop(each)]
+
+
 def _mend(found: _Found, *, is_all: bool) -> str:
     """What to write, and where."""
     root = found.access.view.root
-    outside = {each for each in enclosing(root) if is_loop(each)}
-    loops = [each for each in enclosing(found.operation) if is_loop(each)]
+    outside, loops = set(_loops_around(root)), _loops_around(found.operation)
     between = [each for each in loops if each not in outside]
     where = f"before the loop{_at_line(between[-1])}" if between else "first"
     own, lines = _line_of(found.operation), [_line_of(each) for each in found.writes]
@@ -192,10 +196,9 @@ def _mend(found: _Found, *, is_all: bool) -> str:
         return f"fill(0) it {where}{_instead_of_filling(found)}"
     if found.access.does.endswith("predicates"):
         return f"store each of them {where}"
-    if is_all and lines:
-        return f"line {lines[0]} writes it, and comes later: load it {where}, or fill(0) it"
     if is_all:
-        return f"load it {where}, or fill(0) it"
+        later = f"line {lines[0]} writes it, and comes later: " if lines else ""
+        return f"{later}load it {where}, or fill(0) it"
     return f"fill(0) it {where}, or write each of its elements"
 
 

@@ -45,8 +45,7 @@ def copy_width(operation: ir.Operation) -> Narrowing | None:
     atom = None if is_plain else _atom(operands.pop(0))
     if not is_plain and (atom is None or atom.kind not in _ATOMS):
         return None
-    sides = [view(value.type) for value in operands[:2]]
-    tensors = [(value, side) for value, side in zip(operands, sides, strict=False) if isinstance(side, MemRef)]
+    tensors = [(value, side) for value in operands[:2] if isinstance(side := view(value.type), MemRef)]
     memory = [(value, side) for value, side in tensors if side.space in _SPACES]
     if len(tensors) != 2 or not memory:
         return None

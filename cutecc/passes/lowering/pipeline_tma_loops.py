@@ -101,10 +101,10 @@ def _obstacle(body: _Body, producer: _Part, consumer: _Part) -> str | None:
     if any(body.bases(wait.operands[0]) & arrays for wait in waits):
         # As in a loop that loads ahead by itself.
         return "before the loads it waits on the barriers that these complete"
-    return _obstacle_in_parts(producer, consumer) or ("there is only one stage" if body.stages(producer) == 1 else None)
+    return _obstacle_in_parts(body, producer, consumer)
 
 
-def _obstacle_in_parts(producer: _Part, consumer: _Part) -> str | None:
+def _obstacle_in_parts(body: _Body, producer: _Part, consumer: _Part) -> str | None:
     """The same, of what the two parts of the loop do."""
     for operation in producer.operations:
         if others := [each.name for each in walk(operation) if not _produces(each.name)]:
@@ -113,7 +113,7 @@ def _obstacle_in_parts(producer: _Part, consumer: _Part) -> str | None:
         return "what else is done follows from how a stage was acquired"
     if all(_all(operation, _computes) for operation in consumer.operations):
         return "nothing in the loop uses what is loaded"
-    return None
+    return "there is only one stage" if body.stages(producer) == 1 else None
 
 
 class _Body:

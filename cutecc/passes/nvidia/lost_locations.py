@@ -141,11 +141,21 @@ def instruction_places(ptx: str, accesses: LostAccesses) -> tuple[InstructionPla
     return tuple(sorted(found, key=lambda each: each.line))
 
 
+def _candidates(instruction: _Instruction, accesses: Sequence[LostAccess]) -> list[LostAccess]:
+    """The accesses that an instruction may be."""
+    return [access for access in accesses if _is_followed_by(access, instruction.named)]
+
+
+def _are_in_order(accesses: Sequence[LostAccess], candidates: Sequence[Sequence[LostAccess]]) -> bool:
+    """Whether each instruction may be the access of its number."""
+    return all(access in those for access, those in zip(accesses, candidates, strict=True))
+
+
 def _placed(instructions: Sequence[_Instruction], accesses: Sequence[LostAccess]) -> Iterator[InstructionPlace]:
     common = _one_place(accesses)
-    candidates = [[access for access in accesses if _is_followed_by(access, each.named)] for each in instructions]
+    candidates = [_candidates(each, accesses) for each in instructions]
     as_many = len(instructions) == len(accesses)
-    in_order = as_many and all(access in those for access, those in zip(accesses, candidates, strict=True))
+    in_order = as_many and _are_in_order(accesses, candidates)
     certain = [
         common or _one_place(those) or (accesses[number].place if in_order else None)
         for number, those in enumerate(candidates)
@@ -155,8 +165,8 @@ def _placed(instructions: Sequence[_Instruction], accesses: Sequence[LostAccess]
             yield InstructionPlace.of(each.line, place)
             continue
         # Of those that it may be, one that no other instruction is: each access is somewhere.
-        likely = [access for access in candidates[number] if access.place not in certain] or candidates[number]
-        access = accesses[number] if as_many else (likely or accesses)[0]
+        likely = [access for access in candidates[number] if access.place not in certain]
+        access = accesses[number] if as_many else (likely or candidates[number] or accesses)[0]
         yield InstructionPlace.of(each.line, access.place, inferred=True)
 
 

@@ -173,7 +173,7 @@ class Records:
 
     def _slice(self) -> bytearray:
         """Which operations matter: a byte for each."""
-        ops, definitions, types, names = self.code.ops, self.code.definitions, self._types, self.code.tables.names
+        ops, types, names = self.code.ops, self._types, self.code.tables.names
         never, maybe, always = 0, 1, 2
         uses = [
             always if name in _TERMINATORS else maybe if transfer_of(name) and name not in CONSTANTS else never
@@ -188,13 +188,18 @@ class Records:
                     continue
                 kept[index] = 1
                 waiting.append(index)
+        self._keep_operands(kept, waiting)
+        return kept
+
+    def _keep_operands(self, kept: bytearray, waiting: list[int]) -> None:
+        """Keep what the operations that are `waiting` are computed from."""
+        ops, definitions = self.code.ops, self.code.definitions
         while waiting:
             for operand in ops[waiting.pop()][4]:
                 index = definitions[operand]
                 if index >= 0 and not kept[index]:
                     kept[index] = 1
                     waiting.append(index)
-        return kept
 
     def _fill(self, block: Block, code: BytecodeBlock) -> None:
         ops, kept, users, types, kinds = self.code.ops, self._kept, self.users, self._types, self._kinds
