@@ -141,7 +141,7 @@ def convert(
     """
     from cutecc.ir.building import before
     from cutecc.ir.casters import plain_values
-    from cutecc.ir.editing import address_of, erase, is_inside, keeping_erased
+    from cutecc.ir.editing import address_of, is_inside, keeping_erased
     from cutecc.ir.walking import walk
 
     chosen = [(matcher(pattern.names), pattern) for pattern in patterns]
@@ -186,18 +186,31 @@ def convert(
                 break
         else:
             raise error(new[0], f"the patterns do not end: they still build {new[0].name}")
-        for operation in reversed(rewriter.replaced):
-            with before(operation):
-                for result in operation.results:
-                    if any(True for _ in result.uses):
-                        result.replace_all_uses_with(_cast(rewriter.converted(result), result.type))
-            erase(operation)
+        _erase_replaced(rewriter)
         _fold_casts(root)
-        if budget and budget.spent:
-            return
-        if left := [operation for operation in walk(root) if is_illegal(operation.name)]:
-            others = f", and {len(left) - 1} more operations" if len(left) > 1 else ""
-            raise error(left[0], f"nothing converts {left[0].name}{others}")
+        if not (budget and budget.spent):
+            _check_all_converted(root, is_illegal)
+
+
+def _erase_replaced(rewriter: ConversionRewriter) -> None:
+    """Erase what was converted; who still uses a result gets it back from the converted value."""
+    from cutecc.ir.building import before
+    from cutecc.ir.editing import erase
+
+    for operation in reversed(rewriter.replaced):
+        with before(operation):
+            for result in operation.results:
+                if any(True for _ in result.uses):
+                    result.replace_all_uses_with(_cast(rewriter.converted(result), result.type))
+        erase(operation)
+
+
+def _check_all_converted(root: ir.Module | ir.Operation, is_illegal: Callable[[str], bool]) -> None:
+    from cutecc.ir.walking import walk
+
+    if left := [operation for operation in walk(root) if is_illegal(operation.name)]:
+        others = f", and {len(left) - 1} more operations" if len(left) > 1 else ""
+        raise error(left[0], f"nothing converts {left[0].name}{others}")
 
 
 def _nothing(name: str) -> bool:

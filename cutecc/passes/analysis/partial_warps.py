@@ -75,7 +75,7 @@ def _check(operation: ir.Operation, mask: int, reach: Reach) -> None:
     if not parting:
         return
     arriving = reach.may_arrive()
-    unknown = next((each for each in parting if each.is_loop or each.values is None), None)
+    unknown = next((each for each in parting if not _tells_who(each)), None)
     if unknown is not None:
         # Who is there is not known: of some lanes only, they may be those that are named.
         if mask == _ALL and (arriving is None or arriving):
@@ -86,6 +86,11 @@ def _check(operation: ir.Operation, mask: int, reach: Reach) -> None:
         if present and not wanted <= present:
             _say(operation, parting[0], mask, present)
             return
+
+
+def _tells_who(condition: Condition) -> bool:
+    """Whether it is known for which threads it holds."""
+    return not condition.is_loop and condition.values is not None
 
 
 def _warps(arriving: Collection[int], mask: int, threads: int) -> Iterator[tuple[set[int], set[int]]]:
