@@ -106,3 +106,41 @@ def _imported(node: ast.AST, importer: str, is_package: bool, known: dict[str, P
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
             return [argument.value]
     return []
+
+
+def circles(found: list[Import]) -> list[list[Import]]:
+    """The shortest circle of each knot of files that import one another, late imports too, those for typing not.
+
+    Each is the imports along it, from a file back to itself. A knot of many files has one circle here: when that is
+    broken, another one may be left.
+    """
+    graph: dict[str, dict[str, Import]] = {}
+    for each in found:
+        if not each.typing_only and each.imported != each.importer:
+            graph.setdefault(each.importer, {}).setdefault(each.imported, each)
+    shortest: list[list[Import]] = []
+    seen: set[str] = set()
+    for circle in sorted(filter(None, (_way(graph, name, name) for name in sorted(graph))), key=len):
+        if seen.isdisjoint(files := {each.importer for each in circle}):
+            shortest.append(circle)
+        seen |= files
+    return shortest
+
+
+def _way(graph: dict[str, dict[str, Import]], start: str, end: str) -> list[Import]:
+    """The fewest imports that lead from one file to another; none when no way does."""
+    came_by: dict[str, Import] = {}
+    reached = [start]
+    for name in reached:
+        for imported, each in graph.get(name, {}).items():
+            if imported not in came_by:
+                came_by[imported] = each
+                reached.append(imported)
+        if end in came_by:
+            break
+    way: list[Import] = []
+    at = end
+    while at in came_by and (not way or at != start):
+        way.insert(0, came_by[at])
+        at = came_by[at].importer
+    return way

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from import_directions import DRIVER_ORDER, FOUNDATIONS, FRONT_DOORS, MAY_IMPORT, is_ours, place
-from import_graph import PACKAGE, Import, imports, modules
+from import_graph import PACKAGE, Import, circles, imports, modules
 
 DSL = "cutlass"
 DSL_CODE = ("cutecc.operations.kernels", "cutecc.operations.operators")
@@ -111,23 +111,10 @@ def test_the_drivers_modules_are_in_their_order() -> None:
     assert not wrong, "\n" + "\n".join(wrong)
 
 
-def test_there_are_no_cycles_at_import_time() -> None:
-    graph: dict[str, set[str]] = {name: set() for name in modules()}
-    for each in imports():
-        if each.imported in graph and not each.late and not each.typing_only:
-            graph[each.importer].add(each.imported)
-
-    finished: set[str] = set()
-
-    def visit(module: str, path: tuple[str, ...]) -> None:
-        assert module not in path, " → ".join([*path[path.index(module) :], module])
-        if module not in finished:
-            for imported in graph[module] - {module}:
-                visit(imported, (*path, module))
-            finished.add(module)
-
-    for module in graph:
-        visit(module, ())
+def test_no_files_import_each_other() -> None:
+    """Also not late, in a function: that hides which of the two is built on the other."""
+    wrong = [" and\n".join(map(str, circle)) for circle in circles(imports())]
+    assert not wrong, "files in a circle:\n" + "\n\n".join(wrong)
 
 
 def test_no_file_is_called_utils_or_helpers() -> None:
@@ -208,6 +195,40 @@ def test_an_early_import_of_code_written_in_the_dsl_is_found(tmp_path: Path) -> 
     assert dsl_violations(found) == []
     (message,) = early_violations(found)
     assert message.startswith("cutecc/operations/early.py:1:")
+
+
+CIRCLE = {
+    "layout/tree.py": "from cutecc.layout import leaf",
+    "layout/leaf.py": "import os\n\ndef f():\n    from cutecc.layout.branch import grow",
+    "layout/branch.py": "import cutecc.layout.tree",
+    "layout/root.py": "import cutecc.layout.tree",
+}
+
+
+def test_a_circle_of_late_imports_is_found(tmp_path: Path) -> None:
+    (circle,) = circles(imports(package(tmp_path, CIRCLE)))
+    assert list(map(str, circle)) == [
+        "cutecc/layout/branch.py:1: cutecc.layout.branch imports cutecc.layout.tree",
+        "cutecc/layout/tree.py:1: cutecc.layout.tree imports cutecc.layout.leaf",
+        "cutecc/layout/leaf.py:4: cutecc.layout.leaf imports cutecc.layout.branch",
+    ]
+
+
+def test_the_shortest_circle_of_a_knot_is_shown(tmp_path: Path) -> None:
+    short = {"layout/tree.py": "from cutecc.layout import leaf\nfrom cutecc.layout import branch"}
+    (circle,) = circles(imports(package(tmp_path, CIRCLE | short)))
+    assert [each.importer for each in circle] == ["cutecc.layout.branch", "cutecc.layout.tree"]
+
+
+def test_each_knot_has_its_circle(tmp_path: Path) -> None:
+    others = {"ir/one.py": "import cutecc.ir.two", "ir/two.py": "import cutecc.ir.one"}
+    found = circles(imports(package(tmp_path, CIRCLE | others)))
+    assert [each[0].importer for each in found] == ["cutecc.ir.one", "cutecc.layout.branch"]
+
+
+def test_imports_for_typing_make_no_circle(tmp_path: Path) -> None:
+    typing = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import cutecc.layout.tree"
+    assert circles(imports(package(tmp_path, CIRCLE | {"layout/branch.py": typing}))) == []
 
 
 def test_right_directions_are_not_complained_about(tmp_path: Path) -> None:
