@@ -21,7 +21,8 @@ from cutecc.cli.files import is_record
 from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.main import EXIT_UNCHECKED, report
-from cutecc.cli.options import backend_option, edit_options, load_option, split_names, wheel_options
+from cutecc.cli.option_texts import split_names
+from cutecc.cli.options import backend_option, edit_options, load_option, wheel_options
 from cutecc.cli.records import read_records
 from cutecc.compilation.request import CompileOptions, CompileRequest
 from cutecc.compilation.worker import lower_in_worker

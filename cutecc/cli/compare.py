@@ -166,7 +166,7 @@ def _trial(values: dict[str, Any]) -> Generator[Trial | None]:
         yield None
         return
     from cutecc.arguments.grammar import parse_spec
-    from cutecc.cli.options import split_arg
+    from cutecc.cli.option_texts import split_arg
     from cutecc.errors import SourceLocation
     from cutecc.harness.sizes import parse_sizes
     from cutecc.workbench.compared import Trial

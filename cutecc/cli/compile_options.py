@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cutecc.cli.options import split_names
+from cutecc.cli.option_texts import split_names
 from cutecc.compilation.request import CompileOptions, Edit
 from cutecc.errors import UsageError
 from cutecc.passes.dumps import DumpChoice

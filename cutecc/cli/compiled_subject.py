@@ -49,27 +49,36 @@ def compile_subject(
     header = read_header(path) if path.endswith(".py") else Header()
     chosen = choose(text, tuple(args), entry, target or _target(header, capability), Settings.from_environment())
     assert isinstance(chosen, KernelFile)
-    if len(chosen.targets) > 1 or not runs_here(chosen.targets[0].name, capability):
-        names = ", ".join(each.name for each in chosen.targets)
-        if capability is None:
-            hint = [f"compile for one of these: --target {NEWEST}"]
-            if len(chosen.targets) > 1:
-                raise UsageError(
-                    f"--target {names}: the emulator runs code for one target, {OLDEST} to {NEWEST}", hints=hint
-                )
-            raise UsageError(f"the emulator runs code for {OLDEST} to {NEWEST}; {names} it does not model", hints=hint)
-        raise UsageError(f"--target {names}: this GPU runs code for one target, {_native(capability)}")
+    _check_targets([each.name for each in chosen.targets], capability)
     if output:
         options = replace(options, report=True)
     kernel = _compiled(chosen, chosen.targets[0], options, cache, output)
-    # Another function of the file than the header's has its own reference, if any.
-    own = entry is None and (function is None or function == header.entry)
-    reference = Function(path, header.reference) if own and header.reference else None
-    peers = tuple(Function(path, name) for name in header.peers) if own else ()
+    reference, peers = _companions(path, header, own=entry is None and function in (None, header.entry))
     signature = kernel.compilation.signature
     assert signature is not None
     specs = {name: chosen.request.args.get(name, spec) for name, spec in specs_of(signature).items()}
     return Subject(kernel, specs, chosen.workload or Workload(), reference, peers)
+
+
+def _check_targets(targets: Sequence[str], capability: tuple[int, int] | None) -> None:
+    """Raise `UsageError` unless there is one target, which the GPU, or without a capability the emulator, runs."""
+    if len(targets) == 1 and runs_here(targets[0], capability):
+        return
+    names = ", ".join(targets)
+    if capability is not None:
+        raise UsageError(f"--target {names}: this GPU runs code for one target, {_native(capability)}")
+    hint = [f"compile for one of these: --target {NEWEST}"]
+    if len(targets) > 1:
+        raise UsageError(f"--target {names}: the emulator runs code for one target, {OLDEST} to {NEWEST}", hints=hint)
+    raise UsageError(f"the emulator runs code for {OLDEST} to {NEWEST}; {names} it does not model", hints=hint)
+
+
+def _companions(path: str, header: Header, *, own: bool) -> tuple[Function | None, tuple[Function, ...]]:
+    """The reference and the peers of the header's `own` function; another one of the file has none."""
+    if not own:
+        return None, ()
+    reference = Function(path, header.reference) if header.reference else None
+    return reference, tuple(Function(path, name) for name in header.peers)
 
 
 def _target(header: Header, capability: tuple[int, int] | None) -> str | None:

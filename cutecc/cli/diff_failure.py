@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.options import split_names
+from cutecc.cli.option_texts import split_names
 from cutecc.cli.sizes import sizes_text
 from cutecc.emulator.names import models
 from cutecc.errors import Error, SourceLocation

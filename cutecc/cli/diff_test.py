@@ -18,7 +18,8 @@ from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.diff_failure import sanitize_hint
 from cutecc.cli.diff_table import Report, as_dict
 from cutecc.cli.main import EXIT_FAILED
-from cutecc.cli.options import LOADED, change_options, load_option, refuse_empty, split_names, wheel_options
+from cutecc.cli.option_texts import split_names
+from cutecc.cli.options import LOADED, change_options, load_option, refuse_empty, wheel_options
 from cutecc.cli.streams import output_to_stderr
 from cutecc.errors import LaunchError, UsageError
 from cutecc.passes.generation.choice import PASSES
@@ -252,7 +253,7 @@ def _prepare(
 
 
 def _inputs(kernels: tuple[str, ...], values: dict[str, Any], target: str | None) -> list[Input]:
-    from cutecc.cli.options import split_arg
+    from cutecc.cli.option_texts import split_arg
     from cutecc.workbench.inputs import find_inputs
 
     paths = kernels or tuple(path for path in _DEFAULT if Path(path).is_dir())

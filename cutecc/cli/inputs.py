@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutecc.cli.files import hints_for, read_input
-from cutecc.cli.options import split_arg
+from cutecc.cli.option_texts import split_arg
 from cutecc.compilation.request import CompileOptions
 from cutecc.config import Settings
 from cutecc.errors import Error, TraceError, UsageError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import cutecc
 from cutecc.arguments.grammar import parse_spec
 from cutecc.cli.files import is_record
-from cutecc.cli.options import split_arg
+from cutecc.cli.option_texts import split_arg
 from cutecc.cli.subject import Subject, runs_here
 from cutecc.errors import RecordError, SourceLocation, UsageError
 from cutecc.harness.arguments import specs_of

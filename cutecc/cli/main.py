@@ -135,7 +135,7 @@ def main() -> None:
     try:
         debug = debug or Settings.from_environment().debug
         # Without standalone mode, click returns the status of a command that ends with `context.exit`.
-        with needed_by(f"cutecc {command}" if command else "cutecc", extra="run"):
+        with needed_by(" ".join(["cutecc", *filter(None, [command])]), extra="run"):
             status = cutecc.main(arguments, standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status or 0)

@@ -12,7 +12,8 @@ import click
 from cutecc.cli.diagnostics import show
 from cutecc.cli.files import read_input
 from cutecc.cli.main import report
-from cutecc.cli.options import backend_option, load_option, refuse_empty, split_names
+from cutecc.cli.option_texts import split_names
+from cutecc.cli.options import backend_option, load_option, refuse_empty
 from cutecc.cli.pass_flags import PASSES, CommandWithPassFlags
 from cutecc.cli.streams import discard_output
 from cutecc.config import Settings

@@ -16,7 +16,8 @@ from cutecc.cli.emulation import announce, check_arguments, emulate, emulator_op
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import check_output
 from cutecc.cli.main import EXIT_FAILED, EXIT_UNCHECKED, report
-from cutecc.cli.options import compiler_options, given_compile_options, split_names, subject_options
+from cutecc.cli.option_texts import split_names
+from cutecc.cli.options import compiler_options, given_compile_options, subject_options
 from cutecc.cli.sizes import at_sizes, settle
 from cutecc.cli.streams import output_to_stderr
 from cutecc.cli.untrusted import prepare_untrusted

@@ -9,17 +9,17 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
-import cutecc
 from cutecc.errors import NotInstalledError
 
 OF_EXTRAS = frozenset({"click", "numpy", "rich", "llvmlite"})
 """The packages that `cutecc-runtime` does without, unless an extra of it is installed."""
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ALONE = "only cutecc-runtime is installed here"
 
 
 def is_here(module: str) -> bool:
     """Whether a module of cutecc's is installed. Imports nothing."""
-    path = os.path.join(cutecc.__path__[0], *module.split(".")[1:])
+    path = os.path.join(_PACKAGE, *module.split(".")[1:])
     return os.path.isfile(f"{path}.py") or os.path.isdir(path)
 
 
