@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "record": set(),
     "ir": {"layout", "record"},
     "layout": set(),
+    "lowering": {"passes", "ir", "layout"},
     "passes": {"ir", "layout", "record", "compilation.events", "backend"},
     "frontend": {"ir", "record", "harness"},
     "backend": {"ir", "record"},

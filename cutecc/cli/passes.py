@@ -64,6 +64,8 @@ def _show_one(entry: PassEntry) -> None:
         show(2, f"runs on: {' in '.join(reversed(entry.anchors))}")
     if entry.pipelines:
         show(2, f"in pipelines: {', '.join(entry.pipelines)}")
+    for what in dict.fromkeys(what for what, _ in entry.atoms):
+        show(2, f"{what}s: {', '.join(kind for of, kind in entry.atoms if of == what)}")
     show(2, "options:" if entry.options else "no options")
     for option in entry.options:
         show(4, Text.assemble((option.name, "bold"), f" = {option.default}" if option.default else ""))

@@ -20,7 +20,7 @@ from cutecc.config import Settings
 from cutecc.errors import ToolError
 from cutecc.ir.bindings import toolkit
 from cutecc.ir.canonical import canonical_hash
-from cutecc.passes import registry
+from cutecc.passes import registrations
 from cutecc.passes.sources import module_files, source_files
 from cutecc.record import Compilation, Remark
 
@@ -39,7 +39,7 @@ class Slot:
     module: str
     """The hash of the traced module as it is, with its locations."""
     sources: tuple[str, ...]
-    """The files of the user's that registered passes and pipelines, which decided about the pipeline."""
+    """The files of the user's that registered passes, pipelines and rows of atoms, which decided about the passes."""
 
     @property
     def name(self) -> str:
@@ -80,7 +80,7 @@ def slot_for(request: CompileRequest, plan: Plan, module: ir.Module) -> Slot | N
         }
     )
     as_traced = hashlib.sha256(f"{request.source}\0".encode() + request.module).hexdigest()
-    plugins = module_files(registry.registering_modules())
+    plugins = module_files(registrations.modules())
     return Slot(key, as_traced, tuple(sorted(map(str, sources | plugins))))
 
 

@@ -21,6 +21,7 @@ from cutecc.passes.generation.llvm_to_binary import LlvmToBinary
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.pipelines import choose_pipeline
+from cutecc.passes.sources import meets_atoms
 from cutecc.passes.wheel import WheelPass, check_registered
 from cutecc.record import Compilation, Remark
 from cutecc.target import Target
@@ -69,6 +70,9 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
     whole, start, stop = bounded_pipeline(unedited, options)
     pipeline = Pipeline(whole.passes[start:stop])
     _check_passes(pipeline)
+    if meets_atoms(pipeline):
+        # Those that cannot be loaded are warnings of the record, and the others are in the cache's key.
+        plugins.load_installed_atoms()
     _check_chip(target, whole, module)
     selectors = whole.selectors()[start:stop]
     for selector in (*options.dumps.after, *options.dumps.before):

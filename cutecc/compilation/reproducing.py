@@ -28,7 +28,7 @@ from cutecc.passes.named import NAMED
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline
-from cutecc.passes.registry import is_from_file
+from cutecc.passes.registrations import is_from_file
 from cutecc.record import Artifact, Compilation
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.record.reproducer import MARK, Expected, Reproducer

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cutecc.errors import UsageError
-from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import DumpChoice
 from cutecc.passes.generation.choice import Backend
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
-from cutecc.passes.registry import NamedPipeline
+from cutecc.passes.registry import Registered
 from cutecc.record import ArtifactKind, Remark, Resumed, Signature, Workload
 from cutecc.record.stages import UserLines
 
@@ -149,8 +148,8 @@ class CompileRequest:
     """The folder to write the record into as it grows."""
     output_handle: str | None = None
     """Of `output`, where somebody holds it open: then it is that folder, whatever has its name (`OpenFolder`)."""
-    registered: tuple[type[ModulePass] | NamedPipeline, ...] = ()
-    """Passes and pipelines that a worker has to register first."""
+    registered: tuple[Registered, ...] = ()
+    """Passes, pipelines and rows of atoms that a worker has to register first."""
     command: Sequence[str] = ()
     trace_seconds: float = 0.0
     """How long tracing took."""

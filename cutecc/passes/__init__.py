@@ -5,10 +5,10 @@ The names load what they need when they are first used.
 
 from __future__ import annotations
 
+from cutecc.support.lazy import lazy_names
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cutecc.ir.building import after, at_end, at_start, before, located
     from cutecc.ir.editing import erase, replace
     from cutecc.ir.walking import walk
@@ -49,27 +49,19 @@ __all__ = [
     "warning",
 ]
 
-_HOMES = {
-    "cutecc.ir.building": ("after", "at_end", "at_start", "before", "located"),
-    "cutecc.ir.editing": ("erase", "replace"),
-    "cutecc.ir.walking": ("walk",),
-    "cutecc.passes.analyses": ("analyse",),
-    "cutecc.passes.base": ("ModulePass",),
-    "cutecc.passes.conversion": ("ConversionRewriter", "TypeConversion", "convert", "converts"),
-    "cutecc.passes.diagnostics": ("error", "note", "remark", "warning"),
-    "cutecc.passes.debug_counter": ("limited",),
-    "cutecc.passes.manager": ("run_pipeline",),
-    "cutecc.passes.registry": ("register", "register_pipeline"),
-    "cutecc.passes.rewriting": ("Rewriter", "rewrite", "rewrites"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    home = next((module for module, names in _HOMES.items() if name in names), None)
-    if home is None:
-        raise AttributeError(f"module 'cutecc.passes' has no attribute '{name}'")
-    import importlib
-
-    value = getattr(importlib.import_module(home), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "cutecc.ir.building": ("after", "at_end", "at_start", "before", "located"),
+        "cutecc.ir.editing": ("erase", "replace"),
+        "cutecc.ir.walking": ("walk",),
+        "cutecc.passes.analyses": ("analyse",),
+        "cutecc.passes.base": ("ModulePass",),
+        "cutecc.passes.conversion": ("ConversionRewriter", "TypeConversion", "convert", "converts"),
+        "cutecc.passes.diagnostics": ("error", "note", "remark", "warning"),
+        "cutecc.passes.debug_counter": ("limited",),
+        "cutecc.passes.manager": ("run_pipeline",),
+        "cutecc.passes.registry": ("register", "register_pipeline"),
+        "cutecc.passes.rewriting": ("Rewriter", "rewrite", "rewrites"),
+    },
+)

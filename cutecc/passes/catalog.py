@@ -18,7 +18,7 @@ from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OPTION_DOCS, OTHER_R
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
 from cutecc.passes.options import option_text
-from cutecc.passes.registry import origin
+from cutecc.passes.registrations import origin
 from cutecc.passes.wheel import WheelPass
 from cutecc.record import Provider
 
@@ -45,6 +45,8 @@ class PassEntry:
     """The named pipelines that run it."""
     origin: str = ""
     """Of a plugin's: the file or package that it comes from."""
+    atoms: tuple[tuple[str, str], ...] = ()
+    """Of the pass that goes by rows: sort and kind of each atom that has one, with the origin of a row from outside."""
 
 
 def catalog_and_failures() -> tuple[list[PassEntry], list[Error]]:
@@ -74,8 +76,16 @@ def catalog() -> list[PassEntry]:
             pass_class.anchors,
             pipelines,
             origin(pass_class) if pass_class.provider == "plugin" else "",
+            _atoms() if name == "lower-atoms" else (),
         )
     return [entries[name] for name in sorted(entries)]
+
+
+def _atoms() -> tuple[tuple[str, str], ...]:
+    from cutecc.passes.lowering.atoms.registry import all_rows
+
+    rows = ((what, kind, row.origin) for what, kind, row in all_rows())
+    return tuple((what, kind if origin == "cutecc" else f"{kind} (plugin: {origin})") for what, kind, origin in rows)
 
 
 @functools.cache

@@ -1,7 +1,8 @@
-"""Passes and named pipelines from outside: files that the user names, and installed packages.
+"""Passes, named pipelines and rows of atoms from outside: files that the user names, and installed packages.
 
 Code is loaded by two ways only: the files of `--load` and `CUTECC_LOAD`, and entry points of installed packages. Both
-make passes known by `cutecc.register` and `cutecc.register_pipeline`. No IR, record or header leads here.
+make passes known by `cutecc.register` and `cutecc.register_pipeline`, and rows of atoms by the decorators of
+`cutecc.lowering`. No IR, record or header leads here.
 """
 
 from __future__ import annotations
@@ -19,16 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 from cutecc.config import Settings
 from cutecc.errors import Error, SourceLocation, UsageError, describe, foreign_failures
-from cutecc.passes import registry
+from cutecc.passes import registrations, registry
 from cutecc.passes.base import ModulePass
+from cutecc.passes.registrations import ATOMS, PASSES
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-GROUP = "cutecc.passes"
-"""The entry point group: each names a module that registers passes when it is imported, or one pass class."""
-
-_HOW = "put @cutecc.register above a pass's class"
+_NOTHING = {
+    PASSES: ("no pass and no pipeline", "put @cutecc.register above a pass's class"),
+    ATOMS: ("no row of an atom", "put a decorator of cutecc.lowering above its function"),
+}
+"""By group of entry points: what a module does not register that should, and how it would."""
 _failures: list[Error] = []
 
 
@@ -46,59 +49,75 @@ def load_files() -> None:
 
 @functools.cache
 def load_installed() -> None:
-    """Load the plugins of installed packages. One that fails, or registers nothing, goes to `failures`."""
+    """Load the passes of installed packages. A plugin that fails, or registers nothing, goes to `failures`.
+
+    An entry point names a module that registers passes when it is imported, or one pass class.
+    """
+    _load_group(PASSES)
+
+
+@functools.cache
+def load_installed_atoms() -> None:
+    """The same for rows of atoms. An entry point names a module that has some."""
+    _load_group(ATOMS)
+
+
+def _load_group(group: str) -> None:
     from importlib import metadata
 
-    if registry.is_registering_installed():
+    if registrations.is_registering_installed(group):
         # A plugin that looks for a pass while it is loaded.
         return
-    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in sorted(metadata.entry_points(group=group), key=lambda entry: entry.name):
         what = f"plugin {entry.name} of {entry.dist.name if entry.dist else entry.module}"
         try:
-            with registry.registering_installed(), registry.undone_on_failure():
-                _load_entry(entry, what)
+            with registrations.registering_installed(group), registrations.undone_on_failure():
+                _load_entry(entry, group)
         except foreign_failures() as failure:
             _failures.append(_failed(what, failure, None))
 
 
-def _load_entry(entry: EntryPoint, what: str) -> None:
-    before = registry.registered_names()
+def _load_entry(entry: EntryPoint, group: str) -> None:
+    nothing, how = _NOTHING[group]
+    before = registrations.definitions(group)
     loaded = entry.load()
-    if isinstance(loaded, type) and issubclass(loaded, ModulePass):
+    if group == PASSES and isinstance(loaded, type) and issubclass(loaded, ModulePass):
         registry.register(loaded)
     elif isinstance(loaded, ModuleType):
         # Another entry point, or the program, may have imported the module before.
         name = loaded.__name__
-        found = {module for module in registry.registering_modules() if f"{module}.".startswith(f"{name}.")}
-        if not found and registry.registered_names() == before:
-            raise UsageError("it registers no pass and no pipeline", hints=[_HOW])
+        found = {module for module in registrations.modules(group) if f"{module}.".startswith(f"{name}.")}
+        if not found and registrations.definitions(group) == before:
+            raise UsageError(f"it registers {nothing}", hints=[how])
     else:
-        raise UsageError(f"{entry.value} is neither a module nor a pass class", hints=[_HOW])
+        allowed = "neither a module nor a pass class" if group == PASSES else "no module"
+        raise UsageError(f"{entry.value} is {allowed}", hints=[how])
 
 
 def load_file(file: Path) -> None:
-    """Run a Python file that registers passes or pipelines, once in a process; errors as `load_files`."""
+    """Run a Python file that registers something, once in a process; errors as `load_files`."""
     path = file.resolve()
     if not path.is_file():
         raise UsageError(f"--load: there is no file {file}")
-    name = registry.module_of_file(f"{path.stem}_{zlib.crc32(bytes(path)):08x}")
+    name = registrations.module_of_file(f"{path.stem}_{zlib.crc32(bytes(path)):08x}")
     if name in sys.modules:
         # Named twice, or looking for a pass while it is loaded.
         return
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"--load: {file} is not a Python file")
-    before = registry.registered_names()
+    before = registrations.definitions()
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
-        with registry.undone_on_failure():
+        with registrations.undone_on_failure():
             spec.loader.exec_module(module)
     except foreign_failures() as failure:
         sys.modules.pop(name, None)
         raise _failed(str(file), failure, path) from failure
-    if registry.registered_names() == before:
+    if registrations.definitions() == before:
         del sys.modules[name]
-        raise UsageError(f"--load: {file} registers no pass and no pipeline", hints=[_HOW])
+        nothing = ", and ".join(nothing for nothing, _ in _NOTHING.values())
+        raise UsageError(f"--load: {file} registers {nothing}", hints=[how for _, how in _NOTHING.values()])
     for value in vars(module).values():
         if isinstance(value, type) and issubclass(value, ModulePass) and value.__module__ == name:
             # Another process knows the pass by its name, once it has loaded the file.
@@ -145,7 +164,7 @@ def _hints_on_import(failure: BaseException, path: Path) -> list[str]:
     """What to do when the file `path` imports another one beside it."""
     if not isinstance(failure, ImportError) or not failure.name:
         return []
-    if registry.is_from_file(f"{failure.name}."):
+    if registrations.is_from_file(f"{failure.name}."):
         return ["a file of --load is in no package: import by absolute names"]
     first = failure.name.partition(".")[0]
     beside = (path.parent / first, path.parent / f"{first}.py")

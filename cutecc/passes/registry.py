@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cutecc.errors import UsageError
+from cutecc.passes import registrations
 from cutecc.passes.base import ModulePass
 from cutecc.passes.builtin import load_builtin_passes
+from cutecc.passes.registrations import Definition, origin, qualified
 
 if TYPE_CHECKING:
     from cutecc.passes.nvidia.options import WheelOptions
@@ -42,11 +41,11 @@ class NamedPipeline:
         return origin(self.build)
 
 
+Registered = type[ModulePass] | NamedPipeline | Callable[..., None]
+"""What goes into a worker: a pass, a pipeline, the function of an atom's row."""
+
 _registry: dict[str, type[ModulePass]] = {}
 _pipelines: dict[str, NamedPipeline] = {}
-_loading_installed = False
-_installed_modules: set[str] = set()
-"""The modules of installed packages that registered something."""
 
 
 def register(pass_class: PassClass) -> PassClass:
@@ -61,12 +60,12 @@ def register(pass_class: PassClass) -> PassClass:
     check_pass(pass_class)
     name = pass_class.name
     if name in NAMED or name in _pipelines:
-        raise UsageError(f"{_qualified(pass_class)} is called '{name}', as a pipeline is", hints=[_RENAME])
+        raise UsageError(f"{qualified(pass_class)} is called '{name}', as a pipeline is", hints=[_RENAME])
     if pass_class.provider == "plugin":
         load_builtin_passes()
         if is_wheels(name):
             raise UsageError(
-                f"two passes are called '{name}': the wheel's and {_qualified(pass_class)}", hints=[_RENAME]
+                f"two passes are called '{name}': the wheel's and {qualified(pass_class)}", hints=[_RENAME]
             )
     _check_free("passes", name, pass_class, _registry.get(name))
     _registry[name] = pass_class
@@ -81,10 +80,10 @@ def register_pipeline(name: str, build: Builder) -> Builder:
     from cutecc.passes.named import NAMED
 
     if name in NAMED:
-        raise UsageError(f"two pipelines are called '{name}': cutecc's and {_qualified(build)}", hints=[_RENAME])
+        raise UsageError(f"two pipelines are called '{name}': cutecc's and {qualified(build)}", hints=[_RENAME])
     load_builtin_passes()
     if name in _registry or is_wheels(name):
-        raise UsageError(f"the pipeline {_qualified(build)} is called '{name}', as a pass is", hints=[_RENAME])
+        raise UsageError(f"the pipeline {qualified(build)} is called '{name}', as a pass is", hints=[_RENAME])
     other = _pipelines.get(name)
     _check_free("pipelines", name, build, other.build if other else None)
     _pipelines[name] = NamedPipeline(name, build)
@@ -121,83 +120,33 @@ def registered_names() -> set[str]:
     return {*_registry, *_pipelines}
 
 
-def registering_modules() -> set[str]:
-    """The modules that define what is registered so far."""
-    return {definition.__module__ for definition in _definitions().values()}
-
-
-@contextlib.contextmanager
-def registering_installed() -> Generator[None]:
-    """What is registered inside comes from an installed plugin, not from a file or program of the user's."""
-    global _loading_installed
-    before = registering_modules()
-    _loading_installed = True
-    try:
-        yield
-    finally:
-        _loading_installed = False
-        _installed_modules.update(registering_modules() - before)
-
-
-def is_registering_installed() -> bool:
-    """Whether what is registered now comes from an installed plugin."""
-    return _loading_installed
-
-
-_FILES = "cutecc_loaded"
-
-
-def module_of_file(name: str) -> str:
-    """The module that a file of `--load` becomes."""
-    return f"{_FILES}.{name}"
-
-
-def is_from_file(module: str) -> bool:
-    """Whether a module, by its name, is a file of `--load`."""
-    return module.startswith(f"{_FILES}.")
-
-
-@contextlib.contextmanager
-def undone_on_failure() -> Generator[None]:
-    """What plugins register inside is forgotten when the block fails, and their modules too: they may come again."""
-    before = _definitions()
-    try:
-        yield
-    except BaseException:
-        for name, definition in _definitions().items():
-            if before.get(name) is not definition and not definition.__module__.startswith("cutecc."):
-                _registry.pop(name, None)
-                _pipelines.pop(name, None)
-                if definition.__module__ != "__main__":
-                    sys.modules.pop(definition.__module__, None)
-        raise
-
-
-def for_worker(words: Iterable[str]) -> tuple[type[ModulePass] | NamedPipeline, ...]:
+def for_worker(words: Iterable[str]) -> tuple[Registered, ...]:
     """Of the passes and pipelines that `words` name, those that this process registered and a worker can import.
 
-    Raises `UsageError` for one that it cannot.
+    With the rows of atoms that it can import, as their functions: which are used, nobody knows yet. Raises `UsageError`
+    for a pass or pipeline that it cannot.
     """
-    found: list[type[ModulePass] | NamedPipeline] = []
+    rows = registrations.definitions(registrations.ATOMS).values()
+    found: list[Registered] = [row for row in rows if not _is_known_everywhere(row) and not _is_hidden(row)]
     for word in dict.fromkeys(words):
         each = registered(word)
         if each is None or _is_known_everywhere(definition := definition_of(each)):
             continue
-        if definition.__module__ == "__main__" or "<" in definition.__qualname__:
+        if _is_hidden(definition):
             raise UsageError(
-                f"'{word}' cannot go into a worker process, which cannot import {_qualified(definition)}",
+                f"'{word}' cannot go into a worker process, which cannot import {qualified(definition)}",
                 hints=["define it at the top level of a module of its own", 'or leave out isolation="worker"'],
             )
         found.append(each)
     return tuple(found)
 
 
-def register_all(those: Iterable[type[ModulePass] | NamedPipeline]) -> None:
-    """Register what `for_worker` of another process gave."""
+def register_all(those: Iterable[Registered]) -> None:
+    """Register what `for_worker` of another process gave. Rows registered themselves when their module was imported."""
     for each in those:
         if isinstance(each, NamedPipeline):
             register_pipeline(each.name, each.build)
-        else:
+        elif isinstance(each, type):
             register(each)
 
 
@@ -216,25 +165,30 @@ class Dispute:
 _disputes: dict[str, Dispute] = {}
 
 
-def _definitions() -> dict[str, type[ModulePass] | Builder]:
-    return {**_registry, **{name: each.build for name, each in _pipelines.items()}}
+class _Names:
+    """The passes and pipelines, as `registrations` has them."""
+
+    group = registrations.PASSES
+
+    def definitions(self) -> dict[str, type[ModulePass] | Builder]:
+        return {**_registry, **{name: each.build for name, each in _pipelines.items()}}
+
+    def forget(self, name: str) -> None:
+        _registry.pop(name, None)
+        _pipelines.pop(name, None)
 
 
-def origin(definition: type[ModulePass] | Builder) -> str:
-    """The file (of `--load`) or package that a pass or pipeline comes from."""
-    if is_from_file(definition.__module__):
-        return Path(sys.modules[definition.__module__].__file__ or "").name
-    return definition.__module__.partition(".")[0]
+registrations.keep(_Names())
 
 
 _RENAME = "give one of them another name"
 
 
 def _check_free(kind: str, name: str, new: type[ModulePass] | Builder, old: type[ModulePass] | Builder | None) -> None:
-    if old is not None and _qualified(old) != _qualified(new):
-        message = f"two {kind} are called '{name}': {_qualified(old)} and {_qualified(new)}"
-        if _loading_installed and not old.__module__.startswith("cutecc."):
-            _disputes[name] = Dispute(message, of_user=old.__module__ not in _installed_modules)
+    if old is not None and qualified(old) != qualified(new):
+        message = f"two {kind} are called '{name}': {qualified(old)} and {qualified(new)}"
+        if registrations.is_registering_installed() and not old.__module__.startswith("cutecc."):
+            _disputes[name] = Dispute(message, of_user=not registrations.is_of_installed(old))
         raise UsageError(message, hints=[_RENAME])
 
 
@@ -245,11 +199,10 @@ def is_wheels(name: str) -> bool:
     return name not in _registry and (name in DESCRIPTIONS or name in OTHER_REGISTERED)
 
 
-def _is_known_everywhere(definition: type[ModulePass] | Builder) -> bool:
-    return definition.__module__.startswith("cutecc.") or is_from_file(definition.__module__)
+def _is_hidden(definition: Definition) -> bool:
+    """Whether no other process can import it."""
+    return definition.__module__ == "__main__" or "<" in definition.__qualname__
 
 
-def _qualified(definition: type[ModulePass] | Builder) -> str:
-    if is_from_file(definition.__module__):
-        return f"{definition.__qualname__} of {sys.modules[definition.__module__].__file__}"
-    return f"{definition.__module__}.{definition.__qualname__}"
+def _is_known_everywhere(definition: Definition) -> bool:
+    return definition.__module__.startswith("cutecc.") or registrations.is_from_file(definition.__module__)

@@ -1,4 +1,7 @@
-"""The source files of the passes of a pipeline: what decides, besides options, about what a Python pass does."""
+"""The source files of the passes of a pipeline: what decides, besides options, about what a Python pass does.
+
+Rows of atoms from outside decide about it as well, where a pass may meet atoms.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,33 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from cutecc.passes import registrations
 from cutecc.passes.base import ModulePass
+from cutecc.passes.registrations import ATOMS, Definition
+
+_LOWERING = "cutecc.passes.lowering."
+
+
+def meets_atoms(passes: Iterable[ModulePass]) -> bool:
+    """Whether what one of `passes` does depends on the rows of atoms that there are: of the open lowering, or a plugin.
+
+    Which atoms a module has is known when the passes meet them, so all rows count.
+    """
+    return any(pass_.definition.__module__.startswith(_LOWERING) or pass_.provider == "plugin" for pass_ in passes)
 
 
 def source_files(passes: Iterable[ModulePass]) -> set[Path] | None:
-    """The files that define those of `passes` that are neither the wheel's nor cutecc's own.
+    """The files that define those of `passes`, and rows of atoms for them, that are neither the wheel's nor cutecc's.
 
     With the modules of the user's, and of the pass's own package, that such a file names at its top level, and so on;
     what a function imports when it runs is not seen. `None` when a pass has no file, when a file has changed since its
     module was first seen here, and for a pass made inside a function, whose variables no file tells.
     """
+    passes = tuple(passes)
     modules: dict[str, Path] = {}
-    for pass_ in passes:
-        kind = pass_.definition
+    rows = registrations.definitions(ATOMS).values() if meets_atoms(passes) else ()
+    kinds: list[Definition] = [*(pass_.definition for pass_ in passes), *rows]
+    for kind in kinds:
         if kind.__module__.startswith("cutecc."):
             continue
         if "<locals>" in kind.__qualname__ or _file(sys.modules.get(kind.__module__)) is None:

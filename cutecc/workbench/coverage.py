@@ -55,7 +55,7 @@ class Use:
     need: Need
     count: int
     lowered_by: tuple[str, ...]
-    """Passes; empty where there is none."""
+    """Passes, with the package or file of an atom's row that is not cutecc's; empty where there is none."""
     first: SourceLocation | None = None
 
 
@@ -330,10 +330,10 @@ def _read_atom(type: ir.Type) -> tuple[Need, tuple[str, ...]]:
         case _:
             return Need("copy atom", str(type)), ()
     try:
-        row()
+        origin = row().origin
     except Error:
         return need, ()
-    return need, (LowerAtoms.name,)
+    return need, (LowerAtoms.name if origin == "cutecc" else f"{LowerAtoms.name} ({origin})",)
 
 
 def missing_here(module: bytes, target: str) -> list[str]:

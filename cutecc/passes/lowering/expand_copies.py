@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,13 +12,14 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import CoordTensor, CopyAtom, MemRef, to_type, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Layout
+from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
 from cutecc.passes.debug_counter import limited
-from cutecc.passes.lowering.atoms.registry import copy_atom, copy_row, copy_rows
+from cutecc.passes.lowering.atoms.registry import CopyRow, copy_atom, copy_row, find_copy_row
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
-from cutecc.passes.lowering.values.tensors import Tile, modes_of, operand_of, tensor_value
+from cutecc.passes.lowering.values.tensors import Tile, known_count, modes_of, operand_of, tensor_value
 from cutecc.passes.registry import register
 
 _COPY, _PREFETCH = "cute.copy_atom_call", "cute.prefetch_atom_call"
@@ -53,15 +55,24 @@ def _is_one_atom(call: ir.Operation) -> bool:
     Calls of atoms without a row are left to `lower-atoms`, which says so.
     """
     atom_type, *types = [view(operand.type) for operand in call.operands]
-    row = copy_rows().get(atom_type.kind) if isinstance(atom_type, CopyAtom) else None
+    row = find_copy_row(atom_type) if isinstance(atom_type, CopyAtom) else None
     if row is None or not isinstance(atom_type, CopyAtom):
         return True
     tensors = [each for each in types if isinstance(each, MemRef | CoordTensor)]
     layouts = [each.layout for each in tensors if isinstance(each.layout, Layout)]
     if len(layouts) < len(types):
         return True
-    counts = row.counts(atom_type, layouts[:2], predicated=len(layouts) > 2)
+    counts = _counts(row, atom_type, layouts[:2], predicated=len(layouts) > 2)
     return [layout.size for layout in layouts[:2]] == counts
+
+
+def _counts(row: CopyRow, atom: CopyAtom, first: Sequence[Layout], *, predicated: bool) -> list[int]:
+    """How many elements one call takes of each tensor, from and perhaps to; `first` are their first modes."""
+    assert atom.source_tv is not None and atom.destination_tv is not None
+    whole = row.whole == "always" or (row.whole == "unless predicated" and not predicated)
+    if whole and "copy_bits" not in atom.parameters:
+        return [known_count(mode.size) for mode in first]
+    return [values_of(tv) for tv in (atom.source_tv, atom.destination_tv)][: len(first)]
 
 
 def _expand(copy: ir.Operation, leaves: Leaves) -> None:
@@ -69,7 +80,7 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     atom = copy_atom(view(operands[0].type))
     row = copy_row(atom)
     tensors = [operand_of(operand, leaves) for operand in operands[1:]]
-    counts = row.counts(atom, [modes_of(each)[0] for each in tensors[:2]], predicated=len(tensors) > 2)
+    counts = _counts(row, atom, [modes_of(each)[0] for each in tensors[:2]], predicated=len(tensors) > 2)
     tiles = [Tile.of(tensor, count) for tensor, count in zip(tensors, counts, strict=False)]
     if len(tensors) > 2:
         # There is a predicate for each atom.

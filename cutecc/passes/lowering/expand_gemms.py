@@ -16,7 +16,7 @@ from cutecc.layout.integers import Integer
 from cutecc.layout.tiled import values_of
 from cutecc.passes.base import ModulePass
 from cutecc.passes.debug_counter import limited
-from cutecc.passes.lowering.atoms.registry import mma_atom, mma_row, mma_rows
+from cutecc.passes.lowering.atoms.registry import find_mma_row, mma_atom, mma_row
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
@@ -65,7 +65,7 @@ class ExpandGemms(ModulePass):
 def _is_one_atom(call: ir.Operation) -> bool:
     """Whether a call, as a kernel may have one itself, has the values of one atom. Others tell of atoms with no row."""
     atom = mma_atom(view(call.operands[0].type))
-    if atom.kind not in mma_rows():
+    if find_mma_row(atom) is None:
         return True
     tensors = [view(operand.type) for operand in call.operands[1:]]
     layouts = [each.layout for each in tensors if isinstance(each, MemRef) and isinstance(each.layout, Layout)]

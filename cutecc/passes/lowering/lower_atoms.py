@@ -12,16 +12,8 @@ from cutecc.ir.types import view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.debug_counter import limited
-from cutecc.passes.lowering.atoms.registry import (
-    Copy,
-    Product,
-    State,
-    copy_atom,
-    copy_row,
-    mma_atom,
-    mma_row,
-    prefetch_of,
-)
+from cutecc.passes.lowering.atoms.registry import State, copy_atom, copy_row, mma_atom, mma_row, prefetch_of
+from cutecc.passes.lowering.atoms.uses import Copy, Product
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.integers import Predicate, compare, constant, resize
 from cutecc.passes.lowering.values.leaves import Leaves

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cutecc.passes.lowering.atoms.registry import copy_rows, mma_rows
+from cutecc.passes.lowering.atoms.registry import all_rows
 from cutecc.workbench.coverage import lowered_by, operations_of_dialects
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,11 +23,11 @@ def test_every_operation_has_a_row_with_the_passes_that_lower_it() -> None:
 
 
 def test_atoms_are_lowered_that_have_a_row() -> None:
-    rows = {"copy atom ": set(copy_rows()), "matrix product atom ": set(mma_rows())}
+    rows = {(f"{what} ", kind) for what, kind, _ in all_rows()}
     atoms = [(kind, name.split()[0], by) for kind, name, _, _, by in ROW.findall(PAGE) if kind]
     assert len(atoms) > 10
     for kind, name, by in atoms:
-        assert (by == "lower-atoms") == (name in rows[kind]), name
+        assert (by == "lower-atoms") == ((kind, name) in rows), name
 
 
 def test_kernels_that_are_not_lowered_are_there() -> None:

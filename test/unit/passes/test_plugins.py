@@ -17,7 +17,7 @@ import pytest
 import cutecc
 from cutecc.compilation.request import CompileOptions, Edit
 from cutecc.errors import UsageError
-from cutecc.passes import ModulePass, lookup, plugins, registry
+from cutecc.passes import ModulePass, lookup, plugins, registrations, registry
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline, named_pipelines
 from cutecc.target import Target
@@ -107,7 +107,7 @@ def test_a_file_with_passes_and_a_pipeline(tmp_path: Path) -> None:
     pass_class = lookup.find_pass("test-mark")
     assert pass_class is not None
     assert pass_class.provider == "plugin"
-    assert registry.origin(pass_class) == "mine.py"
+    assert registrations.origin(pass_class) == "mine.py"
     assert str(choose_pipeline("test-mark-both", TARGET)) == "test-mark{word=first},test-mark{word=second}"
     assert named_pipelines()["test-mark-both"] == "of mine.py (plugin mine.py)"
     kernel = cutecc.compile_module(MODULE, target="sm_90a", pipeline="test-mark-both")

@@ -8,7 +8,8 @@ from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.layout import Layout, coalesce
 from cutecc.passes.lowering.atoms.registers import as_registers
-from cutecc.passes.lowering.atoms.registry import Copy, copies
+from cutecc.passes.lowering.atoms.registry import copies
+from cutecc.passes.lowering.atoms.uses import Copy
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.pointers import in_cluster, in_shared

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cutecc.ir.mlir import ir
+from cutecc.passes.lowering.atoms.assembly import inline_assembly
 from cutecc.passes.lowering.atoms.narrow_formats import FORMATS, from_float, power_from_float, power_to_float, to_float
 from cutecc.passes.lowering.values.vector_accesses import bitcast, elements_of, joined, vector_of
 from cutecc.target import Target
@@ -99,15 +100,13 @@ def _narrow_to_4_bits(vector: ir.Value, result: str, rounding: Rounding) -> ir.V
     """Eight numbers become one register by assembly; with what the operation makes of two, ptxas packs bytes again."""
     elements = elements_of(vector)
     whole = len(elements) // 8 * 8
-    attributes: dict[str, Any] = {
-        "asm_string": ir.StringAttr.get(_EIGHT_OF_4_BITS),
-        "constraints": ir.StringAttr.get("=r" + ",f" * 8),
-        "asm_dialect": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0),
-    }
-    word = ir.IntegerType.get_signless(32)
-    registers: list[ir.Value] = [
-        ir.Operation.create("llvm.inline_asm", [word], elements[begin : begin + 8], attributes=attributes).result
+    word, constraints = ir.IntegerType.get_signless(32), ["=r", *"ffffffff"]
+    registers = [
+        register
         for begin in range(0, whole, 8)
+        for register in inline_assembly(
+            _EIGHT_OF_4_BITS, constraints, [word], elements[begin : begin + 8], side_effects=False
+        )
     ]
     parts = [_from_registers(registers, result, whole)] if registers else []
     if whole < len(elements):

@@ -6,7 +6,8 @@ from typing import Any
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, Scalar
-from cutecc.passes.lowering.atoms.registry import Copy, State, copies
+from cutecc.passes.lowering.atoms.registry import State, copies
+from cutecc.passes.lowering.atoms.uses import Copy
 from cutecc.passes.lowering.values.vector_accesses import Loading, Storing, bitcast, joined, load
 
 _LOAD_CACHES = {"global": "cg", "streaming": "cs", "last_use": "lu"}

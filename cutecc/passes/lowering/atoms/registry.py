@@ -1,151 +1,138 @@
-"""Which atoms the open lowering knows: a row for each, made by the decorators below in the modules beside this one."""
+"""Which atoms the open lowering knows: rows, made by the decorators below, of cutecc's own modules and from outside.
+
+Cutecc's are in the modules beside this one, all of which are read. Those from outside are in the files of `--load`, in
+packages that have an entry point for them (`cutecc.passes.plugins`), and in whatever a program imports. A kind of atom
+may have several rows, each of which says what it `takes`; two that take the same atom are an error.
+"""
 
 from __future__ import annotations
 
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeVar
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from cutecc.errors import Error, UsageError
-from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, TypeView
 from cutecc.layout import Layout
-from cutecc.layout.tiled import values_of
+from cutecc.passes import plugins, registrations
 from cutecc.passes.lowering import atoms
-from cutecc.passes.lowering.values.tensors import Coordinates, Operand, known_count
-from cutecc.passes.lowering.values.vector_accesses import Tensor, joined
+from cutecc.passes.registrations import origin
+
+if TYPE_CHECKING:
+    from cutecc.passes.lowering.atoms.uses import Copy, Product
 
 Whole = Literal["never", "unless predicated", "always"]
 
 State = tuple[tuple[str, str], ...]
 """What a value of an atom's type carries beside its type: the fields that `set_value` sets, each with LLVM's type."""
 
-
-@dataclass(frozen=True)
-class Copy:
-    """One thread's use of a copy atom."""
-
-    atom: CopyAtom
-    operands: tuple[Operand, ...]
-    """From and to what; of a prefetch, from where alone."""
-    predicate: ir.Value | None
-    """An `i1`, of an atom whose instruction has one; all others stand under a condition."""
-    fields: Mapping[str, ir.Value]
-    """What the kernel told the atom, by the names in its row's state."""
-
-    @property
-    def source(self) -> Tensor:
-        """What is copied, in memory."""
-        return in_memory(self.operands[0])
-
-    @property
-    def destination(self) -> Tensor:
-        """Where to, in memory."""
-        return in_memory(self.operands[1])
-
-    @property
-    def place(self) -> list[ir.Value]:
-        """Where in the tensor that a descriptor says: the first coordinate, an `i32` for each mode."""
-        for each in self.operands:
-            if isinstance(each, Coordinates):
-                return each.first
-        raise Error("TMA finds a tensor by its descriptor, and takes coordinates, not a tensor in global memory")
-
-    @property
-    def count(self) -> int:
-        """How many elements of memory: what the call takes is one atom, or all where that does not say how many."""
-        return known_count(self.source.layout.size)
+Atom = TypeVar("Atom", CopyAtom, MmaAtom)
+_Lower = TypeVar("_Lower", bound=Callable[..., None])
 
 
-@dataclass(frozen=True)
-class Product:
-    """One thread's use of a matrix product atom: d = a * b + c."""
+@dataclass(frozen=True, kw_only=True)
+class Row(Generic[Atom]):
+    """How atoms of a kind become instructions."""
 
-    atom: MmaAtom
-    operands: tuple[Operand, Operand, Operand, Operand]
-    """D, A, B and C."""
-    fields: Mapping[str, ir.Value]
-    """As a `Copy` has them."""
-
-    @property
-    def multiplicands(self) -> tuple[Operand, Operand]:
-        """A and B, each in registers or as descriptors."""
-        return self.operands[1:3]
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """How many elements of A, B and C a thread has."""
-        tvs = (self.atom.a_tv, self.atom.b_tv, self.atom.c_tv)
-        a, b, c = (values_of(tv) for tv in tvs if tv is not None)
-        return a, b, c
-
-    def loaded(self) -> list[ir.Value]:
-        """What the thread has of A, B and C, all in registers: a vector each."""
-        operands = map(in_memory, self.operands[1:])
-        return [joined(tensor.load(count)) for tensor, count in zip(operands, self.counts, strict=True)]
-
-    def addend(self) -> ir.Value:
-        """What it has of C, a vector."""
-        return joined(in_memory(self.operands[3]).load(self.counts[2]))
-
-    def store(self, values: ir.Value) -> None:
-        """Store what it has of D, a vector."""
-        in_memory(self.operands[0]).store([values], self.counts[2])
-
-
-def in_memory(operand: Operand) -> Tensor:
-    """An operand that an instruction loads or stores itself. Raises `Error` for any other."""
-    if not isinstance(operand, Tensor):
-        what = "a tensor of coordinates" if isinstance(operand, Coordinates) else "a tensor of descriptors"
-        raise Error(f"{what} is no tensor in memory")
-    return operand
-
-
-@dataclass(frozen=True)
-class CopyRow:
-    """How a copy atom becomes instructions."""
-
-    lower: Callable[[Copy], None]
-    has_predicate: bool = False
-    """Whether the instruction takes a predicate."""
-    takes: Callable[[CopyAtom], bool] | None = None
+    lower: Callable[[Any], None]
+    """Gets one thread's use of the atom."""
+    takes: Callable[[Atom], bool] | None = None
     """Which atoms of the kind it is for; all, where there is nothing to tell."""
     state: State = ()
     """What a value of the atom's type carries."""
+    loaded_with: object = field(repr=False)
+    """Of the module that has `lower`: its spec, of which a reload makes another."""
+
+    @property
+    def place(self) -> str:
+        """Where it is: function, file and line."""
+        code = getattr(self.lower, "__code__", None)
+        where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+        return f"{self.name}{where}"
+
+    @property
+    def name(self) -> str:
+        """The function with its module."""
+        return f"{self.lower.__module__}.{self.lower.__qualname__}"
+
+    @property
+    def origin(self) -> str:
+        """The file or package that it comes from."""
+        return origin(self.lower)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyRow(Row[CopyAtom]):
+    """How a copy atom becomes instructions."""
+
+    has_predicate: bool = False
+    """Whether the instruction takes a predicate."""
     whole: Whole = "never"
     """Whether one call moves all of the first mode, where the atom's type does not say how many bits."""
 
-    def counts(self, atom: CopyAtom, first: Sequence[Layout], *, predicated: bool) -> list[int]:
-        """How many elements one call takes of each tensor, from and perhaps to; `first` are their first modes."""
-        assert atom.source_tv is not None and atom.destination_tv is not None
-        whole = self.whole == "always" or (self.whole == "unless predicated" and not predicated)
-        if whole and "copy_bits" not in atom.parameters:
-            return [known_count(mode.size) for mode in first]
-        return [values_of(tv) for tv in (atom.source_tv, atom.destination_tv)][: len(first)]
+
+class _Table(Generic[Atom]):
+    """The rows of one sort, by the kinds of atoms that they are for."""
+
+    group = registrations.ATOMS
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.rows: dict[str, tuple[Row[Atom], ...]] = {}
+        registrations.keep(self)
+
+    def add(self, kinds: Sequence[str], row: Row[Atom]) -> None:
+        """Give each of `kinds` a row. Raises `UsageError` for a kind that has one whose atoms this one takes too.
+
+        The same function of a module that is loaded again is its successor.
+        """
+        for kind in kinds:
+            others = [other for other in self.rows.get(kind, ()) if not _succeeds(row, other)]
+            for other in others:
+                if row.takes is None or other.takes is None:
+                    raise _two_rows(
+                        f"{self.what}s called {kind}", other, row, "say with `takes` which atoms each is for"
+                    )
+            self.rows[kind] = (*others, row)
+
+    def of(self, atom: Atom) -> Row[Atom] | None:
+        """The row that takes `atom`. Raises `UsageError` where two do."""
+        found = list(self.all_of(atom))
+        if len(found) > 1:
+            raise _two_rows(f"{self.what} {spelled(atom)}", found[0], found[1], "have one of them not take it")
+        return found[0] if found else None
+
+    def all_of(self, atom: Atom) -> Iterator[Row[Atom]]:
+        """The rows that take `atom`."""
+        load()
+        return (row for row in self.rows.get(atom.kind, ()) if row.takes is None or row.takes(atom))
+
+    def definitions(self) -> Mapping[str, Callable[..., None]]:
+        """The function of each row; what registers itself has these (`registrations`)."""
+        return {f"{self.what} {row.name}": row.lower for rows in self.rows.values() for row in rows}
+
+    def forget(self, name: str) -> None:
+        """Drop the rows whose function `definitions` calls `name`."""
+        for kind, rows in list(self.rows.items()):
+            self.rows[kind] = tuple(row for row in rows if f"{self.what} {row.name}" != name)
 
 
-@dataclass(frozen=True)
-class MmaRow:
-    """How a matrix product atom becomes instructions."""
-
-    lower: Callable[[Product], None]
-    takes: Callable[[MmaAtom], bool] | None = None
-    """As a `CopyRow` has it."""
-    state: State = ()
-    """As a `CopyRow` has it."""
+def _succeeds(new: Row[Any], old: Row[Any]) -> bool:
+    return new.name == old.name and new.loaded_with is not old.loaded_with
 
 
-_COPIES: dict[str, CopyRow] = {}
-_PREFETCHES: dict[str, Callable[[Copy], None]] = {}
-_PRODUCTS: dict[str, MmaRow] = {}
+def _two_rows(of: str, one: Row[Any], other: Row[Any], hint: str) -> UsageError:
+    return UsageError(f"there are two rows for the {of}: {one.place} and {other.place}", hints=[hint])
+
+
+_COPIES = _Table[CopyAtom]("copy atom")
+_PREFETCHES = _Table[CopyAtom]("prefetching copy atom")
+_PRODUCTS = _Table[MmaAtom]("matrix product atom")
 _HELD: dict[str, State] = {}
-
-_Row = TypeVar("_Row")
-_LowerCopy = Callable[[Copy], None]
-_LowerProduct = Callable[[Product], None]
 
 
 def copies(
@@ -154,82 +141,61 @@ def copies(
     takes: Callable[[CopyAtom], bool] | None = None,
     state: State = (),
     whole: Whole = "never",
-) -> Callable[[_LowerCopy], _LowerCopy]:
+) -> Callable[[Callable[[Copy], None]], Callable[[Copy], None]]:
     """Make a function the row of the copy atoms called `kinds`, those that it `takes`."""
-
-    def add(lower: _LowerCopy) -> _LowerCopy:
-        _check_own(lower)
-        _add(_COPIES, kinds, CopyRow(lower, has_predicate, takes, state, whole))
-        return lower
-
-    return add
+    return _adding(
+        _COPIES, kinds, functools.partial(CopyRow, has_predicate=has_predicate, takes=takes, state=state, whole=whole)
+    )
 
 
-def prefetches(*kinds: str) -> Callable[[_LowerCopy], _LowerCopy]:
+def prefetches(
+    *kinds: str, takes: Callable[[CopyAtom], bool] | None = None
+) -> Callable[[Callable[[Copy], None]], Callable[[Copy], None]]:
     """Make a function how the copy atoms called `kinds` have the caches fetch what they would copy."""
-
-    def add(lower: _LowerCopy) -> _LowerCopy:
-        _check_own(lower)
-        _add(_PREFETCHES, kinds, lower)
-        return lower
-
-    return add
+    return _adding(_PREFETCHES, kinds, functools.partial(Row[CopyAtom], takes=takes))
 
 
 def multiplies(
     *kinds: str, takes: Callable[[MmaAtom], bool] | None = None, state: State = ()
-) -> Callable[[_LowerProduct], _LowerProduct]:
+) -> Callable[[Callable[[Product], None]], Callable[[Product], None]]:
     """Make a function the row of the matrix product atoms called `kinds`, those that it `takes`."""
+    return _adding(_PRODUCTS, kinds, functools.partial(Row[MmaAtom], takes=takes, state=state))
 
-    def add(lower: _LowerProduct) -> _LowerProduct:
-        _check_own(lower)
-        _add(_PRODUCTS, kinds, MmaRow(lower, takes, state))
+
+def _adding(table: _Table[Atom], kinds: Sequence[str], row: Callable[..., Row[Atom]]) -> Callable[[_Lower], _Lower]:
+    def add(lower: _Lower) -> _Lower:
+        if not lower.__module__.startswith("cutecc."):
+            _load_own()
+        spec = getattr(sys.modules.get(lower.__module__), "__spec__", None)
+        table.add(kinds, row(lower=lower, loaded_with=spec))
         return lower
 
     return add
 
 
-def _add(rows: dict[str, _Row], kinds: Sequence[str], row: _Row) -> None:
-    """Give each of `kinds` its row. Raises `Error` for a kind that has one, or is named twice: which would hold?"""
-    for kind in kinds:
-        if kind in rows:
-            raise Error(f"the atoms called {kind} have two rows: {rows[kind]} and {row}")
-        rows[kind] = row
-
-
-def _check_own(lower: Callable[..., None]) -> None:
-    """Raise `UsageError` for a row from outside: which files passes come from the cache knows, and no others."""
-    if not lower.__module__.startswith("cutecc."):
-        raise UsageError(
-            f"{lower.__name__}: rows of atoms are cutecc's own",
-            hints=["write a pass that lowers each cute.copy or cute.gemm of these atoms, for before lower-atom-fields"],
-        )
-
-
-def copy_rows() -> dict[str, CopyRow]:
-    """Every copy atom's row."""
-    _load()
-    return _COPIES
-
-
-def mma_rows() -> dict[str, MmaRow]:
-    """Every matrix product atom's row."""
-    _load()
-    return _PRODUCTS
-
-
 def holds(*kinds: str, state: State) -> None:
     """Have atoms called `kinds` carry `state`; nothing copies with them before they are made another."""
-    _add(_HELD, kinds, state)
+    for kind in kinds:
+        if kind in _HELD:
+            raise Error(f"what the atoms called {kind} carry is said twice: {_HELD[kind]} and {state}")
+        _HELD[kind] = state
+
+
+def all_rows() -> list[tuple[str, str, Row[Any]]]:
+    """Every row of an atom that is copied or multiplied with: of what sort of atom, which kind, and the row."""
+    load()
+    tables: tuple[_Table[Any], ...] = (_COPIES, _PRODUCTS)
+    return [(table.what, kind, row) for table in tables for kind in sorted(table.rows) for row in table.rows[kind]]
 
 
 def state_of(atom: CopyAtom | MmaAtom) -> State | None:
-    """What a value of the atom's type carries; `None` for atoms that have no row."""
-    _load()
-    if atom.kind in _HELD:
-        return _HELD[atom.kind]
-    row = (mma_rows() if isinstance(atom, MmaAtom) else copy_rows()).get(atom.kind)
-    return None if row is None else row.state
+    """What a value of the atom's type carries; `None` for atoms that have no row.
+
+    One that no row of its kind takes carries what others do: whatever executes it says so.
+    """
+    table: _Table[Any] = _PRODUCTS if isinstance(atom, MmaAtom) else _COPIES
+    rows = (*table.all_of(atom), *table.rows.get(atom.kind, ()))
+    return rows[0].state if rows else _HELD.get(atom.kind)
 
 
 def copy_atom(type_view: TypeView) -> CopyAtom:
@@ -248,10 +214,17 @@ def mma_atom(type_view: TypeView) -> MmaAtom:
     return atom
 
 
+def find_copy_row(atom: CopyAtom) -> CopyRow | None:
+    """The row that takes a copy atom, if there is one. Raises `UsageError` where two do."""
+    row = _COPIES.of(atom)
+    assert row is None or isinstance(row, CopyRow)
+    return row
+
+
 def copy_row(atom: CopyAtom) -> CopyRow:
     """The row of a copy atom; `Error` for one that the open lowering does not know."""
-    row = copy_rows().get(atom.kind)
-    if row is None or (row.takes and not row.takes(atom)):
+    row = find_copy_row(atom)
+    if row is None:
         raise Error(f"the open lowering does not know the copy atom {spelled(atom)} yet", hints=[HINT])
     return row
 
@@ -259,15 +232,21 @@ def copy_row(atom: CopyAtom) -> CopyRow:
 def prefetch_of(atom: CopyAtom) -> Callable[[Copy], None]:
     """How a copy atom prefetches; `Error` for one that has no way to."""
     copy_row(atom)
-    if atom.kind not in _PREFETCHES:
+    row = _PREFETCHES.of(atom)
+    if row is None:
         raise Error(f"the copy atom {spelled(atom)} has no instruction that prefetches", hints=[HINT])
-    return _PREFETCHES[atom.kind]
+    return row.lower
 
 
-def mma_row(atom: MmaAtom) -> MmaRow:
+def find_mma_row(atom: MmaAtom) -> Row[MmaAtom] | None:
+    """As `find_copy_row`, of a matrix product atom."""
+    return _PRODUCTS.of(atom)
+
+
+def mma_row(atom: MmaAtom) -> Row[MmaAtom]:
     """The row of a matrix product atom; errors as `copy_row`."""
-    row = mma_rows().get(atom.kind)
-    if row is None or (row.takes and not row.takes(atom)):
+    row = find_mma_row(atom)
+    if row is None:
         raise Error(f"the open lowering does not know the matrix product atom {spelled(atom)} yet", hints=[HINT])
     return row
 
@@ -292,7 +271,14 @@ HINT = "--pipeline nvidia compiles it"
 
 
 @functools.cache
-def _load() -> None:
+def _load_own() -> None:
     """Import the modules of this package, which make their rows."""
     for module in pkgutil.iter_modules(atoms.__path__, f"{atoms.__name__}."):
         importlib.import_module(module.name)
+
+
+def load() -> None:
+    """Load every module that has rows: cutecc's own, the user's files, those of installed packages."""
+    _load_own()
+    plugins.load_files()
+    plugins.load_installed_atoms()

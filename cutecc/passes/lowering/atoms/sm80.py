@@ -6,8 +6,10 @@ from typing import Any
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import MmaAtom, Scalar
+from cutecc.passes.lowering.atoms.assembly import members
 from cutecc.passes.lowering.atoms.registers import packed, store_registers, unpacked
-from cutecc.passes.lowering.atoms.registry import Copy, Product, copies, multiplies
+from cutecc.passes.lowering.atoms.registry import copies, multiplies
+from cutecc.passes.lowering.atoms.uses import Copy, Product
 from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.vector_accesses import bitcast, elements_of, vector_of
@@ -48,16 +50,6 @@ def load_matrices(copy: Copy) -> None:
 def matrix_layout(transposed: bool) -> ir.Attribute:
     """How `ldmatrix` and `stmatrix` hand out a matrix: by rows, or by columns."""
     return ir.Attribute.parse(f"#nvvm.mma_layout<{'col' if transposed else 'row'}>")
-
-
-def members(struct: ir.Value, types: list[ir.Type]) -> list[ir.Value]:
-    """The members of an LLVM struct."""
-    return [
-        ir.Operation.create(
-            "llvm.extractvalue", [type], [struct], attributes={"position": ir.DenseI64ArrayAttr.get([index])}
-        ).result
-        for index, type in enumerate(types)
-    ]
 
 
 SATURATED = "satfinite"

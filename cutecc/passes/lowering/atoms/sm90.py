@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import MmaAtom, Scalar
+from cutecc.passes.lowering.atoms.assembly import inline_assembly
 from cutecc.passes.lowering.atoms.registers import as_registers, packed, unpacked
-from cutecc.passes.lowering.atoms.registry import Copy, Product, copies, in_memory, multiplies
-from cutecc.passes.lowering.atoms.sm80 import SATURATED, matrix_layout, members
-from cutecc.passes.lowering.values import llvm_types
+from cutecc.passes.lowering.atoms.registry import copies, multiplies
+from cutecc.passes.lowering.atoms.sm80 import SATURATED, matrix_layout
+from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
 from cutecc.passes.lowering.values.tensors import Matrices, Operand
 from cutecc.passes.lowering.values.vector_accesses import elements_of, vector_of
 
@@ -78,15 +77,7 @@ def multiply_by_warpgroup(product: Product) -> None:
     kind = "f" if atom.element_c == Scalar("f32") else "r"
     constraints = [f"={kind}"] * len(sums) + [str(number) for number in range(len(sums))]
     constraints += ["l" if isinstance(first, Matrices) else "r"] * len(a) + ["l", "r"]
-    results = [value.type for value in sums]
-    attributes: dict[str, Any] = {
-        "asm_string": ir.StringAttr.get(text),
-        "constraints": ir.StringAttr.get(",".join(constraints)),
-        "has_side_effects": ir.UnitAttr.get(),
-        "asm_dialect": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0),
-    }
-    struct = ir.Operation.create("llvm.inline_asm", [llvm_types.struct(results)], operands, attributes=attributes)
-    _store_sums(members(struct.result, results), product)
+    _store_sums(inline_assembly(text, constraints, [value.type for value in sums], operands), product)
 
 
 def _immediates(atom: MmaAtom, first_in_registers: bool) -> list[int]:

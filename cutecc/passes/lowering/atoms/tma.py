@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cutecc.ir.mlir import ir
-from cutecc.passes.lowering.atoms.registry import Copy, State, copies, holds, prefetches
+from cutecc.passes.lowering.atoms.registry import State, copies, holds, prefetches
+from cutecc.passes.lowering.atoms.uses import Copy
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR
 from cutecc.passes.lowering.values.loops import one_thread
 from cutecc.passes.lowering.values.pointers import in_cluster, in_shared

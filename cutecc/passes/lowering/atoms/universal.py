@@ -6,7 +6,8 @@ import math
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import AddressSpace
-from cutecc.passes.lowering.atoms.registry import Copy, Product, copies, multiplies
+from cutecc.passes.lowering.atoms.registry import copies, multiplies
+from cutecc.passes.lowering.atoms.uses import Copy, Product
 from cutecc.passes.lowering.values.vector_accesses import joined
 
 _WIDEST = 128

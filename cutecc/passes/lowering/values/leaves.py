@@ -45,6 +45,7 @@ from cutecc.ir.types.atoms import CopyAtom, MmaAtom
 from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic
 from cutecc.layout.basis import Basis, Ratio
 from cutecc.layout.tuples import is_tuple
+from cutecc.passes.lowering.atoms.registry import state_of
 from cutecc.passes.lowering.values import llvm_types
 
 CAST = "builtin.unrealized_conversion_cast"
@@ -149,8 +150,6 @@ def _storage_of(type_view: TypeView) -> _Tree:
         case FastDivisor(width=width):
             return [ir.IntegerType.get_signless(bits) for bits in (width, width, 8, 8)]
         case (CopyAtom() as atom) | TiledCopy(atom=atom) | (MmaAtom() as atom) | TiledMma(atom=atom):
-            from cutecc.passes.lowering.atoms.registry import state_of
-
             state = state_of(atom)
             if state is None:
                 return None

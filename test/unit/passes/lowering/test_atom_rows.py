@@ -1,21 +1,27 @@
-"""Where rows of atoms come from: cutecc's own files, all of them, and one row for each kind."""
+"""Where rows of atoms come from, which of several an atom has, and that two of one atom are an error."""
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cutecc import lowering
 from cutecc.errors import Error, UsageError
-from cutecc.passes.lowering.atoms.registry import copies, copy_rows, holds, mma_rows, multiplies, prefetches
-from cutecc.passes.plugins import load_file
+from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
+from cutecc.lowering import copies, multiplies, prefetches
+from cutecc.passes import plugins
+from cutecc.passes.lowering.atoms import registry
+
+F16, F32 = Scalar("f16"), Scalar("f32")
 
 FILE = """
-from cutecc.passes.lowering.atoms.registry import copies, multiplies, prefetches
+from cutecc.lowering import copies, multiplies, prefetches
 
 @{decorator}("{kind}")
 def mine(use):
@@ -23,46 +29,155 @@ def mine(use):
 """
 
 
-@pytest.mark.parametrize(
-    ("decorator", "kind"), [("copies", "universal_copy"), ("prefetches", "tma_load"), ("multiplies", "sm90.mma")]
-)
-def test_a_file_is_told_that_it_cannot_bring_rows(decorator: str, kind: str, tmp_path: Path) -> None:
-    """A built-in row would take the place of its row, or the cache give what another row was used for."""
+@pytest.fixture(autouse=True)
+def _own_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    registry.load()
+    for table in (registry._COPIES, registry._PREFETCHES, registry._PRODUCTS):
+        monkeypatch.setattr(table, "rows", dict(table.rows))
+    monkeypatch.setattr(plugins, "_failures", [])
+    yield
+    plugins.load_installed_atoms.cache_clear()
+
+
+def product(kind: str, element: Scalar = F16) -> MmaAtom:
+    return MmaAtom(kind, (16, 8, 16), element, element, F32)
+
+
+def test_every_name_of_the_toolkit_is_there() -> None:
+    assert len(lowering.__all__) > 40
+    for name in lowering.__all__:
+        assert getattr(lowering, name) is not None
+    with pytest.raises(AttributeError, match=r"'cutecc\.lowering' has no attribute 'nothing'"):
+        _ = lowering.nothing
+
+
+DECORATED = [(copies, "universal_copy"), (prefetches, "tma_load"), (multiplies, "sm90.mma")]
+
+
+@pytest.mark.parametrize(("decorator", "kind"), DECORATED, ids=lambda value: getattr(value, "__name__", value))
+def test_a_file_cannot_take_over_atoms_that_cutecc_lowers(
+    decorator: Callable[..., Any], kind: str, tmp_path: Path
+) -> None:
     file = tmp_path / "rows.py"
-    file.write_text(FILE.format(decorator=decorator, kind=kind))
-    with pytest.raises(UsageError, match="mine: rows of atoms are cutecc's own") as raised:
-        load_file(file)
+    file.write_text(FILE.format(decorator=decorator.__name__, kind=kind))
+    with pytest.raises(UsageError, match=f"there are two rows for the .*atoms called {kind}: cutecc.*mine") as raised:
+        plugins.load_file(file)
     assert raised.value.location is not None and raised.value.location.line == 4
-    assert "cute.gemm" in str(raised.value.hints) and "before lower-atom-fields" in str(raised.value.hints)
-    assert all(row.lower.__name__ != "mine" for row in (*copy_rows().values(), *mma_rows().values()))
+    ours, theirs = raised.value.message.split(" and ")
+    assert "/cutecc/passes/lowering/atoms/" in ours and f"({file}:4)" in theirs
+    assert "takes" in str(raised.value.hints)
 
 
-@pytest.mark.parametrize(
-    ("decorator", "kind"), [(copies, "universal_copy"), (prefetches, "tma_load"), (multiplies, "sm90.mma")]
-)
-def test_a_second_row_of_a_kind_is_an_error(decorator: Callable[..., Any], kind: str) -> None:
-    before = dict(copy_rows()), dict(mma_rows())
+def test_a_second_row_of_a_kind_says_which_atoms_it_takes() -> None:
+    @multiplies("test.mma", takes=lambda atom: atom.element_a == F16)
+    def halves(product: Any) -> None: ...
 
-    def mine(use: Any) -> None:
-        raise AssertionError
+    @multiplies("test.mma", takes=lambda atom: atom.element_a == F32, state=(("scale", "i32"),))
+    def singles(product: Any) -> None: ...
 
-    mine.__module__ = "cutecc.passes.lowering.atoms.mine"
-    with pytest.raises(Error, match=f"the atoms called {kind} have two rows: .*mine"):
-        decorator(kind)(mine)
-    assert (copy_rows(), mma_rows()) == before
+    assert registry.mma_row(product("test.mma", F16)).lower is halves
+    assert registry.mma_row(product("test.mma", F32)).lower is singles
+    assert registry.state_of(product("test.mma", F32)) == (("scale", "i32"),)
+    with pytest.raises(Error, match=r"does not know the matrix product atom test\.mma .* bf16"):
+        registry.mma_row(product("test.mma", Scalar("bf16")))
+    with pytest.raises(UsageError, match=r"test\.mma: .*halves \(.*test_atom_rows\.py:\d+\) and .*all_of_them"):
+
+        @multiplies("test.mma")
+        def all_of_them(product: Any) -> None: ...
+
+
+def test_two_rows_that_take_one_atom_are_an_error_where_it_is_met() -> None:
+    @copies("test.copy", takes=lambda atom: atom.element == F16)
+    def first(copy: Any) -> None: ...
+
+    @copies("test.copy", takes=lambda atom: "copy_bits" not in atom.parameters)
+    def second(copy: Any) -> None: ...
+
+    with pytest.raises(UsageError, match=r"two rows for the copy atom test\.copy: .*first .* and .*second") as raised:
+        registry.copy_row(CopyAtom("test.copy", F16))
+    assert raised.value.message.count("test_atom_rows.py:") == 2
+    assert registry.copy_row(CopyAtom("test.copy", F32)).lower is second
+
+
+def test_two_functions_of_one_name_are_two_rows() -> None:
+    def row() -> Callable[[Any], None]:
+        @multiplies("test.mma")
+        def mine(product: Any) -> None: ...
+
+        return mine
+
+    row()
+    with pytest.raises(UsageError, match="two rows"):
+        row()
+
+
+def test_a_module_that_is_loaded_again_has_its_rows_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cutecc_test_rows.py").write_text(FILE.format(decorator="multiplies", kind="test.mma"))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("cutecc_test_rows")
+    importlib.reload(module)
+    assert registry.mma_row(product("test.mma")).lower is module.mine
 
 
 def test_what_atoms_of_a_kind_carry_is_said_once() -> None:
-    copy_rows()
-    with pytest.raises(Error, match="the atoms called non_exec_tiled_tma_load have two rows"):
-        holds("non_exec_tiled_tma_load", state=())
+    with pytest.raises(Error, match="what the atoms called non_exec_tiled_tma_load carry is said twice"):
+        registry.holds("non_exec_tiled_tma_load", state=())
 
 
 def test_a_new_file_of_atoms_needs_no_list(tmp_path: Path) -> None:
     (tmp_path / "sm999.py").write_text(FILE.format(decorator="copies", kind="sm999.copy"))
     found = (
         f"from cutecc.passes.lowering import atoms; atoms.__path__.append({str(tmp_path)!r}); "
-        "from cutecc.passes.lowering.atoms.registry import copy_rows; print(copy_rows()['sm999.copy'].lower.__name__)"
+        "from cutecc.ir.types import CopyAtom, Scalar; from cutecc.passes.lowering.atoms.registry import copy_row; "
+        "print(copy_row(CopyAtom('sm999.copy', Scalar('f16'))).lower.__name__)"
     )
     ran = subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True)
     assert ran.stdout == "mine\n"
+
+
+def install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, package: str, text: str, group: str = "cutecc.atoms"
+) -> None:
+    """A package with an entry point, as an installer leaves it."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{package}.py").write_text(text)
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\nrows = {package}\n")
+    monkeypatch.syspath_prepend(folder)
+    importlib.invalidate_caches()
+    plugins.load_installed_atoms.cache_clear()
+
+
+def test_rows_of_an_installed_package_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, monkeypatch, "cutecc_installed", FILE.format(decorator="multiplies", kind="test.mma"))
+    row = registry.mma_row(product("test.mma"))
+    assert (row.lower.__module__, row.origin) == ("cutecc_installed", "cutecc_installed")
+
+
+def test_an_installed_package_that_cannot_be_used_leaves_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path / "a", monkeypatch, "cutecc_taken", FILE.format(decorator="copies", kind="universal_copy"))
+    install(tmp_path / "b", monkeypatch, "cutecc_empty", "")
+    install(tmp_path / "c", monkeypatch, "cutecc_works", FILE.format(decorator="multiplies", kind="test.mma"))
+    assert registry.copy_row(CopyAtom("universal_copy", F16)).lower.__module__.startswith("cutecc.")
+    assert registry.mma_row(product("test.mma")).lower.__module__ == "cutecc_works"
+    taken, empty = sorted((failure.message for failure in plugins.failures()), key=lambda message: "empty" in message)
+    assert taken.startswith(
+        "plugin rows of cutecc_taken cannot be loaded: there are two rows for the copy atoms called"
+    )
+    assert empty == "plugin rows of cutecc_empty cannot be loaded: it registers no row of an atom"
+
+
+def test_rows_are_no_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the wrong group they would be found too late, or not at all."""
+    text = FILE.format(decorator="multiplies", kind="test.mma")
+    install(tmp_path, monkeypatch, "cutecc_misplaced", text, group="cutecc.passes")
+    plugins.load_installed.cache_clear()
+    plugins.load_installed()
+    plugins.load_installed.cache_clear()
+    (failure,) = plugins.failures()
+    assert failure.message.endswith("it registers no pass and no pipeline")
+    assert registry.find_mma_row(product("test.mma")) is None
