@@ -23,6 +23,7 @@ from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.passes import registry
 from cutecc.passes.base import ModulePass
 from cutecc.passes.dumps import DumpChoice
+from cutecc.passes.lowering.atoms import registry as atoms
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.sources import module_files, source_files
@@ -270,6 +271,48 @@ def test_a_pass_counts_by_its_source(text: str, module: ModuleType, tmp_path: Pa
         file.write("# changed\n")
     importlib.reload(module)
     assert key() not in (None, first, second)
+
+
+ROW = """
+import {helper}
+from cutecc.lowering import multiplies
+
+@multiplies("cache-test.mma", takes=lambda atom: {helper}.VALUE == 1)
+def multiply(product):
+    pass
+"""
+
+
+def test_the_rows_of_atoms_from_outside_count_where_a_pass_may_meet_atoms(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which of them a kernel uses is known behind the key."""
+    opened = replace(PLAIN, pipeline="open")
+    atoms.load()
+    without = key_of(text, opened), key_of(text)
+    monkeypatch.setattr(atoms._PRODUCTS, "rows", dict(atoms._PRODUCTS.rows))
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "cache_helper.py").write_text("VALUE = 1\n")
+    (tmp_path / "cache_row.py").write_text(ROW.format(helper="cache_helper"))
+    row = importlib.import_module("cache_row")
+    try:
+        first = key_of(text, opened)
+        assert first not in (None, without[0])
+        assert key_of(text) == without[1], "no pass of it lowers atoms"
+        assert source_files(Pipeline.parse("lower-atoms")) == {tmp_path / "cache_row.py", tmp_path / "cache_helper.py"}
+        for name in ("cache_row", "cache_helper"):
+            with (tmp_path / f"{name}.py").open("a") as file:
+                file.write("# changed\n")
+            assert key_of(text, opened) is None, "the module is still what the file was"
+            importlib.reload(sys.modules[name])
+            second = key_of(text, opened)
+            assert second not in (None, first)
+            first = second
+        monkeypatch.setattr(row.multiply, "__qualname__", "f.<locals>.multiply")
+        assert key_of(text, opened) is None, "no file tells what it does"
+    finally:
+        for name in ("cache_row", "cache_helper"):
+            del sys.modules[name]
 
 
 def test_the_files_of_a_pass(module: ModuleType, tmp_path: Path) -> None:

@@ -75,10 +75,11 @@ def follow(page: str, folder: Path, commands_in: Path = Path(sys.executable).par
 def run(command: str, folder: Path, commands_in: Path = Path(sys.executable).parent) -> list[str]:
     """The lines that `command` prints. What it installs comes into `folder`, from no index."""
     site = folder.parent / "site"
+    paths = [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {
         **os.environ,
         "PATH": os.pathsep.join([str(commands_in), str(Path(sys.executable).parent), os.environ["PATH"]]),
-        **({"PYTHONPATH": str(site)} if site.exists() else {}),
+        **({"PYTHONPATH": os.pathsep.join(paths)} if site.exists() else {}),
         "PIP_TARGET": str(site),
         "PIP_NO_DEPS": "1",
         "PIP_NO_INDEX": "1",

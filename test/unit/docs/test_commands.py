@@ -9,7 +9,7 @@ from following import ROOT, follow, matches, prepare
 from warm_client import kind_of
 
 # Tests of their own follow these.
-APART = ("writing-passes.md", "caching.md", "serving.md")
+APART = ("writing-passes.md", "writing-atoms.md", "caching.md", "serving.md")
 # Here a command goes on from what another has left in the cache.
 WITH_CACHE = ("README.md", "inspecting.md")
 NEED_TORCH = ("operations.md", "operators.md")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cutecc import lowering
-from cutecc.errors import Error, UsageError
+from cutecc import Kernel, compile_module, lowering
+from cutecc.errors import Error, PassError, UsageError
 from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
 from cutecc.lowering import copies, multiplies, prefetches
 from cutecc.passes import plugins
@@ -169,6 +169,40 @@ def test_an_installed_package_that_cannot_be_used_leaves_the_rest(
         "plugin rows of cutecc_taken cannot be loaded: there are two rows for the copy atoms called"
     )
     assert empty == "plugin rows of cutecc_empty cannot be loaded: it registers no row of an atom"
+
+
+MODULE = """
+!mma = !cute_nvgpu.sm80.sparse_mma<16x8x32, elem_type = (f16, f16, f32), md_format = tid >
+!a = !cute.memref<f16, rmem, align<16>, "8:1">
+!c = !cute.memref<f32, rmem, align<16>, "4:1">
+func.func @kernel(%a: !a, %c: !c) {
+  %0 = cute.make_atom() : () -> !mma
+  cute.mma_atom_call(%0, %c, %a, %a, %c) : (!mma, !c, !a, !a, !c) -> ()
+  return
+}
+"""
+MET = FILE.replace("raise AssertionError", "raise __import__('cutecc').errors.Error('met ' + use.atom.kind)")
+
+
+@pytest.mark.parametrize("isolation", ["none", "worker"])
+def test_rows_that_a_program_imports_are_everywhere(
+    isolation: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"cutecc_imported_{isolation}"
+    (tmp_path / f"{name}.py").write_text(MET.format(decorator="multiplies", kind="sm80.sparse_mma"))
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module(name)
+    with pytest.raises(PassError, match=r"cute\.mma_atom_call: met sm80\.sparse_mma"):
+        compile_module(MODULE, "sm_80", "lower-atoms", isolation=isolation, cache=False)
+
+
+def test_a_compilation_is_warned_of_rows_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, monkeypatch, "cutecc_broken", "import nothing_of_this_name")
+    empty = "func.func @f() { return }"
+    warned = compile_module(empty, "sm_80", "lower-atoms", cache=False)
+    assert isinstance(warned, Kernel)
+    (warning,) = [each for each in warned.compilation.warnings if "plugin" in each.message]
+    assert warning.message.startswith("plugin rows of cutecc_broken cannot be loaded: ModuleNotFoundError")
 
 
 def test_rows_are_no_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
