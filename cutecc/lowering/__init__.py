@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         store_element,
         vector_of,
     )
+    from cutecc.target import Target
 
 __all__ = [
     "Arithmetic",
@@ -71,6 +72,7 @@ __all__ = [
     "Predicate",
     "Product",
     "Scalar",
+    "Target",
     "Tensor",
     "advance",
     "as_registers",
@@ -127,6 +129,7 @@ __getattr__ = lazy_names(
     {
         "cutecc.ir.mlir": ("ir",),
         "cutecc.ir.types": ("CopyAtom", "MmaAtom", "Scalar", "to_type", "view"),
+        "cutecc.target": ("Target",),
         "cutecc.layout": ("Layout", "coalesce", "composition", "symbol"),
         "cutecc.passes.lowering.atoms.assembly": ("inline_assembly", "members"),
         "cutecc.passes.lowering.atoms.registers": ("as_registers", "packed", "store_registers", "unpacked"),

@@ -72,6 +72,9 @@ _TO_LLVM = (
 )
 """Conversions between MLIR's own dialects, as `nvidia` has them, LLVM, and the last of the host function."""
 
+_FOR_CHIP = ("lower-atoms", "lower-conversions")
+"""Those that write instructions which not all chips have."""
+
 
 @functools.lru_cache(maxsize=64)
 def open_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
@@ -89,13 +92,13 @@ def open_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir: b
             return []
         if name == "llvm-to-binary":
             return [llvm_generation(options)]
-        if name == "lower-conversions":
-            return [parse_pass(f"{name}{{chip={target}}}")]
-        return [configured[name] if name in configured else parse_pass(name)]
+        return [configured[name] if name in configured else parse_pass(_with_options(name, target, options))]
 
-    ours = [parse_pass(_with_options(name, options)) for name in _FROM_CUTE]
+    ours = [parse_pass(_with_options(name, target, options)) for name in _FROM_CUTE]
     return Pipeline((*prefix, *ours, *(pass_ for name in _TO_LLVM for pass_ in chosen(name))))
 
 
-def _with_options(name: str, options: WheelOptions) -> str:
+def _with_options(name: str, target: str, options: WheelOptions) -> str:
+    if name in _FOR_CHIP:
+        return f"{name}{{chip={target}}}"
     return f"{name}{{check=true}}" if name == "lower-assertions" and options.enable_assertions else name

@@ -21,6 +21,7 @@ from cutecc.passes.lowering.values.loops import only_if
 from cutecc.passes.lowering.values.tensors import operand_of
 from cutecc.passes.lowering.values.vector_accesses import Tensor, load_element, stored_type
 from cutecc.passes.registry import register
+from cutecc.target import Target
 
 
 @register
@@ -28,31 +29,34 @@ from cutecc.passes.registry import register
 class LowerAtoms(ModulePass):
     """Write every copy and matrix product atom as its instructions.
 
-    The atoms that are known are in `cutecc/passes/lowering/atoms`, a row each. An atom whose instruction has no
-    predicate of its own stands under a condition.
+    The atoms that are known are in `cutecc/passes/lowering/atoms`, a row each, and in packages that bring rows. An atom
+    whose instruction has no predicate of its own stands under a condition.
     """
 
     name: ClassVar[str] = "lower-atoms"
     lowers: ClassVar[tuple[str, ...]] = ("cute.copy_atom_call", "cute.prefetch_atom_call", "cute.mma_atom_call")
 
+    chip: str = "sm_80"
+    """The target whose instructions there are."""
+
     def run(self, module: ir.Module) -> None:
-        leaves = Leaves()
+        leaves, target = Leaves(), Target.parse(self.chip)
         for call in limited(walk(module, *self.lowers)):
             with building_before(call):
                 match call.name:
                     case "cute.copy_atom_call":
-                        _lower_copy(call, leaves)
+                        _lower_copy(call, leaves, target)
                     case "cute.prefetch_atom_call":
-                        _lower_prefetch(call, leaves)
+                        _lower_prefetch(call, leaves, target)
                     case _:
-                        _lower_product(call, leaves)
+                        _lower_product(call, leaves, target)
             editing.erase(call)
 
 
-def _lower_copy(call: ir.Operation, leaves: Leaves) -> None:
+def _lower_copy(call: ir.Operation, leaves: Leaves, target: Target) -> None:
     atom_value, *values = call.operands
     atom = copy_atom(view(atom_value.type))
-    row = copy_row(atom)
+    row = copy_row(atom, target)
     source, destination, *predicates = (operand_of(value, leaves) for value in values)
     condition = None
     if predicates:
@@ -64,11 +68,11 @@ def _lower_copy(call: ir.Operation, leaves: Leaves) -> None:
         row.lower(Copy(atom, (source, destination), own, _fields(row.state, atom_value, leaves)))
 
 
-def _lower_prefetch(call: ir.Operation, leaves: Leaves) -> None:
+def _lower_prefetch(call: ir.Operation, leaves: Leaves, target: Target) -> None:
     atom_value, source = call.operands
     atom = copy_atom(view(atom_value.type))
-    fields = _fields(copy_row(atom).state, atom_value, leaves)
-    prefetch_of(atom)(Copy(atom, (operand_of(source, leaves),), None, fields))
+    fields = _fields(copy_row(atom, target).state, atom_value, leaves)
+    prefetch_of(atom, target)(Copy(atom, (operand_of(source, leaves),), None, fields))
 
 
 def _fields(state: State, atom: ir.Value, leaves: Leaves) -> dict[str, ir.Value]:
@@ -89,9 +93,9 @@ def _holds(predicate: Tensor, *, own: bool) -> ir.Value:
     return compare(Predicate.NOT_EQUAL, held, constant(0, ir.IntegerType(held.type).width))
 
 
-def _lower_product(call: ir.Operation, leaves: Leaves) -> None:
+def _lower_product(call: ir.Operation, leaves: Leaves, target: Target) -> None:
     atom_value, *values = call.operands
     atom = mma_atom(view(atom_value.type))
-    row = mma_row(atom)
+    row = mma_row(atom, target)
     d, a, b, c = (operand_of(value, leaves) for value in values)
     row.lower(Product(atom, (d, a, b, c), _fields(row.state, atom_value, leaves)))

@@ -2,7 +2,7 @@
 
 Cutecc's are in the modules beside this one, all of which are read. Those from outside are in the files of `--load`, in
 packages that have an entry point for them (`cutecc.passes.plugins`), and in whatever a program imports. A kind of atom
-may have several rows, each of which says what it `takes`; two that take the same atom are an error.
+may have several rows, each of which says what it `takes` and on which `chips`; two for the same are an error.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from cutecc.layout import Layout
 from cutecc.passes import plugins, registrations
 from cutecc.passes.lowering import atoms
 from cutecc.passes.registrations import origin
+from cutecc.target import Target
 
 if TYPE_CHECKING:
     from cutecc.passes.lowering.atoms.uses import Copy, Product
@@ -42,10 +43,17 @@ class Row(Generic[Atom]):
     """Gets one thread's use of the atom."""
     takes: Callable[[Atom], bool] | None = None
     """Which atoms of the kind it is for; all, where there is nothing to tell."""
+    chips: Callable[[Target], bool] | None = None
+    """Which have the instruction; all, where there is nothing to tell."""
     state: State = ()
     """What a value of the atom's type carries."""
     loaded_with: object = field(repr=False)
     """Of the module that has `lower`: its spec, of which a reload makes another."""
+
+    @property
+    def before_chips(self) -> tuple[Any, ...]:
+        """What passes go by that know no chip: rows for one atom on several have it in common."""
+        return (self.state,)
 
     @property
     def place(self) -> str:
@@ -74,6 +82,10 @@ class CopyRow(Row[CopyAtom]):
     whole: Whole = "never"
     """Whether one call moves all of the first mode, where the atom's type does not say how many bits."""
 
+    @property
+    def before_chips(self) -> tuple[Any, ...]:
+        return (*super().before_chips, self.whole)
+
 
 class _Table(Generic[Atom]):
     """The rows of one sort, by the kinds of atoms that they are for."""
@@ -93,18 +105,26 @@ class _Table(Generic[Atom]):
         for kind in kinds:
             others = [other for other in self.rows.get(kind, ()) if not _succeeds(row, other)]
             for other in others:
-                if row.takes is None or other.takes is None:
-                    raise _two_rows(
-                        f"{self.what}s called {kind}", other, row, "say with `takes` which atoms each is for"
-                    )
+                if None in (row.takes, other.takes) and None in (row.chips, other.chips):
+                    hint = "say by `takes` or `chips` what each is for"
+                    raise _two_rows(f"{self.what}s called {kind}", other, row, hint)
             self.rows[kind] = (*others, row)
 
-    def of(self, atom: Atom) -> Row[Atom] | None:
-        """The row that takes `atom`. Raises `UsageError` where two do."""
-        found = list(self.all_of(atom))
-        if len(found) > 1:
-            raise _two_rows(f"{self.what} {spelled(atom)}", found[0], found[1], "have one of them not take it")
+    def of(self, atom: Atom, target: Target | None = None) -> Row[Atom] | None:
+        """The row that takes `atom` on `target`, or on some chip. Raises `UsageError` where two do."""
+        found = [row for row in self.all_of(atom) if target is None or row.chips is None or row.chips(target)]
+        for other in found[1:]:
+            if target is not None or not _are_for_other_chips(found[0], other):
+                raise _two_rows(f"{self.what} {spelled(atom)}", found[0], other, "have one of them not take it")
         return found[0] if found else None
+
+    def known(self, atom: Atom, target: Target | None = None) -> Row[Atom]:
+        """The same; `Error` where there is none."""
+        row = self.of(atom, target)
+        if row is None:
+            on = f" on {target}" if any(self.all_of(atom)) else ""
+            raise Error(f"the open lowering does not know the {self.what} {spelled(atom)}{on} yet", hints=[HINT])
+        return row
 
     def all_of(self, atom: Atom) -> Iterator[Row[Atom]]:
         """The rows that take `atom`."""
@@ -125,6 +145,10 @@ def _succeeds(new: Row[Any], old: Row[Any]) -> bool:
     return new.name == old.name and new.loaded_with is not old.loaded_with
 
 
+def _are_for_other_chips(one: Row[Any], other: Row[Any]) -> bool:
+    return one.chips is not None and other.chips is not None and one.before_chips == other.before_chips
+
+
 def _two_rows(of: str, one: Row[Any], other: Row[Any], hint: str) -> UsageError:
     return UsageError(f"there are two rows for the {of}: {one.place} and {other.place}", hints=[hint])
 
@@ -139,27 +163,32 @@ def copies(
     *kinds: str,
     has_predicate: bool = False,
     takes: Callable[[CopyAtom], bool] | None = None,
+    chips: Callable[[Target], bool] | None = None,
     state: State = (),
     whole: Whole = "never",
 ) -> Callable[[Callable[[Copy], None]], Callable[[Copy], None]]:
-    """Make a function the row of the copy atoms called `kinds`, those that it `takes`."""
-    return _adding(
-        _COPIES, kinds, functools.partial(CopyRow, has_predicate=has_predicate, takes=takes, state=state, whole=whole)
-    )
+    """Make a function the row of the copy atoms called `kinds`, those that it `takes`, on `chips`."""
+    row = functools.partial(CopyRow, takes=takes, chips=chips, state=state, has_predicate=has_predicate, whole=whole)
+    return _adding(_COPIES, kinds, row)
 
 
 def prefetches(
-    *kinds: str, takes: Callable[[CopyAtom], bool] | None = None
+    *kinds: str,
+    takes: Callable[[CopyAtom], bool] | None = None,
+    chips: Callable[[Target], bool] | None = None,
 ) -> Callable[[Callable[[Copy], None]], Callable[[Copy], None]]:
     """Make a function how the copy atoms called `kinds` have the caches fetch what they would copy."""
-    return _adding(_PREFETCHES, kinds, functools.partial(Row[CopyAtom], takes=takes))
+    return _adding(_PREFETCHES, kinds, functools.partial(Row[CopyAtom], takes=takes, chips=chips))
 
 
 def multiplies(
-    *kinds: str, takes: Callable[[MmaAtom], bool] | None = None, state: State = ()
+    *kinds: str,
+    takes: Callable[[MmaAtom], bool] | None = None,
+    chips: Callable[[Target], bool] | None = None,
+    state: State = (),
 ) -> Callable[[Callable[[Product], None]], Callable[[Product], None]]:
-    """Make a function the row of the matrix product atoms called `kinds`, those that it `takes`."""
-    return _adding(_PRODUCTS, kinds, functools.partial(Row[MmaAtom], takes=takes, state=state))
+    """Make a function the row of the matrix product atoms called `kinds`, those that it `takes`, on `chips`."""
+    return _adding(_PRODUCTS, kinds, functools.partial(Row[MmaAtom], takes=takes, chips=chips, state=state))
 
 
 def _adding(table: _Table[Atom], kinds: Sequence[str], row: Callable[..., Row[Atom]]) -> Callable[[_Lower], _Lower]:
@@ -215,24 +244,23 @@ def mma_atom(type_view: TypeView) -> MmaAtom:
 
 
 def find_copy_row(atom: CopyAtom) -> CopyRow | None:
-    """The row that takes a copy atom, if there is one. Raises `UsageError` where two do."""
+    """The row that takes a copy atom on some chip, if there is one. Raises `UsageError` where two do."""
     row = _COPIES.of(atom)
     assert row is None or isinstance(row, CopyRow)
     return row
 
 
-def copy_row(atom: CopyAtom) -> CopyRow:
-    """The row of a copy atom; `Error` for one that the open lowering does not know."""
-    row = find_copy_row(atom)
-    if row is None:
-        raise Error(f"the open lowering does not know the copy atom {spelled(atom)} yet", hints=[HINT])
+def copy_row(atom: CopyAtom, target: Target | None = None) -> CopyRow:
+    """The row of a copy atom on `target`, or on some chip; `Error` for one that the open lowering does not know."""
+    row = _COPIES.known(atom, target)
+    assert isinstance(row, CopyRow)
     return row
 
 
-def prefetch_of(atom: CopyAtom) -> Callable[[Copy], None]:
+def prefetch_of(atom: CopyAtom, target: Target) -> Callable[[Copy], None]:
     """How a copy atom prefetches; `Error` for one that has no way to."""
-    copy_row(atom)
-    row = _PREFETCHES.of(atom)
+    copy_row(atom, target)
+    row = _PREFETCHES.of(atom, target)
     if row is None:
         raise Error(f"the copy atom {spelled(atom)} has no instruction that prefetches", hints=[HINT])
     return row.lower
@@ -243,12 +271,9 @@ def find_mma_row(atom: MmaAtom) -> Row[MmaAtom] | None:
     return _PRODUCTS.of(atom)
 
 
-def mma_row(atom: MmaAtom) -> Row[MmaAtom]:
-    """The row of a matrix product atom; errors as `copy_row`."""
-    row = find_mma_row(atom)
-    if row is None:
-        raise Error(f"the open lowering does not know the matrix product atom {spelled(atom)} yet", hints=[HINT])
-    return row
+def mma_row(atom: MmaAtom, target: Target | None = None) -> Row[MmaAtom]:
+    """As `copy_row`, of a matrix product atom."""
+    return _PRODUCTS.known(atom, target)
 
 
 def spelled(atom: CopyAtom | MmaAtom) -> str:

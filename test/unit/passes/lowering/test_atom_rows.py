@@ -17,6 +17,7 @@ from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
 from cutecc.lowering import copies, multiplies, prefetches
 from cutecc.passes import plugins
 from cutecc.passes.lowering.atoms import registry
+from cutecc.target import Target
 
 F16, F32 = Scalar("f16"), Scalar("f32")
 
@@ -97,6 +98,35 @@ def test_two_rows_that_take_one_atom_are_an_error_where_it_is_met() -> None:
         registry.copy_row(CopyAtom("test.copy", F16))
     assert raised.value.message.count("test_atom_rows.py:") == 2
     assert registry.copy_row(CopyAtom("test.copy", F32)).lower is second
+
+
+def test_rows_for_several_chips_agree_about_what_comes_before() -> None:
+    old, new = Target.parse("sm_90a"), Target.parse("sm_120a")
+    fields = (("scale", "i32"),)
+
+    @multiplies("test.mma", chips=lambda chip: chip.major < 10, state=fields)
+    def first(product: Any) -> None: ...
+
+    @multiplies("test.mma", chips=lambda chip: chip.major == 12, state=fields)
+    def second(product: Any) -> None: ...
+
+    atom = product("test.mma")
+    assert [registry.mma_row(atom, chip).lower for chip in (old, new)] == [first, second]
+    assert registry.mma_row(atom).state == registry.state_of(atom) == fields
+    with pytest.raises(Error, match=r"does not know the matrix product atom test\.mma .* on sm_100a yet"):
+        registry.mma_row(atom, Target.parse("sm_100a"))
+
+    @multiplies("test.mma", chips=lambda chip: chip.suffix == "f")
+    def without_fields(product: Any) -> None: ...
+
+    with pytest.raises(UsageError, match="two rows for the matrix product atom"):
+        registry.mma_row(atom)
+    with pytest.raises(UsageError, match="two rows for the matrix product atom"):
+        registry.mma_row(atom, Target.parse("sm_120f"))
+    with pytest.raises(UsageError, match="two rows for the matrix product atoms called"):
+
+        @multiplies("test.mma")
+        def everywhere(product: Any) -> None: ...
 
 
 def test_two_functions_of_one_name_are_two_rows() -> None:
