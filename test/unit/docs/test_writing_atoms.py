@@ -44,6 +44,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_instruction_is_the_wheels(work: Path, kind: str) -> None:
     """The same opcode, and each operand from the same place in memory, by the same code generator."""
@@ -92,6 +93,7 @@ def origin(ptx: str, register: str) -> str:
     return f"{of}+{offset}" if offset else of
 
 
+@pytest.mark.slow
 def test_what_the_row_does_not_take_is_an_error(work: Path) -> None:
     text = (work / "scaled.py").read_text()
     text = re.sub(
