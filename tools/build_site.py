@@ -34,6 +34,7 @@ LIVE_REPORT = "examples/gemm.py"
 API = {
     "cutecc": "All that a program needs: compile, load, launch, benchmark, observe.",
     "cutecc.passes": "What a pass is written with. [Writing a pass](../writing-passes.md) is the guide.",
+    "cutecc.lowering": "What a row of an atom is written with. [Writing an atom](../writing-atoms.md) is the guide.",
     "cutecc.layout": "CuTe's layout algebra. [Reading cute](../reading-cute.md) shows it in pictures.",
     "cutecc.ir": "MLIR modules, and typed views of CuTe's types.",
     "cutecc.record": "What a compilation leaves behind. [The record](../manifest.md) is the guide.",
