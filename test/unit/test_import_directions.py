@@ -9,10 +9,6 @@ import pytest
 from import_directions import DRIVER_ORDER, FOUNDATIONS, FRONT_DOORS, MAY_IMPORT, is_ours, place
 from import_graph import PACKAGE, Import, circles, imports, modules
 
-KNOWN_CIRCLES = [
-    frozenset(f"cutecc.passes.lowering.{name}" for name in ("atoms.registry", "values.tensors", "values.leaves")),
-]
-"""Those that are still to be broken."""
 DSL = "cutlass"
 DSL_CODE = ("cutecc.operations.kernels", "cutecc.operations.operators")
 """Packages of code that the DSL traces, and of the operators that are built on it: they import it as they are imported.
@@ -117,9 +113,7 @@ def test_the_drivers_modules_are_in_their_order() -> None:
 
 def test_no_files_import_each_other() -> None:
     """Also not late, in a function: that hides which of the two is built on the other."""
-    found = {frozenset(each.importer for each in circle): circle for circle in circles(imports())}
-    assert set(KNOWN_CIRCLES) <= found.keys(), "take out of KNOWN_CIRCLES what is broken"
-    wrong = [" and\n".join(map(str, circle)) for files, circle in found.items() if files not in KNOWN_CIRCLES]
+    wrong = [" and\n".join(map(str, circle)) for circle in circles(imports())]
     assert not wrong, "files in a circle:\n" + "\n\n".join(wrong)
 
 
