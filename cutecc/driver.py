@@ -261,8 +261,9 @@ def lower(
     """
     registry.register_all(request.registered)
     tell = emit or _nobody
-    with _in_process, interrupts.held(), pass_context.isolated(), fresh_context(), ExitStack() as stack:
+    with _in_process, interrupts.held(), pass_context.isolated(), ExitStack() as stack:
         clock = _Clock()
+        stack.enter_context(fresh_context())
         module = parse(request.module, request.source)
         tell(Parsed())
         plan = planning.plan(request, module)

@@ -125,10 +125,8 @@ def opt(context: click.Context, file: str, **values: Any) -> None:
 def _pipeline(named: str | None, flags: list[str]) -> str | None:
     """The pipeline that the user wants, in whichever way it is said."""
     if named and flags:
-        raise UsageError(
-            f"--{flags[0].partition('{')[0]} and --pipeline both say which passes run",
-            hints=[f"write --pipeline='{named},{','.join(flags)}'"],
-        )
+        flag = flags[0].partition("{")[0]
+        raise UsageError(f"--{flag} and --pipeline both say which passes run", hints=["say all of it with one of them"])
     # In the anchor it is no named pipeline, and no file.
     return f"builtin.module({','.join(flags)})" if flags else named
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cutecc.arguments.specs import Spec
 from cutecc.cli.files import hints_for
@@ -17,9 +16,6 @@ from cutecc.kernel import Kernel
 from cutecc.record import Workload
 from cutecc.record.folder import MANIFEST
 from cutecc.runtime.device import runs_on
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

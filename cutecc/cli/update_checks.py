@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -68,5 +69,6 @@ def _read_substitutions(texts: tuple[str, ...]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not name.startswith("%") or len(name) < 2:
             raise UsageError(f"'-D {text}' is no substitution", hints=["as in -D %inputs=tests/Inputs"])
-        given[name] = str(Path(value).resolve()) if Path(value).exists() else value
+        # The command runs in a folder of its own.
+        given[name] = shlex.quote(str(Path(value).resolve())) if value and Path(value).exists() else value
     return given

@@ -21,7 +21,7 @@ class _Context:
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
 
-# Each thread, and each task of `asyncio`, has the context that was current where it began.
+# Tasks of `asyncio` begin with the context that is current where they are made, threads with none.
 _current: ContextVar[_Context | None] = ContextVar("cutecc pass", default=None)
 
 
@@ -45,7 +45,8 @@ class PassState(Generic[T]):
 
 
 def memo() -> dict[Any, Any]:
-    """What is remembered of modules until the compilation ends: it may keep their memory."""
+    """What is remembered of modules until the compilation ends; outside of any, as long as this thread lives. It may
+    keep their memory."""
     context = _current.get()
     if context is None:
         _current.set(context := _Context())

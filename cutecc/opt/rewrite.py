@@ -50,16 +50,22 @@ def rewrite(request: RewriteRequest, first: int = 0, *, emit: Emit) -> None:
     told as such. Raises `UsageError` for a request that no module could fulfil.
     """
     plugins.load_files()
-    for index, chunk in enumerate(chunks(request)):
-        if index < first:
-            continue
-        emit(ChunkStarted(index))
-        try:
-            emit(_verified(request, chunk, emit) if request.verify_diagnostics else _rewritten(request, chunk, emit))
-        except Error as error:
-            if isinstance(error, UsageError) or not request.split:
-                raise
-            emit(ChunkFinished(b"", failed=True, error=error))
+    timing = Timing()
+    take = _verified if request.verify_diagnostics else _rewritten
+    try:
+        for index, chunk in enumerate(chunks(request)):
+            if index < first:
+                continue
+            emit(ChunkStarted(index))
+            try:
+                emit(take(request, chunk, timing, emit))
+            except Error as error:
+                if isinstance(error, UsageError) or not request.split:
+                    raise
+                emit(ChunkFinished(b"", failed=True, error=error))
+    finally:
+        if request.timing:
+            emit(Printed(timing.report()))
     for failure in plugins.failures():
         emit(Said(Diagnostic("warning", failure.message, failure.location)))
 
@@ -77,11 +83,11 @@ def chunks(request: RewriteRequest) -> list[bytes]:
     return [chunk.encode(errors="surrogateescape") for chunk in split_input(text)]
 
 
-def _rewritten(request: RewriteRequest, chunk: bytes, emit: Emit) -> ChunkFinished:
+def _rewritten(request: RewriteRequest, chunk: bytes, timing: Timing, emit: Emit) -> ChunkFinished:
     source = _source(request, chunk)
     with _attentive_context(request, source, lambda heard: emit(Said(heard)), errors=False):
         try:
-            return ChunkFinished(_run(request, chunk, source, lambda heard: emit(Said(heard)), emit))
+            return ChunkFinished(_run(request, chunk, source, timing, lambda heard: emit(Said(heard)), emit))
         except Error as error:
             error.location = source.shown(error.location)
             if isinstance(error, PassError):
@@ -89,7 +95,7 @@ def _rewritten(request: RewriteRequest, chunk: bytes, emit: Emit) -> ChunkFinish
             raise
 
 
-def _verified(request: RewriteRequest, chunk: bytes, emit: Emit) -> ChunkFinished:
+def _verified(request: RewriteRequest, chunk: bytes, timing: Timing, emit: Emit) -> ChunkFinished:
     source = _source(request, chunk)
     expected = ExpectedDiagnostics(source.text, source.name)
     errors = 0
@@ -102,7 +108,7 @@ def _verified(request: RewriteRequest, chunk: bytes, emit: Emit) -> ChunkFinishe
     output = b""
     with _attentive_context(request, source, hear, errors=True):
         try:
-            output = _run(request, chunk, source, hear, emit)
+            output = _run(request, chunk, source, timing, hear, emit)
         except (ParseError, PassError) as error:
             # What failed in MLIR was heard already, in more detail.
             if not errors:
@@ -114,21 +120,25 @@ def _verified(request: RewriteRequest, chunk: bytes, emit: Emit) -> ChunkFinishe
 
 
 def _run(
-    request: RewriteRequest, chunk: bytes, source: SourceText, hear: Callable[[Diagnostic], None], emit: Emit
+    request: RewriteRequest,
+    chunk: bytes,
+    source: SourceText,
+    timing: Timing,
+    hear: Callable[[Diagnostic], None],
+    emit: Emit,
 ) -> bytes:
-    timing = Timing() if request.timing else None
+    timing.begin()
     module = parse(chunk, request.source)
     if source.text:
         name_places(module, request.source)
     emit(Parsed())
-    if timing:
-        timing.lap("Parser")
+    timing.lap("Parser")
     target = Target.parse(request.target)
     options = CompileOptions(pipeline=request.pipeline)
     pipeline = planning.checked_pipeline(options, target, module) if request.pipeline else Pipeline()
     if any(pass_.name in CODE_GENERATION for pass_ in pipeline) or request.form not in ("ptx", "sass"):
         pipeline = with_backend(pipeline, request.backend, target, options.wheel)
-    observers: list[Observer] = [*([timing] if timing else []), _Reporter(source, hear, emit)]
+    observers: list[Observer] = [timing, _Reporter(source, hear, emit)]
     if request.prints:
         check_choice(request.prints, pipeline, request.form)
         observers.append(
@@ -151,9 +161,7 @@ def _run(
         from cutecc.opt.code import run_to_code
 
         output = run_to_code(pipeline, module, observers, target, request.form, finished, request.backend)
-    if timing:
-        timing.lap("Output")
-        emit(Printed(timing.report()))
+    timing.lap("Output")
     return output
 
 

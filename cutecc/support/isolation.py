@@ -305,11 +305,19 @@ def start_python(entry: str, *descriptors: int, **settings: Any) -> subprocess.P
     # -P: the current folder must not shadow modules of the standard library.
     command = [sys.executable, "-P", "-c", code, json.dumps(sys.path), *map(str, descriptors)]
     inherited = descriptors + _reply_descriptors
+    process: subprocess.Popen[bytes] | None = None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return subprocess.Popen[bytes](command, stdin=subprocess.DEVNULL, pass_fds=inherited, **settings)
-    finally:
+        process = subprocess.Popen[bytes](command, stdin=subprocess.DEVNULL, pass_fds=inherited, **settings)
+        # One that came meanwhile is delivered here.
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if process is not None:
+            process.kill()
+            process.wait()
+        raise
+    return process
 
 
 def ignore_interrupts() -> None:

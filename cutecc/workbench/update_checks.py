@@ -13,7 +13,6 @@ with `{{.*}}`. Line numbers in errors match any, since they move with the lines 
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import os
 import re
@@ -62,7 +61,7 @@ class Updated:
 def updated(path: Path, substitutions: Mapping[str, str]) -> Updated:
     """The test in `path` with the check lines that its commands give now.
 
-    `substitutions` are those of the test suite's own, such as `%kernels`, beside `%cutecc`, `%s`, `%S` and `%t`. Raises
+    `substitutions` are the test suite's own, such as `%kernels`, as text, beside `%cutecc`, `%s`, `%S` and `%t`. Raises
     `Error` for a test whose checks cannot be written, and `OSError`.
     """
     text = _read(path)
@@ -70,7 +69,7 @@ def updated(path: Path, substitutions: Mapping[str, str]) -> Updated:
     original = text.split(newline)
     generated = {match["prefix"] for match in map(_MARKER.match, original) if match}
     lines, earlier = _without_generated(original)
-    leader, runs = _runs(lines)
+    leader, runs = _runs(lines, substitutions)
     insertions: dict[int, dict[str, list[str]]] = {}
     outputs: dict[str, str] = {}
     checks = {run.prefix: [line for line in lines if _is_check(line, run.prefix)] for run in runs}
@@ -140,7 +139,43 @@ def _is_check(line: str, prefix: str) -> bool:
     return found is not None and not _RUN.match(line)
 
 
-def _runs(lines: list[str]) -> tuple[str, list[Run]]:
+def _last_pipe(command: str) -> tuple[str, str]:
+    """What stands before and behind the last `|` outside of quotes; without one, nothing stands behind it."""
+    quote, last, escaped = "", len(command), False
+    for index, character in enumerate(command):
+        if escaped:
+            escaped = False
+        elif character == "\\" and quote != "'":
+            escaped = True
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character == "|":
+            last = index
+    return command[:last], command[last + 1 :]
+
+
+def _value(words: list[str], option: str) -> str | None:
+    """What `words` say for `option`; `None` where they do not have it."""
+    for index, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == option:
+            following = words[index + 1 : index + 2]
+            if not equals and not following:
+                raise Error(f"{option} has no value: {' '.join(words)}")
+            return value if equals else following[0]
+    return None
+
+
+def _substituted(command: str, substitutions: Mapping[str, str]) -> str:
+    """With each name replaced by its text, as lit does; the longest first, for %suite is not %s."""
+    names = sorted(substitutions, key=len, reverse=True)
+    pattern = "|".join(map(re.escape, names))
+    return re.sub(pattern, lambda match: substitutions[match[0]], command) if names else command
+
+
+def _runs(lines: list[str], substitutions: Mapping[str, str]) -> tuple[str, list[Run]]:
     """What begins a comment in this test, and the RUN lines whose output filecheck reads."""
     leader = ""
     runs: list[Run] = []
@@ -154,17 +189,13 @@ def _runs(lines: list[str]) -> tuple[str, list[Run]]:
         if command.endswith("\\"):
             command = command[:-1]
             continue
-        producer, pipe, checker = command.rpartition("|")
-        words = shlex.split(checker)
-        options = argparse.ArgumentParser(add_help=False)
-        options.add_argument("--check-prefix", default="CHECK")
-        options.add_argument("--check-prefixes")
-        options.add_argument("--input-file")
-        chosen, _ = options.parse_known_args(words[1:])
-        if chosen.check_prefixes:
-            raise Error("--check-prefixes: it would not be clear which prefix lines belong to; use --check-prefix")
-        if pipe and words[:1] == ["filecheck"] and chosen.input_file is None and re.search(r"\bcutecc\b", producer):
-            runs.append(Run(index, producer.strip(), chosen.check_prefix))
+        producer, checker = _last_pipe(command)
+        words = checker.split()
+        if words[:1] == ["filecheck"] and re.search(r"\bcutecc\b", _substituted(producer, substitutions)):
+            if _value(words, "--check-prefixes") is not None:
+                raise Error("--check-prefixes: it would not be clear which prefix lines belong to; use --check-prefix")
+            if _value(words, "--input-file") is None:
+                runs.append(Run(index, producer.strip(), _value(words, "--check-prefix") or "CHECK"))
         command = ""
     if not runs:
         raise Error("no RUN line pipes what cutecc prints into filecheck")
@@ -175,16 +206,9 @@ def _output(command: str, path: Path, substitutions: Mapping[str, str]) -> str:
     """What `command` prints, with lit's substitutions."""
     file = path.resolve()
     with tempfile.TemporaryDirectory() as folder:
-        values = {
-            **substitutions,
-            "%cutecc": "cutecc",
-            "%s": str(file),
-            "%S": str(file.parent),
-            "%t": f"{folder}/{file.name}.tmp",
-        }
-        # The longest first: %suite is not %s.
-        names = sorted(values, key=len, reverse=True)
-        line = re.sub("|".join(map(re.escape, names)), lambda match: shlex.quote(values[match[0]]), command)
+        own = {"%s": file, "%S": file.parent, "%t": f"{folder}/{file.name}.tmp"}
+        quoted = {name: shlex.quote(str(path)) for name, path in own.items()}
+        line = _substituted(command, {**substitutions, "%cutecc": "cutecc", **quoted})
         environment = {name: value for name, value in os.environ.items() if not name.startswith("CUTECC_")}
         environment |= {
             "NO_COLOR": "1",
@@ -195,11 +219,13 @@ def _output(command: str, path: Path, substitutions: Mapping[str, str]) -> str:
             cwd=folder,
             env=environment,
             capture_output=True,
-            text=True,
         )
     if done.returncode:
-        raise Error(f"the command failed: {command}\n{done.stderr or done.stdout}".rstrip())
-    return done.stdout.replace(str(file), f"{ANYTHING}{file.name}")
+        raise Error(f"the command failed: {command}\n{(done.stderr or done.stdout).decode(errors='replace')}".rstrip())
+    try:
+        return done.stdout.decode().replace(str(file), f"{ANYTHING}{file.name}")
+    except UnicodeDecodeError:
+        raise Error(f"what the command prints is no text: {command}") from None
 
 
 def _placed(

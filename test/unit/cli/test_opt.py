@@ -52,6 +52,20 @@ def test_passes_are_flags_as_in_mlir_opt(cutecc, add: Path) -> None:
     assert done.stderr.count("IR Dump After") == 2
 
 
+def test_passes_that_are_called_much_like_options_are_passes(cutecc, add: Path, tmp_path: Path) -> None:
+    done = cutecc("opt", "add.mlir", "--inline", "--sroa", "--print-ir=label=here", "-o", "--cse")
+    assert "here" in done.stderr
+    assert (tmp_path / "--cse").read_text().count("arith.addi") == 2
+
+
+def test_timing_is_told_of_all_modules_and_where_a_pass_fails(cutecc, tmp_path: Path) -> None:
+    (tmp_path / "two.mlir").write_text(f"{ADD}// -----\n{ADD}")
+    assert cutecc("opt", "two.mlir", "--split-input-file", "--cse", "--mlir-timing").stderr.count("  cse\n") == 1
+    (tmp_path / "bad.mlir").write_text(ADD)
+    done = cutecc("opt", "bad.mlir", "--cse", "--convert-nvvm-to-llvm=no-such=1", "--mlir-timing", status=(1, 2))
+    assert "Execution time report" in done.stderr
+
+
 def test_timing_names_each_pass_and_adds_up(cutecc, add: Path) -> None:
     done = cutecc("opt", "add.mlir", "--cse", "--canonicalize", "--cse", "--mlir-timing")
     rows = re.findall(r"^ +([\d.]+) \( *([\d.]+)%\)  (.*)$", done.stderr, re.MULTILINE)
@@ -80,7 +94,7 @@ def test_opt_runs_a_named_pipeline(cutecc, small_kernel) -> None:
         (["add.mlir", "--no-such-pass"], 2, "error: no pass is called 'no-such-pass'"),
         (["add.mlir", "--nvidia"], 2, "error: no pass is called 'nvidia'"),
         (["add.mlir", "--print-afterall"], 2, "hint: did you mean --print-after-all?"),
-        (["add.mlir", "--cse", "--pipeline=canonicalize"], 2, "write --pipeline='canonicalize,cse'"),
+        (["add.mlir", "--cse", "--pipeline=canonicalize"], 2, "--cse and --pipeline both say which passes run"),
     ],
 )
 def test_opt_errors(cutecc, add: Path, tmp_path: Path, arguments: list[str], status: int, message: str) -> None:

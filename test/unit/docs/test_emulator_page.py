@@ -34,7 +34,7 @@ TITLES = {
     "compare": "comparison, selection",
     "convert": "conversion",
     "move": "moves, packing",
-    "memory": "loads, stores, addresses",
+    "loads_and_stores": "loads, stores, addresses",
     "atomics": "atomics",
     "warp": "within a warp",
     "cp_async": "`cp.async`",

@@ -238,6 +238,8 @@ def test_a_line_between_keeps_own_checks_out_of_a_block(tmp_path: Path) -> None:
             ADD.replace("// Twice", "// RUN: cutecc opt %s | filecheck %s\n// Twice"),
             "two RUN lines with the prefix CHECK print different things",
         ),
+        (ADD.replace("| filecheck %s", "| filecheck %s --check-prefix"), "--check-prefix has no value"),
+        (ADD.replace("--pipeline='cse'", "--emit=bytecode"), "what the command prints is no text"),
     ],
 )
 def test_what_cannot_be_updated_is_said_and_left(tmp_path: Path, text: str, message: str) -> None:
@@ -271,6 +273,8 @@ def test_substitutions_of_a_test_suite(tmp_path: Path) -> None:
     (tmp_path / "inputs" / "add.mlir").write_text(module)
     run = "// RUN: %cutecc opt %somewhere/add.mlir %how | filecheck %s\n"
     (path,) = write(tmp_path, add=run)
-    update("-D", f"%somewhere={tmp_path / 'inputs'}", "-D", "%how=--cse", path)
+    given = ("-D", f"%somewhere={tmp_path / 'inputs'}", "-D", "%how=--cse --canonicalize")
+    path.write_text(run + '// RUN: grep "a|b" %s || true\n// Somebody\'s RUN: it is.\n')
+    update(*given, path)
     assert "arith.addi %[[ARG0]], %[[ARG0]]" in path.read_text()
     assert "is no substitution" in update("-D", "somewhere=x", path, status=2).stderr

@@ -591,7 +591,7 @@ def test_a_given_workspace_is_used_on_the_emulator_too(compiled: dict[str, Path]
     expected = np.maximum(product(A, B) + bias, 0)
     size = op.workspace_bytes(problem=(M, N, 64), slices=3)
     memory = np.zeros(size + 16, np.uint8)
-    start = -device_memory.ctypes.data % 16
+    start = -memory.ctypes.data % 16
     workspace = memory[start : start + size]
 
     def run(workspace: Any) -> Any:
