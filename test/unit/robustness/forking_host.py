@@ -1,6 +1,7 @@
-"""A program that forks while another thread compiles: `forking_host.py WHAT COUNT`; prints how its children ended.
+"""A program that forks while another thread compiles: `forking_host.py COUNT WHAT…`; prints how its children ended.
 
-Both sides compare what they get with what there was before the first fork.
+Both sides compare what they get with what there was before the first fork of that kind; how often the other thread got
+something else comes after how the children ended.
 """
 
 import multiprocessing
@@ -16,7 +17,7 @@ import numpy as np
 import cutecc
 
 SPECS = ["f32[?M,?N{div=4}] align=16"] * 3
-WHAT, COUNT = sys.argv[1], int(sys.argv[2])
+COUNT, WHATS = int(sys.argv[1]), sys.argv[2:]
 
 
 def traced():
@@ -86,21 +87,16 @@ def multiprocessed(run, expected) -> int:
     return process.exitcode
 
 
-def main() -> None:
-    global KERNEL
-    if WHAT in ("emulate", "processes"):
-        from cutecc.record import Parameter, Signature
-
-        signature = Signature("add", [Parameter(name, spec) for name, spec in zip("abc", SPECS, strict=True)])
-        KERNEL = cutecc.compile_module(MODULE, "sm_90a", signature=signature)
-    run = DOINGS[WHAT]
+def ends_of(run) -> tuple[dict[int, int], int]:
+    """How the children ended, by how many, while another thread did the same; and how often that one was wrong."""
     expected = run()
     over, wrong = threading.Event(), []
 
     def again_and_again() -> None:
         while not over.is_set():
-            if run() != expected:
-                wrong.append(WHAT)
+            got = run()
+            if got != expected:
+                wrong.append(got)
 
     other = threading.Thread(target=again_and_again)
     other.start()
@@ -110,7 +106,18 @@ def main() -> None:
         ends[(multiprocessed if number % 3 == 2 else forked)(run, expected)] += 1
     over.set()
     other.join()
-    print(dict(ends), wrong)
+    return dict(ends), len(wrong)
+
+
+def main() -> None:
+    global KERNEL
+    from cutecc.record import Parameter, Signature
+
+    signature = Signature("add", [Parameter(name, spec) for name, spec in zip("abc", SPECS, strict=True)])
+    KERNEL = cutecc.compile_module(MODULE, "sm_90a", signature=signature)
+    for what in WHATS:
+        # A child has what is buffered too.
+        print(f"{what}: {' '.join(map(str, ends_of(DOINGS[what])))}", flush=True)
 
 
 main()
