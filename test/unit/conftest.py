@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from bench_report import longer_kernel
+from emulated_kernels import EmulatedKernels
 from filelock import FileLock
 from hypothesis import settings
 from kept_listings import keeping
@@ -332,6 +333,14 @@ def traced_kernels(shared_folder: Path, request: pytest.FixtureRequest) -> Trace
             shorter.write_text(longer_kernel(256))
     sources[shorter.stem] = shorter
     return TracedKernels(folder, sources, None if "COLD_START" in os.environ else request.getfixturevalue("templates"))
+
+
+@pytest.fixture(scope="session")
+def emulated(_warm_workers: None) -> Iterator[EmulatedKernels]:
+    """Kernels of files on the emulator, without the command line."""
+    dsl = isolation.Worker()
+    yield EmulatedKernels(dsl)
+    dsl.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,32 +6,25 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conftest import NEEDS_TORCH
+from emulated_kernels import EmulatedKernels
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "gpu"))
 
 from bench_report import longer_kernel
 from kernels import FILES, points
 
-import cutecc
 from cutecc.compilation.request import CompileOptions
 from cutecc.emulator.names import models
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.frontend.companions import call_reference
-from cutecc.frontend.header import Header, read_header
-from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.frontend.header import read_header
 from cutecc.harness.arguments import Arguments, make_arguments
-from cutecc.harness.on_device import DeviceArguments, HostMemory, compare_outputs
-from cutecc.kernel import Kernel
-from cutecc.record import Workload
-from cutecc.support.isolation import Worker
 from cutecc.target import Target
 
 pytestmark = pytest.mark.slow
 
-CALL_REFERENCE = f"{call_reference.__module__}:{call_reference.__name__}"
+WITH_LINES = CompileOptions(line_info=True, artifacts=("ptx", "host-program"))
 MOST_ELEMENTS = 60_000
 """Of a point's tensors: larger ones are run where they are compared with a GPU."""
 MORE_ELEMENTS = {"attention_sm90": 110_000}
@@ -70,28 +63,33 @@ OF_LLVM = [
 """Those that are lowered in the open too, for which LLVM generates code: each feature that the translation mends."""
 
 
-@pytest.fixture(scope="module")
-def dsl() -> Iterator[Worker]:
-    """A process that has the DSL: it traces kernel files, and runs their references."""
-    worker = Worker()
-    yield worker
-    worker.close()
-
-
 @pytest.mark.parametrize(
-    ("file", "target"),
+    ("file", "target", "pipeline"),
     [
-        pytest.param(file, target, id=f"{file.stem}-{target}", marks=[pytest.mark.torch] * (file.stem in NEEDS_TORCH))
+        pytest.param(
+            *(file, target, pipeline),
+            id=f"{file.stem}-{target}-{pipeline}",
+            marks=[pytest.mark.torch] * (file.stem in NEEDS_TORCH),
+        )
         for file, target in CASES
+        # One after the other: they share the trace.
+        for pipeline in ("nvidia", *["open"] * ((file, target) in OF_LLVM))
     ],
 )
-def test_it_agrees_with_its_reference(file: Path, target: str, dsl: Worker, shorter: Path) -> None:
-    agrees(shorter if file.name == shorter.name else file, target, dsl, None)
-
-
-@pytest.mark.parametrize(("file", "target"), OF_LLVM, ids=[f"{file.stem}-{target}" for file, target in OF_LLVM])
-def test_the_open_lowering_agrees_with_it_too(file: Path, target: str, dsl: Worker) -> None:
-    agrees(file, target, dsl, "open")
+def test_it_agrees_with_its_reference(
+    file: Path, target: str, pipeline: str, emulated: EmulatedKernels, shorter: Path
+) -> None:
+    file = shorter if file.name == shorter.name else file
+    header = read_header(file)
+    kernel = emulated.compile(file, pipeline, target=target, options=WITH_LINES)
+    tried = [make_arguments(header.args, header.outputs, sizes=sizes) for sizes in points(file)]
+    tried.sort(key=elements)
+    most = MORE_ELEMENTS.get(file.stem, MOST_ELEMENTS)
+    small = [arguments for arguments in tried if elements(arguments) <= most] or tried[:1]
+    for arguments, schedule in zip(reversed(small), SCHEDULES, strict=False):
+        arguments.randomize(1)
+        emulator = EmulatorOptions(schedule=schedule, seed=1)
+        emulated.agrees_with(kernel, file, header, arguments, header.reference, emulator)
 
 
 COPIES = Path(__file__).parents[1] / "passes" / "lowering" / "kernels" / "cluster_copies.py"
@@ -99,14 +97,10 @@ COPIES = Path(__file__).parents[1] / "passes" / "lowering" / "kernels" / "cluste
 
 # The wheel's lowering takes no barrier of another block for `CopyBulkS2SOp`.
 @pytest.mark.parametrize(("entry", "pipeline"), [("exchange", "open"), ("spread", "nvidia"), ("spread", "open")])
-def test_copies_between_the_blocks_of_a_cluster(entry: str, pipeline: str, dsl: Worker) -> None:
-    header = read_header(COPIES)
-    request = TraceRequest(str(COPIES), None, entry, header.args, target="sm_90a", sources=header.arg_sources)
-    kernel = lowered(dsl.call("cutecc.frontend.trace:trace_file", request), "sm_90a", pipeline)
-    arguments = make_arguments(header.args, header.outputs)
-    arguments.randomize(1)
-    expected = dsl.call(CALL_REFERENCE, str(COPIES), f"{entry}_reference", arguments.values(), ["y"])
-    run(kernel, header, arguments, expected, EmulatorOptions(schedule="random", seed=1, check="all"))
+def test_copies_between_the_blocks_of_a_cluster(entry: str, pipeline: str, emulated: EmulatedKernels) -> None:
+    kernel = emulated.compile(COPIES, pipeline, target="sm_90a", entry=entry, options=WITH_LINES)
+    emulator = EmulatorOptions(schedule="random", seed=1, check="all")
+    emulated.agrees(kernel, COPIES, reference=f"{entry}_reference", emulator=emulator)
 
 
 @pytest.fixture(scope="module")
@@ -117,47 +111,5 @@ def shorter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def agrees(file: Path, target: str, dsl: Worker, pipeline: str | None) -> None:
-    header = read_header(file)
-    kernel = compiled(file, header, target, dsl, pipeline)
-    tried = [make_arguments(header.args, header.outputs, sizes=sizes) for sizes in points(file)]
-    tried.sort(key=elements)
-    most = MORE_ELEMENTS.get(file.stem, MOST_ELEMENTS)
-    small = [arguments for arguments in tried if elements(arguments) <= most] or tried[:1]
-    for arguments, schedule in zip(reversed(small), SCHEDULES, strict=False):
-        arguments.randomize(1)
-        expected = None
-        if header.reference:
-            names = [tensor.name for tensor in arguments.outputs]
-            expected = dsl.call(CALL_REFERENCE, str(file), header.reference, arguments.values(), names)
-        run(kernel, header, arguments, expected, EmulatorOptions(schedule=schedule, seed=1))
-
-
-def compiled(file: Path, header: Header, target: str, dsl: Worker, pipeline: str | None = None) -> Kernel:
-    request = TraceRequest(str(file), None, header.entry, header.args, target=target, sources=header.arg_sources)
-    return lowered(dsl.call("cutecc.frontend.trace:trace_file", request), target, pipeline)
-
-
-def lowered(traced: TracedModule, target: str, pipeline: str | None) -> Kernel:
-    return cutecc.compile_module(
-        traced.bytecode,
-        target=target,
-        signature=traced.signature,
-        options=CompileOptions(line_info=True, artifacts=("ptx", "host-program"), pipeline=pipeline or "nvidia"),
-    )
-
-
 def elements(arguments: Arguments) -> int:
     return sum(tensor.codes.size for tensor in arguments.tensors)
-
-
-def run(
-    kernel: Kernel, header: Header, arguments: Arguments, expected: list[np.ndarray] | None, options: EmulatorOptions
-) -> None:
-    with HostMemory() as memory:
-        on_cpu = DeviceArguments(arguments, memory)
-        on_cpu.upload()
-        kernel.emulate(**on_cpu.by_name, emulator=options)
-        stray = on_cpu.download()
-    for output in compare_outputs(arguments, expected, header.workload or Workload(), stray) if expected else ():
-        assert output.ok, f"{arguments.sizes}, {options.schedule}: {'; '.join(output.problems())}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from emulated_kernels import EmulatedKernels
 
 pytestmark = pytest.mark.slow
 
@@ -24,8 +25,6 @@ WHEELS = [form for form in EXPECTED if form != "(M)"]
 @pytest.mark.parametrize(
     ("pipeline", "form"), [*(("nvidia", form) for form in WHEELS), *(("open", form) for form in EXPECTED)]
 )
-def test_products_of_each_rank(cutecc, pipeline: str, form: str) -> None:
-    chosen = ("--entry", f"Product('{form}')", "--pipeline", pipeline)
-    reference = f"{KERNELS}:{EXPECTED[form]}"
-    printed = cutecc("run", KERNELS, *chosen, "--reference", reference, "--device", "cpu").stdout
-    assert printed.splitlines()[-1].split()[-1] == "ok"
+def test_products_of_each_rank(emulated: EmulatedKernels, pipeline: str, form: str) -> None:
+    kernel = emulated.compile(KERNELS, pipeline, entry=f"Product('{form}')")
+    emulated.agrees(kernel, KERNELS, reference=EXPECTED[form])

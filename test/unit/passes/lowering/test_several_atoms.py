@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from emulated_kernels import EmulatedKernels
 
 pytestmark = pytest.mark.slow
 
@@ -20,19 +21,12 @@ COPIES = {
 }
 
 
+@pytest.mark.parametrize("pipeline", ["nvidia", "open"])
 @pytest.mark.parametrize("kind", [*COPIES, "gemm", "call of a product"])
-@pytest.mark.parametrize("pipeline", ["nvidia", "open"])
-def test_all_values_are_taken(cutecc, kind: str, pipeline: str) -> None:
-    expected = "copied" if kind in COPIES else "product"
-    chosen = ("--entry", f"Several('{kind}')", "--pipeline", pipeline)
-    printed = cutecc("run", KERNELS, *chosen, "--reference", f"{KERNELS}:{expected}", "--device", "cpu").stdout
-    assert printed.splitlines()[-1].split()[-1] == "ok"
-
-
-@pytest.mark.parametrize("kind", COPIES)
-@pytest.mark.parametrize("pipeline", ["nvidia", "open"])
-def test_copies_are_as_wide_as_they_may_be(cutecc, kind: str, pipeline: str, tmp_path: Path) -> None:
-    cutecc("compile", KERNELS, "--entry", f"Several('{kind}')", "--pipeline", pipeline, "-o", tmp_path)
-    (ptx,) = tmp_path.glob("*.ptx")
-    accesses = re.findall(r"(?:ld|st)\.(?:global|shared)\.(\S+)", ptx.read_text())
-    assert set(accesses) == {COPIES[kind]}
+def test_all_values_are_taken_by_copies_as_wide_as_they_may_be(
+    emulated: EmulatedKernels, kind: str, pipeline: str
+) -> None:
+    kernel = emulated.compile(KERNELS, pipeline, entry=f"Several('{kind}')")
+    if kind in COPIES:
+        assert set(re.findall(r"(?:ld|st)\.(?:global|shared)\.(\S+)", kernel.ptx)) == {COPIES[kind]}
+    emulated.agrees(kernel, KERNELS, reference="copied" if kind in COPIES else "product")

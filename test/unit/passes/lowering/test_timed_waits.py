@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from emulated_kernels import EmulatedKernels
 
 KERNELS = Path(__file__).with_name("kernels") / "timed_waits.py"
 
 
 @pytest.mark.parametrize("pipeline", ["nvidia", "open"])
-def test_the_wait_ends(cutecc, pipeline: str) -> None:
-    reference = f"{KERNELS}:counted"
-    printed = cutecc("run", KERNELS, "--pipeline", pipeline, "--reference", reference, "--device", "cpu").stdout
-    assert printed.splitlines()[-1].split()[-1] == "ok"
+def test_the_wait_ends(emulated: EmulatedKernels, pipeline: str) -> None:
+    emulated.agrees(emulated.compile(KERNELS, pipeline), KERNELS, reference="counted")

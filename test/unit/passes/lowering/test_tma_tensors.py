@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from emulated_kernels import EmulatedKernels
+
+from cutecc.arguments.specs import parse_spec
 
 pytestmark = pytest.mark.slow
 
@@ -28,11 +31,14 @@ KERNELS = Path(__file__).with_name("kernels") / "tma_tensors.py"
         ((1, 2, 1, 3, 1, 32), "[3, 4, 2, 6, 2, 64]"),
     ],
 )
-def test_it_agrees_with_the_reference(cutecc, tile: tuple[int, ...], spec: str) -> None:
-    kinds = [argument for name in "xy" for argument in ("--arg", f"{name}=f16{spec} align=16")]
-    chosen = ["--entry", f"Copy({tile})", "--reference", f"{KERNELS}:reference", *kinds]
-    printed = cutecc("run", KERNELS, *chosen, "--device", "cpu", "--pipeline", "open").stdout
-    assert printed.splitlines()[-1].split()[-1] == "ok"
+def test_it_agrees_with_the_reference(emulated: EmulatedKernels, tile: tuple[int, ...], spec: str) -> None:
+    copies(emulated, f"Copy({tile})", f"f16{spec} align=16")
+
+
+def copies(emulated: EmulatedKernels, entry: str, spec: str | None = None) -> None:
+    args = {} if spec is None else {name: parse_spec(spec) for name in "xy"}
+    kernel = emulated.compile(KERNELS, "open", entry=entry, args=args)
+    emulated.agrees(kernel, KERNELS, reference="reference", args=args)
 
 
 @pytest.mark.parametrize(
@@ -50,17 +56,11 @@ def test_what_tma_would_take_for_another_tensor_is_refused(cutecc, spec: str, me
     assert re.match(rf"\S+tma_tensors\.py:\d+:\d+: error: {message}\n +load, x_tma = cpasync\.make_tiled", shown)
 
 
-def test_steps_that_nothing_takes_are_no_error(cutecc) -> None:
-    spec = "f16[?A=1, ?M=16, ?N=64]:(?R{i64}=3, ?S{i64}=128, ?T=1) align=16"
-    options = ["--entry", "Copy((1, 4, 32))", "--reference", f"{KERNELS}:reference"]
-    options += ["--arg", f"x={spec}", "--arg", f"y={spec}"]
-    printed = cutecc("run", KERNELS, *options, "--device", "cpu", "--pipeline", "open").stdout
-    assert printed.splitlines()[-1].split()[-1] == "ok"
+def test_steps_that_nothing_takes_are_no_error(emulated: EmulatedKernels) -> None:
+    copies(emulated, "Copy((1, 4, 32))", "f16[?A=1, ?M=16, ?N=64]:(?R{i64}=3, ?S{i64}=128, ?T=1) align=16")
 
 
 @pytest.mark.parametrize("internal", ["Int8", "Int16", "BFloat16"])
-def test_elements_of_another_type_for_tma_arrive_whole(cutecc, internal: str) -> None:
+def test_elements_of_another_type_for_tma_arrive_whole(emulated: EmulatedKernels, internal: str) -> None:
     """Also of one that is narrower: then sizes count more numbers than elements."""
-    options = ["--entry", f"Copy((4, 32), cutlass.{internal})", "--reference", f"{KERNELS}:reference"]
-    printed = cutecc("run", KERNELS, *options, "--device", "cpu", "--pipeline", "open").stdout
-    assert printed.splitlines()[-1].split()[-1] == "ok"
+    copies(emulated, f"Copy((4, 32), cutlass.{internal})")
