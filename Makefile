@@ -39,7 +39,7 @@ help:
 	@echo "make fuzz    SECONDS=600 of attacks with inputs made at random"
 	@echo "make nightly  test-all, attacks and fuzz"
 	@echo "make test-torch  the tests of torch tensors and of nvidia-cutlass-operators, with torch in .venv"
-	@echo "make test-cu13  the kernels with the wheel for CUDA 13, in an environment of its own, $(CU13)"
+	@echo "make test-cu13  kernels of all instructions with the wheel for CUDA 13, in an environment of its own, $(CU13)"
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
 	@echo "make gpu-sanitize  the kernels under compute-sanitizer, on such a machine"
 	@echo "make gpu-emulator  the kernels on such a machine and on the emulator, bit for bit"
