@@ -21,6 +21,7 @@ from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.support import isolation
 from cutecc.support.isolation import ProcessDied
+from cutecc.target import Target
 from cutecc.workbench.inputs import Input, load_all
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def _needed(
     first = next(index for index, pass_ in enumerate(passes) if pass_.lowers)
     last = next(index for index, pass_ in enumerate(passes) if pass_.name in CODE_GENERATION)
     _run(passes[:first], module, entering)
-    return module, passes[first:last], tuple(uses_of(module))
+    return module, passes[first:last], tuple(uses_of(module, target))
 
 
 def _run(passes: Iterable[ModulePass], module: ir.Module, entering: Callable[[str], None]) -> None:
@@ -277,8 +278,8 @@ def _failed(error: Error) -> Failed:
     return Failed(error.message, error.pass_name or None if isinstance(error, PassError) else None, error.location)
 
 
-def uses_of(module: ir.Module) -> list[Use]:
-    """What `module` needs: the operations of CuTe's dialects and of others that nobody converts, and atoms."""
+def uses_of(module: ir.Module, target: str) -> list[Use]:
+    """What `module` needs for `target`: operations of CuTe's dialects and of others that nobody converts, and atoms."""
     from cutecc.ir.locations import user_location
     from cutecc.ir.walking import walk
 
@@ -291,7 +292,7 @@ def uses_of(module: ir.Module) -> list[Use]:
         by = _REMOVED.get(dialect) or lowered_by().get(operation.name, ())
         needs = {Need("operation", operation.name): by}
         if operation.name in _WITH_ATOM:
-            needs |= dict([_atom(operation.operands[0].type)])
+            needs |= dict([_atom(operation.operands[0].type, target)])
         for need, by in needs.items():
             counts[need] = counts.get(need, 0) + 1
             first.setdefault(need, operation)
@@ -299,18 +300,19 @@ def uses_of(module: ir.Module) -> list[Use]:
     return [Use(need, counts[need], passes[need], user_location(first[need].location)) for need in sorted(counts)]
 
 
-_atoms: weakref.WeakKeyDictionary[ir.Context, dict[int, tuple[Need, tuple[str, ...]]]] = weakref.WeakKeyDictionary()
+_Atoms = dict[tuple[int, str], tuple[Need, tuple[str, ...]]]
+_atoms: weakref.WeakKeyDictionary[ir.Context, _Atoms] = weakref.WeakKeyDictionary()
 
 
-def _atom(type: ir.Type) -> tuple[Need, tuple[str, ...]]:
-    """The atom of a copy's or product's first operand, and who lowers it."""
-    known = _atoms.setdefault(type.context, {})
-    if hash(type) not in known:
-        known[hash(type)] = _read_atom(type)
-    return known[hash(type)]
+def _atom(type: ir.Type, target: str) -> tuple[Need, tuple[str, ...]]:
+    """The atom of a copy's or product's first operand, and who lowers it for `target`."""
+    known, key = _atoms.setdefault(type.context, {}), (hash(type), target)
+    if key not in known:
+        known[key] = _read_atom(type, Target.parse(target))
+    return known[key]
 
 
-def _read_atom(type: ir.Type) -> tuple[Need, tuple[str, ...]]:
+def _read_atom(type: ir.Type, target: Target) -> tuple[Need, tuple[str, ...]]:
     from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, view
     from cutecc.passes.lowering.atoms.registry import copy_row, mma_row, spelled
     from cutecc.passes.lowering.lower_atoms import LowerAtoms
@@ -324,9 +326,9 @@ def _read_atom(type: ir.Type) -> tuple[Need, tuple[str, ...]]:
         return Need(kind, found[1] if found else str(type)), ()
     match type_view:
         case (CopyAtom() as atom) | TiledCopy(atom=atom):
-            need, row = Need("copy atom", spelled(atom)), functools.partial(copy_row, atom)
+            need, row = Need("copy atom", spelled(atom)), functools.partial(copy_row, atom, target)
         case (MmaAtom() as atom) | TiledMma(atom=atom):
-            need, row = Need("matrix product atom", spelled(atom)), functools.partial(mma_row, atom)
+            need, row = Need("matrix product atom", spelled(atom)), functools.partial(mma_row, atom, target)
         case _:
             return Need("copy atom", str(type)), ()
     try:
@@ -346,16 +348,20 @@ def missing_here(module: bytes, target: str) -> list[str]:
 
 
 def rows(modules: Iterable[ModuleCoverage], *, every: bool = False) -> list[Row]:
-    """What all modules together need, the most needed first; with `every` also the dialects' other operations."""
-    found: dict[Need, Row] = {}
+    """What all modules together need, the most needed first; with `every` also the dialects' other operations.
+
+    An atom that has passes for some modules' chips alone has a row for these, and one for the others.
+    """
+    found: dict[tuple[Need, tuple[str, ...]], Row] = {}
     for module in modules:
         for use in module.uses:
-            row = found.setdefault(use.need, Row(use.need, use.lowered_by, first=(module.file, use.first)))
+            need, by = use.need, use.lowered_by
+            row = found.setdefault((need, by), Row(need, by, first=(module.file, use.first)))
             row.modules += 1
             row.count += use.count
     if every:
         for name in operations_of_dialects():
-            need = Need("operation", name)
-            found.setdefault(need, Row(need, lowered_by().get(name, ())))
+            need, by = Need("operation", name), lowered_by().get(name, ())
+            found.setdefault((need, by), Row(need, by))
     order = {kind: number for number, kind in enumerate(KINDS)}
     return sorted(found.values(), key=lambda row: (order[row.need.kind], -row.modules, -row.count, row.need.name))

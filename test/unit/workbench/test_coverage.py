@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,14 @@ from cutecc.ir.modules import fresh_context, parse
 from cutecc.ir.types import CopyAtom, Scalar
 from cutecc.ir.types.atoms import Parameters
 from cutecc.ir.walking import walk
+from cutecc.lowering import multiplies
 from cutecc.passes import manager
+from cutecc.passes.lowering.atoms import registry
 from cutecc.passes.lowering.atoms.registry import copy_row, spelled
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.workbench.coverage import (
+    ModuleCoverage,
     Need,
     lowered_by,
     missing_here,
@@ -94,7 +98,7 @@ def test_kernels_that_are_covered_go_through(tmp_path: Path, traced_kernels) -> 
 def test_gaps_have_the_users_line(traced_kernels) -> None:
     kernel = traced_kernels["tcgen05_gemm"]
     with fresh_context():
-        uses = {use.need.name: use for use in uses_of(parse(kernel.bytecode))}
+        uses = {use.need.name: use for use in uses_of(parse(kernel.bytecode), kernel.target)}
     load = uses["tmem_load lanes=32 bits=32 repeat=32"]
     assert load.lowered_by == ()
     assert load.first is not None
@@ -102,6 +106,39 @@ def test_gaps_have_the_users_line(traced_kernels) -> None:
     assert "cute.copy(" in line
     assert "cute_nvgpu.atom.make_tmem_copy" in missing_here(kernel.bytecode, kernel.target)
     assert missing_here(traced_kernels["softmax"].bytecode, "sm_80") == []
+
+
+ONE_PRODUCT = """
+!mma = !cute_nvgpu.sm80.sparse_mma<16x8x32, elem_type = (f16, f16, f32), md_format = tid >
+!a = !cute.memref<f16, rmem, align<16>, "8:1">
+!c = !cute.memref<f32, rmem, align<16>, "4:1">
+gpu.module @kernels {
+  cuda.kernel @kernel(%a: !a, %c: !c) {
+    %0 = cute.make_atom() : () -> !mma
+    cute.mma_atom_call(%0, %c, %a, %a, %c) : (!mma, !c, !a, !a, !c) -> ()
+    return
+  }
+}
+"""
+
+
+def test_an_atom_is_known_for_some_chips(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.load()
+    monkeypatch.setattr(registry._PRODUCTS, "rows", dict(registry._PRODUCTS.rows))
+
+    @multiplies("sm80.sparse_mma", chips=lambda chip: chip.major == 12)
+    def multiply(product: Any) -> None: ...
+
+    name = "sm80.sparse_mma 16×8×32 f16 f16 f32 md_format=tid"
+    need = Need("matrix product atom", name)
+    assert missing_here(ONE_PRODUCT.encode(), "sm_120a") == []
+    assert missing_here(ONE_PRODUCT.encode(), "sm_80") == [name]
+    with fresh_context():
+        module = parse(ONE_PRODUCT.encode())
+        looked_at = [ModuleCoverage("-", target, tuple(uses_of(module, target))) for target in ("sm_120a", "sm_80")]
+    assert [bool(each.missing) for each in looked_at] == [False, True]
+    by = [(row.lowered_by[:1], row.modules) for row in rows(looked_at) if row.need == need]
+    assert sorted(by) == [((), 1), ((f"lower-atoms ({__name__.partition('.')[0]})",), 1)]
 
 
 def test_an_atom_is_known_by_its_parameters_too() -> None:
