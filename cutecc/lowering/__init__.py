@@ -124,7 +124,7 @@ __all__ = [
     "zero",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "cutecc.ir.mlir": ("ir",),

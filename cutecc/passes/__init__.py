@@ -49,7 +49,7 @@ __all__ = [
     "warning",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "cutecc.ir.building": ("after", "at_end", "at_start", "before", "located"),

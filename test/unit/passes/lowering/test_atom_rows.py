@@ -7,11 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from cutecc import Kernel, compile_module, lowering
+from cutecc import Kernel, compile_module, lowering, passes
 from cutecc.errors import Error, PassError, UsageError
 from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
 from cutecc.lowering import copies, multiplies, prefetches
@@ -50,6 +51,15 @@ def test_every_name_of_the_toolkit_is_there() -> None:
         assert getattr(lowering, name) is not None
     with pytest.raises(AttributeError, match=r"'cutecc\.lowering' has no attribute 'nothing'"):
         _ = lowering.nothing
+
+
+@pytest.mark.parametrize("package", [lowering, passes], ids=lambda package: package.__name__)
+def test_names_that_are_not_loaded_yet_are_listed(package: ModuleType) -> None:
+    """In another process: in this one they may be loaded."""
+    code = f"import {package.__name__} as package; print(*dir(package))"
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {*package.__all__, "__all__", "__doc__"} <= {*listed}
+    assert len(listed) == len({*listed})
 
 
 DECORATED = [(copies, "universal_copy"), (prefetches, "tma_load"), (multiplies, "sm90.mma")]
