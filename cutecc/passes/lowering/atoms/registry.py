@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
+import itertools
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from cutecc.errors import Error, UsageError
@@ -21,7 +24,7 @@ from cutecc.layout import Layout
 from cutecc.passes import plugins, registrations
 from cutecc.passes.lowering import atoms
 from cutecc.passes.registrations import origin
-from cutecc.target import Target
+from cutecc.target import Target, known_targets
 
 if TYPE_CHECKING:
     from cutecc.passes.lowering.atoms.uses import Copy, Product
@@ -58,9 +61,13 @@ class Row(Generic[Atom]):
     @property
     def place(self) -> str:
         """Where it is: function, file and line."""
-        code = getattr(self.lower, "__code__", None)
-        where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+        where = f" ({self.code.co_filename}:{self.code.co_firstlineno})" if self.code else ""
         return f"{self.name}{where}"
+
+    @property
+    def code(self) -> CodeType | None:
+        """What the function below its decorators executes."""
+        return getattr(inspect.unwrap(self.lower), "__code__", None)
 
     @property
     def name(self) -> str:
@@ -98,17 +105,20 @@ class _Table(Generic[Atom]):
         registrations.keep(self)
 
     def add(self, kinds: Sequence[str], row: Row[Atom]) -> None:
-        """Give each of `kinds` a row. Raises `UsageError` for a kind that has one whose atoms this one takes too.
+        """Give all of `kinds` a row, or none. Raises `UsageError` where one has a row whose atoms this one takes too.
 
         The same function of a module that is loaded again is its successor.
         """
-        for kind in kinds:
-            others = [other for other in self.rows.get(kind, ()) if not _succeeds(row, other)]
-            for other in others:
-                if None in (row.takes, other.takes) and None in (row.chips, other.chips):
-                    hint = "say by `takes` or `chips` what each is for"
-                    raise _two_rows(f"{self.what}s called {kind}", other, row, hint)
-            self.rows[kind] = (*others, row)
+        self.rows.update({kind: (*self._beside(kind, row), row) for kind in kinds})
+
+    def _beside(self, kind: str, row: Row[Atom]) -> list[Row[Atom]]:
+        """The rows of a kind that stay when it is given `row`."""
+        others = [other for other in self.rows.get(kind, ()) if not _succeeds(row, other)]
+        for other in others:
+            if None in (row.takes, other.takes) and None in (row.chips, other.chips):
+                hint = "say by `takes` or `chips` what each is for"
+                raise _two_rows(f"{self.what}s called {kind}", other, row, hint)
+        return others
 
     def of(self, atom: Atom, target: Target | None = None) -> Row[Atom] | None:
         """The row that takes `atom` on `target`, or on some chip. Raises `UsageError` where two do."""
@@ -122,8 +132,10 @@ class _Table(Generic[Atom]):
         """The same; `Error` where there is none."""
         row = self.of(atom, target)
         if row is None:
-            on = f" on {target}" if any(self.all_of(atom)) else ""
-            raise Error(f"the open lowering does not know the {self.what} {spelled(atom)}{on} yet", hints=[HINT])
+            elsewhere = list(self.all_of(atom))
+            on = f" on {target}" if elsewhere else ""
+            message = f"the open lowering does not know the {self.what} {spelled(atom)}{on} yet"
+            raise Error(message, hints=[*_other_chip(elsewhere), HINT])
         return row
 
     def all_of(self, atom: Atom) -> Iterator[Row[Atom]]:
@@ -142,7 +154,19 @@ class _Table(Generic[Atom]):
 
 
 def _succeeds(new: Row[Any], old: Row[Any]) -> bool:
-    return new.name == old.name and new.loaded_with is not old.loaded_with
+    """Whether `new` is `old` of a module that is loaded again, or of a part of `__main__` that is run again."""
+    if new.name != old.name:
+        return False
+    if new.lower.__module__ == "__main__":
+        # What is run again is compiled again; one definition may make several rows, in a loop.
+        return new.code is not old.code
+    return new.loaded_with is not old.loaded_with
+
+
+def _other_chip(rows: Sequence[Row[Any]]) -> list[str]:
+    """A hint at the oldest chip that one of `rows` is for: `lower-atoms` by itself is for its option's default."""
+    chips = (chip for chip in known_targets() if any(row.chips and row.chips(chip) for row in rows))
+    return [f"{chip} has a row for it: lower-atoms{{chip={chip}}}" for chip in itertools.islice(chips, 1)]
 
 
 def _are_for_other_chips(one: Row[Any], other: Row[Any]) -> bool:
@@ -193,6 +217,7 @@ def multiplies(
 
 def _adding(table: _Table[Atom], kinds: Sequence[str], row: Callable[..., Row[Atom]]) -> Callable[[_Lower], _Lower]:
     def add(lower: _Lower) -> _Lower:
+        _check_function(lower)
         if not lower.__module__.startswith("cutecc."):
             _load_own()
         spec = getattr(sys.modules.get(lower.__module__), "__spec__", None)
@@ -200,6 +225,13 @@ def _adding(table: _Table[Atom], kinds: Sequence[str], row: Callable[..., Row[At
         return lower
 
     return add
+
+
+def _check_function(lower: object) -> None:
+    """Raise `UsageError` for what has no name and no place to tell rows apart by."""
+    if not isinstance(lower, FunctionType):
+        hint = "write the row as a function of one parameter, a thread's use of the atom"
+        raise UsageError(f"{getattr(lower, '__qualname__', repr(lower))} is no function", hints=[hint])
 
 
 def holds(*kinds: str, state: State) -> None:

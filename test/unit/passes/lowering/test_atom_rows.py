@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from cutecc import Kernel, compile_module, lowering, passes
 from cutecc.errors import Error, PassError, UsageError
 from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
 from cutecc.lowering import copies, multiplies, prefetches
-from cutecc.passes import plugins
+from cutecc.passes import plugins, registrations
 from cutecc.passes.lowering.atoms import registry
 from cutecc.target import Target
 
@@ -123,8 +124,9 @@ def test_rows_for_several_chips_agree_about_what_comes_before() -> None:
     atom = product("test.mma")
     assert [registry.mma_row(atom, chip).lower for chip in (old, new)] == [first, second]
     assert registry.mma_row(atom).state == registry.state_of(atom) == fields
-    with pytest.raises(Error, match=r"does not know the matrix product atom test\.mma .* on sm_100a yet"):
+    with pytest.raises(Error, match=r"does not know the matrix product atom test\.mma .* on sm_100a yet") as raised:
         registry.mma_row(atom, Target.parse("sm_100a"))
+    assert raised.value.hints == ["sm_80 has a row for it: lower-atoms{chip=sm_80}", registry.HINT]
 
     @multiplies("test.mma", chips=lambda chip: chip.suffix == "f")
     def without_fields(product: Any) -> None: ...
@@ -157,6 +159,73 @@ def test_a_module_that_is_loaded_again_has_its_rows_again(tmp_path: Path, monkey
     module = importlib.import_module("cutecc_test_rows")
     importlib.reload(module)
     assert registry.mma_row(product("test.mma")).lower is module.mine
+
+
+class Callee:
+    def __call__(self, product: Any) -> None: ...
+
+
+@pytest.mark.parametrize(("lower", "shown"), [(functools.partial(print), "partial"), (Callee(), "Callee"), (1, "1")])
+def test_a_row_is_a_function(lower: Any, shown: str) -> None:
+    with pytest.raises(UsageError, match=f"{shown}.* is no function") as raised:
+        multiplies("test.mma")(lower)
+    assert raised.value.hints == ["write the row as a function of one parameter, a thread's use of the atom"]
+    assert lower not in registrations.definitions().values()
+
+
+def test_of_several_kinds_a_row_has_all_or_none() -> None:
+    @multiplies("test.second")
+    def first(product: Any) -> None: ...
+
+    with pytest.raises(UsageError, match=r"two rows for the matrix product atoms called test\.second"):
+
+        @multiplies("test.first", "test.second")
+        def second(product: Any) -> None: ...
+
+    assert registry.find_mma_row(product("test.first")) is None
+    assert registry.mma_row(product("test.second")).lower is first
+
+
+CELL = """
+from cutecc.lowering import multiplies
+from cutecc.ir.types import Scalar
+
+def row(element):
+    @multiplies("test.mma", takes=lambda atom: atom.element_a == element)
+    def lower(product): ...
+
+row(Scalar("f16"))
+row(Scalar("f32"))
+
+@multiplies("test.plain")
+@traced
+def plain(product): ...
+"""
+RUN_TWICE = f"""
+import functools
+
+def traced(lower):
+    @functools.wraps(lower)
+    def wrapper(product): return lower(product)
+    return wrapper
+
+cell = {CELL!r}
+exec(cell), exec(cell)
+
+from cutecc.ir.types import MmaAtom
+from cutecc.passes.lowering.atoms import registry
+
+for element in (Scalar("f16"), Scalar("f32")):
+    assert registry.mma_row(MmaAtom("test.mma", (16, 8, 16), element, element, element))
+    assert registry.mma_row(MmaAtom("test.plain", (16, 8, 16), element, element, element)).lower is plain
+assert [len(registry._PRODUCTS.rows[kind]) for kind in ("test.mma", "test.plain")] == [2, 1]
+"""
+
+
+def test_what_is_run_again_has_its_rows_again() -> None:
+    """As the cell of a notebook is: in `__main__`, which has no spec. Of one definition there may be several rows."""
+    done = subprocess.run([sys.executable, "-c", RUN_TWICE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_atoms_of_a_kind_carry_is_said_once() -> None:
