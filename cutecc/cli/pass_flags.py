@@ -34,12 +34,18 @@ class CommandWithPassFlags(click.Command):
                 if argument in with_value:
                     others += itertools.islice(left, 1)
                 continue
-            if (close := close_names(flag, own)) and flag[2:] not in isolation.call("cutecc.passes.lookup:all_names"):
-                raise UsageError(
-                    f"no such option: {flag}",
-                    hints=[f"did you mean {close[0]}?", f"a pass of that name is --pipeline={flag[2:]}"],
-                )
+            _refuse_misspelled(flag, own)
             passes.append(f"{flag[2:]}{{{texts}}}" if equals else flag[2:])
         rest = super().parse_args(ctx, others)
         ctx.params[PASSES] = passes
         return rest
+
+
+def _refuse_misspelled(flag: str, own: set[str]) -> None:
+    """Raises `UsageError` for what is much like an option and no pass."""
+    close = close_names(flag, own)
+    if close and flag[2:] not in isolation.call("cutecc.passes.lookup:all_names"):
+        raise UsageError(
+            f"no such option: {flag}",
+            hints=[f"did you mean {close[0]}?", f"a pass of that name is --pipeline={flag[2:]}"],
+        )

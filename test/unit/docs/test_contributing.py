@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from following import BLOCK, ROOT, follow
 
+RUFF = Path(sys.executable).with_name("ruff")
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 COPIED = ("cutecc", "examples", "test/kernels", "test/lit", "test/unit", "tools")
 SECTIONS = {part.partition("\n")[0]: part for part in re.split(r"^##+ ", TEXT, flags=re.MULTILINE)[1:]}
@@ -56,7 +58,7 @@ def test_the_loop_of_a_day(tree: Path) -> None:
 def test_what_it_shows_is_as_the_project_formats(tree: Path) -> None:
     apply(TEXT, tree)
     for check in (["check"], ["format", "--check"]):
-        done = subprocess.run(["ruff", *check, "cutecc"], cwd=tree, capture_output=True, text=True)
+        done = subprocess.run([RUFF, *check, "cutecc"], cwd=tree, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout
 
 
