@@ -148,7 +148,8 @@ def test_an_interrupt_ends_all(tmp_path: Path) -> None:
         start_new_session=True,
     )
     assert process.stderr is not None
-    assert [process.stderr.readline() for _ in range(2)] == ["here\n"] * 2
+    said = [process.stderr.readline() for _ in range(2)]
+    assert said == ["here\n"] * 2, said
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
