@@ -5,6 +5,7 @@ The names below load what they need when they are first used, so that `import cu
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs more than the rest of this file
@@ -147,9 +148,11 @@ class _Elsewhere:
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
         if name.startswith("cutecc."):
-            from cutecc.support.distributions import check_module
+            from cutecc.support.distributions import refuse_module
 
-            check_module(name)
+            refuse_module(name)
 
 
-sys.meta_path.append(_Elsewhere)
+if not os.path.isfile(os.path.join(os.path.dirname(__file__), "driver.py")):
+    # The runtime alone. Elsewhere nothing of the process changes.
+    sys.meta_path.append(_Elsewhere)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from cutecc.errors import NotInstalledError
 
@@ -23,11 +24,9 @@ def is_here(module: str) -> bool:
     return os.path.isfile(f"{path}.py") or os.path.isdir(path)
 
 
-def check_module(name: str) -> None:
-    """Raise `NotInstalledError` for a module of cutecc's that nobody finds where the distribution cutecc is missing."""
-    if not is_here("cutecc.driver"):
-        message = f"{name} is in the distribution cutecc, and {_ALONE}"
-        raise _error(message, "pip install cutecc", name)
+def refuse_module(name: str) -> NoReturn:
+    """Raise the `NotInstalledError` for a module of cutecc's that nobody finds, where the distribution is missing."""
+    raise _error(f"{name} is in the distribution cutecc, and {_ALONE}", "pip install cutecc", name)
 
 
 @contextmanager

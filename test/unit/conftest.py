@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from bench_report import longer_kernel
-from emulated_kernels import EmulatedKernels
+from emulated_runs import EmulatedKernels
 from filelock import FileLock
 from hypothesis import settings
 from kept_listings import keeping

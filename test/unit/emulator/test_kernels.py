@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import NEEDS_TORCH
-from emulated_kernels import EmulatedKernels
+from emulated_runs import EmulatedKernels
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "gpu"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from emulated_kernels import EmulatedKernels
+from emulated_runs import EmulatedKernels
 
 from cutecc.compilation.request import CompileOptions
 from cutecc.record import Compilation

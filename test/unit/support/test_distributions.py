@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from contextlib import AbstractContextManager
 
 import pytest
 
 import cutecc
 from cutecc.errors import NotInstalledError, UsageError
-from cutecc.support import distributions
 from cutecc.support.distributions import is_here, needed_by
 
 
@@ -20,13 +20,17 @@ def test_a_module_that_no_distribution_has_is_missing_as_others_are() -> None:
 
 
 def test_a_module_of_the_other_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributions, "is_here", lambda module: False)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, cutecc._Elsewhere])
     with pytest.raises(NotInstalledError, match=r"^cutecc\.no_such is in the distribution cutecc, and only") as caught:
         importlib.import_module("cutecc.no_such")
     assert isinstance(caught.value, UsageError)
     assert caught.value.hints == ["pip install cutecc"]
     with pytest.raises(NotInstalledError, match=r"^drawing needs the distribution cutecc, and only"), drawing():
         importlib.import_module("cutecc.no_such.other")
+
+
+def test_where_everything_is_nothing_of_the_process_changes() -> None:
+    assert cutecc._Elsewhere not in sys.meta_path
 
 
 def test_a_package_of_an_extra() -> None:

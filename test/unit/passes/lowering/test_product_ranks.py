@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from emulated_kernels import EmulatedKernels
+from emulated_runs import EmulatedKernels
 
 pytestmark = pytest.mark.slow
 

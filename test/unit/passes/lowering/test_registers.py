@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from emulated_kernels import EmulatedKernels
+from emulated_runs import EmulatedKernels
 
 FOLDER = Path(__file__).with_name("kernels")
 KERNELS = FOLDER / "registers.py"

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from emulated_kernels import EmulatedKernels
+from emulated_runs import EmulatedKernels
 
 pytestmark = pytest.mark.slow
 
