@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from emulated_runs import EmulatedKernels
 
-from cutecc.arguments.specs import parse_spec
+from cutecc.arguments.grammar import parse_spec
 
 pytestmark = pytest.mark.slow
 
