@@ -282,9 +282,10 @@ def _scalar_value(dtype: NumericType, value: object) -> int | float | bool:
             return bool(value)
         raise SpecError(f"{value!r} is not a bool", hints=["write True or False"])
     if dtype.kind == "float":
-        if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value):
-            return _finite_float(value)
-        raise SpecError(f"{value!r} is not a number of type {dtype}")
+        # NaN is not equal to itself; `math.isnan` takes no integer beyond floats.
+        if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
+            raise SpecError(f"{value!r} is not a number of type {dtype}")
+        return _finite_float(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise SpecError(f"{value!r} is not an integer, as {dtype} needs")
     low, high = (0, 1 << dtype.width) if dtype.kind == "unsigned" else (-(1 << dtype.width - 1), 1 << dtype.width - 1)
