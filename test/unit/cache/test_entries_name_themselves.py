@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
 import cutecc
+from cutecc.cache import direct
 from cutecc.cache.store import Store
 from cutecc.compilation.request import CompileOptions
 
@@ -52,6 +54,8 @@ def test_a_record_of_another_target_is_not_served(small_kernel, cache_dir: Path)
 def test_what_a_file_leads_to_is_not_taken_from_another(cutecc, tmp_path: Path, cache_dir: Path, kind: str) -> None:
     source = Path(__file__).parents[3] / "examples" / "softmax.py"
     shutil.copy(source, tmp_path / "softmax.py")
+    # A file that has changed just before is not taken to be settled.
+    time.sleep(2 * direct._CLOCK_TICK_NS / 1e9)
 
     def compiled(target: str) -> tuple[str, str]:
         done = cutecc("compile", "softmax.py", "--target", target, "-o", target)
