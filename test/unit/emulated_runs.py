@@ -112,5 +112,9 @@ class EmulatedKernels:
             on_cpu.upload()
             kernel.emulate(**on_cpu.by_name, emulator=emulator)
             stray = on_cpu.download()
-        for output in compare_outputs(arguments, expected, header.workload or Workload(), stray) if reference else ():
+        if not reference:
+            return
+        compared = compare_outputs(arguments, expected, header.workload or Workload(), stray)
+        assert compared, f"{file}: nothing is compared"
+        for output in compared:
             assert output.ok, f"{arguments.sizes}, {emulator}: {'; '.join(output.problems())}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from environments import SITE, built, clean, link, needed
 
 sys.path.insert(0, str(wheels.ROOT / "test" / "unit" / "docs"))
 
-from following import BLOCK, commands, matches
+from following import BLOCK, commands, matches, printed
 
 PAGE = wheels.ROOT / "docs" / "serving.md"
 MOST_OF_THE_RUNTIME = 3_000_000
@@ -29,16 +28,7 @@ def run(line: str, folder: Path) -> list[str]:
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "PIP_NO_INDEX": "1",
     }
-    done = subprocess.run(
-        ["bash", "-c", line],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-    )
-    return done.stdout.splitlines()
+    return printed(line, folder, environment)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,6 +89,11 @@ def run(command: str, folder: Path, commands_in: Path = Path(sys.executable).par
         "NO_COLOR": "1",
         "COLUMNS": "120",
     }
+    return printed(command, folder, environment)
+
+
+def printed(command: str, folder: Path, environment: Mapping[str, str]) -> list[str]:
+    """The lines that `command` prints, with both streams in one."""
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
