@@ -13,10 +13,11 @@ from cutecc.support.lazy import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cutecc.ir.inline_assembly import inline_assembly
     from cutecc.ir.mlir import ir
+    from cutecc.ir.structs import members
     from cutecc.ir.types import CopyAtom, MmaAtom, Scalar, to_type, view
     from cutecc.layout import Layout, coalesce, composition, symbol
-    from cutecc.passes.lowering.atoms.assembly import inline_assembly, members
     from cutecc.passes.lowering.atoms.registers import as_registers, packed, store_registers, unpacked
     from cutecc.passes.lowering.atoms.registry import copies, multiplies, prefetches
     from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
@@ -131,7 +132,8 @@ __getattr__, __dir__ = lazy_names(
         "cutecc.ir.types": ("CopyAtom", "MmaAtom", "Scalar", "to_type", "view"),
         "cutecc.target": ("Target",),
         "cutecc.layout": ("Layout", "coalesce", "composition", "symbol"),
-        "cutecc.passes.lowering.atoms.assembly": ("inline_assembly", "members"),
+        "cutecc.ir.inline_assembly": ("inline_assembly",),
+        "cutecc.ir.structs": ("members",),
         "cutecc.passes.lowering.atoms.registers": ("as_registers", "packed", "store_registers", "unpacked"),
         "cutecc.passes.lowering.atoms.registry": ("copies", "multiplies", "prefetches"),
         "cutecc.passes.lowering.atoms.uses": ("Copy", "Product", "in_memory"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from cutecc.ir import llvm_types
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import AddressSpace, MemRef, view
 from cutecc.ir.walking import walk
@@ -12,7 +13,6 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.number_fragments import MAKES_FRAGMENT
-from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.pointers import array_of

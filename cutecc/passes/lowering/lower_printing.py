@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from cutecc.ir import editing
+from cutecc.ir import editing, llvm_types
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CoordTensor, MemRef, Pointer, TileValue, view
 from cutecc.ir.walking import walk
 from cutecc.layout import Symbolic, show, show_tile
 from cutecc.passes.base import ModulePass
 from cutecc.passes.debug_counter import limited
-from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.host import is_on_device
 from cutecc.passes.lowering.values.integers import converted
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, numbers

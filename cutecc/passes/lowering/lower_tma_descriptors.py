@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cutecc.errors import Error
-from cutecc.ir import editing
+from cutecc.ir import editing, llvm_types
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.lower_cute_types import stored
-from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, modes, replace_tensor, steps
 from cutecc.passes.lowering.values.failing import building_before

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cutecc.errors import Error
-from cutecc.ir import editing
+from cutecc.ir import editing, llvm_types
 from cutecc.ir.mlir import ir
 from cutecc.ir.modules import body_of
 from cutecc.ir.types import AddressSpace, MemRef, Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
-from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.host import device_functions, host_functions, name_of
 from cutecc.passes.lowering.values.integers import constant

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cutecc.errors import Error
-from cutecc.ir.mlir import ir
+from cutecc.ir import llvm_types
+from cutecc.ir.mlir import ir, llvm, nvvm
 from cutecc.layout import Layout, coalesce
 from cutecc.passes.lowering.atoms.registers import as_registers
 from cutecc.passes.lowering.atoms.registry import copies
 from cutecc.passes.lowering.atoms.uses import Copy
-from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.pointers import in_cluster, in_shared
 from cutecc.passes.lowering.values.tensors import known_count
@@ -24,18 +22,14 @@ _UNIT = 16
 def load_bytes(copy: Copy) -> None:
     """`cp.async.bulk`: from global memory into shared memory, of several blocks perhaps; the barrier counts bytes."""
     many = bool(copy.atom.parameters.get("mcast"))
-    attributes: dict[str, Any] = {
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 1, int(many), 0]),
-        "validatePattern": ir.Attribute.parse("#nvvm.validate_pattern<none>"),
-    }
-    operands = [
+    nvvm.cp_async_bulk_shared_cluster_global(
         in_cluster(copy.destination.pointer),
         copy.source.pointer,
         in_shared(copy.fields["tma_bar"]),
         _bytes(copy),
-        *([copy.fields["mcast_mask"]] if many else []),
-    ]
-    ir.Operation.create("nvvm.cp.async.bulk.shared.cluster.global", [], operands, attributes=attributes)
+        multicast_mask=copy.fields["mcast_mask"] if many else None,
+        validate_pattern=ir.Attribute.parse("#nvvm.validate_pattern<none>"),
+    )
 
 
 @copies(
@@ -46,19 +40,17 @@ def load_bytes(copy: Copy) -> None:
 )
 def store_bytes(copy: Copy) -> None:
     """`cp.async.bulk`: from shared memory into global memory, in the thread's bulk group."""
-    attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0, 0])}
-    operands = [copy.destination.pointer, copy.source.pointer, _bytes(copy)]
-    ir.Operation.create("nvvm.cp.async.bulk.global.shared.cta", [], operands, attributes=attributes)
+    nvvm.cp_async_bulk_global_shared_cta(copy.destination.pointer, copy.source.pointer, _bytes(copy))
 
 
 @copies("bulk_copy_s2s", whole="always", state=(("tma_bar", "i32"), ("cta_rank", "i32")))
 def send_bytes(copy: Copy) -> None:
     """`cp.async.bulk`: into shared memory of another block of the cluster, whose barrier counts the bytes."""
     here = copy.destination.pointer
-    there = ir.Operation.create("nvvm.mapa", [llvm_types.pointer(7)], [here, copy.fields["cta_rank"]]).result
+    there = nvvm.mapa(llvm_types.pointer(7), here, copy.fields["cta_rank"])
     # The barrier is where the kernel says: who wants the other block's has mapped it.
-    operands = [there, copy.source.pointer, in_shared(copy.fields["tma_bar"]), _bytes(copy)]
-    ir.Operation.create("nvvm.cp.async.bulk.shared.cluster.shared.cta", [], operands)
+    barrier = in_shared(copy.fields["tma_bar"])
+    nvvm.cp_async_bulk_shared_cluster_shared_cta(there, copy.source.pointer, barrier, _bytes(copy))
 
 
 def _bytes(copy: Copy) -> ir.Value:
@@ -78,10 +70,5 @@ def store_in_cluster(copy: Copy) -> None:
     """`st.async`: registers into shared memory of a block of the cluster, whose barrier counts the bytes."""
     words = as_registers(copy.source, copy.count)
     value = words[0] if len(words) == 1 else vector_of(words)
-    operands = [copy.destination.address(0), value, _barrier(copy)]
-    ir.Operation.create("nvvm.store.async", [], operands)
-
-
-def _barrier(copy: Copy) -> ir.Value:
-    """The barrier of a block of the cluster."""
-    return ir.Operation.create("llvm.inttoptr", [llvm_types.pointer(7)], [copy.fields["mbar_ptr"]]).result
+    to = copy.destination.address(0)
+    nvvm.store_async(to, value, llvm.inttoptr(llvm_types.pointer(7), copy.fields["mbar_ptr"]))

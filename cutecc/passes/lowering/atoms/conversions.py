@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cutecc.ir.mlir import ir
-from cutecc.passes.lowering.atoms.assembly import inline_assembly
+from cutecc.ir.constants import constant_of_type
+from cutecc.ir.inline_assembly import inline_assembly
+from cutecc.ir.mlir import arith, ir
 from cutecc.passes.lowering.atoms.narrow_formats import FORMATS, from_float, power_from_float, power_to_float, to_float
 from cutecc.passes.lowering.values.vector_accesses import bitcast, elements_of, joined, vector_of
 from cutecc.target import Target
@@ -184,7 +185,7 @@ def _codes(vector: ir.Value, width: int) -> ir.Value:
     codes = bitcast(vector, _vector(_count(vector), f"i{bits}"))
     if bits == width:
         return codes
-    return ir.Operation.create("arith.extui", [_vector(_count(vector), f"i{width}")], [codes]).result
+    return arith.extui(_vector(_count(vector), f"i{width}"), codes)
 
 
 def _from_codes(codes: ir.Value, element: str, count: int) -> ir.Value:
@@ -192,7 +193,7 @@ def _from_codes(codes: ir.Value, element: str, count: int) -> ir.Value:
     if _count(codes) != count:
         codes = vector_of(elements_of(codes)[:count])
     if str(ir.VectorType(codes.type).element_type) != f"i{_bits(element)}":
-        codes = ir.Operation.create("arith.trunci", [_vector(count, f"i{_bits(element)}")], [codes]).result
+        codes = arith.trunci(_vector(count, f"i{_bits(element)}"), codes)
     return bitcast(codes, _vector(count, element))
 
 
@@ -200,10 +201,7 @@ def _pairs(vector: ir.Value) -> list[tuple[ir.Value, ir.Value]]:
     """The elements by twos; a zero stands beside the last of an odd number."""
     elements = elements_of(vector)
     if len(elements) % 2:
-        type = elements[0].type
-        zero = ir.IntegerAttr.get(type, 0) if isinstance(type, ir.IntegerType) else ir.FloatAttr.get(type, 0.0)
-        attributes: dict[str, Any] = {"value": zero}
-        elements.append(ir.Operation.create("arith.constant", [type], attributes=attributes).result)
+        elements.append(constant_of_type(0, elements[0].type))
     return list(zip(elements[::2], elements[1::2], strict=True))
 
 

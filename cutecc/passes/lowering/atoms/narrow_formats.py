@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from cutecc.ir.mlir import ir
+from cutecc.ir.constants import constant_of_type
+from cutecc.ir.mlir import arith, ir
 from cutecc.passes.lowering.values.integers import Predicate, compare, computed, converted
 
 Special = Literal["ieee", "nan", "unsigned zero", "none"]
@@ -88,18 +89,18 @@ def from_float(vector: ir.Value, format_: NarrowFormat) -> ir.Value:
     beside = (_BIAS - format_.bias + 1 + dropped) << _MANTISSA
     total = computed("arith.addf", as_floats(magnitude), as_floats(_splat(beside, magnitude)))
     small = _add(as_integers(total), -beside)
-    found = _select(_is(Predicate.BELOW, magnitude, (_BIAS - format_.bias + 1) << _MANTISSA), small, normal)
+    found = arith.select(_is(Predicate.BELOW, magnitude, (_BIAS - format_.bias + 1) << _MANTISSA), small, normal)
     if format_.saturates:
         found = computed("arith.minui", found, _splat(format_.largest, found))
     elif format_.special == "ieee":
         found = computed("arith.minui", found, _splat(format_.infinity, found))
     sign = _and(_shift_right(bits, 31 - format_.exponent - format_.mantissa), format_.sign)
     if format_.special == "unsigned zero":
-        sign = _select(_is(Predicate.EQUAL, found, 0), found, sign)
+        sign = arith.select(_is(Predicate.EQUAL, found, 0), found, sign)
         is_nan = _is(Predicate.ABOVE, found, format_.largest)
     else:
         is_nan = _is(Predicate.ABOVE, magnitude, _INFINITY)
-    return _select(is_nan, _splat(format_.nan, found), computed("arith.ori", found, sign))
+    return arith.select(is_nan, _splat(format_.nan, found), computed("arith.ori", found, sign))
 
 
 def to_float(bits: ir.Value, format_: NarrowFormat) -> ir.Value:
@@ -111,18 +112,18 @@ def to_float(bits: ir.Value, format_: NarrowFormat) -> ir.Value:
     one = _splat((_BIAS - format_.bias + 1) << _MANTISSA, bits)
     with_one = computed("arith.ori", raised, one)
     small = as_integers(computed("arith.subf", as_floats(with_one), as_floats(one)))
-    found = _select(_is(Predicate.BELOW, magnitude, 1 << format_.mantissa), small, normal)
+    found = arith.select(_is(Predicate.BELOW, magnitude, 1 << format_.mantissa), small, normal)
     if format_.special == "ieee":
         infinite = _splat(_INFINITY, bits)
-        found = _select(_is(Predicate.EQUAL, magnitude, format_.infinity), infinite, found)
+        found = arith.select(_is(Predicate.EQUAL, magnitude, format_.infinity), infinite, found)
     sign = _shift_left(_and(bits, format_.sign), 31 - format_.exponent - format_.mantissa)
     found = computed("arith.ori", found, sign)
     if format_.special == "ieee":
-        found = _select(_is(Predicate.ABOVE, magnitude, format_.infinity), _splat(_NAN, bits), found)
+        found = arith.select(_is(Predicate.ABOVE, magnitude, format_.infinity), _splat(_NAN, bits), found)
     elif format_.special == "nan":
-        found = _select(_is(Predicate.EQUAL, magnitude, format_.nan), _splat(_NAN, bits), found)
+        found = arith.select(_is(Predicate.EQUAL, magnitude, format_.nan), _splat(_NAN, bits), found)
     elif format_.special == "unsigned zero":
-        found = _select(_is(Predicate.EQUAL, bits, format_.nan), _splat(_NAN, bits), found)
+        found = arith.select(_is(Predicate.EQUAL, bits, format_.nan), _splat(_NAN, bits), found)
     return as_floats(found)
 
 
@@ -140,15 +141,15 @@ def power_from_float(vector: ir.Value, *, up: bool) -> ir.Value:
             "arith.extui", _is(Predicate.ABOVE, magnitude, _LEAST_POWER), ir.IntegerType.get_signless(32)
         )
         inexact = _shift_right(_add(_and(magnitude, (1 << _MANTISSA) - 1), (1 << _MANTISSA) - 1), _MANTISSA)
-        code = _select(_is(Predicate.EQUAL, code, 0), beyond, computed("arith.addi", code, inexact))
+        code = arith.select(_is(Predicate.EQUAL, code, 0), beyond, computed("arith.addi", code, inexact))
     return computed("arith.minui", code, _splat(_POWER_NAN, code))
 
 
 def power_to_float(bits: ir.Value) -> ir.Value:
     """The `f32` of integers of 32 bits that hold a number in `f8E8M0FNU`."""
     # The NaN is the one that `cvt.rn.bf16x2.ue8m0x2` makes.
-    found = _select(_is(Predicate.EQUAL, bits, _POWER_NAN), _splat(0x7FFF0000, bits), _shift_left(bits, _MANTISSA))
-    return as_floats(_select(_is(Predicate.EQUAL, bits, 0), _splat(_LEAST_POWER, bits), found))
+    found = arith.select(_is(Predicate.EQUAL, bits, _POWER_NAN), _splat(0x7FFF0000, bits), _shift_left(bits, _MANTISSA))
+    return as_floats(arith.select(_is(Predicate.EQUAL, bits, 0), _splat(_LEAST_POWER, bits), found))
 
 
 def as_integers(vector: ir.Value) -> ir.Value:
@@ -162,12 +163,9 @@ def as_floats(vector: ir.Value) -> ir.Value:
 
 
 def _splat(number: int, like: ir.Value) -> ir.Value:
-    element = ir.IntegerType.get_signless(32)
     # As the attribute takes them, the bits have a sign.
     (signed,) = struct.unpack("<i", struct.pack("<I", number & 0xFFFFFFFF))
-    value = ir.DenseElementsAttr.get_splat(like.type, ir.IntegerAttr.get(element, signed))
-    attributes: dict[str, Any] = {"value": value}
-    return ir.Operation.create("arith.constant", [like.type], attributes=attributes).result
+    return constant_of_type(signed, like.type)
 
 
 def _add(value: ir.Value, number: int | ir.Value) -> ir.Value:
@@ -188,7 +186,3 @@ def _shift_right(value: ir.Value, bits: int) -> ir.Value:
 
 def _is(predicate: Predicate, value: ir.Value, number: int) -> ir.Value:
     return compare(predicate, value, _splat(number, value))
-
-
-def _select(condition: ir.Value, on_true: ir.Value, on_false: ir.Value) -> ir.Value:
-    return ir.Operation.create("arith.select", [on_true.type], [condition, on_true, on_false]).result

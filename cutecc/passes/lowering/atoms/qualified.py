@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import ir, nvvm
 from cutecc.ir.types import CopyAtom, Scalar
 from cutecc.passes.lowering.atoms.registry import State, copies
 from cutecc.passes.lowering.atoms.uses import Copy
@@ -20,22 +20,21 @@ _CACHED: State = (("cache_policy", "i64"),)
 @copies("s2r")
 def load_qualified(copy: Copy) -> None:
     """`ld` with a memory order, a cache operator, a priority of eviction, a prefetch size."""
-    attributes = _qualifiers(copy.atom)
+    qualifiers = _qualifiers(copy.atom)
     if (cache := copy.atom.parameters.get("load_cache_mode")) in _LOAD_CACHES:
-        attributes["cacheModifier"] = ir.Attribute.parse(f"#nvvm.load_cache_modifier_ext<{_LOAD_CACHES[cache]}>")
+        qualifiers["cache_modifier"] = ir.Attribute.parse(f"#nvvm.load_cache_modifier_ext<{_LOAD_CACHES[cache]}>")
     if (size := copy.atom.parameters.get("l2_prefetch_size", "none")) not in ("none", "reserved"):
-        attributes["prefetch"] = ir.Attribute.parse(f"#nvvm.l2_prefetch<{size}>")
+        qualifiers["prefetch"] = ir.Attribute.parse(f"#nvvm.l2_prefetch<{size}>")
 
     def load_words(type: ir.Type, pointer: ir.Value, _: int) -> ir.Value:
-        operation = ir.Operation.create("nvvm.load.ext", [_words(type)], [pointer], attributes=attributes)
-        return bitcast(operation.result, type)
+        return bitcast(nvvm.load_ext(_words(type), pointer, **qualifiers), type)
 
     def load_invariant(type: ir.Type, pointer: ir.Value, alignment: int) -> ir.Value:
         loaded = load(type, pointer, alignment)
         loaded.owner.operation.attributes["invariant"] = ir.UnitAttr.get()
         return loaded
 
-    loading: Loading | None = load_words if attributes else None
+    loading: Loading | None = load_words if qualifiers else None
     if loading is None and copy.atom.parameters.get("invariant"):
         loading = load_invariant
     copy.destination.store([joined(copy.source.load(copy.count, loading))], copy.count)
@@ -45,20 +44,19 @@ def load_qualified(copy: Copy) -> None:
 @copies("r2s")
 def store_qualified(copy: Copy) -> None:
     """`st` with a memory order, a cache operator, a priority of eviction."""
-    attributes = _qualifiers(copy.atom)
+    qualifiers = _qualifiers(copy.atom)
     if (cache := copy.atom.parameters.get("store_cache_mode")) in _STORE_CACHES:
-        attributes["cacheModifier"] = ir.Attribute.parse(f"#nvvm.store_cache_modifier<{_STORE_CACHES[cache]}>")
+        qualifiers["cache_modifier"] = ir.Attribute.parse(f"#nvvm.store_cache_modifier<{_STORE_CACHES[cache]}>")
 
     def store_words(value: ir.Value, pointer: ir.Value, _: int) -> None:
-        words = bitcast(value, _words(value.type))
-        ir.Operation.create("nvvm.store.ext", [], [words, pointer], attributes=attributes)
+        nvvm.store_ext(bitcast(value, _words(value.type)), pointer, **qualifiers)
 
-    storing: Storing | None = store_words if attributes else None
+    storing: Storing | None = store_words if qualifiers else None
     copy.destination.store([joined(copy.source.load(copy.count))], copy.count, storing)
 
 
 def _qualifiers(atom: CopyAtom) -> dict[str, Any]:
-    """The attributes that loads and stores share."""
+    """What loads and stores share, by the names of their builders' arguments."""
     given = atom.parameters
     found: dict[str, str] = {}
     if (order := given.get("mem_order", "weak")) != "weak":
@@ -66,7 +64,7 @@ def _qualifiers(atom: CopyAtom) -> dict[str, Any]:
     if (priority := given.get("l1_cache_evict_priority", "evict_normal")) != "evict_normal":
         found["evict"] = f"#nvvm.evict_kind<evict_{priority.removeprefix('evict_')}>"
     if given.get("shared_space") == "cluster":
-        found["sharedSpace"] = "#nvvm.shared_space<cluster>"
+        found["shared_space"] = "#nvvm.shared_space<cluster>"
     return {name: ir.Attribute.parse(text) for name, text in found.items()}
 
 

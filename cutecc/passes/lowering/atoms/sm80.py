@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from cutecc.ir.mlir import ir
+from cutecc.ir import llvm_types
+from cutecc.ir.mlir import arith, ir, llvm, nvvm
+from cutecc.ir.structs import members
 from cutecc.ir.types import MmaAtom, Scalar
-from cutecc.passes.lowering.atoms.assembly import members
 from cutecc.passes.lowering.atoms.registers import packed, store_registers, unpacked
 from cutecc.passes.lowering.atoms.registry import copies, multiplies
 from cutecc.passes.lowering.atoms.uses import Copy, Product
-from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.vector_accesses import bitcast, elements_of, vector_of
 
@@ -20,16 +18,11 @@ def copy_asynchronously(copy: Copy) -> None:
     """`cp.async`: global to shared memory past the registers; where the predicate fails, zeros."""
     size = copy.atom.parameters["copy_bits"] // 8
     cache = "cg" if copy.atom.parameters["cache"] == "global" else "ca"
-    operands = [copy.destination.address(0), copy.source.address(0)]
+    to, source, copied = copy.destination.address(0), copy.source.address(0), None
     if copy.predicate is not None:
-        integer = ir.IntegerType.get_signless(32)
-        chosen = [copy.predicate, constant(size, 32), constant(0, 32)]
-        operands.append(ir.Operation.create("arith.select", [integer], chosen).result)
-    attributes: dict[str, Any] = {
-        "size": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), size),
-        "modifier": ir.Attribute.parse(f"#nvvm<load_cache_modifier {cache}>"),
-    }
-    ir.Operation.create("nvvm.cp.async.shared.global", [], operands, attributes=attributes)
+        copied = arith.select(copy.predicate, constant(size, 32), constant(0, 32))
+    modifier = ir.Attribute.parse(f"#nvvm<load_cache_modifier {cache}>")
+    nvvm.cp_async_shared_global(to, source, size, modifier, cp_size=copied)
 
 
 @copies("ldsm", takes=lambda atom: atom.parameters["mode"] == (8, 8))
@@ -37,18 +30,13 @@ def load_matrices(copy: Copy) -> None:
     """`ldmatrix`: a warp loads 8 x 8 matrices, thread i the address of row i."""
     count = copy.atom.parameters["num_matrices"]
     word = ir.IntegerType.get_signless(32)
-    type = word if count == 1 else llvm_types.struct([word] * count)
-    attributes: dict[str, Any] = {
-        "num": ir.IntegerAttr.get(word, count),
-        "layout": matrix_layout(copy.atom.parameters["transpose"]),
-    }
-    loaded = ir.Operation.create("nvvm.ldmatrix", [type], [copy.source.address(0)], attributes=attributes).result
+    loaded = nvvm.ldmatrix(copy.source.address(0), count, matrix_layout(copy.atom.parameters["transpose"]))
     registers = [loaded] if count == 1 else members(loaded, [word] * count)
     store_registers(registers, copy.destination, count * 32 // copy.destination.element.bits)
 
 
 def matrix_layout(transposed: bool) -> ir.Attribute:
-    """How `ldmatrix` and `stmatrix` hand out a matrix: by rows, or by columns."""
+    """How an instruction takes or hands out a matrix: by rows, or by columns."""
     return ir.Attribute.parse(f"#nvvm.mma_layout<{'col' if transposed else 'row'}>")
 
 
@@ -80,22 +68,22 @@ def multiply_by_warp(product: Product) -> None:
     a, b, c = product.loaded()
     m, n, k = atom.shape_mnk
     types = [_MULTIPLICANDS[atom.element_a.name], _MULTIPLICANDS[atom.element_b.name]]
-    operands = [_registers(a, types[0]), _registers(b, types[1]), _accumulators(c, atom.element_c)]
-    result_types = [value.type for value in operands[2]]
-    result = result_types[0] if len(result_types) == 1 else llvm_types.struct(result_types)
-    attributes: dict[str, Any] = {
-        "shape": ir.Attribute.parse(f"#nvvm.shape<m = {m}, n = {n}, k = {k}>"),
-        "layoutA": ir.Attribute.parse("#nvvm.mma_layout<row>"),
-        "layoutB": ir.Attribute.parse("#nvvm.mma_layout<col>"),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(values) for values in operands]),
-    }
-    for side, type in zip("AB", types, strict=True):
-        attributes[f"multiplicand{side}PtxType"] = ir.Attribute.parse(f"#nvvm.mma_type<{type}>")
-    if types[0] in ("s8", "u8"):
-        overflow = atom.parameters.get("int_overflow", SATURATED)
-        attributes["intOverflowBehavior"] = ir.Attribute.parse(f"#nvvm.mma_int_overflow<{overflow}>")
-    flat = [value for values in operands for value in values]
-    sums = ir.Operation.create("nvvm.mma.sync", [result], flat, attributes=attributes).result
+    first, second, addends = _registers(a, types[0]), _registers(b, types[1]), _accumulators(c, atom.element_c)
+    result_types = [value.type for value in addends]
+    type_a, type_b = (ir.Attribute.parse(f"#nvvm.mma_type<{type}>") for type in types)
+    overflow = atom.parameters.get("int_overflow", SATURATED) if types[0] in ("s8", "u8") else None
+    sums = nvvm.mma_sync(
+        result_types[0] if len(result_types) == 1 else llvm_types.struct(result_types),
+        ir.Attribute.parse(f"#nvvm.shape<m = {m}, n = {n}, k = {k}>"),
+        matrix_layout(transposed=False),
+        matrix_layout(transposed=True),
+        first,
+        second,
+        addends,
+        int_overflow_behavior=overflow and ir.Attribute.parse(f"#nvvm.mma_int_overflow<{overflow}>"),
+        multiplicand_a_ptx_type=type_a,
+        multiplicand_b_ptx_type=type_b,
+    )
     results = [sums] if len(result_types) == 1 else members(sums, result_types)
     if atom.element_c == Scalar("f16"):
         words = [bitcast(value, ir.IntegerType.get_signless(32)) for value in results]
@@ -111,7 +99,7 @@ def _registers(vector: ir.Value, type: str) -> list[ir.Value]:
     words = packed(vector)
     if type == "f16":
         pair = ir.VectorType.get([2], ir.F16Type.get())
-        return [ir.Operation.create("llvm.bitcast", [pair], [word]).result for word in words]
+        return [llvm.bitcast(pair, word) for word in words]
     return words
 
 

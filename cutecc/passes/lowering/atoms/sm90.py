@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cutecc.ir.mlir import ir
+from cutecc.ir.inline_assembly import inline_assembly
+from cutecc.ir.mlir import arith, ir, nvvm
 from cutecc.ir.types import MmaAtom, Scalar
-from cutecc.passes.lowering.atoms.assembly import inline_assembly
 from cutecc.passes.lowering.atoms.registers import as_registers, packed, unpacked
 from cutecc.passes.lowering.atoms.registry import copies, multiplies
 from cutecc.passes.lowering.atoms.sm80 import SATURATED, matrix_layout
@@ -18,8 +18,7 @@ def store_matrices(copy: Copy) -> None:
     """`stmatrix`: a warp stores 8 x 8 matrices, thread i the address of row i."""
     count = copy.atom.parameters["num_matrices"]
     values = as_registers(copy.source, count * 32 // copy.source.element.bits)
-    attributes = {"layout": matrix_layout(copy.atom.parameters["transpose"])}
-    ir.Operation.create("nvvm.stmatrix", [], [copy.destination.address(0), *values], attributes=attributes)
+    nvvm.stmatrix(copy.destination.address(0), values, matrix_layout(copy.atom.parameters["transpose"]))
 
 
 _FACTORS = {
@@ -55,7 +54,7 @@ def multiply_by_warpgroup(product: Product) -> None:
     first, second = product.multiplicands
     a = _operand(first, product.counts[0])
     (b,) = _operand(second, product.counts[1])
-    adds = ir.Operation.create("arith.extui", [ir.IntegerType.get_signless(32)], [product.fields["accum_c"]]).result
+    adds = arith.extui(ir.IntegerType.get_signless(32), product.fields["accum_c"])
     operands = [*sums, *a, b, adds]
     # Of registers that are read and written, the reading ones count as operands too, after those written.
     names = [f"${number}" for number in range(len(sums), len(sums) + len(operands))][len(sums) :]

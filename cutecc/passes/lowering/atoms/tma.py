@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import ir, nvvm
 from cutecc.passes.lowering.atoms.registry import State, copies, holds, prefetches
 from cutecc.passes.lowering.atoms.uses import Copy
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR
@@ -32,27 +29,29 @@ def load_box(copy: Copy) -> None:
         to = copy.destination.pointer
         if many:
             to = in_cluster(to)
-        place = copy.place
-        attributes: dict[str, Any] = {
-            "isCTAOnly": ir.BoolAttr.get(not many),
-            "mode": ir.Attribute.parse("#nvvm.tma_load_mode<tile>"),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, len(place), 1, 0, int(many), 1, 0]),
-        }
-        receivers = [fields["mcast_mask"]] if many else []
-        operands = [to, fields["tma_descriptor_ptr"], *place, barrier, *receivers, fields["cache_policy"]]
-        ir.Operation.create("nvvm.cp.async.bulk.tensor.shared.cluster.global", [], operands, attributes=attributes)
+        nvvm.cp_async_bulk_tensor_shared_cluster_global(
+            to,
+            fields["tma_descriptor_ptr"],
+            copy.place,
+            barrier,
+            [],
+            multicast_mask=fields["mcast_mask"] if many else None,
+            l2_cache_hint=fields["cache_policy"],
+            mode=ir.Attribute.parse("#nvvm.tma_load_mode<tile>"),
+            is_cta_only=not many,
+        )
 
 
 @prefetches("tma_load")
 def prefetch_box(copy: Copy) -> None:
     """`cp.async.bulk.prefetch.tensor`: a box of a tensor into the L2 cache, by whichever threads ask for it."""
-    place = copy.place
-    attributes: dict[str, Any] = {
-        "mode": ir.Attribute.parse("#nvvm.tma_load_mode<tile>"),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(place), 0, 1]),
-    }
-    operands = [copy.fields["tma_descriptor_ptr"], *place, copy.fields["cache_policy"]]
-    ir.Operation.create("nvvm.cp.async.bulk.tensor.prefetch", [], operands, attributes=attributes)
+    nvvm.cp_async_bulk_tensor_prefetch(
+        copy.fields["tma_descriptor_ptr"],
+        copy.place,
+        [],
+        l2_cache_hint=copy.fields["cache_policy"],
+        mode=ir.Attribute.parse("#nvvm.tma_load_mode<tile>"),
+    )
 
 
 _SENDING: State = (("tma_descriptor_ptr", "!llvm.ptr"), ("cache_policy", "i64"))
@@ -64,23 +63,29 @@ def store_box(copy: Copy) -> None:
 
     The kernel may have one thread store, or a whole warp, whose threads store the same.
     """
-    _send("nvvm.cp.async.bulk.tensor.global.shared.cta", [1, 0], {}, copy)
+    nvvm.cp_async_bulk_tensor_global_shared_cta(
+        copy.fields["tma_descriptor_ptr"],
+        copy.source.pointer,
+        copy.place,
+        l2_cache_hint=copy.fields["cache_policy"],
+        mode=_store_mode(),
+    )
 
 
 @copies("tma_reduce", state=_SENDING)
 def reduce_box(copy: Copy) -> None:
     """`cp.reduce.async.bulk.tensor`: a box from shared memory is added to a tensor, or what else its kind says."""
     kind = copy.atom.parameters["reduction"].lower()
-    attributes = {"redKind": ir.Attribute.parse(f"#nvvm.tma_redux_kind<{kind}>")}
     with one_thread():
-        _send("nvvm.cp.async.bulk.tensor.reduce", [1], attributes, copy)
+        nvvm.cp_async_bulk_tensor_reduce(
+            copy.fields["tma_descriptor_ptr"],
+            copy.source.pointer,
+            ir.Attribute.parse(f"#nvvm.tma_redux_kind<{kind}>"),
+            copy.place,
+            l2_cache_hint=copy.fields["cache_policy"],
+            mode=_store_mode(),
+        )
 
 
-def _send(name: str, segments: Sequence[int], attributes: dict[str, Any], copy: Copy) -> None:
-    place = copy.place
-    attributes |= {
-        "mode": ir.Attribute.parse("#nvvm.tma_store_mode<tile>"),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, len(place), *segments]),
-    }
-    operands = [copy.fields["tma_descriptor_ptr"], copy.source.pointer, *place, copy.fields["cache_policy"]]
-    ir.Operation.create(name, [], operands, attributes=attributes)
+def _store_mode() -> ir.Attribute:
+    return ir.Attribute.parse("#nvvm.tma_store_mode<tile>")

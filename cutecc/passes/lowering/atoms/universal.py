@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
+from math import gcd
 
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import math
 from cutecc.ir.types import AddressSpace
 from cutecc.passes.lowering.atoms.registry import copies, multiplies
 from cutecc.passes.lowering.atoms.uses import Copy, Product
@@ -22,7 +22,7 @@ def load_and_store(copy: Copy) -> None:
     """
     count = copy.count
     if AddressSpace.RMEM not in (copy.source.space, copy.destination.space):
-        count = math.gcd(count, max(1, _WIDEST // copy.source.element.bits))
+        count = gcd(count, max(1, _WIDEST // copy.source.element.bits))
     for begin in range(0, copy.count, count):
         copy.destination.store([joined(copy.source.load(count, begin=begin))], count, begin=begin)
 
@@ -31,4 +31,4 @@ def load_and_store(copy: Copy) -> None:
 def multiply_and_add(product: Product) -> None:
     """d = a * b + c of one element each, rounded once."""
     a, b, c = product.loaded()
-    product.store(ir.Operation.create("math.fma", [c.type], [a, b, c]).result)
+    product.store(math.fma(a, b, c))

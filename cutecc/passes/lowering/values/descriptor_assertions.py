@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import cf, ir
 from cutecc.layout.integers import Symbolic, divisibility
 from cutecc.passes.lowering.values.descriptors import UNIT, Mode
 from cutecc.passes.lowering.values.integers import Predicate, compare, computed, constant
+from cutecc.passes.lowering.values.pointers import integer_address
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
 
@@ -18,8 +19,8 @@ def assert_copyable(tensor: Tensor, found: Sequence[Mode]) -> None:
     mode of one element it makes no step.
     """
     if tensor.alignment % UNIT:
-        address = ir.Operation.create("llvm.ptrtoint", [ir.IntegerType.get_signless(64)], [tensor.pointer]).result
-        _assert(_is_multiple(address), f"the address of a tensor for TMA is no multiple of {UNIT} bytes")
+        address = integer_address(tensor.pointer, 64)
+        cf.assert_(_is_multiple(address), f"the address of a tensor for TMA is no multiple of {UNIT} bytes")
     for index, mode in enumerate(found):
         if not isinstance(mode.step, Symbolic):
             continue
@@ -34,11 +35,7 @@ def assert_copyable(tensor: Tensor, found: Sequence[Mode]) -> None:
             assert mode.stride is not None
             holds = _is_multiple(mode.stride)
             message = f"steps along {mode.name} of a tensor for TMA, {tensor.layout}, are no multiple of {UNIT} bytes"
-        _assert(_either(holds, _makes_no_step(mode, found)), message)
-
-
-def _assert(holds: ir.Value, message: str) -> None:
-    ir.Operation.create("cf.assert", [], [holds], attributes={"msg": ir.StringAttr.get(message)})
+        cf.assert_(_either(holds, _makes_no_step(mode, found)), message)
 
 
 def _is_multiple(number: ir.Value) -> ir.Value:

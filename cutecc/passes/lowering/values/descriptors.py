@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cutecc.errors import Error
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import ir, nvvm
+from cutecc.ir.structs import with_member
 from cutecc.ir.types import CopyAtom, Scalar
 from cutecc.ir.types.values import Element
 from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, coalesce, join
@@ -28,6 +29,7 @@ from cutecc.passes.lowering.values.integers import (
     resize,
     word,
 )
+from cutecc.passes.lowering.values.pointers import integer_address
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
 DESCRIPTOR = "!llvm.struct<(array<16 x i64>)>"
@@ -248,7 +250,7 @@ def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: La
     boxes = [mode.box - 1 for mode in found] + [0] * (_MOST_MODES - len(found))
     words = [
         # What a pointer has below 16 bytes, TMA does not see.
-        computed("arith.andi", _address(tensor), constant(-16, 64)),
+        computed("arith.andi", integer_address(tensor.pointer, 64), constant(-16, 64)),
         _or([constant(kind, 64), _shifted(_is_large(bits, sizes, strides), 21), *_low(strides[:1], 32)]),
         _or([*_low(strides[1:2], 0), *_low(strides[2:3], 32)]),
         _or([*_low(strides[3:4], 0), *(_high(stride, _WORD + 4 * at) for at, stride in enumerate(strides))]),
@@ -267,12 +269,10 @@ def replace_tensor(pointer: ir.Value, tensor: Tensor, found: Sequence[Mode]) -> 
     """
 
     def field(name: str, value: ir.Value, order: int | None = None) -> None:
-        attributes: dict[str, Any] = {"field": ir.Attribute.parse(f"#nvvm<tensormap_field {name}>")}
-        if order is not None:
-            attributes["ord"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), order)
-        ir.Operation.create("nvvm.tensormap.replace", [], [pointer, value], attributes=attributes)
+        which = ir.Attribute.parse(f"#nvvm<tensormap_field {name}>")
+        nvvm.tensormap_replace(which, pointer, new_value=value, ord=order)
 
-    field("global_address", _address(tensor))
+    field("global_address", integer_address(tensor.pointer, 64))
     for index in range(_MOST_MODES):
         mode = found[index] if index < len(found) else None
         size = resize(mode.size, 32) if mode is not None else constant(1, 32)
@@ -291,10 +291,6 @@ def _check_boxes(found: Sequence[Mode], bits: int, swizzle: Swizzle) -> None:
         raise Error(f"the rows of the TMA box {boxes} have {row} bytes, no multiple of {UNIT}")
     if swizzle.bits and row > 16 << swizzle.bits:
         raise Error(f"the rows of the TMA box {boxes} have {row} bytes, more than its swizzle of {16 << swizzle.bits}")
-
-
-def _address(tensor: Tensor) -> ir.Value:
-    return ir.Operation.create("llvm.ptrtoint", [ir.IntegerType.get_signless(64)], [tensor.pointer]).result
 
 
 def _is_large(bits: int, sizes: Sequence[ir.Value], strides: Sequence[ir.Value]) -> ir.Value:
@@ -345,6 +341,5 @@ def _joined(words: Sequence[ir.Value]) -> ir.Value:
     zeros = [constant(0, 64)] * (16 - len(words))
     found = poison(type)
     for index, value in enumerate([*words, *zeros]):
-        position: dict[str, Any] = {"position": ir.DenseI64ArrayAttr.get([0, index])}
-        found = ir.Operation.create("llvm.insertvalue", [type], [found, value], attributes=position).result
+        found = with_member(found, value, 0, index)
     return found

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from cutecc.ir.mlir import ir
+from cutecc.ir.constants import constant_of_type
+from cutecc.ir.mlir import arith, ir, llvm, ub
 from cutecc.layout.integers import Integer, Symbolic
 
 _SIGNED = {
@@ -95,22 +96,16 @@ def constant(number: int, width: int) -> ir.Value:
     return constant_of_type(number, ir.IntegerType.get_signless(width))
 
 
-def constant_of_type(number: int, type: ir.Type) -> ir.Value:
-    """An integer, or an index."""
-    attributes: dict[str, Any] = {"value": ir.IntegerAttr.get(type, number)}
-    return ir.Operation.create("arith.constant", [type], attributes=attributes).result
-
-
 def zero(type: ir.Type) -> ir.Value:
     """The value of a type of LLVM's that has no bit set."""
     if isinstance(type, ir.IntegerType):
         return constant_of_type(0, type)
-    return ir.Operation.create("llvm.mlir.zero", [type]).result
+    return llvm.mlir_zero(type)
 
 
 def poison(type: ir.Type) -> ir.Value:
     """No value in particular."""
-    return ir.Operation.create("ub.poison", [type], attributes={"value": ir.Attribute.parse("#ub.poison")}).result
+    return ub.poison(type)
 
 
 def word(number: int) -> ir.Value:
@@ -144,9 +139,7 @@ def converted(name: str, value: ir.Value, element: ir.Type) -> ir.Value:
 
 def compare(predicate: Predicate, left: ir.Value, right: ir.Value) -> ir.Value:
     """`arith.cmpi` of two integers, or of two vectors of them."""
-    bit = ir.IntegerType.get_signless(1)
-    attributes: dict[str, Any] = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)}
-    return ir.Operation.create("arith.cmpi", [_like(left, bit)], [left, right], attributes=attributes).result
+    return arith.cmpi(predicate, left, right)
 
 
 def _like(value: ir.Value, element: ir.Type) -> ir.Type:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from cutecc.ir import editing
+from cutecc.ir import editing, llvm_types
 from cutecc.ir.mlir import ir
 from cutecc.ir.pass_context import memo
 from cutecc.ir.types import (
@@ -46,7 +46,6 @@ from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic
 from cutecc.layout.basis import Basis, Ratio
 from cutecc.layout.tuples import is_tuple
 from cutecc.passes.lowering.atoms.registry import state_of
-from cutecc.passes.lowering.values import llvm_types
 
 CAST = "builtin.unrealized_conversion_cast"
 

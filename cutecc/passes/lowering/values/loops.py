@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import at_end
+from cutecc.ir.mlir import ir, nvvm, scf
 from cutecc.ir.walking import walk
 from cutecc.passes.lowering.values.integers import constant
 
@@ -23,25 +24,18 @@ def unrolled_loop(count: int | ir.Value, annotation: str = UNROLLED) -> Generato
     if count == 1:
         yield None
         return
-    integer = ir.IntegerType.get_signless(32)
     end = constant(count, 32) if isinstance(count, int) else count
-    loop = ir.Operation.create(
-        "scf.for",
-        operands=[constant(0, 32), end, constant(1, 32)],
-        attributes={"loop_annotation": ir.Attribute.parse(annotation)},
-        regions=1,
-    )
-    body = ir.Block.create_at_start(loop.regions[0], [integer], [loop.location])
-    with ir.InsertionPoint(body):
-        yield body.arguments[0]
-        ir.Operation.create("scf.yield")
+    loop = scf.ForOp(constant(0, 32), end, constant(1, 32))
+    loop.attributes["loop_annotation"] = ir.Attribute.parse(annotation)
+    with at_end(loop.body):
+        yield loop.induction_variable
+        scf.yield_([])
 
 
 @contextlib.contextmanager
 def one_thread() -> Generator[None]:
     """Build inside what one thread of a warp executes, all of whose threads are here."""
-    elected = ir.Operation.create("nvvm.elect.sync", [ir.IntegerType.get_signless(1)]).result
-    with only_if(elected):
+    with only_if(nvvm.elect_sync()):
         yield
 
 
@@ -51,21 +45,20 @@ def only_if(condition: ir.Value | None) -> Generator[None]:
     if condition is None:
         yield
         return
-    branch = ir.Operation.create("scf.if", operands=[condition], regions=2)
-    with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[0])):
+    with at_end(scf.IfOp(condition).then_block):
         yield
-        ir.Operation.create("scf.yield")
+        scf.yield_([])
 
 
 def given_if(
     condition: ir.Value, then: Callable[[], Sequence[ir.Value]], otherwise: Sequence[ir.Value]
 ) -> list[ir.Value]:
     """What `then` builds and gives when `condition` holds, or else `otherwise`."""
-    branch = ir.Operation.create("scf.if", [each.type for each in otherwise], [condition], regions=2)
-    with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[0])):
-        ir.Operation.create("scf.yield", operands=then())
-    with ir.InsertionPoint(ir.Block.create_at_start(branch.regions[1])):
-        ir.Operation.create("scf.yield", operands=otherwise)
+    branch = scf.IfOp(condition, [each.type for each in otherwise], has_else=True)
+    with at_end(branch.then_block):
+        scf.yield_(then())
+    with at_end(branch.else_block):
+        scf.yield_(otherwise)
     return list(branch.results)
 
 
@@ -76,13 +69,11 @@ def carrying_loop(
     attributes: Mapping[str, ir.Attribute] | None = None,
 ) -> list[ir.Value]:
     """A loop of which `turn` writes the body: from the counter and what is carried to what is carried on."""
-    types = [each.type for each in initial]
-    loop = ir.Operation.create("scf.for", types, [*bounds, *initial], dict(attributes or {}), regions=1)
-    types = [bounds[0].type, *types]
-    block = ir.Block.create_at_start(loop.regions[0], types, [loop.location] * len(types))
-    with ir.InsertionPoint(block):
-        counter, *carried = list(block.arguments)
-        ir.Operation.create("scf.yield", operands=turn(counter, carried))
+    loop = scf.ForOp(*bounds, initial)
+    for name, attribute in (attributes or {}).items():
+        loop.attributes[name] = attribute
+    with at_end(loop.body):
+        scf.yield_(turn(loop.induction_variable, loop.inner_iter_args))
     return list(loop.results)
 
 

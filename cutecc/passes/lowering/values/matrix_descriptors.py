@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from cutecc.errors import Error
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import arith, ir
 from cutecc.layout import Layout, coalesce, join, logical_divide, recast_layout
 from cutecc.passes.lowering.values.integers import computed, constant, word
+from cutecc.passes.lowering.values.pointers import integer_address
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
 _UNIT = 16
@@ -39,10 +40,10 @@ def matrix_descriptor(tensor: Tensor, major: str) -> ir.Value:
     matrix = join(tensor.layout[0][0], tensor.layout[0][1])
     leading, stride = _offsets(matrix, tensor.element.bits, major, 1 << bits)
     fixed = leading << 16 | stride << 32 | _SWIZZLES[bits] << 62
-    address = ir.Operation.create("llvm.ptrtoint", [ir.IntegerType.get_signless(32)], [tensor.pointer]).result
+    address = integer_address(tensor.pointer, 32)
     unit = computed("arith.shrui", address, constant(_UNIT.bit_length() - 1, 32))
     low = computed("arith.andi", unit, constant(_FIELD, 32))
-    wide = ir.Operation.create("arith.extui", [ir.IntegerType.get_signless(64)], [low]).result
+    wide = arith.extui(ir.IntegerType.get_signless(64), low)
     return computed("arith.ori", wide, word(fixed))
 
 

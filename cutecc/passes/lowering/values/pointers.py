@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from cutecc.ir.mlir import ir
+from cutecc.ir import llvm_types
+from cutecc.ir.mlir import arith, ir, llvm, vector
 from cutecc.ir.types import Scalar, SmemDescriptor, Vector
 from cutecc.ir.types.values import Element
 from cutecc.layout.integers import Integer, divide, divisibility
 from cutecc.layout.swizzle import Swizzle
-from cutecc.passes.lowering.values import llvm_types
 from cutecc.passes.lowering.values.integers import Arithmetic, computed, constant
 from cutecc.passes.lowering.values.leaves import definition
 
@@ -32,8 +30,7 @@ def advance(pointer: ir.Value, element: Element | SmemDescriptor, arithmetic: Ar
     if isinstance(pointer.type, ir.IntegerType):
         # An address of tensor memory.
         bits = ir.IntegerType(pointer.type).width
-        moved = arithmetic.value(offset, bits)
-        return computed("arith.addi", pointer, moved)
+        return arith.addi(pointer, arithmetic.value(offset, bits))
     if isinstance(offset, int) and abs(offset) < -_DYNAMIC:
         return element_pointer(pointer, type, [], [offset])
     index = arithmetic.value(offset, width_of(offset))
@@ -47,22 +44,24 @@ def advance(pointer: ir.Value, element: Element | SmemDescriptor, arithmetic: Ar
 def _descriptor_moved(descriptor: ir.Value, offset: ir.Value) -> ir.Value:
     """The descriptor of a matrix `offset` units of 16 bytes further: its address is in the lowest bits."""
     pair = ir.VectorType.get([2], offset.type)
-    position: dict[str, Any] = {"static_position": ir.DenseI64ArrayAttr.get([0])}
-    halves = ir.Operation.create("llvm.bitcast", [pair], [descriptor]).result
-    low = ir.Operation.create("vector.extract", [offset.type], [halves], attributes=position).result
-    moved = computed("arith.addi", low, offset)
-    changed = ir.Operation.create("vector.insert", [pair], [moved, halves], attributes=position).result
-    return ir.Operation.create("llvm.bitcast", [descriptor.type], [changed]).result
+    halves = llvm.bitcast(pair, descriptor)
+    moved = arith.addi(vector.extract(halves, [], [0]), offset)
+    return llvm.bitcast(descriptor.type, vector.insert(moved, halves, [], [0]))
+
+
+def integer_address(pointer: ir.Value, width: int) -> ir.Value:
+    """The address that a pointer is, an integer of `width` bits."""
+    return llvm.ptrtoint(ir.IntegerType.get_signless(width), pointer)
 
 
 def in_shared(address: ir.Value) -> ir.Value:
     """A pointer to shared memory from its address, an `i32`."""
-    return ir.Operation.create("llvm.inttoptr", [llvm_types.pointer(3)], [address]).result
+    return llvm.inttoptr(llvm_types.pointer(3), address)
 
 
 def in_cluster(pointer: ir.Value) -> ir.Value:
     """A pointer to the block's own shared memory as one to that of its cluster."""
-    return ir.Operation.create("llvm.addrspacecast", [llvm_types.pointer(7)], [pointer]).result
+    return llvm.addrspacecast(llvm_types.pointer(7), pointer)
 
 
 def width_of(offset: Integer) -> int:
@@ -72,11 +71,7 @@ def width_of(offset: Integer) -> int:
 
 def element_pointer(pointer: ir.Value, type: ir.Type, operands: list[ir.Value], indices: list[int]) -> ir.Value:
     """`llvm.getelementptr` with one index."""
-    attributes: dict[str, Any] = {
-        "elem_type": ir.TypeAttr.get(type),
-        "rawConstantIndices": ir.DenseI32ArrayAttr.get(indices),
-    }
-    return ir.Operation.create("llvm.getelementptr", [pointer.type], [pointer, *operands], attributes=attributes).result
+    return llvm.getelementptr(pointer.type, pointer, operands, indices, type, 0)
 
 
 def bytes_of(type: ir.Type) -> int:
@@ -177,9 +172,8 @@ def _flipped(pointer: ir.Value, swizzle: Swizzle) -> ir.Value:
     """`pointer` with the bits flipped that a swizzle flips."""
     bits = 32 if str(pointer.type) == "!llvm.ptr<3>" else 64
     mask = ((1 << swizzle.bits) - 1) << (swizzle.base + max(swizzle.shift, 0))
-    integer = ir.IntegerType.get_signless(bits)
-    address = ir.Operation.create("llvm.ptrtoint", [integer], [pointer]).result
+    address = integer_address(pointer, bits)
     picked = computed("arith.andi", address, constant(mask, bits))
     direction = "arith.shrui" if swizzle.shift >= 0 else "arith.shli"
     flipped = computed("arith.xori", address, computed(direction, picked, constant(abs(swizzle.shift), bits)))
-    return ir.Operation.create("llvm.inttoptr", [pointer.type], [flipped]).result
+    return llvm.inttoptr(pointer.type, flipped)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cutecc.errors import Error
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import arith, ir, llvm, vector
 from cutecc.ir.types import AddressSpace, Pointer, Scalar, Vector, to_type
 from cutecc.ir.types.values import Element
 from cutecc.layout import AnyLayout, Layout, coalesce, leaves
@@ -157,19 +156,12 @@ def stored_type(element: Element) -> ir.Type:
 
 def load(type: ir.Type, pointer: ir.Value, alignment: int) -> ir.Value:
     """`llvm.load`."""
-    return ir.Operation.create("llvm.load", [type], [pointer], attributes=_aligned(alignment)).result
+    return llvm.load(type, pointer, alignment=alignment)
 
 
 def store(value: ir.Value, pointer: ir.Value, alignment: int) -> None:
     """`llvm.store`."""
-    ir.Operation.create("llvm.store", [], [value, pointer], attributes=_aligned(alignment))
-
-
-def _aligned(alignment: int) -> dict[str, Any]:
-    return {
-        "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment),
-        "ordering": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0),
-    }
+    llvm.store(value, pointer, alignment=alignment)
 
 
 def bitcast(value: ir.Value, type: ir.Type) -> ir.Value:
@@ -177,8 +169,9 @@ def bitcast(value: ir.Value, type: ir.Type) -> ir.Value:
     if value.type == type:
         return value
     vectors = [isinstance(each, ir.VectorType) for each in (value.type, type)]
-    name = "arith.bitcast" if _same_shape(value.type, type) else "vector.bitcast" if all(vectors) else "llvm.bitcast"
-    return ir.Operation.create(name, [type], [value]).result
+    if _same_shape(value.type, type):
+        return arith.bitcast(type, value)
+    return vector.bitcast(type, value) if all(vectors) else llvm.bitcast(type, value)
 
 
 def _same_shape(left: ir.Type, right: ir.Type) -> bool:
@@ -196,16 +189,14 @@ def regrouped(vectors: Sequence[ir.Value], length: int) -> list[ir.Value]:
     return [vector_of(elements[begin : begin + length]) for begin in range(0, len(elements), length)]
 
 
-def elements_of(vector: ir.Value) -> list[ir.Value]:
+def elements_of(value: ir.Value) -> list[ir.Value]:
     """The elements of a vector."""
-    type = ir.VectorType(vector.type)
-    return list(ir.Operation.create("vector.to_elements", [type.element_type] * type.shape[0], [vector]).results)
+    return list(vector.ToElementsOp(value).results)
 
 
 def vector_of(elements: Sequence[ir.Value]) -> ir.Value:
     """A vector of `elements`."""
-    type = ir.VectorType.get([len(elements)], elements[0].type)
-    return ir.Operation.create("vector.from_elements", [type], list(elements)).result
+    return vector.from_elements(ir.VectorType.get([len(elements)], elements[0].type), elements)
 
 
 def joined(vectors: Sequence[ir.Value]) -> ir.Value:

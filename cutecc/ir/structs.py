@@ -1,0 +1,34 @@
+"""Members of LLVM structs, taken out and put in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cutecc.ir.mlir import ir, llvm, ub
+
+
+def member(struct: ir.Value, *path: int) -> ir.Value:
+    """The member of a struct, or of those inside it, that a path of indices leads to."""
+    type: Any = struct.type
+    for index in path:
+        type = type.body[index]
+    return llvm.extractvalue(type, struct, path)
+
+
+def members(struct: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
+    """The members of a struct, which are of `types`."""
+    return [llvm.extractvalue(type, struct, [index]) for index, type in enumerate(types)]
+
+
+def with_member(struct: ir.Value, value: ir.Value, *path: int) -> ir.Value:
+    """The struct, or array, with `value` where a path of indices leads."""
+    return llvm.insertvalue(struct, value, path)
+
+
+def struct_of(type: ir.Type, values: Sequence[ir.Value]) -> ir.Value:
+    """A struct of `type` with these members."""
+    struct = ub.poison(type)
+    for index, value in enumerate(values):
+        struct = with_member(struct, value, index)
+    return struct
