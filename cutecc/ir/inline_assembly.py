@@ -25,9 +25,20 @@ def inline_assembly(
     `text` names results and operands `$0`, `$1`, …, in the order of their LLVM `constraints`. One without
     `side_effects` goes where nobody uses its results, and two that are equal are one.
     """
-    whole = llvm_types.struct(results) if len(results) > 1 else next(iter(results), None)
+    given = inline_assembly_whole(text, constraints, results, operands, side_effects=side_effects)
+    return members(given[0], results) if len(results) > 1 else given
+
+
+def inline_assembly_whole(
+    text: str,
+    constraints: Sequence[str],
+    results: Sequence[ir.Type],
+    operands: Sequence[ir.Value],
+    *,
+    side_effects: bool = True,
+) -> list[ir.Value]:
+    """The same, with several results in one struct."""
+    type = llvm_types.struct(results) if len(results) > 1 else next(iter(results), None)
     joined = ",".join(constraints)
-    given = llvm.inline_asm(whole, operands, text, joined, has_side_effects=side_effects, asm_dialect=_ATT)
-    if len(results) > 1:
-        return members(given, results)
+    given = llvm.inline_asm(type, operands, text, joined, has_side_effects=side_effects, asm_dialect=_ATT)
     return [given] if results else []

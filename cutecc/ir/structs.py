@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cutecc.ir.mlir import ir, llvm, ub
+from cutecc.ir.mlir import ir, llvm
 
 
 def member(struct: ir.Value, *path: int) -> ir.Value:
@@ -26,9 +26,8 @@ def with_member(struct: ir.Value, value: ir.Value, *path: int) -> ir.Value:
     return llvm.insertvalue(struct, value, path)
 
 
-def struct_of(type: ir.Type, values: Sequence[ir.Value]) -> ir.Value:
-    """A struct of `type` with these members."""
-    struct = ub.poison(type)
+def with_members(struct: ir.Value, values: Sequence[ir.Value]) -> ir.Value:
+    """A struct, such as one of poison, with these as its members."""
     for index, value in enumerate(values):
         struct = with_member(struct, value, index)
     return struct

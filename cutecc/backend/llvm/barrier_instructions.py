@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 from cutecc.backend.llvm.inline_assembly import (
     address_space,
-    create,
     flag,
-    inline_assembly,
     modifier,
     named,
     pointer_constraint,
     state_space,
+    truncated,
 )
+from cutecc.ir.building import before
+from cutecc.ir.inline_assembly import inline_assembly
 from cutecc.ir.mlir import ir
 
 _MEMORY = "~{memory}"
@@ -74,9 +75,9 @@ def _signal(operation: ir.Operation, instruction: str, barrier: ir.Value, count:
         arguments.insert(0, "$0" if results else "_")
     constraints = [*("=l" for _ in results), pointer_constraint(barrier), *("r" for _ in count), _MEMORY]
     text = f"mbarrier.{instruction}.b64 {', '.join(arguments)};"
-    with operation.location, ir.InsertionPoint(operation):
-        made = inline_assembly(text, ",".join(constraints), results, [barrier, *count])
-    for result, state in zip(operation.results, made.results, strict=True):
+    with before(operation):
+        made = inline_assembly(text, constraints, results, [barrier, *count])
+    for result, state in zip(operation.results, made, strict=True):
         result.replace_all_uses_with(state)
     operation.erase()
 
@@ -96,11 +97,11 @@ def _wait(operation: ir.Operation) -> None:
     text = f"{{ .reg .pred p; {instruction} p, {arguments};{tell} }}"
     registers = [pointer_constraint(barrier), "r" if parity else "l", *("r" for _ in limit)]
     i32 = ir.IntegerType.get_signless(32)
-    with operation.location, ir.InsertionPoint(operation):
-        constraints = ",".join([*("=r" for _ in operation.results), *registers, _MEMORY])
+    with before(operation):
+        constraints = [*("=r" for _ in operation.results), *registers, _MEMORY]
         made = inline_assembly(text, constraints, [i32 for _ in operation.results], [barrier, phase, *limit])
-        for result, waited in zip(operation.results, made.results, strict=True):
-            result.replace_all_uses_with(create("llvm.trunc", [result.type], [waited]))
+        for result, waited in zip(operation.results, made, strict=True):
+            result.replace_all_uses_with(truncated(waited, result.type))
     operation.erase()
 
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import before
+from cutecc.ir.inline_assembly import inline_assembly_whole
+from cutecc.ir.mlir import ir, llvm
+from cutecc.ir.structs import member
 
 _SPACES = {"": "", "1": ".global", "3": ".shared", "7": ".shared::cluster"}
 _SHORT_SPACES = ("3", "7")
 """Address spaces whose pointers take 32 bits."""
 _ENUMERATION = re.compile(r"#nvvm\.\w+<(\w+)>|#nvvm<\w+ (\w+)>")
+
+MAY_OVERFLOW = 0
+"""Of an operation that says nothing of overflow."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ def assemble(
 
     Vectors are in braces. Without side effects it reaches no memory.
     """
-    with operation.location, ir.InsertionPoint(operation):
+    with before(operation):
         results = list(operation.results)
         count, element = elements_of(results[0].type) if results else (0, "")
         register = REGISTERS.get(element)
@@ -130,15 +136,15 @@ def assemble(
         parts += [add([value], REGISTERS[str(value.type)].constraint) for value in last or []]
         clobbers = ["~{memory}"] if side_effects else []
         held = ir.Type.parse(register.integer or element) if register else None
-        made = inline_assembly(
+        made = inline_assembly_whole(
             f"{instruction} {', '.join(parts)};",
-            ",".join([*constraints, *clobbers]),
+            [*constraints, *clobbers],
             [held] * count if held else [],
             operands,
             side_effects=side_effects,
         )
         for result in results:
-            result.replace_all_uses_with(_whole(made.results[0], result.type, count, element))
+            result.replace_all_uses_with(_whole(made[0], result.type, count, element))
     operation.erase()
 
 
@@ -152,23 +158,17 @@ def _pieces(value: ir.Value) -> list[ir.Value]:
     count, element = elements_of(value.type)
     if count == 1:
         return [into_register(value, element)]
-    element_type = ir.Type.parse(element)
-    return [
-        into_register(create("llvm.extractelement", [element_type], [value, _constant(index)]), element)
-        for index in range(count)
-    ]
+    return [into_register(llvm.extractelement(value, _constant(index)), element) for index in range(count)]
 
 
 def _whole(made: ir.Value, type_: ir.Type, count: int, element: str) -> ir.Value:
     """The value of `type_` that came in registers."""
     if count == 1:
         return from_register(made, element)
-    register = REGISTERS[element]
-    whole = create("llvm.mlir.poison", [type_], [])
+    whole = llvm.mlir_poison(type_)
     for index in range(count):
-        position = ir.Attribute.parse(f"array<i64: {index}>")
-        held = create("llvm.extractvalue", [ir.Type.parse(register.integer or element)], [made], position=position)
-        whole = create("llvm.insertelement", [type_], [whole, from_register(held, element), _constant(index)])
+        number = from_register(member(made, index), element)
+        whole = llvm.insertelement(whole, number, _constant(index))
     return whole
 
 
@@ -177,36 +177,22 @@ def into_register(value: ir.Value, element: str) -> ir.Value:
     integer = REGISTERS[element].integer
     if not integer:
         return value
-    return create("llvm.zext" if element == "i8" else "llvm.bitcast", [ir.Type.parse(integer)], [value])
+    type_ = ir.Type.parse(integer)
+    return llvm.zext(type_, value) if element == "i8" else llvm.bitcast(type_, value)
 
 
 def from_register(value: ir.Value, element: str) -> ir.Value:
     """The value of the type `element` that a register held."""
     if not REGISTERS[element].integer:
         return value
-    return create("llvm.trunc" if element == "i8" else "llvm.bitcast", [ir.Type.parse(element)], [value])
+    type_ = ir.Type.parse(element)
+    return truncated(value, type_) if element == "i8" else llvm.bitcast(type_, value)
+
+
+def truncated(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """The lowest bits of an integer."""
+    return llvm.trunc(type_, value, MAY_OVERFLOW)
 
 
 def _constant(value: int) -> ir.Value:
-    i32 = ir.IntegerType.get_signless(32)
-    return create("llvm.mlir.constant", [i32], [], value=ir.IntegerAttr.get(i32, value))
-
-
-def inline_assembly(
-    text: str, constraints: str, results: list[ir.Type], operands: list[ir.Value], *, side_effects: bool = True
-) -> ir.Operation:
-    """Inline assembly; several results come as a structure."""
-    if len(results) > 1:
-        results = [ir.Type.parse(f"!llvm.struct<({', '.join(map(str, results))})>")]
-    attributes: dict[str, ir.Attribute] = {
-        "asm_string": ir.StringAttr.get(text),
-        "constraints": ir.StringAttr.get(constraints),
-    }
-    if side_effects:
-        attributes["has_side_effects"] = ir.UnitAttr.get()
-    return ir.Operation.create("llvm.inline_asm", results, operands, attributes)
-
-
-def create(name: str, results: list[ir.Type], operands: list[ir.Value], **attributes: ir.Attribute) -> ir.Value:
-    """The first result of a new operation."""
-    return ir.Operation.create(name, results, operands, attributes).results[0]
+    return llvm.mlir_constant(ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value))

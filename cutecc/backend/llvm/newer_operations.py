@@ -9,20 +9,23 @@ from collections.abc import Callable
 
 from cutecc.backend.llvm import barrier_instructions
 from cutecc.backend.llvm.inline_assembly import (
+    MAY_OVERFLOW,
     REGISTERS,
     address_space,
     assemble,
-    create,
     elements_of,
     flag,
-    inline_assembly,
     modifier,
     named,
     state_space,
+    truncated,
     type_suffix,
     vector_suffix,
 )
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import before
+from cutecc.ir.inline_assembly import inline_assembly
+from cutecc.ir.mlir import ir, llvm
+from cutecc.ir.structs import with_members
 
 
 def replace_newer_operations(device: ir.Operation) -> None:
@@ -140,15 +143,15 @@ def _called(operation: ir.Operation) -> None:
     if known is None:
         return
     text, constraints = known
-    with operation.location, ir.InsertionPoint(operation):
+    with before(operation):
         result = operation.results[0]
-        made = inline_assembly(text, constraints, [result.type], list(operation.operands), side_effects=False)
-        result.replace_all_uses_with(made.results[0])
+        (made,) = inline_assembly(text, constraints, [result.type], list(operation.operands), side_effects=False)
+        result.replace_all_uses_with(made)
     operation.erase()
 
 
 _INTRINSICS = {
-    f"llvm.nvvm.tanh.approx.{suffix}": (f"tanh.approx.{suffix} $0, $1;", f"={register},{register}")
+    f"llvm.nvvm.tanh.approx.{suffix}": (f"tanh.approx.{suffix} $0, $1;", (f"={register}", register))
     for suffix, register in (("f32", "f"), ("f16", "h"), ("bf16", "h"), ("f16x2", "r"), ("bf16x2", "r"))
 }
 """Intrinsics without side effects that LLVM 22 does not have: the instruction, and its constraints."""
@@ -173,12 +176,11 @@ def _packing_conversion(operation: ir.Operation) -> None:
         modifiers, held = f"{sat}{relu}", "i16"
     else:
         return
-    with operation.location, ir.InsertionPoint(operation):
+    with before(operation):
         text = f"cvt{modifier(operation, 'rnd')}{modifiers}.{kind}.f32 $0, $1, $2;"
-        constraints = f"={REGISTERS[held].constraint},f,f"
-        packed = inline_assembly(text, constraints, [ir.Type.parse(held)], [first, second], side_effects=False)
-        value = packed.results[0]
-        result.replace_all_uses_with(create("llvm.zext", [result.type], [value]) if held == "i16" else value)
+        constraints = [f"={REGISTERS[held].constraint}", "f", "f"]
+        (value,) = inline_assembly(text, constraints, [ir.Type.parse(held)], [first, second], side_effects=False)
+        result.replace_all_uses_with(llvm.zext(result.type, value) if held == "i16" else value)
     operation.erase()
 
 
@@ -202,8 +204,8 @@ def _bulk_load(operation: ir.Operation) -> None:
         return
     text = f"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes{_CACHE_HINT if hints else ''}"
     operands = [destination, source, size, barrier, *policy]
-    constraints = ",".join(["r", "l", "r", "r", *("l" for _ in policy), "~{memory}"])
-    with operation.location, ir.InsertionPoint(operation):
+    constraints = ["r", "l", "r", "r", *("l" for _ in policy), "~{memory}"]
+    with before(operation):
         inline_assembly(f"{text} [$0], [$1], $2, [$3]{', $4' if hints else ''};", constraints, [], operands)
     operation.erase()
 
@@ -216,18 +218,12 @@ def _match_all(operation: ir.Operation) -> None:
     i32 = ir.IntegerType.get_signless(32)
     bits = ir.IntegerType(value.type).width
     text = f"{{ .reg .pred p; match.all.sync.b{bits} $0|p, $2, $3; selp.b32 $1, 1, 0, p; }}"
-    constraints = f"=r,=r,{'l' if bits == 64 else 'r'},r"
+    constraints = ["=r", "=r", "l" if bits == 64 else "r", "r"]
     result = operation.results[0]
-    with operation.location, ir.InsertionPoint(operation):
-        made = inline_assembly(text, constraints, [i32, i32], [value, mask]).results[0]
-        lanes, same = (
-            create("llvm.extractvalue", [i32], [made], position=ir.DenseI64ArrayAttr.get([index])) for index in (0, 1)
-        )
-        holds = create("llvm.trunc", [ir.IntegerType.get_signless(1)], [same])
-        whole = create("llvm.mlir.poison", [result.type], [])
-        for index, member in enumerate((lanes, holds)):
-            position = ir.DenseI64ArrayAttr.get([index])
-            whole = create("llvm.insertvalue", [result.type], [whole, member], position=position)
+    with before(operation):
+        lanes, same = inline_assembly(text, constraints, [i32, i32], [value, mask])
+        holds = truncated(same, ir.IntegerType.get_signless(1))
+        whole = with_members(llvm.mlir_poison(result.type), [lanes, holds])
     result.replace_all_uses_with(whole)
     operation.erase()
 
@@ -238,11 +234,10 @@ def _wide_product(operation: ir.Operation) -> None:
         return
     result = operation.results[0]
     signed = "isSigned" in operation.attributes and operation.attributes["isSigned"].value
-    with operation.location, ir.InsertionPoint(operation):
-        factors = [
-            create("llvm.sext" if signed else "llvm.zext", [result.type], [factor]) for factor in operation.operands
-        ]
-        result.replace_all_uses_with(create("llvm.mul", [result.type], factors))
+    extended = llvm.sext if signed else llvm.zext
+    with before(operation):
+        first, second = (extended(result.type, factor) for factor in operation.operands)
+        result.replace_all_uses_with(llvm.mul(first, second, MAY_OVERFLOW))
     operation.erase()
 
 
@@ -253,10 +248,10 @@ def _packed_arithmetic(operation: ir.Operation) -> None:
     i64 = ir.IntegerType.get_signless(64)
     inputs = ", ".join(f"${index + 1}" for index in range(len(operation.operands)))
     text = f"{kind}{modifier(operation, 'rnd')}{flag(operation, 'ftz', '.ftz')}.f32x2 $0, {inputs};"
-    with operation.location, ir.InsertionPoint(operation):
-        pairs = [create("llvm.bitcast", [i64], [operand]) for operand in operation.operands]
-        made = inline_assembly(text, ",".join(["=l", *("l" for _ in pairs)]), [i64], pairs, side_effects=False)
-        result.replace_all_uses_with(create("llvm.bitcast", [result.type], [made.results[0]]))
+    with before(operation):
+        pairs = [llvm.bitcast(i64, operand) for operand in operation.operands]
+        (made,) = inline_assembly(text, ["=l", *("l" for _ in pairs)], [i64], pairs, side_effects=False)
+        result.replace_all_uses_with(llvm.bitcast(result.type, made))
     operation.erase()
 
 

@@ -9,6 +9,7 @@ from cutecc.backend.llvm.legalize import mended
 from cutecc.backend.llvm.newer_operations import replace_newer_operations
 from cutecc.backend.llvm.translation import to_llvm_ir
 from cutecc.errors import ToolError
+from cutecc.ir.building import at_end
 from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 
@@ -76,13 +77,13 @@ def _intrinsics(operation: ir.Operation) -> set[str]:
     module = ir.Module.parse(text, operation.context)
     device = module.body.operations[0].operation
     block = device.regions[0].blocks[0].operations[0].operation.regions[0].blocks[0]
-    end = ir.InsertionPoint(block.operations[0])
     values: list[ir.Value] = list(block.arguments)
-    for index, operand in enumerate(operation.operands):
-        # Some intrinsics take constants alone.
-        if isinstance(operand.owner, ir.Operation) and operand.owner.name == "llvm.mlir.constant":
-            values[index] = operand.owner.clone(ip=end).operation.results[0]
-    copy = operation.clone(ip=end).operation
+    with at_end(block):
+        for index, operand in enumerate(operation.operands):
+            # Some intrinsics take constants alone.
+            if isinstance(operand.owner, ir.Operation) and operand.owner.name == "llvm.mlir.constant":
+                values[index] = operand.owner.clone().operation.results[0]
+        copy = operation.clone().operation
     for index, value in enumerate(values):
         copy.operands[index] = value
     replace_newer_operations(device)
