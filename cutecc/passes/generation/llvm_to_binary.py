@@ -112,7 +112,7 @@ def _replace_by_binary(device: ir.Operation, cubin: bytes, log: str) -> None:
     It is what the wheel's `cuda-to-binary` leaves, which `cuda-to-llvm` reads: the host function refers to kernels by
     the two names.
     """
-    from cutecc.ir.building import before
+    from cutecc.ir.building import at_end, before, located
     from cutecc.ir.editing import erase
     from cutecc.ir.mlir import ir
     from cutecc.ir.modules import body_of
@@ -128,11 +128,13 @@ def _replace_by_binary(device: ir.Operation, cubin: bytes, log: str) -> None:
     if "compute_targets" in device.attributes:
         attributes["compute_targets"] = device.attributes["compute_targets"]
     with before(device):
+        # Neither builder makes what the wheel does: `cuda.binary` has attributes here that are not its own, and
+        # `llvm.func` has all that the kernel has.
         binary = ir.Operation.create("cuda.binary", attributes=attributes, regions=1)
     block = ir.Block.create_at_start(binary.regions[0])
     for operation in body_of(device):
         if operation.name == "llvm.func" and "gpu.kernel" in operation.attributes:
             kept = {each: operation.attributes[each] for each in operation.attributes}
-            with ir.InsertionPoint(block), operation.location:
+            with at_end(block), located(operation):
                 ir.Operation.create("llvm.func", attributes=kept, regions=1)
     erase(device)

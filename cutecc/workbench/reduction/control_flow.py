@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from cutecc.ir.building import before
 from cutecc.ir.mlir import ir
 from cutecc.workbench.reduction.placeholders import Kind, Placeholders, operations_of
 
@@ -38,7 +39,7 @@ def _go_one_way(module: ir.Module, sites: list[tuple[ir.Operation, int]], chosen
         sizes = list(branch.attributes["operandSegmentSizes"])
         first = sizes[0] + sum(sizes[1 : 1 + way])
         operands = list(branch.operands)[first : first + sizes[1 + way]]
-        with ir.InsertionPoint(branch), branch.location:
+        with before(branch):
             ir.Operation.create(_BRANCHES[branch.name], operands=operands, successors=[branch.successors[way]])
         branch.erase()
     # Inside out: with a block goes all that is inside it.

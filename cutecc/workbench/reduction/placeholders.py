@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
+from cutecc.ir.building import at_start
 from cutecc.ir.editing import address_of
 from cutecc.ir.mlir import ir
 
@@ -97,8 +98,8 @@ class Placeholders:
                 if inner.results[0].type == type:
                     self._known[key] = inner.results[0]
                     return self._known[key]
-            created = ir.Operation.create(CAST, [type], ip=ir.InsertionPoint.at_block_begin(entry))
-            self._known[key] = created.results[0]
+            with at_start(entry):
+                self._known[key] = ir.Operation.create(CAST, [type]).result
         return self._known[key]
 
 

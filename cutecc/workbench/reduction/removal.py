@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
+from cutecc.ir.building import at_start
+from cutecc.ir.constants import constant_of_type, number_as
 from cutecc.ir.editing import address_of, is_inside
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import ir, llvm
 from cutecc.workbench.reduction.placeholders import (
     HOLDERS,
     Kind,
@@ -178,10 +180,10 @@ class _Zeros:
     def _zero(self, function: ir.Operation, type: ir.Type) -> ir.Value:
         key = (address_of(function), type)
         if key not in self._known:
-            name = "llvm.mlir.constant" if function.name == "llvm.func" else "arith.constant"
-            value = ir.FloatAttr.get(type, 0.0) if isinstance(type, ir.FloatType) else ir.IntegerAttr.get(type, 0)
-            begin = ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0])
-            self._known[key] = ir.Operation.create(name, [type], attributes={"value": value}, ip=begin).results[0]
+            with at_start(function.regions[0].blocks[0]):
+                lowered = function.name == "llvm.func"
+                zero = llvm.mlir_constant(number_as(type, 0)) if lowered else constant_of_type(0, type)
+            self._known[key] = zero
         return self._known[key]
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from cutecc.ir.building import before
 from cutecc.ir.editing import address_of
 from cutecc.ir.mlir import ir
 from cutecc.workbench.reduction.placeholders import (
@@ -97,7 +98,7 @@ def _rebuild(operation: ir.Operation, operands: Collection[int], results: Collec
     if _SEGMENTS in attributes:
         attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(_smaller(list(attributes[_SEGMENTS]), operands))
     kept = [each for number, each in enumerate(operation.results) if number not in results]
-    with ir.InsertionPoint(operation), operation.location:
+    with before(operation):
         new = ir.Operation.create(
             operation.name,
             results=[each.type for each in kept],
@@ -295,7 +296,7 @@ def _may_lose(operation: ir.Operation, *, operands: bool) -> bool:
 
 
 def _takes_one_less(operation: ir.Operation, operands: bool) -> bool:
-    with ir.InsertionPoint(operation), operation.location:
+    with before(operation):
         tried = ir.Operation.create(
             operation.name,
             results=[each.type for each in operation.results][: None if operands else -1],

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cutecc.errors import PassError
-from cutecc.ir.mlir import ir, rewrite
+from cutecc.ir.constants import constant_of_type
+from cutecc.ir.mlir import arith, ir, rewrite
 from cutecc.passes.base import ModulePass
 from cutecc.passes.registry import register
 from cutecc.record import Provider
@@ -63,14 +64,6 @@ def _pattern(expansion: Expansion) -> Any:
     return rewrite_op
 
 
-def _create(name: str, result: Any, *operands: Any, **attributes: Any) -> Any:
-    return ir.Operation.create(name, results=[result], operands=operands, attributes=attributes).results[0]
-
-
-def _binary(name: str, left: Any, right: Any) -> Any:
-    return _create(name, left.type, left, right)
-
-
 def _with_element(like: Any, element: Any) -> Any:
     """`like`, a scalar or vector type, with other elements."""
     return ir.VectorType.get(like.shape, element) if isinstance(like, ir.VectorType) else element
@@ -80,70 +73,54 @@ def _element(of: Any) -> Any:
     return of.element_type if isinstance(of, ir.ShapedType) else of
 
 
-def _constant(of: Any, value: int) -> Any:
-    attribute: Any = ir.IntegerAttr.get(_element(of), value)
-    if isinstance(of, ir.ShapedType):
-        attribute = ir.DenseElementsAttr.get_splat(of, attribute)
-    return _create("arith.constant", of, value=attribute)
-
-
-def _compare(name: str, predicate: int, left: Any, right: Any) -> Any:
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-    return _create(name, _with_element(left.type, ir.IntegerType.get_signless(1)), left, right, predicate=attribute)
-
-
 def _cmpi(predicate: str, left: Any, right: Any) -> Any:
-    return _compare("arith.cmpi", _INTEGER_PREDICATES[predicate], left, right)
+    return arith.cmpi(_INTEGER_PREDICATES[predicate], left, right)
 
 
 def _cmpf(predicate: str, left: Any, right: Any) -> Any:
-    return _compare("arith.cmpf", _FLOAT_PREDICATES[predicate], left, right)
-
-
-def _select(condition: Any, on_true: Any, on_false: Any) -> Any:
-    return _create("arith.select", on_true.type, condition, on_true, on_false)
+    return arith.cmpf(_FLOAT_PREDICATES[predicate], left, right)
 
 
 def _ceildivsi(_: Any, a: Any, b: Any) -> Any:
     """`a / b`, plus one where it is inexact and `a` and `b` have the same sign."""
-    zero, one = _constant(a.type, 0), _constant(a.type, 1)
-    quotient = _binary("arith.divsi", a, b)
-    inexact = _cmpi("ne", a, _binary("arith.muli", quotient, b))
+    zero, one = constant_of_type(0, a.type), constant_of_type(1, a.type)
+    quotient = arith.divsi(a, b)
+    inexact = _cmpi("ne", a, arith.muli(quotient, b))
     same_sign = _cmpi("eq", _cmpi("slt", a, zero), _cmpi("slt", b, zero))
-    round_up = _binary("arith.andi", inexact, same_sign)
-    return _select(round_up, _binary("arith.addi", quotient, one), quotient)
+    round_up = arith.andi(inexact, same_sign)
+    return arith.select(round_up, arith.addi(quotient, one), quotient)
 
 
 def _floordivsi(_: Any, a: Any, b: Any) -> Any:
     """`a / b`, minus one where it is inexact and `a` and `b` differ in sign."""
-    quotient = _binary("arith.divsi", a, b)
-    inexact = _cmpi("ne", a, _binary("arith.muli", quotient, b))
-    zero = _constant(a.type, 0)
+    quotient = arith.divsi(a, b)
+    inexact = _cmpi("ne", a, arith.muli(quotient, b))
+    zero = constant_of_type(0, a.type)
     other_sign = _cmpi("ne", _cmpi("slt", a, zero), _cmpi("slt", b, zero))
-    round_down = _binary("arith.andi", inexact, other_sign)
-    return _select(round_down, _binary("arith.addi", quotient, _constant(a.type, -1)), quotient)
+    round_down = arith.andi(inexact, other_sign)
+    return arith.select(round_down, arith.addi(quotient, constant_of_type(-1, a.type)), quotient)
 
 
 def _ceildivui(_: Any, a: Any, b: Any) -> Any:
     """`(a - 1) / b + 1`, and zero for zero."""
-    zero = _constant(a.type, 0)
+    zero = constant_of_type(0, a.type)
     is_zero = _cmpi("eq", a, zero)
-    one = _constant(a.type, 1)
-    quotient = _binary("arith.divui", _binary("arith.subi", a, one), b)
-    return _select(is_zero, zero, _binary("arith.addi", quotient, one))
+    one = constant_of_type(1, a.type)
+    quotient = arith.divui(arith.subi(a, one), b)
+    return arith.select(is_zero, zero, arith.addi(quotient, one))
 
 
 def _integer_extremum(predicate: str) -> Expansion:
-    return lambda _, a, b: _select(_cmpi(predicate, a, b), a, b)
+    return lambda _, a, b: arith.select(_cmpi(predicate, a, b), a, b)
 
 
 def _float_extremum(predicate: str, keeps_nan: bool) -> Expansion:
     """`maximumf` and `minimumf` return a NaN operand, `maxnumf` and `minnumf` the other one."""
 
     def expand(_: Any, a: Any, b: Any) -> Any:
-        extremum = _select(_cmpf(predicate, a, b), a, b)
+        extremum = arith.select(_cmpf(predicate, a, b), a, b)
         checked = b if keeps_nan else a
-        return _select(_cmpf("uno", checked, checked), b, extremum)
+        return arith.select(_cmpf("uno", checked, checked), b, extremum)
 
     return expand
 
@@ -153,7 +130,7 @@ def _scale(scale: Any) -> Any:
     element, exponent = _element(scale.type), ir.Type.parse("f8E8M0FNU")
     if element == exponent:
         return scale
-    return _create("arith.truncf", _with_element(scale.type, exponent), scale) if element.width >= 16 else None
+    return arith.truncf(_with_element(scale.type, exponent), scale) if element.width >= 16 else None
 
 
 def _scaling_extf(operation: Any, value: Any, scale: Any) -> Any:
@@ -161,16 +138,16 @@ def _scaling_extf(operation: Any, value: Any, scale: Any) -> Any:
     if exponent is None:
         return None
     result = operation.results[0].type
-    factor = _create("arith.extf", result, exponent)
-    return _binary("arith.mulf", _create("arith.extf", result, value), factor)
+    factor = arith.extf(result, exponent)
+    return arith.mulf(arith.extf(result, value), factor)
 
 
 def _scaling_truncf(operation: Any, value: Any, scale: Any) -> Any:
     exponent = _scale(scale)
     if exponent is None:
         return None
-    divisor = _create("arith.extf", value.type, exponent)
-    return _create("arith.truncf", operation.results[0].type, _binary("arith.divf", value, divisor))
+    divisor = arith.extf(value.type, exponent)
+    return arith.truncf(operation.results[0].type, arith.divf(value, divisor))
 
 
 _EXPANSIONS: dict[str, Expansion] = {

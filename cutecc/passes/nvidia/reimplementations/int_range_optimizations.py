@@ -9,6 +9,8 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from cutecc.ir.building import at_start, located
+from cutecc.ir.constants import constant_of_type
 from cutecc.ir.mlir import ir, rewrite
 from cutecc.passes.base import ModulePass
 from cutecc.passes.nvidia.reimplementations import int_ranges as r
@@ -162,7 +164,7 @@ def _materialize(known: dict[Any, _Constants]) -> Any:
             block = operation.regions[region].blocks[position]
             value = block.arguments[argument]
             if _is_used(value):
-                with ir.InsertionPoint.at_block_begin(block), value.location:
+                with at_start(block), located(value):
                     value.replace_all_uses_with(_constant(value, constant))
                 changed = True
         return not changed
@@ -210,7 +212,4 @@ def _constant(value: Any, constant: int) -> Any:
     value_type = value.type
     element = value_type.element_type if isinstance(value_type, ir.ShapedType) else value_type
     width = 64 if isinstance(element, ir.IndexType) else element.width
-    attribute: Any = ir.IntegerAttr.get(element, r.to_signed(constant, width))
-    if isinstance(value_type, ir.ShapedType):
-        attribute = ir.DenseElementsAttr.get_splat(value_type, attribute)
-    return ir.Operation.create("arith.constant", results=[value_type], attributes={"value": attribute}).results[0]
+    return constant_of_type(r.to_signed(constant, width), value_type)

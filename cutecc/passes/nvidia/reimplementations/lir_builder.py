@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import at_end
+from cutecc.ir.constants import constant_of_type
+from cutecc.ir.mlir import arith, ir, llvm, scf, ub
+from cutecc.ir.structs import with_members
 
 STATE = "!llvm.struct<(i32, i32, i32)>"
 """A pipeline's state: the producer's phase, the consumer's, and the stage's index."""
@@ -28,56 +33,37 @@ def integer(width: int, value: int) -> ir.Attribute:
 
 
 def constant(value: int, width: int = 32) -> Any:
-    return create("arith.constant", result=f"i{width}", value=integer(width, value))
-
-
-def add(left: Any, right: Any) -> Any:
-    return create("arith.addi", left, right, result=left.type)
+    return constant_of_type(value, ir.IntegerType.get_signless(width))
 
 
 def compare(predicate: str, left: Any, right: Any) -> Any:
-    number = {"eq": 0, "ult": 6, "ule": 7}[predicate]
-    return create("arith.cmpi", left, right, result="i1", predicate=integer(64, number))
-
-
-def extract(struct: Any, position: int) -> Any:
-    kind = {STATE: "i32"}.get(str(struct.type), POINTER if position == 0 else "i16")
-    return create("llvm.extractvalue", struct, result=kind, position=ir.DenseI64ArrayAttr.get([position]))
+    return arith.cmpi({"eq": 0, "ult": 6, "ule": 7}[predicate], left, right)
 
 
 def pack(struct: str, *fields: Any) -> Any:
     """A struct with `fields`."""
-    value = create("ub.poison", result=struct, value=ir.Attribute.parse("#ub.poison"))
-    for position, field in enumerate(fields):
-        value = create("llvm.insertvalue", value, field, result=struct, position=ir.DenseI64ArrayAttr.get([position]))
-    return value
+    return with_members(ub.poison(ir.Type.parse(struct)), fields)
 
 
 def barrier_at(barriers: Any, index: Any) -> Any:
     """The pointer to one of a pipeline's barriers."""
-    return create(
-        "llvm.getelementptr",
-        barriers,
-        index,
-        result=POINTER,
-        elem_type=ir.TypeAttr.get(ir.IntegerType.get_signless(64)),
-        rawConstantIndices=ir.DenseI32ArrayAttr.get([_DYNAMIC_INDEX]),
-    )
+    element = ir.IntegerType.get_signless(64)
+    return llvm.getelementptr(barriers.type, barriers, [index], [_DYNAMIC_INDEX], element, 0)
 
 
-def branch(condition: Any, *results: ir.Type, otherwise: bool = False) -> Any:
-    """An `scf.if` whose blocks are empty still."""
-    operation = ir.Operation.create("scf.if", results=list(results), operands=[condition], regions=2)
-    ir.Block.create_at_start(operation.regions[0])
-    if otherwise:
-        ir.Block.create_at_start(operation.regions[1])
-    return operation
+@contextlib.contextmanager
+def only_if(condition: Any) -> Generator[None]:
+    """Build inside what is executed when `condition` holds."""
+    with at_end(scf.IfOp(condition).then_block):
+        yield
+        scf.yield_([])
 
 
-def block_of(operation: Any, region: int = 0) -> ir.InsertionPoint:
-    """The end of one of an `scf.if`'s blocks."""
-    return ir.InsertionPoint(operation.regions[region].blocks[0])
-
-
-def yield_values(*values: Any) -> None:
-    create("scf.yield", *values)
+def chosen(condition: Any, then: Callable[[], Sequence[Any]], otherwise: Sequence[Any]) -> list[Any]:
+    """What `then` builds and gives when `condition` holds, or else `otherwise`."""
+    branch = scf.IfOp(condition, [value.type for value in otherwise], has_else=True)
+    with at_end(branch.then_block):
+        scf.yield_(then())
+    with at_end(branch.else_block):
+        scf.yield_(otherwise)
+    return list(branch.results)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cutecc.errors import PassError
+from cutecc.ir.building import at_end
 from cutecc.ir.casters import plain_values
 from cutecc.ir.mlir import ir, passmanager
 from cutecc.passes.base import ModulePass
@@ -94,7 +95,7 @@ def _insert_allocation(function: Any, *, pair_of_blocks: bool) -> None:
         attributes["is2cta"] = ir.UnitAttr.get()
     # At the end, for `hoist-create-pipeline-ops` moves pipelines to before the first one.
     last_block = list(function.regions[0].blocks)[-1]
-    with ir.InsertionPoint.at_block_terminator(last_block), ir.Location.unknown():
+    with at_end(last_block), ir.Location.unknown():
         kind = ir.Type.parse("!cute.ptr<i32, tmem, align<16>>")
         ir.Operation.create("lir.static_alloc_tmem", results=[kind], attributes=attributes)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cutecc.errors import PassError
+from cutecc.ir.building import before
 from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 from cutecc.passes.base import ModulePass
@@ -121,10 +122,10 @@ def _lower(function: Any) -> None:
         if operation.name in _CREATE and operation.parent.name != "lir.func":
             raise PassError("a pipeline is created inside control flow", user_location(operation.location))
         if operation.name == "lir.allocate_buffer":
-            with ir.InsertionPoint(operation), operation.location:
+            with before(operation):
                 _replace(operation, allocate(operation))
         elif operation.name in _METHODS:
-            with ir.InsertionPoint(operation), operation.location:
+            with before(operation):
                 values = getattr(pipelines, _METHODS[operation.name])(operation)
                 if index == last_creation:
                     pipelines.fence()

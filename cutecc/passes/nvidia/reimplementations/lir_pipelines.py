@@ -10,23 +10,21 @@ from collections.abc import Callable
 from typing import Any
 
 from cutecc.errors import PassError
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import arith, ir, nvvm
+from cutecc.ir.structs import member
 from cutecc.passes.nvidia.reimplementations.lir_builder import (
     BARRIER,
     PIPELINE,
     POINTER,
     STATE,
-    add,
     barrier_at,
-    block_of,
-    branch,
+    chosen,
     compare,
     constant,
     create,
-    extract,
     integer,
+    only_if,
     pack,
-    yield_values,
 )
 from cutecc.passes.nvidia.reimplementations.lir_edges import PipelineKind, distinct
 
@@ -45,7 +43,7 @@ class Pipelines:
         full = "producer" in str(operation.attributes["side"])
         count = operation.operands[0]
         if "elect_one_sync" in operation.attributes:
-            count = create("arith.shrui", count, constant(5), result="i32")
+            count = arith.shrui(count, constant(5))
         edge = ir.Attribute.parse(kind.edge(full=full))
         return [create("sync.get_arrival_count", count, *list(operation.operands)[1:], result="i32", edge=edge)]
 
@@ -60,7 +58,7 @@ class Pipelines:
         pipeline = pack(PIPELINE, barriers, mask)
         self._kinds[pipeline] = kind
         stages = constant(kind.stages)
-        thread = create("nvvm.read.ptx.sreg.tid.x", result="i32")
+        thread = nvvm.read_ptx_sreg_tid_x(ir.IntegerType.get_signless(32))
         if self._one_thread:
             self._initialise_by_thread(kind, thread, barriers, counts, stages)
         else:
@@ -69,22 +67,18 @@ class Pipelines:
 
     @staticmethod
     def _initialise_by_thread(kind: PipelineKind, thread: Any, barriers: Any, counts: Any, stages: Any) -> None:
-        with block_of(branch(compare("eq", thread, constant(0)))):
+        with only_if(compare("eq", thread, constant(0))):
             for stage in range(kind.stages):
                 _initialise(barriers, constant(stage), counts, stages)
-            yield_values()
 
     @staticmethod
     def _initialise_by_warp(kind: PipelineKind, thread: Any, barriers: Any, counts: Any, stages: Any) -> None:
-        warp = create("arith.shrsi", thread, constant(5), result="i32")
+        warp = arith.shrsi(thread, constant(5))
         warp = create("cute_nvgpu.arch.make_warp_uniform", warp, result="i32")
         first = compare("eq", warp, constant(0))
-        lane = create("nvvm.read.ptx.sreg.laneid", result="i32")
-        with block_of(branch(first)):
-            with block_of(branch(compare("ult", lane, constant(kind.stages)))):
-                _initialise(barriers, lane, counts, stages)
-                yield_values()
-            yield_values()
+        lane = nvvm.read_ptx_sreg_laneid(ir.IntegerType.get_signless(32))
+        with only_if(first), only_if(compare("ult", lane, constant(kind.stages))):
+            _initialise(barriers, lane, counts, stages)
 
     @staticmethod
     def create_state(_: Any) -> list[Any]:
@@ -98,11 +92,11 @@ class Pipelines:
 
     @staticmethod
     def produce_phase(operation: Any) -> list[Any]:
-        return [extract(operation.operands[0], 0)]
+        return [member(operation.operands[0], 0)]
 
     @staticmethod
     def consume_phase(operation: Any) -> list[Any]:
-        return [extract(operation.operands[0], 1)]
+        return [member(operation.operands[0], 1)]
 
     def producer_acquire(self, operation: Any) -> list[Any]:
         self._wait(*operation.operands, full=False)
@@ -128,7 +122,7 @@ class Pipelines:
         result: str | None = None,
     ) -> Any:
         """Wait at the stage's barrier for the state's phase, except where `skip` is true."""
-        phase = extract(state, 1 if full else 0)
+        phase = member(state, 1 if full else 0)
         barrier, _ = self._barrier(pipeline, state, full=full)
         return create(
             name,
@@ -164,7 +158,7 @@ class Pipelines:
     def _stage(self, operation: Any, *, full: bool) -> list[Any]:
         """The barrier that the side will arrive at, and the index of the stage."""
         pipeline, state = operation.operands
-        extract(state, 1 if full else 0)
+        member(state, 1 if full else 0)
         barrier, index = self._barrier(pipeline, state, full=full)
         return [create("lir.ptrcast", barrier, result=BARRIER), index]
 
@@ -183,13 +177,13 @@ class Pipelines:
         pipeline, state = operation.operands
 
         def arrive() -> Any:
-            extract(state, 1 if full else 0)
+            member(state, 1 if full else 0)
             barrier, _ = self._barrier(pipeline, state, full=full)
             masked = self._kind(pipeline).masked(full=full)
             create(
                 "sync.mbarrier_release",
                 barrier,
-                *([extract(pipeline, 1)] if masked else []),
+                *([member(pipeline, 1)] if masked else []),
                 hyper_edge=self._edge(pipeline, full=full),
                 operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, int(masked), 0]),
             )
@@ -217,9 +211,9 @@ class Pipelines:
 
     def _barrier(self, pipeline: Any, state: Any, *, full: bool) -> tuple[Any, Any]:
         """The barrier of the state's stage, and the stage's index."""
-        index = extract(state, 2)
-        barriers = extract(pipeline, 0)
-        at = index if full else add(index, constant(self._kind(pipeline).stages))
+        index = member(state, 2)
+        barriers = member(pipeline, 0)
+        at = index if full else arith.addi(index, constant(self._kind(pipeline).stages))
         return barrier_at(barriers, at), index
 
     def _kind(self, pipeline: Any) -> PipelineKind:
@@ -243,28 +237,27 @@ def kind_of(pipeline_type: Any) -> PipelineKind:
 
 
 def _initialise(barriers: Any, stage: Any, counts: Any, stages: Any) -> None:
-    create("nvvm.mbarrier.init", barrier_at(barriers, stage), counts[0])
-    create("nvvm.mbarrier.init", barrier_at(barriers, add(stages, stage)), counts[1])
+    nvvm.mbarrier_init(barrier_at(barriers, stage), counts[0])
+    nvvm.mbarrier_init(barrier_at(barriers, arith.addi(stages, stage)), counts[1])
 
 
 def _next(state: Any, stages: Any) -> Any:
     one = constant(1)
-    produce, consume, index = (extract(state, position) for position in range(3))
-    index = add(index, one)
-    wrapped = branch(compare("ule", stages, index), index.type, index.type, index.type, otherwise=True)
-    with block_of(wrapped):
-        first = create("arith.subi", index, stages, result="i32")
-        phases = [create("arith.xori", phase, one, result="i32") for phase in (produce, consume)]
-        yield_values(*phases, first)
-    with block_of(wrapped, 1):
-        yield_values(produce, consume, index)
-    return pack(STATE, *wrapped.results)
+    produce, consume, index = (member(state, position) for position in range(3))
+    index = arith.addi(index, one)
+
+    def begin_again() -> list[Any]:
+        first = arith.subi(index, stages)
+        return [*(arith.xori(phase, one) for phase in (produce, consume)), first]
+
+    wrapped = compare("ule", stages, index)
+    return pack(STATE, *chosen(wrapped, begin_again, [produce, consume, index]))
 
 
 def _as_asked(operation: Any, state: Any, body: Callable[[], Any]) -> Any:
     """`body`, where the operation says so by one thread of a warp, or in the leader of a pair of blocks, alone."""
     if "elect_one_sync" in operation.attributes:
-        body = _guarded(state, body, lambda: create("nvvm.elect.sync", result="i1"))
+        body = _guarded(state, body, nvvm.elect_sync)
     if "elect_leader_cta" in operation.attributes:
         body = _guarded(state, body, _leads)
     return body()
@@ -274,17 +267,12 @@ def _guarded(state: Any, body: Callable[[], Any], condition: Callable[[], Any]) 
     """`body` where the condition holds; elsewhere the state as it is."""
 
     def guarded() -> Any:
-        choice = branch(condition(), state.type, otherwise=True)
-        with block_of(choice):
-            yield_values(body())
-        with block_of(choice, 1):
-            yield_values(state)
-        return choice.results[0]
+        return chosen(condition(), lambda: [body()], [state])[0]
 
     return guarded
 
 
 def _leads() -> Any:
     """Whether this block is the leader of its pair."""
-    rank = create("nvvm.read.ptx.sreg.cluster.ctarank", result="i32")
-    return compare("eq", create("arith.andi", rank, constant(1), result="i32"), constant(0))
+    rank = nvvm.read_ptx_sreg_cluster_ctarank(ir.IntegerType.get_signless(32))
+    return compare("eq", arith.andi(rank, constant(1)), constant(0))
