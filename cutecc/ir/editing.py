@@ -12,8 +12,9 @@ import ctypes
 from collections.abc import Generator, Iterable, Sequence
 
 from cutecc.errors import PassError
+from cutecc.ir.building import at_start
 from cutecc.ir.locations import nearest_location
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import builtin, ir
 from cutecc.ir.pass_context import PassState
 
 
@@ -169,9 +170,8 @@ class _Graveyard:
     def _stand_in(self, type: ir.Type) -> ir.Value:
         """A value for what is erased to use, in the place of one of the module's."""
         if type not in self._stand_ins:
-            begin = ir.InsertionPoint.at_block_begin(self._stand_in_module.body)
-            cast = "builtin.unrealized_conversion_cast"
-            self._stand_ins[type] = ir.Operation.create(cast, [type], loc=ir.Location.unknown(), ip=begin).result
+            with at_start(self._stand_in_module.body), ir.Location.unknown():
+                self._stand_ins[type] = builtin.unrealized_conversion_cast([type], [])
         return self._stand_ins[type]
 
 

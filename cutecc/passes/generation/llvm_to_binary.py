@@ -114,23 +114,18 @@ def _replace_by_binary(device: ir.Operation, cubin: bytes, log: str) -> None:
     """
     from cutecc.ir.building import at_end, before, located
     from cutecc.ir.editing import erase
-    from cutecc.ir.mlir import ir
+    from cutecc.ir.mlir import cuda, ir
     from cutecc.ir.modules import body_of
 
     name = device.attributes["sym_name"]
     bytes_type = ir.VectorType.get([len(cubin)], ir.IntegerType.get_signless(8))
     data = memoryview(cubin).cast("b")
-    attributes: dict[str, ir.Attribute] = {
-        "sym_name": name,
-        "binary": ir.DenseResourceElementsAttr.get_from_buffer(data, f"{name.value}_cuda_binary", bytes_type),
-        "cutlass.ptxas_logs": ir.ArrayAttr.get([ir.StringAttr.get(log)]),
-    }
-    if "compute_targets" in device.attributes:
-        attributes["compute_targets"] = device.attributes["compute_targets"]
+    code = ir.DenseResourceElementsAttr.get_from_buffer(data, f"{name.value}_cuda_binary", bytes_type)
     with before(device):
-        # Neither builder makes what the wheel does: `cuda.binary` has attributes here that are not its own, and
-        # `llvm.func` has all that the kernel has.
-        binary = ir.Operation.create("cuda.binary", attributes=attributes, regions=1)
+        binary = cuda.BinaryOp(name, code)
+    binary.attributes["cutlass.ptxas_logs"] = ir.ArrayAttr.get([ir.StringAttr.get(log)])
+    if "compute_targets" in device.attributes:
+        binary.attributes["compute_targets"] = device.attributes["compute_targets"]
     block = ir.Block.create_at_start(binary.regions[0])
     for operation in body_of(device):
         if operation.name == "llvm.func" and "gpu.kernel" in operation.attributes:

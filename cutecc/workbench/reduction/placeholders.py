@@ -12,7 +12,7 @@ from typing import Any
 
 from cutecc.ir.building import at_start
 from cutecc.ir.editing import address_of
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import builtin, ir
 
 CAST = "builtin.unrealized_conversion_cast"
 PLACEHOLDER = f"{CAST} to "
@@ -99,7 +99,7 @@ class Placeholders:
                     self._known[key] = inner.results[0]
                     return self._known[key]
             with at_start(entry):
-                self._known[key] = ir.Operation.create(CAST, [type]).result
+                self._known[key] = builtin.unrealized_conversion_cast([type], [])
         return self._known[key]
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from cutecc.errors import PassError
 from cutecc.ir.building import at_end
 from cutecc.ir.casters import plain_values
-from cutecc.ir.mlir import ir, passmanager
+from cutecc.ir.mlir import ir, lir, passmanager
 from cutecc.passes.base import ModulePass
 from cutecc.passes.nvidia.reimplementations.lir_pipeline_to_nvvm import lir_functions, unknown_operation
 from cutecc.passes.pipeline import Pipeline
@@ -90,14 +90,11 @@ def _run_up_to_allocation(module: ir.Module) -> None:
 
 
 def _insert_allocation(function: Any, *, pair_of_blocks: bool) -> None:
-    attributes: dict[str, ir.Attribute] = {"columns": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), _COLUMNS)}
-    if pair_of_blocks:
-        attributes["is2cta"] = ir.UnitAttr.get()
     # At the end, for `hoist-create-pipeline-ops` moves pipelines to before the first one.
     last_block = list(function.regions[0].blocks)[-1]
     with at_end(last_block), ir.Location.unknown():
         kind = ir.Type.parse("!cute.ptr<i32, tmem, align<16>>")
-        ir.Operation.create("lir.static_alloc_tmem", results=[kind], attributes=attributes)
+        lir.static_alloc_tmem(kind, columns=_COLUMNS, is2cta=pair_of_blocks)
 
 
 def _erase_allocation(module: ir.Module) -> bool:
