@@ -18,6 +18,7 @@ from cutecc.operations.operand import Operand, most_aligned
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
 from cutecc.operations.tile import TileDescription
 from cutecc.operations.words import known_word, of_kind, text_of
+from cutecc.ptx.types import NARROW_FLOATS
 from cutecc.target import Target
 
 Family = Literal["simt", "sm80", "sm90"]
@@ -34,7 +35,6 @@ FAMILIES: dict[str, Family] = {"simt": "simt", "tensor_op": "sm80", "wgmma": "sm
 _LETTERS = {"row": "t", "column": "n", "interleaved32": "i"}
 """As BLAS has it: `n` is column-major, `t` its transposed."""
 _Operand = TypeVar("_Operand", Input, Output)
-_SHORT_TYPES = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class GemmDescription:
         accumulator, their layouts, threadblock, stages, unit.
         """
         instruction, tile = self.instruction, self.tile
-        types = [_SHORT_TYPES.get(each, each) for each in (self.a.dtype, self.b.dtype, self.d.dtype)]
+        types = [NARROW_FLOATS.get(each, each) for each in (self.a.dtype, self.b.dtype, self.d.dtype)]
         words = ["gemm", self.target.replace("_", ""), *types, instruction.accumulator]
         words.append("".join(_LETTERS[each.layout] for each in (self.a, self.b, self.d)))
         words += ["x".join(map(str, tile.threadblock)), f"s{tile.stages}", instruction.unit]

@@ -12,12 +12,9 @@ from typing import cast
 from cutecc.ptx.constants import parse_constant
 from cutecc.ptx.scanner import NAME, Scanner
 from cutecc.ptx.syntax import Immediate, StateSpace, Variable
+from cutecc.ptx.types import TYPE_BITS
 
-TYPE_BYTES = {
-    **{f"{kind}{8 * size}": size for kind in "sub" for size in (1, 2, 4, 8)},
-    **{"f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4, "tf32": 4, "f32": 4, "f64": 8, "b128": 16},
-    **{"e4m3": 1, "e5m2": 1, "f32x2": 8, "pred": 1},
-}
+TYPE_BYTES = {"pred": 1, **{name: bits // 8 for name, bits in TYPE_BITS.items() if bits >= 8}}
 """Types that registers and variables have, and their size in memory."""
 
 _SPACE = re.compile(r"\.(reg|const|global|local|param|shared)\b(?:\[\d+\])?")

@@ -12,6 +12,7 @@ from cutecc.emulator.checks.undefined import Undefined, ones
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.ptx.syntax import Immediate, Operand, Pair, Register, Vector
+from cutecc.ptx.types import TYPE_BITS
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -28,9 +29,9 @@ _MOVED = {
 """Instructions that move the bits of so many operands, as the others say."""
 _LOGIC = {"and", "or", "xor", "not"}
 _SUMS = {"add", "sub", "neg", "mul", "mad"}
-_NOT_A_NUMBER = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "f32": 32, "f64": 64}
-"""Types of which all ones are no number, and their bits."""
-_PACKED = {"f16x2": 16, "bf16x2": 16, "e4m3x2": 8, "e5m2x2": 8}
+_WITH_A_NAN = ("f16", "bf16", "tf32", "e4m3", "e5m2", "f32", "f64")
+"""Types of which all ones are no number."""
+_PACKED = {f"{each}x2": TYPE_BITS[each] for each in ("f16", "bf16", "e4m3", "e5m2")}
 """Types of two elements, and the bits of one."""
 _WIDEST = np.dtype(np.uint64)
 
@@ -211,15 +212,15 @@ def _dot_product(operation: Operation, undefined: Undefined, result: int) -> Sha
 def _multiplying(operation: Operation, step: Step, undefined: Undefined, results: list[int]) -> Shadows | None:
     """By executing it with numbers that are none in the place of undefined elements, and 0 elsewhere."""
     types = operation.form.modifiers[-4:]
-    if operation.form.has("sp") or not all(each in _NOT_A_NUMBER for each in types):
+    if operation.form.has("sp") or not all(each in _WITH_A_NAN for each in types):
         return None
     sources = [
-        (slot, _NOT_A_NUMBER[type_])
+        (slot, TYPE_BITS[type_])
         for operand, type_ in zip(operation.operands[1:4], types[1:], strict=True)
         for slot in _slots(operation, [operand])
     ]
     every = _slots(operation, operation.operands[:1])
-    bits = _NOT_A_NUMBER[types[0]]
+    bits = TYPE_BITS[types[0]]
 
     def shadows(gang: Gang, lanes: Lanes) -> dict[int, Array | None] | None:
         replaced = {slot: _whole(undefined.shadow(gang, slot), size) for slot, size in sources}

@@ -21,8 +21,9 @@ from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array
 from cutecc.emulator.numbers import fragments, matrix_sums, sparse
 from cutecc.emulator.numbers.fragments import MatrixFragment
-from cutecc.emulator.numbers.matrix_elements import ELEMENT_BITS, bits, numbers
+from cutecc.emulator.numbers.matrix_elements import SUMS, bits, kind_of, numbers
 from cutecc.ptx.syntax import Operand
+from cutecc.ptx.types import TYPE_BITS
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -48,13 +49,6 @@ _DEPTHS: Final = {
     (16, "b1"): (128, 256),
 }
 """K by M and the kind of A and B; sparse shapes with 16 rows have twice that K."""
-_KINDS: Final = {
-    **{"e4m3": "fp8", "e5m2": "fp8", "s8": "int8", "u8": "int8", "s4": "int4", "u4": "int4"},
-}
-_RESULTS: Final = {
-    **{"f64": ("f64",), "f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "fp8": ("f16", "f32")},
-    **{"int8": ("s32",), "int4": ("s32",), "b1": ("s32",)},
-}
 
 
 def _depths(m: int, kind: str, is_sparse: bool) -> tuple[int, ...]:
@@ -92,9 +86,8 @@ class Multiplication:
         types = match["d"], match["a"], match["b"], match["c"]
         majors = match["major_a"], match["major_b"]
         is_sparse = match["sparse"] is not None
-        kinds = {_KINDS.get(types[1], types[1]), _KINDS.get(types[2], types[2])}
-        kind = kinds.pop()
-        if kinds or types[0] not in _RESULTS.get(kind, ()) or types[3] not in _RESULTS[kind]:
+        kind = kind_of(types[1])
+        if kind != kind_of(types[2]) or not {types[0], types[3]} <= {*SUMS.get(kind, ())}:
             return None
         if (kind == "b1") != (match["combine"] is not None):
             return None
@@ -135,7 +128,7 @@ class Multiplication:
 
 
 def _packed(type_: str) -> int:
-    return max(1, 32 // ELEMENT_BITS[type_])
+    return max(1, 32 // TYPE_BITS[type_])
 
 
 @instruction("mma.**")
@@ -195,7 +188,7 @@ def _sum(form: Multiplication) -> matrix_sums.Sum:
     if d == "s32":
         return matrix_sums.differing if form.combine == "xor" else matrix_sums.whole
     result = "f16" if d == "f16" else "f32"
-    if a in ("e4m3", "e5m2"):
+    if kind_of(a) == "fp8":
         return matrix_sums.in_halves(result, 2 if form.sparse else 1)
     if form.batch > 1:
         return matrix_sums.one_by_one if result == "f32" else matrix_sums.in_pairs
@@ -215,7 +208,7 @@ def _expansion(operation: Operation, form: Multiplication, rest: list[Operand]) 
 
 def sparse_expansion(type_: str, depth: int, selector: int) -> Callable[[Array, Array], Array]:
     """Makes A dense: `(warps, 16, K / 2)` stored and metadata registers `(warps, 32)` give `(warps, 16, K)`."""
-    element_bits = ELEMENT_BITS[type_]
+    element_bits = TYPE_BITS[type_]
     # 4 bits of metadata for two stored elements, of 32 bits for one, of 4 bits for four.
     stored_by_nibble = {32: 1, 4: 4}.get(element_bits, 2)
     total = depth // 2 // stored_by_nibble * 4

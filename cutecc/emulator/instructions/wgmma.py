@@ -22,9 +22,10 @@ from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array
 from cutecc.emulator.machine.waiting import Waiting
 from cutecc.emulator.numbers import fragments, matrix_sums
-from cutecc.emulator.numbers.matrix_elements import ELEMENT_BITS, bits, numbers
+from cutecc.emulator.numbers.matrix_elements import SUMS, bits, kind_of, numbers
 from cutecc.emulator.numbers.swizzle import CHUNK, MatrixDescriptor
 from cutecc.ptx.syntax import Operand, Register, Vector
+from cutecc.ptx.types import TYPE_BITS
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -36,11 +37,8 @@ _FORM: Final = re.compile(
     r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)(?P<satfinite_last>\.satfinite)?(?P<combine>\.and\.popc)?"
 )
 """ptxas takes `.satfinite` in both places; CuTe DSL writes the first, CUTLASS the last."""
-_RESULTS: Final = {
-    **{"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "fp8": ("f16", "f32")},
-    **{"int8": ("s32",), "b1": ("s32",)},
-}
-_KINDS: Final = {"e4m3": "fp8", "e5m2": "fp8", "s8": "int8", "u8": "int8"}
+_KINDS: Final = ("f16", "bf16", "tf32", "fp8", "int8", "b1")
+"""Of elements that are multiplied."""
 _DEPTH_BYTES: Final = 32
 """K of dense A and B, stored K of sparse A."""
 _ROWS: Final = 16
@@ -67,12 +65,12 @@ class WarpgroupMultiplication:
             return None
         n, k, d, a, b = int(match["n"]), int(match["k"]), match["d"], match["a"], match["b"]
         is_sparse = match["sparse"] is not None
-        kind = _KINDS.get(a, a)
-        if kind != _KINDS.get(b, b) or d not in _RESULTS.get(kind, ()) or n % 8 or not 8 <= n <= 256:
+        kind = kind_of(a)
+        if kind not in _KINDS or kind != kind_of(b) or d not in SUMS[kind] or n % 8 or not 8 <= n <= 256:
             return None
         if (kind == "b1") != (match["combine"] is not None) or (kind == "b1" and is_sparse):
             return None
-        if k * ELEMENT_BITS[a] != 8 * _DEPTH_BYTES * (2 if is_sparse else 1):
+        if k * TYPE_BITS[a] != 8 * _DEPTH_BYTES * (2 if is_sparse else 1):
             return None
         return cls(n, k, d, a, b, is_sparse, bool(match["satfinite"] or match["satfinite_last"]))
 
@@ -92,7 +90,7 @@ class Source:
     @property
     def layout(self) -> tuple[Literal["k", "mn"], int, int]:
         """Major, and the shape of its chunks."""
-        elements = 8 * CHUNK // ELEMENT_BITS[self.type]
+        elements = 8 * CHUNK // TYPE_BITS[self.type]
         if self.transposed:
             return "mn", self.depth, self.rows // elements
         return "k", self.rows, self.depth // elements
@@ -121,7 +119,7 @@ class _Multiply:
         d, a, b, *rest = operation.operands
         self._accumulators = _slots(operation, d, form.n // (4 if form.d == "f16" else 2))
         stored = form.k // 2 if form.sparse else form.k
-        left = fragments.fragment_a(_ROWS, stored, 32 // ELEMENT_BITS[form.a])
+        left = fragments.fragment_a(_ROWS, stored, 32 // TYPE_BITS[form.a])
         sources: tuple[int, ...] = ()
         self._a_slots: tuple[int, ...] | None = None
         if isinstance(a, Vector):
@@ -283,7 +281,7 @@ def _sum(form: WarpgroupMultiplication) -> matrix_sums.Sum:
     if form.d == "s32":
         return matrix_sums.whole
     result = "f16" if form.d == "f16" else "f32"
-    fraction = matrix_sums.NARROW if form.a in ("e4m3", "e5m2") else matrix_sums.WIDE
+    fraction = matrix_sums.NARROW if kind_of(form.a) == "fp8" else matrix_sums.WIDE
     return matrix_sums.aligned_to_largest(fraction, (result, form.a, form.b, result))
 
 

@@ -34,6 +34,11 @@ class Format:
         return (1 << (self.exponent - 1)) - 1
 
     @property
+    def lowest(self) -> int:
+        """The exponent of the least normal number."""
+        return 1 - self.bias
+
+    @property
     def width(self) -> int:
         """Bits."""
         return 1 + self.exponent + self.mantissa

@@ -12,12 +12,21 @@ import numpy as np
 
 from cutecc.emulator.machine.lanes import Array
 
-ELEMENT_BITS: Final = {
-    **{"f64": 64, "tf32": 32, "f32": 32, "s32": 32, "f16": 16, "bf16": 16},
-    **{"e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1},
+_KINDS: Final = {
+    **{"e4m3": "fp8", "e5m2": "fp8", "s8": "int8", "u8": "int8", "s4": "int4", "u4": "int4"},
 }
+SUMS: Final = {
+    **{"f64": ("f64",), "f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "fp8": ("f16", "f32")},
+    **{"int8": ("s32",), "int4": ("s32",), "b1": ("s32",)},
+}
+"""By the kind of A and B: what C and D may be."""
 TF32_BITS: Final = np.uint32(0xFFFFE000)
 """What multiplication looks at: sign, 8 bits of exponent, 10 of the significand; the lower 13 are ignored."""
+
+
+def kind_of(type_: str) -> str:
+    """What elements of A and B share that can be multiplied with each other."""
+    return _KINDS.get(type_, type_)
 
 
 def numbers(words: Array, type_: str) -> Array:

@@ -32,6 +32,7 @@ import numpy as np
 from cutecc.emulator.machine.lanes import Array
 from cutecc.emulator.numbers.code import Value
 from cutecc.emulator.numbers.compiled import Ufunc, compile_ufunc
+from cutecc.emulator.numbers.formats import FORMATS
 from cutecc.emulator.numbers.matrix_unit import unit
 
 Sum = Callable[[Array, Array, Array], Array]
@@ -41,8 +42,6 @@ WIDE: Final = 25
 """Bits behind the leading one that the sums of 16- and 19-bit floats keep."""
 NARROW: Final = 13
 """Those that sums of 8-bit floats keep in wgmma."""
-_LOWEST: Final = {"f32": -126, "tf32": -126, "bf16": -126, "f16": -14, "e5m2": -14, "e4m3": -6}
-"""Exponents of the least normal numbers."""
 _BIAS: Final = 1023
 
 
@@ -71,7 +70,7 @@ def aligned_to_largest(fraction: int, types: tuple[Result, str, str, str]) -> Su
     """What a matrix unit makes of one instruction; `types` of D, A, B and C. N is a multiple of 8."""
     result, *others = types
     add = unit(fraction, min(fraction, 23) if result == "f32" else None)
-    exponents = [_exponent(_LOWEST[each]) for each in others]
+    exponents = [_exponent(FORMATS[each].lowest) for each in others]
 
     def total(left: Array, right: Array, added: Array) -> Array:
         operands = [np.ascontiguousarray(each) for each in (left, right, added)]

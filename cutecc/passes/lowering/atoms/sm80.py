@@ -11,6 +11,7 @@ from cutecc.passes.lowering.atoms.registry import copies, multiplies
 from cutecc.passes.lowering.atoms.uses import Copy, Product
 from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.vector_accesses import bitcast, elements_of, vector_of
+from cutecc.ptx.types import ELEMENT_TYPES
 
 
 @copies("simt_async_copy", has_predicate=True)
@@ -43,22 +44,11 @@ def matrix_layout(transposed: bool) -> ir.Attribute:
 SATURATED = "satfinite"
 """What becomes of a sum of integers that is too large, where an atom does not say: the nearest that there is."""
 
-_MULTIPLICANDS = {
-    "f16": "f16",
-    "bf16": "bf16",
-    "tf32": "tf32",
-    "f64": "f64",
-    "i8": "s8",
-    "si8": "s8",
-    "ui8": "u8",
-    "f8E4M3FN": "e4m3",
-    "f8E5M2": "e5m2",
-}
-"""By CuTe's element: what PTX calls it."""
+_MULTIPLICANDS = ("f16", "bf16", "tf32", "f64", "s8", "u8", "e4m3", "e5m2")
 
 
 def _is_multiplied(atom: MmaAtom) -> bool:
-    return atom.element_a.name in _MULTIPLICANDS and atom.element_b.name in _MULTIPLICANDS
+    return all(ELEMENT_TYPES.get(each.name) in _MULTIPLICANDS for each in (atom.element_a, atom.element_b))
 
 
 @multiplies("sm80.mma", "sm89.mma", takes=_is_multiplied)
@@ -67,7 +57,7 @@ def multiply_by_warp(product: Product) -> None:
     atom = product.atom
     a, b, c = product.loaded()
     m, n, k = atom.shape_mnk
-    types = [_MULTIPLICANDS[atom.element_a.name], _MULTIPLICANDS[atom.element_b.name]]
+    types = [ELEMENT_TYPES[each.name] for each in (atom.element_a, atom.element_b)]
     first, second, addends = _registers(a, types[0]), _registers(b, types[1]), _accumulators(c, atom.element_c)
     result_types = [value.type for value in addends]
     type_a, type_b = (ir.Attribute.parse(f"#nvvm.mma_type<{type}>") for type in types)

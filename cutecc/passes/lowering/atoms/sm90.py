@@ -11,6 +11,7 @@ from cutecc.passes.lowering.atoms.sm80 import SATURATED, matrix_layout
 from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
 from cutecc.passes.lowering.values.tensors import Matrices, Operand
 from cutecc.passes.lowering.values.vector_accesses import elements_of, vector_of
+from cutecc.ptx.types import ELEMENT_TYPES
 
 
 @copies("stsm")
@@ -21,26 +22,21 @@ def store_matrices(copy: Copy) -> None:
     nvvm.stmatrix(copy.destination.address(0), values, matrix_layout(copy.atom.parameters["transpose"]))
 
 
-_FACTORS = {
-    "f16": "f16",
-    "bf16": "bf16",
-    "tf32": "tf32",
-    "f8E4M3FN": "e4m3",
-    "f8E5M2": "e5m2",
-    "i8": "s8",
-    "si8": "s8",
-    "ui8": "u8",
-}
-"""By CuTe's element of A and B: what PTX calls it."""
-_SUMS = {"f16": "f16", "f32": "f32", "i32": "s32"}
-"""The same of C and D."""
-_INTEGERS = ("i8", "si8", "ui8")
+_INTEGERS = ("s8", "u8")
+_FACTORS = ("f16", "bf16", "tf32", "e4m3", "e5m2", *_INTEGERS)
+_SUMS = ("f16", "f32", "s32")
 _TRANSPOSED = ("f16", "bf16")
 """Elements of which a matrix may be contiguous along M or N; the instruction says so for these alone."""
 
 
 def _is_multiplied(atom: MmaAtom) -> bool:
-    return {atom.element_a.name, atom.element_b.name} <= _FACTORS.keys() and atom.element_c.name in _SUMS
+    sum, *factors = _types(atom)
+    return sum in _SUMS and all(factor in _FACTORS for factor in factors)
+
+
+def _types(atom: MmaAtom) -> list[str]:
+    """PTX's names of the elements of C, A and B; empty for others."""
+    return [ELEMENT_TYPES.get(each.name, "") for each in (atom.element_c, atom.element_a, atom.element_b)]
 
 
 @multiplies("sm90.mma", takes=_is_multiplied, state=(("accum_c", "i1"),))
@@ -62,14 +58,14 @@ def multiply_by_warpgroup(product: Product) -> None:
     a_name = a_names[0] if len(a_names) == 1 else f"{{{', '.join(a_names)}}}"
     written = ", ".join(f"${number}" for number in range(len(sums)))
     m, n, k = atom.shape_mnk
-    types = ".".join((_SUMS[atom.element_c.name], _FACTORS[atom.element_a.name], _FACTORS[atom.element_b.name]))
+    types = _types(atom)
     immediates = "".join(f", {value}" for value in _immediates(atom, len(a) > 1))
-    saturates = atom.element_a.name in _INTEGERS and atom.parameters.get("int_overflow", SATURATED) == SATURATED
+    saturates = types[1] in _INTEGERS and atom.parameters.get("int_overflow", SATURATED) == SATURATED
     saturated = ".satfinite" if saturates else ""
     text = (
         "{\n.reg .pred p;\n"
         f"setp.ne.b32 p, {adds_name}, 0;\n"
-        f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}{saturated}.{types} "
+        f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}{saturated}.{'.'.join(types)} "
         f"{{{written}}}, {a_name}, {b_name}, p{immediates};\n"
         "}\n"
     )
