@@ -12,7 +12,7 @@ from typing import Literal
 
 from cutecc.ir.constants import constant_of_type
 from cutecc.ir.mlir import arith, ir
-from cutecc.passes.lowering.values.integers import Predicate, compare, computed, converted
+from cutecc.passes.lowering.values.integers import Predicate, compare, converted
 
 Special = Literal["ieee", "nan", "unsigned zero", "none"]
 
@@ -87,20 +87,20 @@ def from_float(vector: ir.Value, format_: NarrowFormat) -> ir.Value:
     normal = _add(_shift_right(rounded, dropped), -((_BIAS - format_.bias) << format_.mantissa))
     # Subnormal: beside a number whose last place is the least that the format has, addition rounds.
     beside = (_BIAS - format_.bias + 1 + dropped) << _MANTISSA
-    total = computed("arith.addf", as_floats(magnitude), as_floats(_splat(beside, magnitude)))
+    total = arith.addf(as_floats(magnitude), as_floats(_splat(beside, magnitude)))
     small = _add(as_integers(total), -beside)
     found = arith.select(_is(Predicate.BELOW, magnitude, (_BIAS - format_.bias + 1) << _MANTISSA), small, normal)
     if format_.saturates:
-        found = computed("arith.minui", found, _splat(format_.largest, found))
+        found = arith.minui(found, _splat(format_.largest, found))
     elif format_.special == "ieee":
-        found = computed("arith.minui", found, _splat(format_.infinity, found))
+        found = arith.minui(found, _splat(format_.infinity, found))
     sign = _and(_shift_right(bits, 31 - format_.exponent - format_.mantissa), format_.sign)
     if format_.special == "unsigned zero":
         sign = arith.select(_is(Predicate.EQUAL, found, 0), found, sign)
         is_nan = _is(Predicate.ABOVE, found, format_.largest)
     else:
         is_nan = _is(Predicate.ABOVE, magnitude, _INFINITY)
-    return arith.select(is_nan, _splat(format_.nan, found), computed("arith.ori", found, sign))
+    return arith.select(is_nan, _splat(format_.nan, found), arith.ori(found, sign))
 
 
 def to_float(bits: ir.Value, format_: NarrowFormat) -> ir.Value:
@@ -110,14 +110,14 @@ def to_float(bits: ir.Value, format_: NarrowFormat) -> ir.Value:
     normal = _add(raised, (_BIAS - format_.bias) << _MANTISSA)
     # A subnormal is what is left of the number with its mantissa and an implicit one, without that one.
     one = _splat((_BIAS - format_.bias + 1) << _MANTISSA, bits)
-    with_one = computed("arith.ori", raised, one)
-    small = as_integers(computed("arith.subf", as_floats(with_one), as_floats(one)))
+    with_one = arith.ori(raised, one)
+    small = as_integers(arith.subf(as_floats(with_one), as_floats(one)))
     found = arith.select(_is(Predicate.BELOW, magnitude, 1 << format_.mantissa), small, normal)
     if format_.special == "ieee":
         infinite = _splat(_INFINITY, bits)
         found = arith.select(_is(Predicate.EQUAL, magnitude, format_.infinity), infinite, found)
     sign = _shift_left(_and(bits, format_.sign), 31 - format_.exponent - format_.mantissa)
-    found = computed("arith.ori", found, sign)
+    found = arith.ori(found, sign)
     if format_.special == "ieee":
         found = arith.select(_is(Predicate.ABOVE, magnitude, format_.infinity), _splat(_NAN, bits), found)
     elif format_.special == "nan":
@@ -141,8 +141,8 @@ def power_from_float(vector: ir.Value, *, up: bool) -> ir.Value:
             "arith.extui", _is(Predicate.ABOVE, magnitude, _LEAST_POWER), ir.IntegerType.get_signless(32)
         )
         inexact = _shift_right(_add(_and(magnitude, (1 << _MANTISSA) - 1), (1 << _MANTISSA) - 1), _MANTISSA)
-        code = arith.select(_is(Predicate.EQUAL, code, 0), beyond, computed("arith.addi", code, inexact))
-    return computed("arith.minui", code, _splat(_POWER_NAN, code))
+        code = arith.select(_is(Predicate.EQUAL, code, 0), beyond, arith.addi(code, inexact))
+    return arith.minui(code, _splat(_POWER_NAN, code))
 
 
 def power_to_float(bits: ir.Value) -> ir.Value:
@@ -169,19 +169,19 @@ def _splat(number: int, like: ir.Value) -> ir.Value:
 
 
 def _add(value: ir.Value, number: int | ir.Value) -> ir.Value:
-    return computed("arith.addi", value, _splat(number, value) if isinstance(number, int) else number)
+    return arith.addi(value, _splat(number, value) if isinstance(number, int) else number)
 
 
 def _and(value: ir.Value, mask: int) -> ir.Value:
-    return computed("arith.andi", value, _splat(mask, value))
+    return arith.andi(value, _splat(mask, value))
 
 
 def _shift_left(value: ir.Value, bits: int) -> ir.Value:
-    return computed("arith.shli", value, _splat(bits, value))
+    return arith.shli(value, _splat(bits, value))
 
 
 def _shift_right(value: ir.Value, bits: int) -> ir.Value:
-    return computed("arith.shrui", value, _splat(bits, value))
+    return arith.shrui(value, _splat(bits, value))
 
 
 def _is(predicate: Predicate, value: ir.Value, number: int) -> ir.Value:

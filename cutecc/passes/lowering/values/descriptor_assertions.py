@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cutecc.ir.mlir import cf, ir
+from cutecc.ir.mlir import arith, cf, ir
 from cutecc.layout.integers import Symbolic, divisibility
 from cutecc.passes.lowering.values.descriptors import UNIT, Mode
-from cutecc.passes.lowering.values.integers import Predicate, compare, computed, constant
+from cutecc.passes.lowering.values.integers import Predicate, compare, constant
 from cutecc.passes.lowering.values.pointers import integer_address
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
@@ -35,21 +35,17 @@ def assert_copyable(tensor: Tensor, found: Sequence[Mode]) -> None:
             assert mode.stride is not None
             holds = _is_multiple(mode.stride)
             message = f"steps along {mode.name} of a tensor for TMA, {tensor.layout}, are no multiple of {UNIT} bytes"
-        cf.assert_(_either(holds, _makes_no_step(mode, found)), message)
+        cf.assert_(arith.ori(holds, _makes_no_step(mode, found)), message)
 
 
 def _is_multiple(number: ir.Value) -> ir.Value:
-    return compare(Predicate.EQUAL, computed("arith.andi", number, constant(UNIT - 1, 64)), constant(0, 64))
+    return compare(Predicate.EQUAL, arith.andi(number, constant(UNIT - 1, 64)), constant(0, 64))
 
 
 def _makes_no_step(mode: Mode, found: Sequence[Mode]) -> ir.Value:
     """Whether nothing is copied from beyond the first element of a mode."""
     count = found[0].size
     for other in found[1:]:
-        count = computed("arith.muli", count, other.size)
+        count = arith.muli(count, other.size)
     alone = compare(Predicate.EQUAL, mode.size, constant(1, 64))
-    return _either(alone, compare(Predicate.EQUAL, count, constant(0, 64)))
-
-
-def _either(left: ir.Value, right: ir.Value) -> ir.Value:
-    return computed("arith.ori", left, right)
+    return arith.ori(alone, compare(Predicate.EQUAL, count, constant(0, 64)))

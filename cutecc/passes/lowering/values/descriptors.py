@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cutecc.errors import Error
-from cutecc.ir.mlir import ir, nvvm
+from cutecc.ir.mlir import arith, ir, nvvm
 from cutecc.ir.structs import with_member
 from cutecc.ir.types import CopyAtom, Scalar
 from cutecc.ir.types.values import Element
@@ -22,9 +22,7 @@ from cutecc.layout.tuples import leaves
 from cutecc.passes.lowering.values.integers import (
     Predicate,
     compare,
-    computed,
     constant,
-    converted,
     poison,
     resize,
     word,
@@ -107,7 +105,7 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
         wide = _wide(tensor, size)
         if index == 0 and bits < tensor.element.bits:
             # It counts numbers of the format, as boxes and coordinates do.
-            wide = computed("arith.muli", wide, constant(tensor.element.bits // bits, 64))
+            wide = arith.muli(wide, constant(tensor.element.bits // bits, 64))
         found.append(Mode(wide, stride, math.prod(box), step, name))
     return found
 
@@ -227,8 +225,8 @@ def _wide(tensor: Tensor, number: Integer) -> ir.Value:
 
 
 def _bytes(tensor: Tensor, stride: Integer) -> ir.Value:
-    bits = computed("arith.muli", _wide(tensor, stride), constant(tensor.element.bits, 64))
-    return computed("arith.divui", bits, constant(8, 64))
+    bits = arith.muli(_wide(tensor, stride), constant(tensor.element.bits, 64))
+    return arith.divui(bits, constant(8, 64))
 
 
 def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: Layout | ComposedLayout) -> ir.Value:
@@ -250,7 +248,7 @@ def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: La
     boxes = [mode.box - 1 for mode in found] + [0] * (_MOST_MODES - len(found))
     words = [
         # What a pointer has below 16 bytes, TMA does not see.
-        computed("arith.andi", integer_address(tensor.pointer, 64), constant(-16, 64)),
+        arith.andi(integer_address(tensor.pointer, 64), constant(-16, 64)),
         _or([constant(kind, 64), _shifted(_is_large(bits, sizes, strides), 21), *_low(strides[:1], 32)]),
         _or([*_low(strides[1:2], 0), *_low(strides[2:3], 32)]),
         _or([*_low(strides[3:4], 0), *(_high(stride, _WORD + 4 * at) for at, stride in enumerate(strides))]),
@@ -294,37 +292,37 @@ def _check_boxes(found: Sequence[Mode], bits: int, swizzle: Swizzle) -> None:
 
 
 def _is_large(bits: int, sizes: Sequence[ir.Value], strides: Sequence[ir.Value]) -> ir.Value:
-    end = computed("arith.divui", computed("arith.muli", sizes[0], constant(bits, 64)), constant(8, 64))
+    end = arith.divui(arith.muli(sizes[0], constant(bits, 64)), constant(8, 64))
     for size, stride in zip(sizes[1:], strides, strict=True):
-        end = computed("arith.addi", end, computed("arith.muli", _less_one(size), stride))
+        end = arith.addi(end, arith.muli(_less_one(size), stride))
     large = compare(Predicate.ABOVE, end, constant(_LARGE - 1, 64))
-    return converted("arith.extui", large, ir.IntegerType.get_signless(64))
+    return arith.extui(ir.IntegerType.get_signless(64), large)
 
 
 def _less_one(size: ir.Value) -> ir.Value:
-    return computed("arith.subi", size, constant(1, 64))
+    return arith.subi(size, constant(1, 64))
 
 
 def _last(size: ir.Value, position: int) -> ir.Value:
     """The last index along a mode, 32 bits of it, at a bit of a word."""
-    return _shifted(computed("arith.andi", _less_one(size), constant((1 << _WORD) - 1, 64)), position)
+    return _shifted(arith.andi(_less_one(size), constant((1 << _WORD) - 1, 64)), position)
 
 
 def _low(strides: Sequence[ir.Value], position: int) -> list[ir.Value]:
     """Of strides, which are multiples of 16 bytes, the lowest 32 bits behind those."""
-    sixteenths = [computed("arith.divui", stride, constant(UNIT, 64)) for stride in strides]
+    sixteenths = [arith.divui(stride, constant(UNIT, 64)) for stride in strides]
     mask = constant((1 << _WORD) - 1, 64)
-    return [_shifted(computed("arith.andi", each, mask), position) for each in sixteenths]
+    return [_shifted(arith.andi(each, mask), position) for each in sixteenths]
 
 
 def _high(stride: ir.Value, position: int) -> ir.Value:
     """The four bits above these."""
-    above = computed("arith.shrui", stride, constant(_WORD + 4, 64))
-    return _shifted(computed("arith.andi", above, constant(15, 64)), position)
+    above = arith.shrui(stride, constant(_WORD + 4, 64))
+    return _shifted(arith.andi(above, constant(15, 64)), position)
 
 
 def _shifted(value: ir.Value, position: int) -> ir.Value:
-    return computed("arith.shli", value, constant(position, 64)) if position else value
+    return arith.shli(value, constant(position, 64)) if position else value
 
 
 def _or(values: Sequence[ir.Value]) -> ir.Value:
@@ -332,7 +330,7 @@ def _or(values: Sequence[ir.Value]) -> ir.Value:
         return constant(0, 64)
     found, *others = values
     for other in others:
-        found = computed("arith.ori", found, other)
+        found = arith.ori(found, other)
     return found
 
 

@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 from cutecc.ir.constants import constant_of_type
-from cutecc.ir.mlir import arith, ir, llvm, ub
+from cutecc.ir.mlir import arith, ir, llvm, math, ub
 from cutecc.layout.integers import Integer, Symbolic
 
 _SIGNED = {
@@ -82,13 +82,13 @@ class Arithmetic:
             return computed(_SIGNED[operation], *operands, attributes=attributes)
         if operation == "shape_div":
             # Sizes are at least 1: a quotient of 0 counts as 1.
-            return computed("arith.maxsi", computed("arith.divsi", *operands), constant(1, number.width))
+            return arith.maxsi(arith.divsi(*operands), constant(1, number.width))
         if operation == "abs":
-            return computed("math.absi", *operands)
+            return math.absi(*operands)
         assert operation == "sign"
         zero = constant(0, number.width)
         above, below = (compare(each, operands[0], zero) for each in (Predicate.GREATER, Predicate.LESS))
-        return computed("arith.subi", *(converted("arith.extui", each, type) for each in (above, below)))
+        return arith.subi(arith.extui(type, above), arith.extui(type, below))
 
 
 def constant(number: int, width: int) -> ir.Value:

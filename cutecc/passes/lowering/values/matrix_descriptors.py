@@ -12,7 +12,7 @@ from typing import Any
 from cutecc.errors import Error
 from cutecc.ir.mlir import arith, ir
 from cutecc.layout import Layout, coalesce, join, logical_divide, recast_layout
-from cutecc.passes.lowering.values.integers import computed, constant, word
+from cutecc.passes.lowering.values.integers import constant, word
 from cutecc.passes.lowering.values.pointers import integer_address
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
@@ -41,10 +41,10 @@ def matrix_descriptor(tensor: Tensor, major: str) -> ir.Value:
     leading, stride = _offsets(matrix, tensor.element.bits, major, 1 << bits)
     fixed = leading << 16 | stride << 32 | _SWIZZLES[bits] << 62
     address = integer_address(tensor.pointer, 32)
-    unit = computed("arith.shrui", address, constant(_UNIT.bit_length() - 1, 32))
-    low = computed("arith.andi", unit, constant(_FIELD, 32))
+    unit = arith.shrui(address, constant(_UNIT.bit_length() - 1, 32))
+    low = arith.andi(unit, constant(_FIELD, 32))
     wide = arith.extui(ir.IntegerType.get_signless(64), low)
-    return computed("arith.ori", wide, word(fixed))
+    return arith.ori(wide, word(fixed))
 
 
 def _offsets(matrix: Layout, bits: int, major: str, row: int) -> tuple[int, int]:

@@ -173,7 +173,7 @@ def _flipped(pointer: ir.Value, swizzle: Swizzle) -> ir.Value:
     bits = 32 if str(pointer.type) == "!llvm.ptr<3>" else 64
     mask = ((1 << swizzle.bits) - 1) << (swizzle.base + max(swizzle.shift, 0))
     address = integer_address(pointer, bits)
-    picked = computed("arith.andi", address, constant(mask, bits))
+    picked = arith.andi(address, constant(mask, bits))
     direction = "arith.shrui" if swizzle.shift >= 0 else "arith.shli"
-    flipped = computed("arith.xori", address, computed(direction, picked, constant(abs(swizzle.shift), bits)))
+    flipped = arith.xori(address, computed(direction, picked, constant(abs(swizzle.shift), bits)))
     return llvm.inttoptr(pointer.type, flipped)
