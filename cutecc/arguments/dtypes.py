@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from cutecc.ptx.types import NARROW_FLOATS
 from cutecc.support.spelling import close_names
 
 Kind = Literal["float", "signed", "unsigned", "bool"]
@@ -75,7 +74,7 @@ _TYPES = [
     NumericType("bool", "bool", 1, "Boolean"),
 ]
 
-# The names that numpy, torch, PTX and the DSL itself use, where they are not the DSL's class name in lower case.
+# The names that numpy, torch and the DSL itself use, where they are not the DSL's class name in lower case.
 _ALIASES = {
     "double": "f64",
     "float": "f32",
@@ -91,7 +90,8 @@ _ALIASES = {
     "float6_e3m2fn": "f6E3M2FN",
     "float6_e2m3fn": "f6E2M3FN",
     "float4_e2m1fn": "f4E2M1FN",
-    **{short: name for name, short in NARROW_FLOATS.items()},
+    "e4m3": "f8E4M3FN",
+    "e5m2": "f8E5M2",
 }
 
 
