@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutecc.ir import editing
-from cutecc.ir.constants import constant_of, constant_of_type
+from cutecc.ir.constants import constant_of
 from cutecc.ir.mlir import ir
 from cutecc.ir.names import matcher
 from cutecc.ir.walking import walk
@@ -15,7 +15,7 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import warning
 from cutecc.passes.lowering.values.host import device_functions
-from cutecc.passes.lowering.values.integers import Predicate, compare, computed
+from cutecc.passes.lowering.values.integers import Predicate, compare, computed, constant_of_type
 from cutecc.passes.lowering.values.loops import carrying_loop, given_if, write_copies
 from cutecc.passes.registry import register
 

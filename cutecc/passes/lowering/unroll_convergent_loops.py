@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutecc.ir import editing
-from cutecc.ir.constants import constant_of_type
 from cutecc.ir.mlir import ir
 from cutecc.ir.names import matcher
 from cutecc.ir.walking import walk
@@ -18,6 +17,7 @@ from cutecc.passes.lowering.values.integers import (
     Predicate,
     compare,
     computed,
+    constant_of_type,
     without_overflow,
 )
 from cutecc.passes.lowering.values.loops import MOST_UNROLLED, ROLLED, carrying_loop, write_copies

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import ClassVar
 
 from cutecc.errors import UsageError
-from cutecc.ir.building import at_end, before
+from cutecc.ir.building import before
 from cutecc.ir.editing import erase
 from cutecc.ir.mlir import arith, cute, ir, scf
 from cutecc.ir.types import AddressSpace, CoordValue, CopyAtom, LayoutValue, MemRef, Scalar, TiledCopy, to_type, view
@@ -144,11 +144,12 @@ def _write(copy: ir.Operation, vectors: Vectors) -> None:
 def _copy_or_else(atom: ir.Value, tensors: list[ir.Value], otherwise: Callable[[], None]) -> None:
     """Build a copy without predicates where all of them hold, and `otherwise` elsewhere."""
     source, destination, predicates = tensors
-    branch = scf.IfOp(_all_hold(predicates), has_else=True)
-    with at_end(branch.then_block):
+    branch = ir.Operation.create("scf.if", operands=[_all_hold(predicates)], regions=2)
+    inside, outside = (ir.Block.create_at_start(region) for region in branch.regions)
+    with ir.InsertionPoint(inside):
         cute.copy(atom, [source], [destination])
         scf.yield_([])
-    with at_end(branch.else_block):
+    with ir.InsertionPoint(outside):
         otherwise()
         scf.yield_([])
 

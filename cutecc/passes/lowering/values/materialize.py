@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from cutecc.errors import Error
-from cutecc.ir.constants import constant_of_type
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import (
     CoordTensor,
@@ -46,7 +45,7 @@ from cutecc.layout.integers import Integer, divides, masked, subtract
 from cutecc.layout.tuples import congruent, is_static, is_tuple, map_leaves
 from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.values.failing import building_before
-from cutecc.passes.lowering.values.integers import Arithmetic, zero
+from cutecc.passes.lowering.values.integers import Arithmetic, constant_of_type, zero
 from cutecc.passes.lowering.values.leaves import Carried, Leaves, Number, carried_by, is_lowered, numbers
 from cutecc.passes.lowering.values.pointers import advance
 
