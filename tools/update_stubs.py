@@ -16,7 +16,7 @@ from typing import Any
 from cutecc.ir.bindings import load_submodule
 
 FOLDER = Path(__file__).parents[1] / "cutecc" / "ir" / "mlir"
-DIALECTS = ("arith", "cf", "cute", "func", "gpu", "llvm", "math", "nvvm", "scf", "ub", "vector")
+DIALECTS = ("arith", "cf", "cute", "func", "gpu", "llvm", "math", "nvvm", "scf", "vector")
 """The others are there too, without types."""
 _BUILT_MORE_THAN_READ = ("llvm", "nvvm")
 """Dialects whose views have no accessors in the stub, for size."""

@@ -12,7 +12,6 @@ from cutecc.ir.mlir import nvvm as nvvm
 from cutecc.ir.mlir import passmanager as passmanager
 from cutecc.ir.mlir import rewrite as rewrite
 from cutecc.ir.mlir import scf as scf
-from cutecc.ir.mlir import ub as ub
 from cutecc.ir.mlir import vector as vector
 
 # The other dialects, without types.
