@@ -25,7 +25,6 @@ from cutecc.support.harmless import message_text
 
 if TYPE_CHECKING:
     from cutecc.cli.jobs import Job
-    from cutecc.frontend.traced import TracedModule
 
 
 def with_stages(record: Compilation, path: Path) -> Compilation:
@@ -113,38 +112,17 @@ def _job(record: Compilation) -> Job | None:
 
 def _compile(job: Job, record: Compilation) -> Compilation:
     """The kernel, with everything kept, in memory. Raises `Error`."""
-    from cutecc.cli.inputs import ModuleFile, NamedOperator
+    from cutecc.cli.inputs import ModuleFile, NamedOperator, compile_request
     from cutecc.compilation.from_file import lower_file
-    from cutecc.compilation.request import CompileRequest
     from cutecc.compilation.worker import lower_in_worker
 
     chosen = job.chosen
     assert not isinstance(chosen, NamedOperator)
-    whole = CompileRequest(
-        chosen.data if isinstance(chosen, ModuleFile) else b"",
-        job.target.name,
-        record.name,
-        source=chosen.source,
-        entry=chosen.entry,
-        workload=chosen.workload,
-        options=replace(job.options, report=True, dumps=DumpChoice()),
-        command=record.command,
-    )
+    options = replace(job.options, report=True, dumps=DumpChoice())
+    request = replace(compile_request(chosen, job.target, options), name=record.name, command=record.command)
     if isinstance(chosen, ModuleFile):
-        return lower_in_worker(whole)
-
-    def request(traced: TracedModule, seconds: float) -> CompileRequest:
-        return replace(
-            whole,
-            module=traced.bytecode,
-            name=traced.name,
-            signature=traced.signature,
-            trace_seconds=seconds,
-            warnings=traced.warnings,
-            lines=traced.lines,
-        )
-
-    return lower_file(replace(chosen.request, target=job.target.name), whole.options, request, cache=False)
+        return lower_in_worker(request)
+    return lower_file(chosen.request, request, cache=False)
 
 
 def _difference(record: Compilation, made: Compilation) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,16 +18,15 @@ from cutecc.cli.compile_options import edits, make_wheel_options
 from cutecc.cli.failures import error_dict
 from cutecc.cli.files import is_record
 from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
-from cutecc.cli.inputs import KernelFile, ModuleFile, choose
+from cutecc.cli.inputs import KernelFile, ModuleFile, choose, compile_request
 from cutecc.cli.main import EXIT_UNCHECKED, report
 from cutecc.cli.option_texts import split_names
 from cutecc.cli.options import backend_option, edit_options, load_option, wheel_options
 from cutecc.cli.records import read_records
-from cutecc.compilation.request import CompileOptions, CompileRequest
+from cutecc.compilation.request import CompileOptions
 from cutecc.compilation.worker import lower_in_worker
 from cutecc.config import Settings
 from cutecc.errors import Error, RecordError, UsageError
-from cutecc.frontend.traced import TracedModule
 from cutecc.record import Compilation
 from cutecc.support.harmless import harmless
 from cutecc.target import Target
@@ -221,26 +219,12 @@ def _refuse_options(context: click.Context) -> None:
 def _compiled(chosen: KernelFile | ModuleFile, target: Target, options: CompileOptions) -> Compilation:
     from cutecc.compilation.from_file import lower_file
 
-    def request(traced: TracedModule | ModuleFile, seconds: float = 0.0) -> CompileRequest:
-        is_file = isinstance(traced, ModuleFile)
-        return CompileRequest(
-            traced.data if is_file else traced.bytecode,
-            target.name,
-            traced.name,
-            source=chosen.source,
-            entry=chosen.entry,
-            signature=None if is_file else traced.signature,
-            options=options,
-            command=["cutecc", *sys.argv[1:]],
-            trace_seconds=seconds,
-            warnings=() if is_file else traced.warnings,
-        )
-
     if isinstance(chosen, ModuleFile):
         if chosen.stage and chosen.stage.after:
             options = replace(options, start_after=chosen.stage.after)
-        return lower_in_worker(request(chosen))
-    return lower_file(replace(chosen.request, target=target.name), options, request, cache=False)
+        return lower_in_worker(compile_request(chosen, target, options))
+    request = compile_request(chosen, target, options)
+    return lower_file(chosen.request, request, cache=False)
 
 
 def _is_wanted(result: Checked | Error, wanted: Sequence[str]) -> bool:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cutecc.cache import lookup
 from cutecc.cli.diagnostics import show_warnings
-from cutecc.cli.inputs import KernelFile, choose
+from cutecc.cli.inputs import KernelFile, choose, compile_request
 from cutecc.cli.subject import Function, Subject, runs_here
 from cutecc.compilation.from_file import lower_file
-from cutecc.compilation.request import CompileOptions, CompileRequest, with_line_info
+from cutecc.compilation.request import CompileOptions, with_line_info
 from cutecc.config import Settings
 from cutecc.emulator.names import EMULATED_TARGET, NEWEST, OLDEST
 from cutecc.errors import Error, UsageError
 from cutecc.frontend.header import Header, read_header
 from cutecc.frontend.kernel_file import split_path
-from cutecc.frontend.traced import TracedModule
 from cutecc.harness.arguments import specs_of
 from cutecc.kernel import Kernel
 from cutecc.record import Workload
@@ -115,25 +112,8 @@ def _native(capability: tuple[int, int]) -> str:
 def _compiled(
     chosen: KernelFile, target: Target, options: CompileOptions, cache: bool | None, output: Path | None
 ) -> Kernel:
-    def request(traced: TracedModule, seconds: float) -> CompileRequest:
-        return CompileRequest(
-            traced.bytecode,
-            target.name,
-            traced.name,
-            source=chosen.source,
-            entry=chosen.entry,
-            signature=traced.signature,
-            workload=chosen.workload,
-            options=options,
-            output=output,
-            command=["cutecc", *sys.argv[1:]],
-            trace_seconds=seconds,
-            warnings=traced.warnings,
-            lines=traced.lines,
-            cache=lookup.wanted(cache),
-        )
-
-    compilation = lower_file(replace(chosen.request, target=target.name), options, request, cache=cache)
+    request = replace(compile_request(chosen, target, options), output=output)
+    compilation = lower_file(chosen.request, request, cache=cache)
     of_passes = (remark for step in compilation.steps for remark in step.remarks if remark.severity == "warning")
     show_warnings([*compilation.warnings, *dict.fromkeys(of_passes)], chosen.source)
     if compilation.host_program is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from cutecc.cli.files import hints_for, read_input
 from cutecc.cli.option_texts import split_arg
-from cutecc.compilation.request import CompileOptions
+from cutecc.compilation.request import CompileOptions, CompileRequest
 from cutecc.config import Settings
 from cutecc.errors import Error, TraceError, UsageError
 from cutecc.frontend.kernel_file import split_path
@@ -142,6 +143,23 @@ def choose(
         raise UsageError(f"'{text}' is neither a Python file nor a .mlir file", hints=hints)
     request, header = kernel_request(path, function, entry, dict(split_arg(each) for each in args))
     return KernelFile(path, request, _targets(target or header.target, settings), header.workload)
+
+
+def compile_request(
+    chosen: KernelFile | ModuleFile | NamedOperator, target: Target, options: CompileOptions
+) -> CompileRequest:
+    """To compile it for a target, as this process's command line; of a kernel, without what tracing tells."""
+    module, name = (chosen.data, chosen.name) if isinstance(chosen, ModuleFile) else (b"", "")
+    return CompileRequest(
+        module,
+        target.name,
+        name,
+        source=chosen.source,
+        entry=chosen.entry,
+        workload=chosen.workload,
+        options=options,
+        command=["cutecc", *sys.argv[1:]],
+    )
 
 
 def _instead_of_folder(folder: Path) -> str:

@@ -7,7 +7,7 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ import click
 
 from cutecc.cache import lookup
 from cutecc.cli.compile_options import dump_choice, edits, make_wheel_options
-from cutecc.cli.inputs import KernelFile, ModuleFile, NamedOperator, choose, choose_operator
+from cutecc.cli.inputs import KernelFile, ModuleFile, NamedOperator, choose, choose_operator, compile_request
 from cutecc.cli.options import chosen_ptxas, take_options
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import Reporting
@@ -165,52 +165,35 @@ def _compile(job: Job, values: dict[str, Any], on_event: Callable[[Event], None]
     reporting = Reporting(job.report, job.output, on_event) if job.report else None
     # Times are asked for to see what this run takes.
     cache = False if values["no_cache"] or values["timing"] else None
+    request = compile_request(chosen, job.target, job.options)
 
-    def request(traced: TracedModule | ModuleFile, seconds: float = 0.0) -> CompileRequest:
-        is_file = isinstance(traced, ModuleFile)
-        output = job.output(traced.name)
+    def output_of(kernel: str) -> Path:
+        output = job.output(kernel)
         if not isinstance(chosen, NamedOperator):
             _check_no_input(output, [job.text])
-        return CompileRequest(
-            traced.data if is_file else traced.bytecode,
-            job.target.name,
-            traced.name,
-            source=chosen.source,
-            entry=chosen.entry,
-            signature=None if is_file else traced.signature,
-            workload=chosen.workload if is_file else chosen.workload or traced.workload,
-            options=job.options,
-            output=output,
-            command=["cutecc", *sys.argv[1:]],
-            trace_seconds=seconds,
-            warnings=() if is_file else traced.warnings,
-            lines=None if is_file else traced.lines,
-            cache=lookup.wanted(cache),
-        )
+        return output
+
+    def lower(whole: CompileRequest) -> Compilation:
+        whole = replace(whole, output=output_of(whole.name), cache=lookup.wanted(cache))
+        return lower_in_worker(whole, reporting or on_event)
 
     def trace(file: TraceRequest) -> TracedModule:
-        try:
+        with _failure_recorded(job):
             return trace_apart(file)
-        except Error as error:
-            _record_failed_trace(job, error)
-            raise
 
     with reporting.whole(functools.partial(_failed, job)) if reporting else contextlib.nullcontext():
         if isinstance(chosen, ModuleFile):
-            compilation = lower_in_worker(request(chosen), reporting or on_event)
+            compilation = lower(request)
         elif isinstance(chosen, NamedOperator):
             start = time.perf_counter()
-            try:
+            with _failure_recorded(job):
                 traced = chosen.trace(job.target, job.options)
-            except Error as error:
-                _record_failed_trace(job, error)
-                raise
-            compilation = lower_in_worker(request(traced, time.perf_counter() - start), reporting or on_event)
+            compilation = lower(request.of(traced, time.perf_counter() - start))
         else:
             compilation = lower_file(
-                replace(chosen.request, target=job.target.name),
-                job.options,
+                chosen.request,
                 request,
+                output_of=output_of,
                 trace=trace,
                 cache=cache,
                 use_direct=not values["no_direct"],
@@ -248,13 +231,17 @@ def _go_on_from_stage(
     take_options(context, values, stage.options)
 
 
-def _record_failed_trace(job: Job, error: Error) -> None:
-    """So that a folder never shows an earlier run's results for this one's."""
-    if job.folder is None:
-        return
-    folder = RecordFolder(job.folder)
-    folder.save(_failed(job, error))
-    folder.close()
+@contextlib.contextmanager
+def _failure_recorded(job: Job) -> Generator[None]:
+    """So that a folder never shows an earlier run's results for a trace that fails."""
+    try:
+        yield
+    except Error as error:
+        if job.folder is not None:
+            folder = RecordFolder(job.folder)
+            folder.save(_failed(job, error))
+            folder.close()
+        raise
 
 
 def _failed(job: Job, error: Error) -> Compilation:

@@ -40,9 +40,9 @@ def trace_apart(file: TraceRequest) -> TracedModule:
 
 def lower_file(
     file: TraceRequest,
-    options: CompileOptions,
-    request_for: Callable[[TracedModule, float], CompileRequest],
+    request: CompileRequest,
     *,
+    output_of: Callable[[str], Path] | None = None,
     trace: Callable[[TraceRequest], TracedModule] = trace_apart,
     cache: bool | None = None,
     use_direct: bool = True,
@@ -50,21 +50,27 @@ def lower_file(
 ) -> Compilation:
     """Trace the kernel of a file and lower it, each in a process of its own, or take what is known from the cache.
 
-    `request_for(traced, seconds)` makes the request for lowering it; `seconds` is how long tracing took. When nothing
-    has changed that the last trace read, it is asked for the request of a module without content. `cache` is by default
-    as `CUTECC_CACHE` says; without `use_direct` the file is always run. Raises as `trace` and `lower_in_worker` do.
+    `request` says all but what tracing tells, and `output_of` where the record of a kernel of some name goes, unless
+    the request does. `cache` is by default as `CUTECC_CACHE` says; without `use_direct` the file is always run. Raises
+    as `trace`, `output_of` and `lower_in_worker` do.
     """
-    file = replace(file, options=options.trace_options, locations=options.wants_locations)
+    options = request.options
+
+    def of_trace(traced: TracedModule, seconds: float) -> CompileRequest:
+        made = request.of(traced, seconds)
+        return replace(made, output=output_of(made.name)) if output_of else made
+
+    file = replace(file, target=request.target, options=options.trace_options, locations=options.wants_locations)
     use_cache = lookup.wanted(cache)
     began = time.time_ns()
     environment = dict(os.environ)
     known = _direct_key(file, options) if use_cache and use_direct else None
-    if known and not options.needs_passes and (found := _find(known, options, request_for, on_event)):
+    if known and not options.needs_passes and (found := _find(known, options, of_trace, on_event)):
         return found
     start = time.perf_counter()
     with errors_as_given(file.path):
         traced = trace(replace(file, watch=known is not None))
-    request = replace(request_for(traced, time.perf_counter() - start), cache=use_cache)
+    whole = replace(of_trace(traced, time.perf_counter() - start), cache=use_cache)
     keyed: list[Keyed] = []
 
     def follow(event: Event) -> None:
@@ -74,7 +80,7 @@ def lower_file(
             on_event(event)
 
     with errors_as_given(file.path):
-        compilation = lower_in_worker(request, follow)
+        compilation = lower_in_worker(whole, follow)
     if known and keyed and compilation.status == "ok":
         _keep(known, keyed[0], traced, began, environment)
     return compilation

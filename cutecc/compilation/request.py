@@ -18,6 +18,7 @@ from cutecc.record import ArtifactKind, Remark, Resumed, Signature, Workload
 from cutecc.record.stages import UserLines
 
 if TYPE_CHECKING:
+    from cutecc.frontend.traced import TracedModule
     from cutecc.record import HostProgram
 
 ALL_ARTIFACTS: tuple[ArtifactKind, ...] = ("llvm-ir", "ptx", "cubin", "sass", "host-program")
@@ -163,6 +164,19 @@ class CompileRequest:
     """The record and stage that the module is from."""
     host: HostProgram | Remark | None = None
     """What launches the kernel, or why nothing does, where the run begins behind the form that it is made of."""
+
+    def of(self, traced: TracedModule, seconds: float = 0.0) -> CompileRequest:
+        """The same for a kernel that was traced, which took so many seconds."""
+        return replace(
+            self,
+            module=traced.bytecode,
+            name=traced.name,
+            signature=traced.signature,
+            workload=self.workload or traced.workload,
+            trace_seconds=seconds,
+            warnings=traced.warnings,
+            lines=traced.lines,
+        )
 
 
 _KINDS: dict[str, tuple[Any, str]] = {

@@ -104,19 +104,16 @@ def compile_job(job: Job, contain: bool = False) -> Compilation:
         replace(named, target=target.name, options=options.trace_options, locations=options.wants_locations)
     )
     request = CompileRequest(
-        traced.bytecode,
+        b"",
         target.name,
-        traced.name,
+        "",
         source=job.file,
         entry=named.function or named.entry,
-        signature=traced.signature,
-        options=options,
-        cache=lookup.wanted(job.cache),
-        output=job.output,
-        warnings=traced.warnings,
-        lines=traced.lines,
         workload=header.workload,
-    )
+        options=options,
+        output=job.output,
+        cache=lookup.wanted(job.cache),
+    ).of(traced)
     return lower_in_worker(request) if contain else lower(request)
 
 

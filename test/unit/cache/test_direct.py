@@ -249,13 +249,8 @@ class Tracer:
         return TracedModule(self._module, Signature("copy", []), "copy", file.path, 1, inputs=inputs)
 
     def compile(self, options: CompileOptions = QUICK, *, output: Path | None = None, **settings):
-        def request(traced: TracedModule, seconds: float) -> CompileRequest:
-            return CompileRequest(
-                traced.bytecode, "sm_80", traced.name, signature=traced.signature, options=options, output=output
-            )
-
-        file = TraceRequest("kernel.py", target="sm_80")
-        return from_file.lower_file(file, options, request, trace=self, **settings)
+        request = CompileRequest(b"", "sm_80", "", options=options, output=output)
+        return from_file.lower_file(TraceRequest("kernel.py", target="sm_80"), request, trace=self, **settings)
 
 
 @pytest.fixture
