@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from cutecc.cli.device import open_device
 from cutecc.cli.files import check_output
 from cutecc.cli.options import compiler_options, given_compile_options, subject_options
 from cutecc.cli.sizes import settle
-from cutecc.cli.tables import fitting, print_table
+from cutecc.cli.tables import NAMES, NUMBERS, Row, fitting, print_table
 from cutecc.errors import UsageError
 from cutecc.support.output_file import write_output
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from cutecc.benchmarking.results import Benchmark, Measurement, Rates
+    from cutecc.cli.console import Console
     from cutecc.cli.subject import Subject
     from cutecc.compilation.request import CompileOptions
     from cutecc.runtime.timing import Call
@@ -272,16 +274,15 @@ def _as_torch(arguments: Mapping[str, Any], torch: Any) -> dict[str, Any]:
     return {name: convert(value) for name, value in arguments.items()}
 
 
-def show(result: Benchmark, console: Any) -> None:
+def show(result: Benchmark, console: Console) -> None:
     """Print a benchmark: the device and its rates, the table, the notes."""
     rates = [f"copies at {result.rates.copy:,.0f} GB/s"]
     if result.rates.matrix is not None:
         rates.append(f"multiplies f16 matrices at {result.rates.matrix:,.0f} TFLOP/s")
-    console.print(f"{result.device} {' and '.join(rates)}", highlight=False, markup=False)
-    table = fitting(lambda left_out: measurement_table(result.measurements, left_out), _DISPENSABLE, console)
-    print_table(table, console)
+    console.print(f"{result.device} {' and '.join(rates)}", highlight=False)
+    print_table(measurement_table(result.measurements, console), console)
     for note in result.notes:
-        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+        console.say(f"note: {note}")
 
 
 def _sizes_text(sizes: Mapping[str, int]) -> str:
@@ -292,31 +293,17 @@ def _sizes_text(sizes: Mapping[str, int]) -> str:
     return " ".join("=".join([*same, str(value)]) for value, same in names.items())
 
 
-def measurement_table(measurements: Sequence[Measurement], left_out: Sequence[str] = ()) -> Table:
+def measurement_table(measurements: Sequence[Measurement], console: Console) -> Table:
     """A row for each measurement, a section for each point of the sweep."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("", overflow="fold")
-    shown = {
-        heading: cell
-        for heading, cell in _COLUMNS.items()
-        if heading not in left_out and any(cell(each, each) for each in measurements)
-    }
-    for heading in shown:
-        table.add_column(heading, justify="right", no_wrap=True)
-    first = measurements[0]
-    sizes: dict[str, int] | None = None
-    for each in measurements:
-        if each.sizes != sizes:
-            if sizes is not None:
-                table.add_section()
-            first, sizes = each, each.sizes
-            if sizes:
-                table.add_row(_sizes_text(sizes), style="bold")
-        table.add_row(each.name, *(cell(each, first) or "" for cell in shown.values()))
-    return table
+    shown = {heading: cell for heading, cell in _COLUMNS.items() if any(cell(each, each) for each in measurements)}
+    rows: list[Row] = []
+    for sizes, group in groupby(measurements, lambda each: each.sizes):
+        same = list(group)
+        rows += [_sizes_text(sizes)] if sizes else []
+        rows += [
+            {"": each.name, **{heading: cell(each, same[0]) or "" for heading, cell in shown.items()}} for each in same
+        ]
+    return fitting({"": NAMES, **dict.fromkeys(shown, NUMBERS)}, rows, _DISPENSABLE, console)
 
 
 def _number(value: float | None) -> str | None:

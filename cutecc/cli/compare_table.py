@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.console import console_of_whole_lines
+from cutecc.cli.console import Console, console_of_whole_lines
 from cutecc.cli.headings import points_text, wrapped
 from cutecc.cli.sizes import sizes_text
-from cutecc.cli.tables import fitting, folded, print_table
+from cutecc.cli.tables import Row, fitting, folded, plain_table, print_table
 from cutecc.report.pair import (
     Lines,
     MixPair,
@@ -51,7 +51,7 @@ def show(pair: Pair, *, verbose: bool = False) -> None:
     print_table(_pass_table(pair, verbose=verbose, wide=console.width >= _WIDE_TERMINAL), console)
     console.print()
     for line in summary_lines(pair):
-        console.print(wrapped(line, console.width), highlight=False, soft_wrap=True)
+        console.say(wrapped(line, console.width))
     for name in _kernels(pair):
         console.print()
         print_table(_kernel_table(pair, name, verbose=verbose), console)
@@ -62,17 +62,16 @@ def show(pair: Pair, *, verbose: bool = False) -> None:
 
 def _table(*headings: tuple[str, str]) -> Table:
     """A table with columns of these headings and alignments."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = plain_table()
     for heading, justify in headings:
-        # A name may be longer than the terminal is wide: columns of text fold, those of numbers do not.
-        is_text = justify == "left" and heading != "pass"
-        table.add_column(
-            heading, justify="right" if justify == "right" else "left", no_wrap=not is_text, overflow="fold"
-        )
+        table.add_column(heading, **_settings(heading, justify))
     return table
+
+
+def _settings(heading: str, justify: str) -> dict[str, Any]:
+    # A name may be longer than the terminal is wide: columns of text fold, those of numbers do not.
+    is_text = justify == "left" and heading != "pass"
+    return {"justify": justify, "no_wrap": not is_text, "overflow": "fold"}
 
 
 # What the two are.
@@ -332,42 +331,35 @@ _DISPENSABLE = ("tolerance", "shape", "type")
 """Columns that a narrow terminal does without, these first."""
 
 
-def _show_results(results: Results, outputs: Sequence[str], console: Any) -> None:
+def _show_results(results: Results, outputs: Sequence[str], console: Console) -> None:
     points = list(dict.fromkeys(sizes_text(each.sizes) for each in results.runs))
     said = [points_text([point for point in points if point]), f"seed {results.runs[0].seed}"]
     what = "; ".join(filter(None, [*said, f"tolerance: {results.tolerance_from}"]))
-    console.print(wrapped(f"B against A on {results.device}: {what}", console.width), highlight=False, soft_wrap=True)
+    console.say(wrapped(f"B against A on {results.device}: {what}", console.width))
     if results.chosen:
-        console.print(results.chosen, highlight=False, markup=False, soft_wrap=True)
+        console.say(results.chosen)
     if any(each.outputs for each in results.runs):
-        print_table(fitting(lambda left_out: _result_table(results, outputs, left_out), _DISPENSABLE, console), console)
+        print_table(_result_table(results, outputs, console), console)
     for each in results.runs:
         place = f"with {sizes_text(each.sizes)}: " if len(results.runs) > 1 and each.sizes else ""
         for name, problems in (("A", each.a_problems), ("B", each.b_problems)):
             for problem in problems:
-                console.print(f"{place}{name}: {problem}", highlight=False, style="red", soft_wrap=True)
+                console.say(f"{place}{name}: {problem}", "red")
     if times := results.microseconds:
         ratio = f", {times.b / times.a:.2f} times as long" if times.a else ""
         line = f"time: A {times.a:.2f} µs, B {times.b:.2f} µs{ratio} (medians, taking turns)"
-        console.print(line, highlight=False, soft_wrap=True)
+        console.say(line)
 
 
-def _result_table(results: Results, outputs: Sequence[str], left_out: Sequence[str]) -> Table:
+def _result_table(results: Results, outputs: Sequence[str], console: Console) -> Table:
     """A row for each of the outputs, and for what else differs; for several sizes a section for each."""
     from rich.text import Text
 
-    headings = [
-        each for each in ("tensor", "type", "shape", "abs error", "rel error", "tolerance", "") if each not in left_out
-    ]
-    table = _table(*((each, "left" if each in ("tensor", "type", "shape", "") else "right") for each in headings))
+    rows: list[Row] = []
     for run in results.runs:
-        if len(results.runs) > 1:
-            table.add_section()
-            table.add_row(sizes_text(run.sizes), style="bold")
-        for each in run.outputs:
-            if outputs and each.same_bits and each.name.partition("[")[0] not in outputs:
-                continue
-            cells = {
+        rows += [sizes_text(run.sizes)] if len(results.runs) > 1 else []
+        rows += [
+            {
                 "tensor": each.name,
                 "type": each.type,
                 "shape": "×".join(map(str, each.shape)),
@@ -376,8 +368,13 @@ def _result_table(results: Results, outputs: Sequence[str], left_out: Sequence[s
                 "tolerance": each.allowed,
                 "": Text(each.verdict, style="red" if each.verdict == "differs" else "green"),
             }
-            table.add_row(*(cells[heading] for heading in headings))
-    return table
+            for each in run.outputs
+            if not outputs or not each.same_bits or each.name.partition("[")[0] in outputs
+        ]
+    headings = {"tensor": "left", "type": "left", "shape": "left"}
+    headings |= {**dict.fromkeys(("abs error", "rel error", "tolerance"), "right"), "": "left"}
+    columns = {heading: _settings(heading, justify) for heading, justify in headings.items()}
+    return fitting(columns, rows, _DISPENSABLE, console)
 
 
 def echo_json(pair: Pair) -> None:

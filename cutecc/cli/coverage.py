@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from cutecc.cli.console import Console, console_of_whole_lines
+from cutecc.cli.console import Console, console_of_whole_lines, progress_bar
 from cutecc.cli.tables import NameTable, print_table
 from cutecc.errors import SourceLocation
 from cutecc.workbench.coverage import Failed, ModuleCoverage, Row, Use, rows, survey
@@ -56,11 +56,7 @@ def coverage(context: click.Context, paths: tuple[str, ...], **values: Any) -> N
 
 
 def _survey(inputs: Sequence[Any], values: dict[str, Any]) -> list[ModuleCoverage]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with progress_bar() as progress:
         bar = progress.add_task("looking", total=len(inputs))
         jobs, verify = min(values["jobs"], len(inputs)), values["verify"]
         return survey(inputs, jobs=jobs, verify=verify, on_module=lambda _: progress.advance(bar))
@@ -128,7 +124,7 @@ def _show_missing(table: Sequence[Row], modules: Sequence[ModuleCoverage]) -> No
                 file, location = row.first
                 place = f"{_place(location)}: " if location else f"{file}: "
                 numbers = f"{row.count:,} use{_s(row.count)} in {row.modules:,} module{_s(row.modules)}"
-            _say(f"{place}not lowered: {row.need.kind} {row.need.name}; {numbers}", console)
+            console.say(f"{place}not lowered: {row.need.kind} {row.need.name}; {numbers}")
     _show_end(modules, console)
 
 
@@ -136,20 +132,20 @@ def _show_end(modules: Sequence[ModuleCoverage], console: Console) -> None:
     """What went wrong, and the sum."""
     for module in modules:
         if module.unreadable:
-            _say(f"{_where(module, module.unreadable)}: error: {_first_line(module.unreadable)}", console, "red")
+            console.say(f"{_where(module, module.unreadable)}: error: {_first_line(module.unreadable)}", "red")
         elif module.failed and not module.missing:
             # The verdict is the table's to tell, and an error only where the table is looked into.
             error = "error: " if module.verified else ""
             text = f"{error}all it needs is in the table, and a pass fails: {_first_line(module.failed)}"
-            _say(f"{_where(module, module.failed)}: {text}", console, "red")
+            console.say(f"{_where(module, module.failed)}: {text}", "red")
         elif module.contradicts:
-            _say(f"{module.file}: error: the passes run through without {_names(module.missing)}", console, "red")
+            console.say(f"{module.file}: error: the passes run through without {_names(module.missing)}", "red")
     covered = sum(module.covered for module in modules)
     words = [f"{covered} of {len(modules)} modules ({covered / len(modules):.0%}) are lowered"]
     if any(module.verified for module in modules):
         needing = sum(not module.unreadable and not module.missing for module in modules)
         words.append(f"{needing} need only what the table has")
-    _say("; ".join(words), console)
+    console.say("; ".join(words))
 
 
 def _where(module: ModuleCoverage, failed: Failed) -> str:
@@ -165,10 +161,6 @@ def _place(location: SourceLocation) -> str:
     if path.is_absolute() and path.is_relative_to(Path.cwd()):
         return str(location).replace(location.file, str(path.relative_to(Path.cwd())), 1)
     return str(location)
-
-
-def _say(text: str, console: Console, style: str = "") -> None:
-    console.print(text, highlight=False, markup=False, soft_wrap=True, style=style)
 
 
 def _s(count: int) -> str:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 import msgspec
 
-from cutecc.cli.console import Console
+from cutecc.cli.console import Console, progress_bar
 from cutecc.cli.diff_failure import incomparable_lines, wrong_lines
 from cutecc.cli.headings import points_text, wrapped
 from cutecc.cli.main import EXIT_FAILED, EXIT_UNCHECKED
 from cutecc.cli.sizes import sizes_text
-from cutecc.cli.tables import fitting, print_table
+from cutecc.cli.tables import NAMES, NUMBERS, Row, fitting, print_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -54,12 +54,7 @@ class Report:
     @contextlib.contextmanager
     def progress(self, total: int) -> Generator[Callable[[PlannedKernel], None]]:
         """A bar on standard error while kernels are compiled."""
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        shown = console.is_terminal and not self.quiet
-        with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
+        with progress_bar(wanted=not self.quiet, elapsed=True) as bar:
             task = bar.add_task("compiling", total=total)
             yield lambda _: bar.advance(task)
 
@@ -67,12 +62,12 @@ class Report:
         """Which pipelines the edits change."""
         if self.edits and not self.quiet and not self.as_json:
             edits = ", ".join(map(_edit_text, self.edits))
-            self._say(f"{', '.join(pipelines[1:])}: {edits}; {pipelines[0]}: as it is")
+            self._console.say(f"{', '.join(pipelines[1:])}: {edits}; {pipelines[0]}: as it is")
 
     def tried(self, text: str) -> None:
         """One step of a bisection."""
         if not self.quiet and not self.as_json:
-            self._say(f"  {text}", style="dim")
+            self._console.say(f"  {text}", style="dim")
 
     def kernel(self, result: KernelResult, blames: Sequence[Blame]) -> None:
         """What came of one kernel."""
@@ -83,39 +78,38 @@ class Report:
             self._left_out(kernel)
             return
         if kernel.failure:
-            self._say(f"{_head(kernel)}: error: {kernel.failure}", "red")
+            self._console.say(f"{_head(kernel)}: error: {kernel.failure}", "red")
             return
         if result.ok and self.quiet:
             return
         if kernel.chosen:
-            self._say(kernel.chosen)
+            self._console.say(kernel.chosen)
         if run := result.incomparable:
             first, *rest = incomparable_lines(result, run, self.command(kernel, run))
-            self._say(f"{_head(kernel)}: {first}", style="bold red")
+            self._console.say(f"{_head(kernel)}: {first}", style="bold red")
             for line in [*rest, ""]:
-                self._say(line)
+                self._console.say(line)
             return
         points = list(dict.fromkeys(sizes_text(point.sizes) or "no sizes" for point in kernel.points))
-        self._say(wrapped(f"{_head(kernel)}: {points_text(points)}", self._console.width), style="bold")
-        table = fitting(lambda left_out: variant_table(result, left_out), _DISPENSABLE, self._console)
-        print_table(table, self._console)
+        self._console.say(wrapped(f"{_head(kernel)}: {points_text(points)}", self._console.width), style="bold")
+        print_table(variant_table(result, self._console), self._console)
         for line in effect_lines(kernel.variants, self.edits):
-            self._say(line)
+            self._console.say(line)
         self._problems(result, blames)
-        self._say("")
+        self._console.say("")
 
     def _problems(self, result: KernelResult, blames: Sequence[Blame]) -> None:
         kernel = result.kernel
         for line in problem_lines(result):
-            self._say(line, style="red")
+            self._console.say(line, style="red")
         if run := result.wrong_alike:
             first, *rest = wrong_lines(result, run, self.command(kernel, run))
-            self._say(first, style="bold red")
+            self._console.say(first, style="bold red")
             for line in rest:
-                self._say(line)
+                self._console.say(line)
         for blame in blames:
             for line in blame_lines(blame, kernel, self.changes):
-                self._say(line, style="" if line.startswith("hint: ") else "bold red")
+                self._console.say(line, style="" if line.startswith("hint: ") else "bold red")
 
     def compiled(self, plan: Plan, folder: Path) -> bool:
         """What `--compile` made; whether all compiled."""
@@ -136,9 +130,9 @@ class Report:
             if kernel.note:
                 self._left_out(kernel)
         for kernel, problem in failed:
-            self._say(f"{_head(kernel)}: {problem}", "red")
+            self._console.say(f"{_head(kernel)}: {problem}", "red")
         count = sum(bool(kernel.variants) for kernel in plan.kernels)
-        self._say(f"{count} kernel{_s(count)} in {folder}; to run them: cutecc diff-test --run {folder}")
+        self._console.say(f"{count} kernel{_s(count)} in {folder}; to run them: cutecc diff-test --run {folder}")
         return ok
 
     def ok(self, results: Sequence[KernelResult]) -> bool:
@@ -151,7 +145,7 @@ class Report:
         incomparable = [result for result in run if result.incomparable]
         wrong = [result for result in run if not result.ok and not result.incomparable]
         if not self.as_json:
-            self._say("; ".join([self._agreeing(len(run), wrong, incomparable, device), *self._left(results)]))
+            self._console.say("; ".join([self._agreeing(len(run), wrong, incomparable, device), *self._left(results)]))
         if wrong or any(self._refused(result.kernel) for result in results):
             return EXIT_FAILED
         return EXIT_UNCHECKED if incomparable else 0
@@ -179,46 +173,33 @@ class Report:
     def _left_out(self, kernel: PlannedKernel) -> None:
         refused = self._refused(kernel)
         if refused or not self.quiet:
-            self._say(f"{_head(kernel)}: left out: {kernel.note}", "red" if refused else "")
-
-    def _say(self, text: str, style: str = "") -> None:
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True, style=style)
+            self._console.say(f"{_head(kernel)}: left out: {kernel.note}", "red" if refused else "")
 
 
 def _head(kernel: PlannedKernel) -> str:
     return f"{kernel.name} for {kernel.target}" if kernel.target else kernel.file
 
 
-def variant_table(result: KernelResult, left_out: Sequence[str] = ()) -> Table:
+def variant_table(result: KernelResult, console: Console) -> Table:
     """A row for each variant."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    columns = [heading for heading in _columns(result) if heading not in left_out]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in columns:
-        if heading in ("variant", "result"):
-            table.add_column(heading, overflow="fold", min_width=12)
-        elif heading == "instructions":
-            table.add_column(heading, max_width=_WIDEST_CHANGES)
-        else:
-            table.add_column(heading, justify="right", no_wrap=True)
+    headings = ["error", "registers", "spills", "code", *(("µs", "ratio") if result.microseconds else ())]
+    columns: dict[str, Mapping[str, Any]] = {
+        "variant": {**NAMES, "min_width": 12},
+        "result": {**NAMES, "min_width": 12},
+        **dict.fromkeys(headings, NUMBERS),
+        "instructions": {"max_width": _WIDEST_CHANGES},
+    }
+    rows: list[Row] = []
     for variant in result.kernel.variants:
         cells = _cells(result, variant)
         verdict = Text(cells["result"], style="red" if cells["result"] in _BAD else "green")
-        table.add_row(*(verdict if heading == "result" else cells[heading] for heading in columns))
-    return table
+        rows.append({**cells, "result": verdict})
+    return fitting(columns, rows, _DISPENSABLE, console)
 
 
 _BAD = ("differs", "fails", "not compiled")
-
-
-def _columns(result: KernelResult) -> list[str]:
-    found = ["variant", "result", "error", "registers", "spills", "code"]
-    if result.microseconds:
-        found += ["µs", "ratio"]
-    return [*found, "instructions"]
 
 
 def _cells(result: KernelResult, variant: Variant) -> dict[str, str]:

@@ -18,9 +18,9 @@ from cutecc.cli.tables import print_table
 from cutecc.support.harmless import one_line
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress as ProgressBar
 
+    from cutecc.cli.console import Console
     from cutecc.emulator.checks.finding import Finding, Place
     from cutecc.emulator.checks.stopped import Stopped
     from cutecc.emulator.device import Emulation
@@ -187,11 +187,10 @@ def show_emulation(emulation: Emulation, console: Console) -> None:
     from cutecc.emulator.report import describe_blocks
 
     if emulation.confined_by:
-        text = wrapped(confined_text(emulation), console.width)
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        console.say(wrapped(confined_text(emulation), console.width))
     if emulation.blocks < emulation.total_blocks:
         ran = f"{describe_blocks(emulation.launches)} ran: what the others write was not compared"
-        console.print(ran, highlight=False, markup=False)
+        console.print(ran, highlight=False)
     if emulation.counters is not None:
         from cutecc.emulator.counters.table import counter_tables
 
@@ -254,7 +253,9 @@ class BlockProgress:
         self._say_how_long(kernel, done, total, now - self._start)
         if sys.stderr.isatty():
             if self._bar is None and now - self._start > _BAR_AFTER_SECONDS and done < total:
-                self._bar = _bar()
+                from cutecc.cli.console import progress_bar
+
+                self._bar = progress_bar()
                 self._bar.start()
             if self._bar is not None:
                 if self._task is None or kernel != self._kernel:
@@ -301,12 +302,3 @@ def _duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
-
-
-def _bar() -> ProgressBar:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from cutecc.cli.console import Console
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -8,9 +8,8 @@ from collections import Counter
 from dataclasses import asdict
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from cutecc.cli.console import Console
+from cutecc.cli.console import progress_bar
 from cutecc.target import Target
 from cutecc.workbench.parity import RESULTS, ParityRow, ParityTask, compare_all, find_modules, target_of
 
@@ -44,9 +43,7 @@ def parity(
     tasks = [
         ParityTask(file, target_of(file, default).name, lines) for file in find_modules(paths) for lines in settings
     ]
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+    with progress_bar(wanted=not quiet) as progress:
         bar = progress.add_task("comparing", total=len(tasks))
 
         def on_row(row: ParityRow) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from cutecc.cli.tables import folded, folded_items
+from cutecc.cli.tables import folded, folded_items, plain_table
 from cutecc.record import Compilation, Step
 
 _HEADINGS = ("#", "pass", "ms", "changed", "operations by dialect")
@@ -61,7 +60,7 @@ def _table(rows: Sequence[_Row], width: int) -> Table:
     ]
     widths = [max(map(len, [heading, *cells])) for heading, cells in zip(_HEADINGS[:-1], columns, strict=True)]
     room = max(width - sum(widths) - _GAP * len(widths), _LEAST_ROOM)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = plain_table()
     for heading in _HEADINGS:
         justify = "right" if heading in ("#", "ms") else "left"
         table.add_column(folded(heading, room), justify=justify, no_wrap=True)

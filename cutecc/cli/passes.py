@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import click
-from rich import box
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from cutecc.cli.console import Console
 from cutecc.cli.options import load_option, warn_of_plugins
-from cutecc.cli.tables import folded
+from cutecc.cli.tables import folded, plain_table
 from cutecc.errors import UsageError
 from cutecc.passes.catalog import PassEntry
 from cutecc.support import isolation
@@ -39,7 +37,7 @@ def passes(name: str | None) -> None:
 
 
 def _show_list(entries: list[PassEntry]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = plain_table()
     table.add_column("pass", no_wrap=True)
     table.add_column("by", no_wrap=True)
     table.add_column("what it does, and its options", overflow="fold", ratio=1)

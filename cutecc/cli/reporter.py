@@ -9,7 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from rich import box
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -19,7 +18,7 @@ from cutecc.cli.console import Console
 from cutecc.cli.diagnostics import show as show_diagnostic
 from cutecc.cli.diagnostics import show_warnings
 from cutecc.cli.pass_table import pass_table
-from cutecc.cli.tables import print_table
+from cutecc.cli.tables import plain_table, print_table
 from cutecc.compilation.events import ArtifactsStarted, Event, Parsed, PassFinished, PassStarted, Planned
 from cutecc.errors import SourceLocation
 from cutecc.ir.diagnostics import Diagnostic
@@ -208,7 +207,7 @@ def report_line(report: Report) -> Text:
 
 def resource_table(resources: list[KernelResources]) -> Table:
     """What each kernel takes of an SM."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = plain_table()
     # Without `no_wrap`: columns that have it take all the room they want before the others get any.
     table.add_column("kernel", overflow="ellipsis", min_width=12)
     for heading in ("registers", "spills", "stack", "shared", "constant"):
@@ -244,7 +243,7 @@ def timing_table(compilation: Compilation) -> Table:
     rows += [(f"({stage})", compilation.seconds.get(stage, 0.0)) for stage in ("trace", "parse", "artifacts")]
     rows.append(("(observing passes)", max(0.0, observers)))
     total = sum(seconds for _, seconds in rows) or 1.0
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = plain_table()
     table.add_column("time by pass and stage")
     table.add_column("ms", justify="right")
     table.add_column("share", justify="right")

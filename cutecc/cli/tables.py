@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cutecc.cli.console import UNBOUNDED
 
@@ -18,14 +18,52 @@ _GAP = 3
 """Characters between two columns."""
 
 
-def fitting(make: Callable[[Sequence[str]], Table], dispensable: Sequence[str], console: Console) -> Table:
-    """`make` of the columns to leave out: as few of the `dispensable` ones, from the first on, as the width allows."""
+Row: TypeAlias = "Mapping[str, Text | str] | str"
+"""A cell for each heading; a text alone is the heading of the rows that follow."""
+NUMBERS: Mapping[str, Any] = {"justify": "right", "no_wrap": True}
+NAMES: Mapping[str, Any] = {"overflow": "fold"}
+"""Settings of a column of these."""
+
+
+def plain_table() -> Table:
+    """A table without a frame, still without columns."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+
+
+def fitting(
+    columns: Mapping[str, Mapping[str, Any]], rows: Sequence[Row], dispensable: Sequence[str], console: Console
+) -> Table:
+    """A table of rows without as few of the `dispensable` columns, from the first on, as the width allows.
+
+    `columns` are the settings of each, as rich has them, by its heading.
+    """
     unbounded = console.options.update(max_width=UNBOUNDED)
     for count in range(len(dispensable)):
-        table = make(dispensable[:count])
+        table = _without(dispensable[:count], columns, rows)
         if console.measure(table, options=unbounded).maximum <= console.width:
             return table
-    return make(dispensable)
+    return _without(dispensable, columns, rows)
+
+
+def _without(left_out: Sequence[str], columns: Mapping[str, Mapping[str, Any]], rows: Sequence[Row]) -> Table:
+    shown = [heading for heading in columns if heading not in left_out]
+    table = plain_table()
+    for heading in shown:
+        table.add_column(heading, **columns[heading])
+    for row in rows:
+        if isinstance(row, str):
+            _add_heading(table, row)
+        else:
+            table.add_row(*(row[heading] for heading in shown))
+    return table
+
+
+def _add_heading(table: Table, text: str) -> None:
+    table.add_section()
+    table.add_row(text, style="bold")
 
 
 def print_table(table: RenderableType, console: Console) -> None:
@@ -75,20 +113,16 @@ class NameTable:
         return max(len(word) for cell in self._cells(column) for word in cell.split())
 
     def _table(self, kept: Sequence[str], room: int) -> Table:
-        from rich import box
-        from rich.table import Table
         from rich.text import Text
 
         last = max(room - self._longest(0), min(self._longest_word(-1), room // 2))
         widths = {0: room - last, len(self.headings) - 1: last}
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        table = plain_table()
         for heading in kept:
             table.add_column(heading, justify="right" if heading in self.numbers else "left", no_wrap=True)
         for row in self.rows:
             if isinstance(row, str):
-                if table.row_count:
-                    table.add_section()
-                table.add_row(row, style="bold")
+                _add_heading(table, row)
                 continue
             cells = [
                 Text(folded(cell.plain, widths[index]), style=cell.style) if index in widths else cell

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,14 @@ from cutecc.cli.code_note import code_dict, code_lines
 from cutecc.cli.emulation import emulation_dict, show_emulation
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.sizes import sizes_text
-from cutecc.cli.tables import fitting, print_table
+from cutecc.cli.tables import NAMES, NUMBERS, Row, fitting, print_table
 from cutecc.harness.bar import sources_text
 
 if TYPE_CHECKING:
     import click
-    from rich.console import Console
     from rich.table import Table
 
+    from cutecc.cli.console import Console
     from cutecc.cli.subject import Function, Subject
     from cutecc.emulator.device import Emulation
     from cutecc.harness.comparison import Comparison
@@ -128,12 +128,12 @@ def show(verdict: Verdict, context: click.Context, *, quiet: bool) -> None:
             for comparison in trial.comparisons:
                 for problem in comparison.problems():
                     text = f"{', '.join(place)}: {problem}" if place else problem
-                    console.print(text, highlight=False, markup=False, style="red", soft_wrap=True)
+                    console.say(text, "red")
             if trial.unchecked:
                 text = f"not checked: with {sizes}, there is no element of {', '.join(trial.unchecked)}"
-                console.print(f"{text}; --size gives other sizes", highlight=False, markup=False, soft_wrap=True)
+                console.say(f"{text}; --size gives other sizes")
     if not quiet and (hint := _hint(verdict, context, console.is_terminal)):
-        console.print(hint, highlight=False, markup=False, style="" if verdict.ok is False else "dim", soft_wrap=True)
+        console.say(hint, "" if verdict.ok is False else "dim")
 
 
 def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None:
@@ -141,24 +141,24 @@ def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None
     subject, trials = verdict.subject, verdict.trials
     what = [text for text in (points_text(points), seeds_text(trials[0].seed, trials[-1].seed)) if text]
     head = f"{subject.name} for {subject.target} on {verdict.device}: {'; '.join(what)}"
-    console.print(wrapped(head, console.width), highlight=False, markup=False, soft_wrap=True)
+    console.say(wrapped(head, console.width))
     if trials[0].comparisons:
         reference = verdict.reference
         said = [("reference", reference.path), *verdict.sources.items()] if reference else []
-        console.print(wrapped(sources_text(said), console.width), highlight=False, markup=False, soft_wrap=True)
-        print_table(fitting(lambda left_out: verdict_table(trials, left_out), _DISPENSABLE, console), console)
+        console.say(wrapped(sources_text(said), console.width))
+        print_table(verdict_table(trials, console), console)
     else:
         reason = (
             "it has no reference (--reference FILE.py:NAME)"
             if verdict.reference is None
             else "the file names no outputs"
         )
-        console.print(f"ran; nothing was compared: {reason}", highlight=False, markup=False)
+        console.print(f"ran; nothing was compared: {reason}", highlight=False)
     if trials[0].comparisons and verdict.ok is None and not verdict.unchecked:
-        console.print("nothing was compared: no output has an element", highlight=False, markup=False)
+        console.print("nothing was compared: no output has an element", highlight=False)
     if emulation := trials[-1].emulation:
         for line in code_lines(subject):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+            console.say(line)
         show_emulation(emulation, console)
 
 
@@ -178,29 +178,20 @@ def _hint(verdict: Verdict, context: click.Context, is_terminal: bool) -> str | 
     return f"not checked for races and bad accesses: {command} does"
 
 
-def verdict_table(trials: Sequence[Trial], left_out: Sequence[str] = ()) -> Table:
+def verdict_table(trials: Sequence[Trial], console: Console) -> Table:
     """A row for each output, with the worst of all launches at the same sizes; of several sizes a section for each."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    shown = {heading: cell for heading, cell in _COLUMNS.items() if heading not in left_out}
-    for heading in shown:
-        if heading in ("output", "shape"):
-            table.add_column(heading, overflow="fold")
-        else:
-            table.add_column(heading, justify="left" if heading == "type" else "right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    columns: dict[str, Mapping[str, Any]] = {**dict.fromkeys(_COLUMNS, NUMBERS), "type": {"no_wrap": True}}
+    columns |= {**dict.fromkeys(("output", "shape"), NAMES), "": {"no_wrap": True}}
+    rows: list[Row] = []
     points = [(sizes, list(same)) for sizes, same in groupby(trials, lambda trial: trial.sizes)]
     for sizes, same in points:
-        if len(points) > 1:
-            table.add_section()
-            table.add_row(sizes_text(sizes), style="bold")
+        rows += [sizes_text(sizes)] if len(points) > 1 else []
         for outputs in zip(*(trial.comparisons for trial in same), strict=True):
             if any(output.ok is False for output in outputs):
                 verdict = Text("WRONG", style="bold red")
             else:
                 verdict = Text("ok", style="green") if outputs[0].ok else Text("empty")
-            table.add_row(*(cell(outputs) for cell in shown.values()), verdict)
-    return table
+            rows.append({**{heading: cell(outputs) for heading, cell in _COLUMNS.items()}, "": verdict})
+    return fitting(columns, rows, _DISPENSABLE, console)

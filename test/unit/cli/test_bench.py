@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from fake_cuda import STREAM, FakeCuda
-from rich.console import Console
 
 from cutecc.arguments.grammar import parse_spec
 from cutecc.benchmarking.results import Measurement, Rates
 from cutecc.cli import bench as bench_command
 from cutecc.cli import loading
 from cutecc.cli.bench import _DISPENSABLE, measurement_table
+from cutecc.cli.console import Console
 from cutecc.cli.subject import Function, Subject
-from cutecc.cli.tables import fitting
 from cutecc.compilation.request import CompileOptions
 from cutecc.record import Workload
 from cutecc.runtime.timing import Samples
@@ -187,7 +186,7 @@ def table(width: int) -> str:
         for name, cost in (("persistent_gemm", 1523.44), ("torch_matmul", 12345.678))
     ]
     console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(fitting(lambda left_out: measurement_table(rows, left_out), _DISPENSABLE, console))
+    console.print(measurement_table(rows, console))
     return console.export_text()
 
 
