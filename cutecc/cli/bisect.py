@@ -43,6 +43,7 @@ from cutecc.workbench.pass_bisection import (
     Tell,
     first_differing_pass,
     first_failing_pass,
+    passes_behind,
 )
 from cutecc.workbench.subjects import Subject
 
@@ -110,8 +111,9 @@ def bisect(context: click.Context, input_: str, colour: When, no_pager: bool, **
         return
     click.echo(harmless(_heading(blame)))
     show(_diff(blame), colour=in_colour(colour), pager=not no_pager)
-    for line in _see_again(blame, folder, loaded):
-        click.echo(line)
+    click.echo("see it again:")
+    for command in _commands(blame, folder, loaded):
+        click.echo(f"  {command}")
 
 
 def _of_code(subject: Subject, check: Check | None, folder: Path, values: dict[str, Any], tell: Tell) -> Blame:
@@ -175,7 +177,7 @@ def _heading(blame: Blame) -> str:
         good = f"after {found.last_good}" if found.last_good else "before all passes"
         lines = [f"{found.first_bad}: the check fails after it, and passes {good}"]
         lines.append(f"  it may be one of those in between, of which it cannot be told: {', '.join(found.unknown)}")
-    lines.append(f"  pass {blame.index} of {len(pipeline) + _offset(blame)}")
+    lines.append(f"  pass {blame.index} of {len(pipeline) + passes_behind(blame.record)}")
     lines += [f"  {line}" for line in blame.finding.text.splitlines()[:6]]
     rewrite = blame.rewrite
     if rewrite:
@@ -186,10 +188,6 @@ def _heading(blame: Blame) -> str:
     if blame.no_rewrite:
         lines.append(f"no rewrite of it: {blame.no_rewrite}")
     return "\n".join(lines)
-
-
-def _offset(blame: Blame) -> int:
-    return blame.record.steps[0].index - 1 if blame.record.steps else 0
 
 
 def _diff(blame: Blame) -> list[str]:
@@ -231,10 +229,6 @@ def _commands(blame: Blame, folder: Path, loaded: Sequence[str]) -> list[str]:
         *([] if step.status == "failed" else [diff]),
         shlex.join(["cutecc", "opt", str(before), f"--pipeline={pass_text}", *loaded]),
     ]
-
-
-def _see_again(blame: Blame, folder: Path, loaded: Sequence[str]) -> list[str]:
-    return ["see it again:", *(f"  {each}" for each in _commands(blame, folder, loaded))]
 
 
 def _as_dict(blame: Blame, folder: Path, loaded: Sequence[str]) -> dict[str, Any]:

@@ -176,18 +176,15 @@ def _recorded(text: str, values: dict[str, Any], names: Sequence[str]) -> list[C
         if record.analyses and missing and values["only"]:
             found.append(lacking)
             continue
+        keeping = ("--report", f"{record.name}.html")
         try:
-            analysed = record if record.analyses else _analysed(record, Path(text), lacking)
+            analysed = record if record.analyses else compiled_again(record, Path(text), lacking, keeping)
         except Error as error:
             found.append(error)
             continue
         chosen = [each for each in analysed.analyses if not values["only"] or each.name in names]
         found.append(checked(text, replace(analysed, analyses=chosen)))
     return found
-
-
-def _analysed(record: Compilation, path: Path, lacking: RecordError) -> Compilation:
-    return compiled_again(record, path, lacking, ("--report", f"{record.name}.html"))
 
 
 def _not_recorded(text: str, record: Compilation, missing: Sequence[str]) -> RecordError:

@@ -52,7 +52,7 @@ def show(pair: Pair, *, verbose: bool = False) -> None:
     console.print()
     for line in summary_lines(pair):
         console.say(wrapped(line, console.width))
-    for name in _kernels(pair):
+    for name in dict.fromkeys(each.kernel for each in (*pair.resources, *pair.instructions)):
         console.print()
         print_table(_kernel_table(pair, name, verbose=verbose), console)
     if pair.results:
@@ -118,11 +118,8 @@ def _resumed(side: Side) -> str:
 
 
 def _options(side: Side) -> str:
-    return ", ".join(f"{name}={_option(value)}" for name, value in side.options.items())
-
-
-def _option(value: str | int | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    values = {name: str(value).lower() if isinstance(value, bool) else value for name, value in side.options.items()}
+    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 # Passes.
@@ -191,9 +188,7 @@ def _together(runs: Sequence[PassRun]) -> str:
 
 
 def _add_pass(table: Table, each: PassPair, wide: bool) -> None:
-    run = each.a or each.b
-    assert run is not None
-    name = run.selector if each.a and each.b and each.a.selector == each.b.selector else _both_names(each)
+    name = " / ".join(dict.fromkeys(run.selector for run in (each.a, each.b) if run))
     if not each.same_options:
         name += " (other options)"
     table.add_row(
@@ -204,10 +199,6 @@ def _add_pass(table: Table, each: PassPair, wide: bool) -> None:
         _mark(each.b),
         _lines(each),
     )
-
-
-def _both_names(each: PassPair) -> str:
-    return " / ".join(dict.fromkeys(run.selector for run in (each.a, each.b) if run))
 
 
 def _mark(run: PassRun | None) -> Text:
@@ -257,12 +248,6 @@ def _ptx(pair: Pair) -> str:
     if not code.lines:
         return "differs in line information and the numbers of registers alone"
     return f"differs: {code.lines.a:,} of {code.a:,} lines in A alone, {code.lines.b:,} of {code.b:,} in B alone"
-
-
-def _kernels(pair: Pair) -> list[str]:
-    return list(
-        dict.fromkeys([*(each.kernel for each in pair.resources), *(each.kernel for each in pair.instructions)])
-    )
 
 
 def _kernel_table(pair: Pair, name: str, *, verbose: bool) -> Table:

@@ -101,7 +101,9 @@ def compile(context: click.Context, inputs: tuple[str, ...], **values: Any) -> N
     failures = _outcomes(planned, run(jobs, values, reporter), reporter, values, several=len(inputs) > 1)
     if values["bundle"] and not failures:
         try:
-            _bundle(reporter, values["bundle"], dumps=values["bundle_dumps"])
+            records = [read_folder(outcome.output) for outcome in reporter.outcomes]
+            write_bundle(values["bundle"], records, dumps=values["bundle_dumps"])
+            reporter.bundle = values["bundle"]
         except Error as error:
             failures[str(error)] = _Failed(error, [])
     reporter.show()
@@ -161,11 +163,6 @@ def _outcomes(
         if isinstance(each, Job) and len(each.chosen.targets) > 1:
             failed.targets.append(each.target.name)
     return failures
-
-
-def _bundle(reporter: Reporter, path: Path, *, dumps: bool) -> None:
-    write_bundle(path, [read_folder(outcome.output) for outcome in reporter.outcomes], dumps=dumps)
-    reporter.bundle = path
 
 
 def _tell_failures(failures: Sequence[_Failed], missing: int, count: int, bundle: Path | None) -> None:

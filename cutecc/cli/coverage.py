@@ -43,7 +43,10 @@ def coverage(context: click.Context, paths: tuple[str, ...], **values: Any) -> N
     and is traced for those targets on which its code runs.
     """
     inputs = find_inputs(paths, values["target"])
-    modules = _survey(inputs, values)
+    with progress_bar() as progress:
+        bar = progress.add_task("looking", total=len(inputs))
+        jobs, verify = min(values["jobs"], len(inputs)), values["verify"]
+        modules = survey(inputs, jobs=jobs, verify=verify, on_module=lambda _: progress.advance(bar))
     table = rows(modules, every=values["every"])
     if values["as_json"]:
         click.echo(json.dumps(_as_dict(table, modules), indent=2))
@@ -53,13 +56,6 @@ def coverage(context: click.Context, paths: tuple[str, ...], **values: Any) -> N
         _show(table, modules)
     if any(module.unreadable or module.contradicts for module in modules):
         context.exit(1)
-
-
-def _survey(inputs: Sequence[Any], values: dict[str, Any]) -> list[ModuleCoverage]:
-    with progress_bar() as progress:
-        bar = progress.add_task("looking", total=len(inputs))
-        jobs, verify = min(values["jobs"], len(inputs)), values["verify"]
-        return survey(inputs, jobs=jobs, verify=verify, on_module=lambda _: progress.advance(bar))
 
 
 def _show(table: Sequence[Row], modules: Sequence[ModuleCoverage]) -> None:

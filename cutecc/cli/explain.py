@@ -139,16 +139,12 @@ def _outcome(compilation: Compilation, found: Explanation, names: dict[int, str]
         yield f"{_count(left, 'operation')} left after the last pass, in the host function"
     elif left:
         yield f"{_count(left, 'operation')} left after {names[max(names)]}, the last pass that ran"
-    elif last in CODE_GENERATION and not _has_lines(compilation, found):
+    elif last in CODE_GENERATION and not (found.instructions and compilation.options.get("preserve-line-info")):
         yield "went into the code, which has no lines: compile with --line-info"
     elif last in CODE_GENERATION:
         yield "no instruction of its own left: folded away, or made part of another line's, while code was generated"
     else:
         yield f"nothing left: folded away by {last}"
-
-
-def _has_lines(compilation: Compilation, found: Explanation) -> bool:
-    return bool(found.instructions) and bool(compilation.options.get("preserve-line-info"))
 
 
 def _instructions(label: str, instructions: list[Instruction], most: int | None) -> Iterator[str]:

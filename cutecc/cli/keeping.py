@@ -36,14 +36,10 @@ def keep(input_: str, record: Compilation, trial: Trial, folder: Path) -> None:
     A kernel that was compiled for the run has its record there; one out of a record gets it there, unless that is the
     folder which it comes from.
     """
-    if is_record(input_) and not _holds(Path(input_), folder):
+    if is_record(input_) and Path(input_).resolve() != folder.resolve():
         copy = RecordFolder(folder)
         copy.save(record)
         copy.close()
     assert trial.emulation is not None
     points = [text for text in (sizes_text(trial.sizes), f"seed {trial.seed}") if text]
     keep_counters(folder, kept_counters(trial.emulation, ", ".join(points)))
-
-
-def _holds(source: Path, folder: Path) -> bool:
-    return source.is_dir() and source.resolve() == folder.resolve()

@@ -113,7 +113,7 @@ def layout(
     _check_together(tv, divide, form, banks)
     request = _Request(
         _tile(value, tv, divide, banks),
-        _tiler(divide),
+        False if divide is None else _user_error(lambda: _shape(divide)),
         form,
         _lines(offset=offsets, index=index, coordinate=coords, bank=banks),
         _user_error(lambda: Banks(_element_bits(element_bits, dtype))) if banks else None,
@@ -125,8 +125,7 @@ def layout(
     result = _divided(value, request)
     shows = not as_json and not quiet
     picture = _user_error(lambda: _picture(value, request)) if asked or (shows and _is_small(value)) else None
-    rows, columns = _limit(limit)
-    sizes = _given(rows=rows, columns=columns)
+    sizes = _limit(limit)
     if picture is not None and output == "-":
         click.echo(_user_error(lambda: svg(picture, **sizes)), nl=False)
         return
@@ -171,17 +170,13 @@ def _shape(text: str) -> Any:
     return evaluate_expression(text)
 
 
-def _limit(text: str | None) -> tuple[int | None, int | None]:
+def _limit(text: str | None) -> dict[str, Any]:
     if text is None:
-        return None, None
+        return {}
     numbers = re.fullmatch(r"(\d+)x(\d+)", text)
     if numbers is None or int(numbers[1]) < 2 or int(numbers[2]) < 2:
         raise UsageError(f"--limit takes rows and columns of at least 2, as in 64x128, not '{text}'")
-    return int(numbers[1]), int(numbers[2])
-
-
-def _given(**values: int | None) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+    return {"rows": int(numbers[1]), "columns": int(numbers[2])}
 
 
 def _element_bits(bits: int | None, dtype: str | None) -> int:
@@ -210,10 +205,6 @@ def _tile(value: Any, tv: str | None, divide: str | None, banks: bool) -> Any:
     if tv is not None:
         return _user_error(lambda: _shape(tv))
     return value.tile if isinstance(value, TiledLayout) and divide is None and not banks else None
-
-
-def _tiler(divide: str | None) -> Any:
-    return False if divide is None else _user_error(lambda: _shape(divide))
 
 
 def _lines(**chosen: bool) -> tuple[Line, ...]:

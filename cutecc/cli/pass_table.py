@@ -37,8 +37,10 @@ class _Row:
 
 def pass_table(compilation: Compilation, *, verbose: bool, width: int) -> Table:
     """What each pass did; runs of passes that changed nothing are one row, unless `verbose`."""
-    traced = compilation.traced_operations
-    rows = [] if traced is None else [_Row("0", "traced", operations=_counts(traced))]
+    rows: list[_Row] = []
+    if (traced := compilation.traced_operations) is not None:
+        counts = [f"{name} {count}" for name, count in sorted(traced.items(), key=lambda item: -item[1])]
+        rows.append(_Row("0", "traced", operations=counts))
     idle: list[Step] = []
     for step in compilation.steps:
         if not step.changed and step.status == "ok" and not verbose:
@@ -88,11 +90,6 @@ def _idle_rows(steps: Sequence[Step]) -> list[_Row]:
         return list(map(_row, steps))
     milliseconds = f"{sum(step.seconds for step in steps) * 1e3:.1f}"
     return [_Row(f"{steps[0].index}-{steps[-1].index}", f"{len(steps)} passes", milliseconds, "· no")]
-
-
-def _counts(operations: Mapping[str, int]) -> list[str]:
-    """`cute 44`, `arith 11`, …, most first."""
-    return [f"{name} {count}" for name, count in sorted(operations.items(), key=lambda item: -item[1])]
 
 
 def _changes(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:

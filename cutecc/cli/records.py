@@ -16,7 +16,7 @@ def read_records(path: Path, target: str | None = None) -> list[Compilation]:
 
     Raises `UsageError` when there is nothing of that kind, and `RecordError` for what cannot be read.
     """
-    return _fitting(path, _read_folders(path) if path.is_dir() else _read_bundle(path), target)
+    return _fitting(path, [*map(read_folder, _folders(path))] if path.is_dir() else _read_bundle(path), target)
 
 
 def _fitting(path: Path, records: list[Compilation], target: str | None) -> list[Compilation]:
@@ -39,7 +39,7 @@ def find_folder(path: Path, target: str | None = None) -> Path:
         path = path.parent
     folders = _folders(path)
     if len(folders) > 1:
-        records = [read_folder(folder) for folder in folders]
+        records = [*map(read_folder, folders)]
         chosen = choose_one(path, _fitting(path, records, target))
         return next(folder for folder, record in zip(folders, records, strict=True) if record is chosen)
     _fitting(path, [read_folder(folders[0])], target)
@@ -54,10 +54,6 @@ def choose_one(path: Path, records: list[Compilation]) -> Compilation:
     if len({*targets}) == len(targets):
         raise UsageError(f"{path} holds records for {', '.join(targets)}", hints=[f"name one: --target {targets[0]}"])
     raise UsageError(f"{path} holds {len(records)} records", hints=["name the folder of one of them"])
-
-
-def _read_folders(path: Path) -> list[Compilation]:
-    return [read_folder(folder) for folder in _folders(path)]
 
 
 def _folders(path: Path) -> list[Path]:

@@ -118,7 +118,7 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
     check_input(input_)
     points = parse_sizes(values["sizes"])
     options = given_compile_options(context, values)
-    named = _named_reference(values["reference"])
+    named = values["reference"] and _function(values["reference"])
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
     check_output(values["save"])
     check_keeping(input_, values)
@@ -156,10 +156,6 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
             trials = _trials(context, trier, points, needed)
         sources = {} if bar is None else {**bar.sources, "arguments": path}
         return Verdict(subject, device.name, reference, trials, sources, trier.outputs)
-
-
-def _named_reference(text: str | None) -> Function | None:
-    return None if text is None else _function(text)
 
 
 def _trials(

@@ -100,7 +100,8 @@ def _watch(command: tuple[str, ...], values: dict[str, Any]) -> int:
         status = run(command, environment, live.look if live else None)
         try:
             watch_folder.check(folder, mark)
-            program = {"command": shlex.join(command), "status": status, "ended": _ended(status)}
+            ended = f"status {status}" if status >= 0 else f"signal {-status}"
+            program = {"command": shlex.join(command), "status": status, "ended": ended}
             _finish(folder, opened, live.finisher if live else None, program, values)
         except Error as error:
             # What became of the program is what this command ends with.
@@ -206,10 +207,6 @@ def _summarise(folder: Path, recording: Recording, outcomes: list[Outcome], quie
         _say("the program compiled no kernel through the CuTe DSL that was to be recorded")
     else:
         _say("no Python process of the program has read PYTHONPATH, so that no kernel was recorded")
-
-
-def _ended(status: int) -> str:
-    return f"status {status}" if status >= 0 else f"signal {-status}"
 
 
 def _say(message: str) -> None:

@@ -60,12 +60,13 @@ def explain(compilation: Compilation, stages: Stages, file: str, line: int) -> E
         raise _no_operations(known, short_names(files)[path], path, line, has_lines=has_lines)
     frames = Frames(stages.user_lines)
     chains = [chain for chain in stages.user_lines.chains if any(each[:2] == (path, line) for each in chain)]
+    doubtful = {(each.file, place.line) for each in compilation.artifacts for place in each.places if place.inferred}
     return Explanation(
         path,
         line,
         _source(stages, path, line),
         history,
-        _by_kind(listings, frames, (path, line), _doubtful(compilation)),
+        _by_kind(listings, frames, (path, line), doubtful),
         chains,
         [*_remarks(compilation, frames, (path, line))],
     )
@@ -87,11 +88,6 @@ def _no_operations(known: list[LineHistory], name: str, path: str, line: int, *,
 def _source(stages: Stages, path: str, line: int) -> str | None:
     lines = stages.user_lines.sources.get(path, "").split("\n")
     return lines[line - 1].rstrip() if line <= len(lines) and lines[line - 1].strip() else None
-
-
-def _doubtful(compilation: Compilation) -> set[tuple[str, int]]:
-    """The files, and lines of them from 1, of instructions whose place is inferred."""
-    return {(each.file, place.line) for each in compilation.artifacts for place in each.places if place.inferred}
 
 
 def _by_kind(

@@ -60,6 +60,7 @@ _CLASSES: dict[str, str] = {
     "control": "BRA BRX BRXU JMP JMX JMXU CALL RET EXIT BSSY BSYNC BREAK BMOV UBMOV BPT KILL NANOSLEEP YIELD "
     "RTT RPCMOV WARPGROUP_EXIT PEXIT LONGJMP SSY SYNC BRK PBK PCNT CONT CAL PRET BRA_U SETSMEMSIZE",
 }
+_ON_STACK = re.compile(r"\[R1(\+-?0x[0-9a-f]+)?\]")
 _BY_OPCODE = {opcode: name for name, opcodes in _CLASSES.items() for opcode in opcodes.split()}
 
 
@@ -71,11 +72,8 @@ def classify(instruction: str, *, spills: bool = False) -> str:
     """
     text = _GUARD.sub("", instruction, count=1)
     opcode, _, operands = text.partition(" ")
-    return _classify(opcode, ", -RZ, " in operands, ", RZ, RZ, " in operands, spills and _on_stack(operands))
-
-
-def _on_stack(operands: str) -> bool:
-    return re.search(r"\[R1(\+-?0x[0-9a-f]+)?\]", operands) is not None
+    on_stack = spills and _ON_STACK.search(operands) is not None
+    return _classify(opcode, ", -RZ, " in operands, ", RZ, RZ, " in operands, on_stack)
 
 
 @functools.lru_cache(4096)

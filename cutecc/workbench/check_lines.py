@@ -146,7 +146,9 @@ class _Values:
         self._uses: Counter[tuple[str, int]] = Counter()
         for line in body:
             self._define(line)
-            self._uses.update(self._key(name) for match in _TOKEN.finditer(line) if (name := _name(match)))
+            self._uses.update(
+                self._key(name) for match in _TOKEN.finditer(line) if (name := match["value"] or match["block"])
+            )
         self._definitions.clear()
         self._operation = ""
         self._names: dict[tuple[str, int], str] = {}
@@ -204,10 +206,6 @@ class _Values:
         while name in taken:
             name, number = f"{base}_{number}", number + 1
         return name
-
-
-def _name(token: re.Match[str]) -> str | None:
-    return token["value"] or token["block"]
 
 
 def _shortened(line: str, longest: int = LONGEST) -> str:

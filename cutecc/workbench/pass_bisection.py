@@ -84,7 +84,7 @@ def first_failing_pass(
     """
     record, failure = _compiled(subject.without_code(), folder)
     stages = stages_of(record)
-    pipeline, offset = Pipeline.parse(record.pipeline), _offset(record)
+    pipeline, offset = Pipeline.parse(record.pipeline), passes_behind(record)
     names = pipeline.selectors()
 
     def finding_after(index: int) -> Finding:
@@ -180,7 +180,7 @@ def first_differing_pass(
         tell(f"up to {pipeline.selectors()[count - 1]}, then the other: {_told(findings[count])}")
         return _STATES[findings[count].verdict]
 
-    offset = _offset(record)
+    offset = passes_behind(record)
     changing = [step.index - offset - 1 for step in record.steps if step.changed or step.status == "failed"]
     counts = points(pipeline, rest, changing)
     if not counts:
@@ -229,7 +229,7 @@ def _compiled(subject: Subject, folder: Path) -> tuple[Compilation, Error | None
         return read_folder(folder), error
 
 
-def _offset(record: Compilation) -> int:
+def passes_behind(record: Compilation) -> int:
     """How many passes the module had behind it when it was given."""
     return record.steps[0].index - 1 if record.steps else 0
 

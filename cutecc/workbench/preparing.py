@@ -17,7 +17,7 @@ from cutecc.arguments.specs import Spec
 from cutecc.errors import Error, RecordError, UsageError
 from cutecc.frontend.kernel_file import split_path
 from cutecc.frontend.naming import kernel_request
-from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.frontend.traced import TracedModule
 from cutecc.harness.arguments import Arguments, make_arguments, specs_of
 from cutecc.harness.choosing import choose_values, valued_signature
 from cutecc.harness.comparison import bounds_of
@@ -115,13 +115,8 @@ def _traces(inputs: Sequence[Input], workers: Workers) -> Iterator[tuple[Input, 
     begun: deque[Future[TracedModule] | None] = deque()
     for number, each in enumerate(inputs):
         for ahead in inputs[number + len(begun) : number + _AHEAD + 1]:
-            begun.append(workers.trace(_request(ahead)) if ahead.request else None)
+            begun.append(workers.trace(replace(ahead.request, locations=True)) if ahead.request else None)
         yield each, begun.popleft()
-
-
-def _request(each: Input) -> TraceRequest:
-    assert each.request is not None
-    return replace(each.request, locations=True)
 
 
 def _subject(each: Input, traced: TracedModule, points: Points) -> Subject:
@@ -222,7 +217,7 @@ def expected_of(
     values = arguments.values()
     native = [np.asarray(each) for each in ask(values)]
     try:
-        wide = [np.asarray(each) for each in ask(_widened(values))]
+        wide = [np.asarray(each) for each in ask({name: _wide(each) for name, each in values.items()})]
     except Exception:  # whatever the user's function raises
         return native, [False] * len(native)
     chosen: list[Any] = []
@@ -236,12 +231,8 @@ def expected_of(
     return chosen, agreed
 
 
-def _widened(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with all floating-point arrays as float64, those in tuples too."""
-    return {name: _wide(each) for name, each in values.items()}
-
-
 def _wide(value: Any) -> Any:
+    """The same with floating-point arrays as float64, those in tuples too."""
     if isinstance(value, tuple):
         return tuple(map(_wide, cast("tuple[Any, ...]", value)))
     dtype = getattr(value, "dtype", None)
