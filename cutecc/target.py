@@ -126,6 +126,12 @@ def parse_targets(text: str) -> list[Target]:
     return list(dict.fromkeys(targets))
 
 
+def native_target(capability: tuple[int, int]) -> str:
+    """The name of the target with all that GPUs of a compute capability have, whether or not cutecc knows it."""
+    major, minor = capability
+    return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
+
+
 def native_targets() -> list[Target]:
     """The targets of this machine's GPUs, with the architecture-specific suffix where there is one.
 
@@ -163,7 +169,7 @@ def device_targets() -> list[Target]:
                     attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
                 )
             )
-            found.append(Target.parse(f"sm_{major}{minor}{'a' if major >= 9 else ''}"))
+            found.append(Target.parse(native_target((major, minor))))
     except (RuntimeError, OSError) as failure:
         raise NoGpuError(f"target 'native': the CUDA driver finds no GPU here ({failure})", hints=[_NAME_IT]) from None
     if not found:

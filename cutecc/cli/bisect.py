@@ -25,7 +25,7 @@ from cutecc.cli.checks import (
 )
 from cutecc.cli.options import LOADED, backend_option, edit_options, load_option, wheel_options
 from cutecc.cli.paging import When, harmless, in_colour, paging_options, show
-from cutecc.cli.stage_choice import StageText, text_of
+from cutecc.cli.records import StageText, text_of
 from cutecc.cli.unified import unified
 from cutecc.errors import UsageError
 from cutecc.passes.debug_counter import LimitedPass

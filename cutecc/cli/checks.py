@@ -15,7 +15,7 @@ from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.files import read_input
 from cutecc.cli.inputs import ModuleFile, choose
 from cutecc.cli.options import apply_all, take_options
-from cutecc.cli.stage_choice import read_record
+from cutecc.cli.records import read_record
 from cutecc.compilation.from_file import trace_apart
 from cutecc.compilation.request import CompileOptions
 from cutecc.config import Settings

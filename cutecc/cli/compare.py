@@ -15,7 +15,7 @@ from cutecc.cli.compare_table import show as show_pair
 from cutecc.cli.device import NO_GPU, find_cpu, open_device
 from cutecc.cli.paging import in_colour, paging_options
 from cutecc.cli.paging import show as show_lines
-from cutecc.cli.stage_choice import (
+from cutecc.cli.records import (
     StageText,
     choose_stage,
     fold_option,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -94,32 +94,27 @@ def _sides_table(a: Side, b: Side, width: int) -> Table:
     return table
 
 
+_FACTS: dict[str, Callable[[Side], str]] = {
+    "record": lambda side: side.record,
+    "kernel": lambda side: f"{side.kernel} for {side.target}",
+    "source": lambda side: side.source or "",
+    "status": lambda side: f"{side.status} in {side.failure.partition(chr(10))[0]}" if side.failure else side.status,
+    "resumed": lambda side: str(side.resumed or "").removeprefix("resumed "),
+    "pipeline": lambda side: f"{side.passes} passes",
+    "options": lambda side: ", ".join(
+        f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in side.options.items()
+    ),
+}
+
+
 def _facts(a: Side, b: Side) -> Iterator[tuple[str, str, str]]:
-    yield "record", a.record, b.record
-    yield "kernel", f"{a.kernel} for {a.target}", f"{b.kernel} for {b.target}"
-    yield "source", a.source or "", b.source or ""
-    yield "status", _status(a), _status(b)
-    yield "resumed", _resumed(a), _resumed(b)
-    other = "" if a.pipeline == b.pipeline else ", of another pipeline"
-    yield "pipeline", f"{a.passes} passes", f"{b.passes} passes{other}"
-    yield "options", _options(a), _options(b)
+    for name, of in _FACTS.items():
+        is_other = name == "pipeline" and a.pipeline != b.pipeline
+        yield name, of(a), of(b) + (", of another pipeline" if is_other else "")
     for name in a.versions.__struct_fields__:
         ours, theirs = getattr(a.versions, name), getattr(b.versions, name)
         if ours != theirs:
             yield name.replace("_", "-"), ours or "–", theirs or "–"
-
-
-def _status(side: Side) -> str:
-    return f"{side.status} in {side.failure.partition(chr(10))[0]}" if side.failure else side.status
-
-
-def _resumed(side: Side) -> str:
-    return str(side.resumed).removeprefix("resumed ") if side.resumed else ""
-
-
-def _options(side: Side) -> str:
-    values = {name: str(value).lower() if isinstance(value, bool) else value for name, value in side.options.items()}
-    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 # Passes.

@@ -19,7 +19,7 @@ from cutecc.frontend.kernel_file import split_path
 from cutecc.harness.arguments import specs_of
 from cutecc.kernel import Kernel
 from cutecc.record import Workload
-from cutecc.target import Target
+from cutecc.target import Target, native_target
 
 
 def compile_subject(
@@ -63,7 +63,7 @@ def _check_targets(targets: Sequence[str], capability: tuple[int, int] | None) -
         return
     names = ", ".join(targets)
     if capability is not None:
-        raise UsageError(f"--target {names}: this GPU runs code for one target, {_native(capability)}")
+        raise UsageError(f"--target {names}: this GPU runs code for one target, {native_target(capability)}")
     hint = [f"compile for one of these: --target {NEWEST}"]
     if len(targets) > 1:
         raise UsageError(f"--target {names}: the emulator runs code for one target, {OLDEST} to {NEWEST}", hints=hint)
@@ -96,17 +96,12 @@ def _target(header: Header, capability: tuple[int, int] | None) -> str | None:
         )
     portable = [target for target in targets if not target.suffix and (target.major, target.minor) <= capability]
     if portable or not targets:
-        return _native(capability)
+        return native_target(capability)
     raise UsageError(
-        f"the kernel is for {header.target}, and this GPU is {_native(capability)}",
+        f"the kernel is for {header.target}, and this GPU is {native_target(capability)}",
         header.sources.get("target"),
-        hints=[f"to compile it for this GPU all the same: --target {_native(capability)}"],
+        hints=[f"to compile it for this GPU all the same: --target {native_target(capability)}"],
     )
-
-
-def _native(capability: tuple[int, int]) -> str:
-    major, minor = capability
-    return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
 
 
 def _compiled(

@@ -8,7 +8,7 @@ import click
 
 from cutecc.cli.again import with_stages
 from cutecc.cli.paging import When, in_colour, paging_options, show
-from cutecc.cli.stage_choice import (
+from cutecc.cli.records import (
     choose_stage,
     fold_option,
     function_option,

@@ -23,6 +23,7 @@ from cutecc.cli.options import LOADED, change_options, load_option, refuse_empty
 from cutecc.cli.streams import output_to_stderr
 from cutecc.errors import LaunchError, UsageError
 from cutecc.passes.generation.choice import PASSES
+from cutecc.target import native_target
 
 if TYPE_CHECKING:
     from cutecc.workbench.bisecting import Blame
@@ -124,7 +125,7 @@ def _run_here(
         on_cpu = device.kind == "cpu"
         target = values["target"]
         if target is None and not on_cpu:
-            target = _native(device)
+            target = native_target(device.compute_capability or (0, 0))
         inputs = _inputs(kernels, values, target)
         unmodelled = _unmodelled(inputs) if on_cpu else []
         inputs = [each for each in inputs if each not in unmodelled]
@@ -326,8 +327,3 @@ def _device(values: dict[str, Any]) -> Generator[Device]:
         click.echo(NO_GPU, err=values["as_json"])
     with on_cpu or open_device(values["device"] or "cuda:0") as device:
         yield device
-
-
-def _native(device: Device) -> str:
-    major, minor = device.compute_capability or (0, 0)
-    return f"sm_{major}{minor}{'a' if major >= 9 else ''}"

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cutecc.cli.files import is_record
 from cutecc.cli.headings import wrapped
 from cutecc.cli.options import apply_all
 from cutecc.cli.tables import print_table
+from cutecc.errors import UsageError
 from cutecc.support.harmless import one_line
 
 if TYPE_CHECKING:
@@ -82,6 +84,23 @@ def read_options(values: dict[str, Any], *, check: str | None = None, counters: 
         shared=values["shared"],
         limits=_limits(values),
     )
+
+
+def prepare_untrusted(text: str, values: dict[str, Any]) -> None:
+    """Begin to start what an untrusted kernel runs in, if the input `text` is one; imports meanwhile cost nothing.
+
+    Raises `UsageError` for a program, which compiling runs.
+    """
+    if not values["untrusted"]:
+        return
+    if not is_record(text):
+        raise UsageError(
+            f"--untrusted is for bundles, and compiling {text} runs it",
+            hints=["read it first, or run all of cutecc in a container"],
+        )
+    from cutecc.emulator.untrusted.confinement import confinement
+
+    confinement.start()
 
 
 def check_arguments(sizes: Sequence[int], values: dict[str, Any]) -> None:

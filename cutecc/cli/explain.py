@@ -14,7 +14,7 @@ import click
 from cutecc.cli.again import with_stages
 from cutecc.cli.headings import wrapped
 from cutecc.cli.paging import When, in_colour, paging_options, show, width
-from cutecc.cli.stage_choice import read_record, record_argument, target_option
+from cutecc.cli.records import read_record, record_argument, target_option
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.record import Compilation

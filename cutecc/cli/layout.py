@@ -113,7 +113,7 @@ def layout(
     _check_together(tv, divide, form, banks)
     request = _Request(
         _tile(value, tv, divide, banks),
-        False if divide is None else _user_error(lambda: _shape(divide)),
+        _tiler(divide),
         form,
         _lines(offset=offsets, index=index, coordinate=coords, bank=banks),
         _user_error(lambda: Banks(_element_bits(element_bits, dtype))) if banks else None,
@@ -205,6 +205,10 @@ def _tile(value: Any, tv: str | None, divide: str | None, banks: bool) -> Any:
     if tv is not None:
         return _user_error(lambda: _shape(tv))
     return value.tile if isinstance(value, TiledLayout) and divide is None and not banks else None
+
+
+def _tiler(divide: str | None) -> Any:
+    return False if divide is None else _user_error(lambda: _shape(divide))
 
 
 def _lines(**chosen: bool) -> tuple[Line, ...]:

@@ -20,10 +20,9 @@ from cutecc.cli.options import (
     ptxas_option,
     stop_after_option,
 )
-from cutecc.cli.records import find_folder
+from cutecc.cli.records import find_folder, target_option
 from cutecc.cli.reporter import Outcome, Reporter
 from cutecc.cli.reports import Reporting
-from cutecc.cli.stage_choice import target_option
 from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions
 from cutecc.compilation.worker import lower_in_worker
 from cutecc.config import Settings

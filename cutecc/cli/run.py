@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.arrays import read_arrays, save_arrays
-from cutecc.cli.emulation import announce, check_arguments, emulate, emulator_options, read_options
+from cutecc.cli.emulation import (
+    announce,
+    check_arguments,
+    emulate,
+    emulator_options,
+    prepare_untrusted,
+    read_options,
+)
 from cutecc.cli.failures import failures_as_json
-from cutecc.cli.files import check_output
+from cutecc.cli.files import check_output, read_arrays, save_arrays
 from cutecc.cli.main import EXIT_FAILED, EXIT_UNCHECKED, report
 from cutecc.cli.option_texts import split_names
 from cutecc.cli.options import compiler_options, given_compile_options, subject_options
 from cutecc.cli.sizes import at_sizes, settle
 from cutecc.cli.streams import output_to_stderr
-from cutecc.cli.untrusted import prepare_untrusted
 from cutecc.cli.verdict import Trial, Verdict, show
 from cutecc.errors import DeadlockError, Error, FaultError, TraceError, UsageError
 from cutecc.support.isolation import ProcessDied, Worker
@@ -118,7 +123,7 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
     check_input(input_)
     points = parse_sizes(values["sizes"])
     options = given_compile_options(context, values)
-    named = values["reference"] and _function(values["reference"])
+    named = _function(values["reference"])
     given = read_arrays(values["inputs"]) if values["inputs"] else {}
     check_output(values["save"])
     check_keeping(input_, values)
@@ -316,11 +321,13 @@ class _Trier:
 _NAME_OUTPUTS = 'name what the kernel writes: --outputs c, or in the file of the reference # cutecc: outputs = ["c"]'
 
 
-def _function(text: str) -> Function:
+def _function(text: str | None) -> Function | None:
     from cutecc.cli.subject import Function
     from cutecc.frontend.files import check_file
     from cutecc.frontend.kernel_file import split_path
 
+    if text is None:
+        return None
     path, name = split_path(text)
     if name is None:
         raise UsageError(f"--reference takes FILE.py:NAME, not '{text}'")

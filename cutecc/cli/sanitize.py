@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,18 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from cutecc.cli.arrays import read_arrays
 from cutecc.cli.checked_runs import CheckedRun, Plan, run_all
-from cutecc.cli.code_note import code_dict, code_lines
-from cutecc.cli.command_lines import command_line
-from cutecc.cli.emulation import check_arguments, confined_text, emulation_dict, emulator_options
+from cutecc.cli.emulation import (
+    check_arguments,
+    confined_text,
+    emulation_dict,
+    emulator_options,
+    prepare_untrusted,
+)
 from cutecc.cli.failures import failures_as_json
+from cutecc.cli.files import read_arrays
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.main import EXIT_UNCHECKED
-from cutecc.cli.options import compiler_options, given_compile_options, subject_options
+from cutecc.cli.options import LOADED, compiler_options, given_compile_options, subject_options
 from cutecc.cli.sizes import at_sizes, settle, sizes_text
-from cutecc.cli.untrusted import prepare_untrusted
 from cutecc.support.harmless import harmless, one_line
 
 if TYPE_CHECKING:
@@ -85,9 +90,30 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
         context.exit(EXIT_UNCHECKED)
 
 
+_OF_OUTPUT = ("quiet", "as_json", "no_cache")
+"""Options that change nothing of what is found."""
+
+
 def sanitize_command(context: click.Context, input_: str | None = None, **changed: Any) -> str:
-    """The command line of `cutecc sanitize` for what `context` runs, as `command_line` makes it."""
-    return command_line(sanitize, context, input_, changed)
+    """The command line that sanitizes what `context` runs, or `input_`: with the given options that `sanitize` has too.
+
+    `changed` options, by parameter, come last; those that are `None` are left out.
+    """
+    options = {each.name: each for each in sanitize.params if isinstance(each, click.Option)}
+    words = ["cutecc", "sanitize", input_ or context.params["input_"]]
+    for name, option in options.items():
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in changed and name not in _OF_OUTPUT:
+            words += _words(option, context.meta[LOADED] if name == "load" else context.params[name])
+    for name, value in changed.items():
+        words += [] if value is None else _words(options[name], value)
+    return shlex.join(words)
+
+
+def _words(option: click.Option, value: Any) -> list[str]:
+    if option.is_flag:
+        return [option.opts[0]] if value else []
+    return [word for each in (value if option.multiple else [value]) for word in (option.opts[0], str(each))]
 
 
 def _search(
@@ -158,7 +184,7 @@ def _as_dict(subject: Subject, runs: Sequence[CheckedRun], found: Sequence[_Foun
         "kernel": subject.name,
         "target": subject.target,
         "ok": not found and not _stops(runs),
-        **code_dict(subject),
+        **subject.code_dict(),
         "findings": [{**finding_dict(each.finding), "reproduce": each.command} for each in found],
         "stopped": [stopped_dict(each) for each in _stops(runs)],
         "runs": [
@@ -175,7 +201,7 @@ def _show(
     width = shutil.get_terminal_size((120, 24)).columns
     colour = False if os.environ.get("NO_COLOR") else None  # None: only on a terminal
     if not quiet:
-        for line in [*_head(subject, runs), *code_lines(subject), *filter(None, [_more(context, runs)])]:
+        for line in [*_head(subject, runs), *subject.code_lines(), *filter(None, [_more(context, runs)])]:
             click.echo(wrapped(one_line(line), width))
     for each in found:
         if not quiet or each is not found[0]:

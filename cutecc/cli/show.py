@@ -10,7 +10,7 @@ import click
 from cutecc.cli.again import with_stages
 from cutecc.cli.paging import When, in_colour, paging_options
 from cutecc.cli.paging import show as show_lines
-from cutecc.cli.stage_choice import (
+from cutecc.cli.records import (
     StageText,
     choose_stage,
     fold_option,

@@ -53,6 +53,24 @@ class Subject:
         """What the kernel is compiled for."""
         return self.kernel.compilation.target
 
+    @property
+    def is_code_noted(self) -> bool | None:
+        """Of a record, whether its maker notes that its cubin is of its PTX: else a GPU runs other code than the
+        emulator. `None` for what was compiled here."""
+        from cutecc.record.assembly import is_tied
+
+        return None if self.record is None else is_tied(self.kernel.compilation)
+
+    def code_dict(self) -> dict[str, bool]:
+        """That, as JSON has it."""
+        return {} if self.is_code_noted is None else {"cubin_of_ptx": self.is_code_noted}
+
+    def code_lines(self) -> list[str]:
+        """A sentence where it is not noted."""
+        if self.is_code_noted is not False:
+            return []
+        return [f"{self.record} does not note that its cubin is of this PTX: a GPU may run other code"]
+
     def bytes_moved(self, sizes: dict[str, int]) -> float | None:
         """Bytes of one run with these sizes; `None` when the file does not say."""
         return None if self.workload.bytes is None else evaluate(self.workload.bytes, sizes)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from cutecc.cli.stage_choice import StageText
+from cutecc.cli.records import StageText
 from cutecc.record.naming import short_kernel_name
 from cutecc.report.comparing import Edit, compare
 from cutecc.report.stage_text import fold_types, functions

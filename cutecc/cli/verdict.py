@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from cutecc.cli.code_note import code_dict, code_lines
 from cutecc.cli.emulation import emulation_dict, show_emulation
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.sizes import sizes_text
@@ -86,7 +85,7 @@ class Verdict:
             "reference": str(self.reference) if self.reference else None,
             "from": self.sources,
             "ok": self.ok,
-            **code_dict(self.subject),
+            **self.subject.code_dict(),
             "runs": [
                 {
                     "sizes": trial.sizes,
@@ -157,7 +156,7 @@ def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None
     if trials[0].comparisons and verdict.ok is None and not verdict.unchecked:
         console.print("nothing was compared: no output has an element", highlight=False)
     if emulation := trials[-1].emulation:
-        for line in code_lines(subject):
+        for line in subject.code_lines():
             console.say(line)
         show_emulation(emulation, console)
 

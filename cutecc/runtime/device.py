@@ -11,6 +11,7 @@ from cutecc.errors import LaunchError
 from cutecc.record.compilation import Compilation
 from cutecc.runtime.driver import DeviceAttribute, Driver
 from cutecc.support import forks
+from cutecc.target import native_target
 
 _TARGET = re.compile(r"sm_(\d+)(\d)([af]?)")
 
@@ -128,11 +129,9 @@ def choose(compilations: Sequence[Compilation], device: CudaDevice) -> tuple[Com
         if runs_on(compilation.target, device.capability, ptx=True) and (ptx := compilation.artifact("ptx")):
             return compilation, ptx.rstrip(b"\0") + b"\0"
     targets = ", ".join(dict.fromkeys(each.target for each in compilations))
-    major, minor = device.capability
-    native = f"sm_{major}{minor}{'a' if major >= 9 else ''}"
     raise LaunchError(
         f"{compilations[0].name} is compiled for {targets}, which does not run on {device}",
-        hints=[f"compile it for this GPU, target {native}"],
+        hints=[f"compile it for this GPU, target {native_target(device.capability)}"],
     )
 
 

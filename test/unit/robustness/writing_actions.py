@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from cutecc.cache.store import Store
-from cutecc.cli.arrays import read_arrays, save_arrays
+from cutecc.cli.files import read_arrays, save_arrays
 from cutecc.cli.main import main
 from cutecc.errors import Error, RecordError
 from cutecc.operations import winners

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutecc.cli.stage_choice import choose_stage, text_of
+from cutecc.cli.records import choose_stage, text_of
 from cutecc.errors import UsageError
 from cutecc.record import Compilation, Step, Versions
 from cutecc.record.stages import Stages, StageWriter, create
