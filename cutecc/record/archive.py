@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from cutecc.errors import RecordError
 
@@ -28,16 +29,13 @@ LONGEST = 1 << 30
 MOST_ENTRIES = 65_534
 
 
-class Entry:
+class Entry(NamedTuple):
     """Where an entry's bytes are."""
 
-    __slots__ = ("crc", "name", "offset", "size")
-
-    def __init__(self, name: str, offset: int, size: int, crc: int) -> None:
-        self.name = name
-        self.offset = offset
-        self.size = size
-        self.crc = crc
+    name: str
+    offset: int
+    size: int
+    crc: int
 
 
 def pack(entries: Iterable[tuple[str, bytes]]) -> bytes:

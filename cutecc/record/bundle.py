@@ -25,6 +25,7 @@ from cutecc.record.naming import is_plain
 from cutecc.record.plain_file import opened
 from cutecc.record.whole_file import write_whole
 from cutecc.support.harmless import one_line
+from cutecc.support.output_file import reason
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +74,7 @@ def check_destination(path: Path) -> None:
     except RecordError as error:
         raise UsageError(f"cannot write the bundle: {error.message}", hints=["name another file"]) from None
     except (OSError, ValueError) as failure:
-        raise UsageError(f"cannot write the bundle {path}: {_reason(failure)}", hints=["name another file"]) from None
+        raise UsageError(f"cannot write the bundle {path}: {reason(failure)}", hints=["name another file"]) from None
     if start and b"\0bundle.json" not in start[:64]:
         raise UsageError(
             f"cannot write the bundle {path}: the file there is not a bundle",
@@ -119,7 +120,7 @@ def read_bundle(path: str | Path, *, sha256: str | None = None) -> list[Compilat
                 raise RecordError(f"{path} has {size} bytes; a bundle has at most {archive.LONGEST}")
             data = file.read(archive.LONGEST + 1)
     except (OSError, ValueError) as failure:
-        raise RecordError(f"cannot read the bundle {one_line(str(path))}: {_reason(failure)}") from None
+        raise RecordError(f"cannot read the bundle {one_line(str(path))}: {reason(failure)}") from None
     if sha256 is not None and (found := hashlib.sha256(data).hexdigest()) != sha256.lower():
         raise RecordError(f"{path} is not the bundle that was asked for", notes=[f"its SHA-256 is {found}"])
     return decode_bundle(data, str(path))
@@ -135,16 +136,16 @@ def decode_bundle(data: bytes, where: str) -> list[Compilation]:
         elif data[:4] == b"PK\x03\x04":
             hints.append("a bundle that another program has unpacked and zipped is refused: keep the file as it is")
         raise RecordError(f"{where} is not a bundle of cutecc", hints=hints)
-    index = _decode_index(first[1], where)
+    digest, targets = _decode_index(first[1], where)
     found = archive.unpack(data, where)
     if len({entry.name for entry in found}) != len(found):
         raise _damaged(where, "it holds a file twice")
-    raw_digest = index.digest.encode()
+    raw_digest = digest.encode()
     view = memoryview(data)
     contents = [(entry.name, view[entry.offset : entry.offset + entry.size]) for entry in found[1:]]
     if _digest([(INDEX, first[1].replace(raw_digest, _NO_DIGEST, 1)), *contents]) != raw_digest:
         raise _damaged(where, "its content hash differs")
-    folders: dict[str, dict[str, Entry]] = {target: {} for target in index.targets}
+    folders: dict[str, dict[str, Entry]] = {target: {} for target in targets}
     for entry in found[1:]:
         target, _, name = entry.name.partition("/")
         if target not in folders or not is_plain(name):
@@ -163,8 +164,8 @@ def is_operation(path: str | Path) -> bool:
     return first is not None and first[0] == OPERATION_INDEX.encode()
 
 
-def _damaged(where: str, reason: str) -> RecordError:
-    return RecordError(f"{where} is damaged: {reason}", hints=[*archive.REMEDIES])
+def _damaged(where: str, why: str) -> RecordError:
+    return RecordError(f"{where} is damaged: {why}", hints=[*archive.REMEDIES])
 
 
 def _folder(compilation: Compilation, dumps: bool) -> list[tuple[str, bytes]]:
@@ -186,10 +187,7 @@ def _folder(compilation: Compilation, dumps: bool) -> list[tuple[str, bytes]]:
     for name in names:
         if not is_plain(name) or name == _MANIFEST:
             raise RecordError(f"the record of {kept.name} for {kept.target} names a file '{name}', which none can be")
-        try:
-            files[name] = compilation.files[name]
-        except (KeyError, OSError):
-            raise RecordError(f"the record of {kept.name} for {kept.target} lacks its file {name}") from None
+        files[name] = compilation.content(name)
     return [(_MANIFEST, manifest.encode(kept)), *files.items()]
 
 
@@ -213,15 +211,8 @@ def _dumps(compilation: Compilation) -> set[str]:
     return {name for name in named if name}
 
 
-class _Index:
-    """What `bundle.json` says."""
-
-    def __init__(self, digest: str, targets: list[str]) -> None:
-        self.digest = digest
-        self.targets = targets
-
-
-def _decode_index(data: bytes, where: str) -> _Index:
+def _decode_index(data: bytes, where: str) -> tuple[str, list[str]]:
+    """The content hash and the targets that `bundle.json` names."""
     try:
         body = json.loads(data) if len(data) <= _LONGEST_INDEX else None
     except (ValueError, RecursionError) as failure:
@@ -229,7 +220,7 @@ def _decode_index(data: bytes, where: str) -> _Index:
     if not isinstance(body, dict) or cast(dict[str, Any], body).get("format") != FORMAT:
         raise RecordError(f"{where} is not a bundle of cutecc: its {INDEX} does not say so", hints=[*archive.REMEDIES])
     index = cast(dict[str, Any], body)
-    _check_version(str(index.get("version", "")), where)
+    manifest.check_version(str(index.get("version", "")), MAJOR, where, "bundle")
     digest, targets = index.get("sha256"), index.get("targets")
     is_digest = isinstance(digest, str) and len(digest) == len(_NO_DIGEST) and data.count(digest.encode()) == 1
     if not is_digest or not isinstance(targets, list) or not targets:
@@ -237,16 +228,7 @@ def _decode_index(data: bytes, where: str) -> _Index:
     names = cast(list[object], targets)
     if not all(isinstance(name, str) and is_plain(name) for name in names) or len({*names}) != len(names):
         raise _damaged(where, f"its {INDEX} names a target twice, or one that cannot be")
-    return _Index(cast(str, digest), cast(list[str], names))
-
-
-def _check_version(version: str, where: str) -> None:
-    major = version.partition(".")[0]
-    if not (major.isascii() and major.isdecimal()) or len(major) > 9 or int(major) > MAJOR:
-        raise RecordError(
-            f"{where} has version '{version[:40]}'; this cutecc reads versions up to {MAJOR}.x",
-            hints=["upgrade cutecc to read this bundle"],
-        )
+    return cast(str, digest), cast(list[str], names)
 
 
 def _decode_folder(data: bytes, target: str, files: dict[str, Entry], where: str) -> Compilation:
@@ -296,7 +278,3 @@ def _digest(entries: Sequence[tuple[str, bytes | memoryview]]) -> bytes:
         state.update(name.encode() + b"\0" + len(data).to_bytes(8, "little"))
         state.update(data)
     return state.hexdigest().encode()
-
-
-def _reason(failure: OSError | ValueError) -> str:
-    return (failure.strerror if isinstance(failure, OSError) else None) or str(failure)

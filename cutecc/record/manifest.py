@@ -40,19 +40,23 @@ def decode(data: bytes, *, where: str = "manifest.json") -> Compilation:
     if not isinstance(body, dict) or cast(dict[str, Any], body).get("schema") != SCHEMA:
         raise RecordError(f"{where} is not a manifest of cutecc", hints=[f'its "schema" has to be "{SCHEMA}"'])
     manifest = cast(dict[str, Any], body)
-    version = str(manifest.get("version", ""))
-    major = version.partition(".")[0]
-    if not (major.isascii() and major.isdecimal()) or len(major) > 9 or int(major) > MAJOR:
-        raise RecordError(
-            f"{where} has version '{version[:40]}'; this cutecc reads versions up to {MAJOR}.x",
-            hints=["upgrade cutecc to read this record"],
-        )
+    check_version(str(manifest.get("version", "")), MAJOR, where, "record")
     _leave_out_unknown_artifacts(manifest)
     try:
         with _converting:
             return msgspec.convert(manifest, Compilation)
     except msgspec.ValidationError as failure:
         raise RecordError(f"{where} is damaged: {failure}") from None
+
+
+def check_version(version: str, newest: int, where: str, kind: str) -> None:
+    """Raise `RecordError`, which names `where`, for the version of a `kind` of file with a major above `newest`."""
+    major = version.partition(".")[0]
+    if not (major.isascii() and major.isdecimal()) or len(major) > 9 or int(major) > newest:
+        raise RecordError(
+            f"{where} has version '{version[:40]}'; this cutecc reads versions up to {newest}.x",
+            hints=[f"upgrade cutecc to read this {kind}"],
+        )
 
 
 def _leave_out_unknown_artifacts(manifest: dict[str, Any]) -> None:

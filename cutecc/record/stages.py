@@ -234,7 +234,7 @@ class Stages:
         known = [each for each in self._stages if each <= index]
         if not known:
             raise RecordError("the record holds no module from before that pass")
-        stage = _decode(self._stages[max(known)], Stage)
+        stage = _from_json(_expand(self._stages[max(known)], _MOST_BYTES), Stage)
         numbers = stage.places
         if len(numbers) != stage.text.count("\n") or (
             numbers and not -1 <= min(numbers) <= max(numbers) < len(self.places)
@@ -273,10 +273,6 @@ def _blocks(data: bytes) -> Iterator[Block]:
             return
         yield Block(kind.decode("latin-1"), index, data[position : position + length])
         position += length
-
-
-def _decode(block: Block, kind: type[Content]) -> Content:
-    return _from_json(_expand(block, _MOST_BYTES), kind)
 
 
 def _expand(block: Block, most: int) -> bytes:

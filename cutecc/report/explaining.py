@@ -10,8 +10,9 @@ from cutecc.record import Compilation, Remark
 from cutecc.record.stages import CallFrame, Stages
 from cutecc.report.frames import Frames, Line
 from cutecc.report.history import LineHistory, histories
-from cutecc.report.listings import Kind, ListedFunction, Listing, listings_of
+from cutecc.report.listings import Kind, Listing, listings_of
 from cutecc.report.paths import find_file, short_names
+from cutecc.report.stage_text import Function
 from cutecc.support.locations import Frame
 
 
@@ -103,7 +104,7 @@ def _instructions(
     listing: Listing, frames: Frames, line: Line, doubtful: set[tuple[str, int]]
 ) -> Iterator[Instruction]:
     wanted = {number for number, place in enumerate(listing.table) if line in frames.lines(place)}
-    functions = iter([*listing.functions, ListedFunction("", 1 << 62, 1 << 62)])
+    functions = iter([*listing.functions, Function("", 1 << 62, 1 << 62)])
     function = next(functions)
     lines = listing.text.split("\n")
     for number, place in enumerate(listing.places):

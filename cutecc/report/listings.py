@@ -14,19 +14,12 @@ from cutecc.record import Artifact, Compilation
 from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
 from cutecc.report.lost_accesses import access_of, place_accesses
+from cutecc.report.stage_text import Function
 from cutecc.report.warpgroup_products import place_products, product_of
 from cutecc.sass import SassFunction, is_warpgroup_product, read_sass
 from cutecc.support.locations import Frame, InstructionPlace, Place, place_of
 
 Kind = Literal["ptx", "sass", "llvm-ir"]
-
-
-class ListedFunction(msgspec.Struct, frozen=True):
-    """A kernel or device function of a listing. Lines count from 0, the last one included."""
-
-    name: str
-    first: int
-    last: int
 
 
 class Listing(msgspec.Struct):
@@ -42,7 +35,7 @@ class Listing(msgspec.Struct):
     classes: list[int] = []
     """Of SASS, for each line an index into `class_names`, -1 where there is no instruction that can be executed."""
     class_names: list[str] = []
-    functions: list[ListedFunction] = []
+    functions: list[Function] = []
 
 
 def listings_of(compilation: Compilation) -> Iterator[Listing]:
@@ -127,9 +120,9 @@ def sass_listing(text: str, file: str, ptx: Sequence[PtxText] = ()) -> Listing:
     table, names = _Table(), dict[str, int]()
     count = text.count("\n") + 1
     places, classes = [-1] * count, [-1] * count
-    functions: list[ListedFunction] = []
+    functions: list[Function] = []
     for function in sass_functions(text, ptx):
-        functions.append(ListedFunction(function.name, function.first, function.last))
+        functions.append(Function(function.name, function.first, function.last))
         for each in function.instructions:
             places[each.line] = table.number(each.place)
             classes[each.line] = names.setdefault(classify(each.text), len(names))
@@ -146,13 +139,13 @@ def ptx_listing(text: str, file: str, own_places: Iterable[InstructionPlace] = (
         if match := FILE.match(line):
             files[match[1]] = named_file(match[2])
     table, places = _Table(), [-1] * len(lines)
-    functions: list[ListedFunction] = []
+    functions: list[Function] = []
     name, first, current, position = "", 0, -1, 0
     for number, line in enumerate(lines):
         if match := FUNCTION.match(line):
             name, first, current = match[1] or "", number, -1
         elif line.startswith("}") and name and not assembly.holds(position):
-            functions.append(ListedFunction(name, first, number))
+            functions.append(Function(name, first, number))
             name = ""
         elif (match := LOC.match(line)) and not assembly.holds(position):
             current = table.number(_ptx_place(match, files))
@@ -194,13 +187,13 @@ def llvm_ir_listing(text: str, file: str) -> Listing:
     lines = text.split("\n")
     debug = _DebugInformation(lines)
     table, places = _Table(), [-1] * len(lines)
-    functions: list[ListedFunction] = []
+    functions: list[Function] = []
     name, first = "", 0
     for number, line in enumerate(lines):
         if match := _DEFINE.match(line):
             name, first = match[1].strip('"'), number
         elif line == "}" and name:
-            functions.append(ListedFunction(name, first, number))
+            functions.append(Function(name, first, number))
             name = ""
         elif name and (match := _DEBUG.search(line)):
             places[number] = table.number(debug.place(match[1]))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -369,15 +369,7 @@ _COMMENT = re.compile(r"\s*//.*")
 
 def _data(compilation: Compilation, kind: ArtifactKind) -> list[bytes]:
     """The files of a kind that the record has. Raises `RecordError` for one that is not there."""
-    found: list[bytes] = []
-    for artifact in compilation.artifacts:
-        if artifact.kind == kind:
-            try:
-                found.append(compilation.files[artifact.file])
-            except KeyError:
-                where = f"{compilation.name} for {compilation.target}"
-                raise RecordError(f"the record of {where} lacks its file {artifact.file}") from None
-    return found
+    return [compilation.content(artifact.file) for artifact in compilation.artifacts if artifact.kind == kind]
 
 
 def compare_ptx(a: Compilation, b: Compilation) -> Code | None:
@@ -405,14 +397,17 @@ def _same_cubin(a: Compilation, b: Compilation) -> bool | None:
     return ours == theirs if ours and theirs else None
 
 
+_Of = TypeVar("_Of")
+
+
 def _resources(a: Compilation, b: Compilation) -> list[ResourcePair]:
     ours = {each.kernel: each for each in a.resources}
     theirs = {each.kernel: each for each in b.resources}
-    return [ResourcePair(name, ours.get(one), theirs.get(two)) for name, one, two in _kernels([*ours], [*theirs])]
+    return [ResourcePair(*each) for each in _kernels(ours, theirs)]
 
 
-def _kernels(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """The kernels of both: a name, and the symbol in each, empty where one has none.
+def _kernels(ours: Mapping[str, _Of], theirs: Mapping[str, _Of]) -> Iterator[tuple[str, _Of | None, _Of | None]]:
+    """The kernels of both: a name, and what there is of it in each, `None` where one has none.
 
     Kernels belong together by symbol, and where a symbol says something about arguments or is numbered otherwise, by
     what the user called them, in their order.
@@ -425,8 +420,8 @@ def _kernels(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str, 
             other = next((each for each in left if short_kernel_name(each) == name), "")
             if other:
                 left.remove(other)
-        yield short_kernel_name(symbol), symbol, other
-    yield from ((short_kernel_name(each), "", each) for each in left)
+        yield short_kernel_name(symbol), ours[symbol], theirs.get(other)
+    yield from ((short_kernel_name(each), None, theirs[each]) for each in left)
 
 
 def _instructions(
@@ -434,19 +429,15 @@ def _instructions(
 ) -> tuple[list[MixPair], Literal["SASS", "PTX"] | None]:
     """The instructions by class, of SASS if both have it, else of PTX."""
     if _data(a, "sass") and _data(b, "sass"):
-        return _mixes(_sass_mix(a), _sass_mix(b)), "SASS"
+        return [MixPair(*each) for each in _kernels(_sass_mix(a), _sass_mix(b))], "SASS"
     ours, theirs = _data(a, "ptx"), _data(b, "ptx")
     if not ours or not theirs:
         return [], None
     try:
-        return _mixes(_ptx_mix(ours), _ptx_mix(theirs)), "PTX"
+        return [MixPair(*each) for each in _kernels(_ptx_mix(ours), _ptx_mix(theirs))], "PTX"
     except Error as failure:
         notes.append(f"the PTX cannot be read: {failure.message}")
         return [], None
-
-
-def _mixes(ours: dict[str, dict[str, int]], theirs: dict[str, dict[str, int]]) -> list[MixPair]:
-    return [MixPair(name, ours.get(one), theirs.get(two)) for name, one, two in _kernels([*ours], [*theirs])]
 
 
 def _sass_mix(compilation: Compilation) -> dict[str, dict[str, int]]:

@@ -15,9 +15,10 @@ from cutecc.record.whole_file import write_whole
 from cutecc.report import page
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.destination import check_destination
-from cutecc.report.listings import Kind, ListedFunction, Listing, listings_of
+from cutecc.report.listings import Kind, Listing, listings_of
 from cutecc.report.pair import Pair, pair_of
 from cutecc.report.pair_summary import summary, title
+from cutecc.report.stage_text import Function
 from cutecc.report.writing import Compiled, Report
 
 
@@ -97,7 +98,7 @@ def code_of(listing: Listing) -> Listing:
             lines.append(_ADDRESS.sub("        ", line) if listing.kind == "sass" else _DEBUG.sub("", line))
     numbers = {number: index for index, number in enumerate(kept)}
     functions = [
-        ListedFunction(each.name, numbers[each.first], numbers[each.last])
+        Function(each.name, numbers[each.first], numbers[each.last])
         for each in listing.functions
         if each.first in numbers and each.last in numbers
     ]

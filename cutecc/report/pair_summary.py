@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
+from html import escape
 
 from cutecc.record import KernelResources
 from cutecc.report.pair import Code, Pair, PassPair, PassRun, ResourcePair, Results, Side
-from cutecc.report.plain_html import bullets, escaped, table
+from cutecc.report.plain_html import bullets, table
 
 
 def title(pair: Pair) -> str:
@@ -21,7 +22,7 @@ def summary(pair: Pair) -> str:
 
 
 def _parts(pair: Pair) -> Iterator[str]:
-    yield f"<h1>{escaped(pair.a.record)} and {escaped(pair.b.record)}</h1>"
+    yield f"<h1>{escape(pair.a.record)} and {escape(pair.b.record)}</h1>"
     yield "<p>This page needs JavaScript to show the IR; here is how the two differ, in short.</p>"
     yield from table(("", "A", "B"), _facts(pair.a, pair.b))
     yield from bullets(_modules(pair), pair.ptx and _ptx(pair.ptx), _cubin(pair.same_cubin), *pair.notes)
@@ -29,17 +30,17 @@ def _parts(pair: Pair) -> Iterator[str]:
         yield "<h2>Passes</h2>"
         yield from table(("A", "B", "pass", "in A", "in B", "modules"), map(_pass_row, pair.passes))
     for each in pair.resources:
-        yield f"<h2>Resources of {escaped(each.kernel)}</h2>"
+        yield f"<h2>Resources of {escape(each.kernel)}</h2>"
         yield from table(("", "A", "B"), _resource_rows(each))
     for each in pair.instructions:
-        yield f"<h2>{pair.instructions_of} instructions of {escaped(each.kernel)}</h2>"
+        yield f"<h2>{pair.instructions_of} instructions of {escape(each.kernel)}</h2>"
         ours, theirs = each.a or {}, each.b or {}
         names = dict.fromkeys([*ours, *theirs])
         yield from table(
             ("class", "A", "B"), ((name, str(ours.get(name, 0)), str(theirs.get(name, 0))) for name in names)
         )
     if pair.results:
-        yield f"<h2>Results on {escaped(pair.results.device)}</h2>"
+        yield f"<h2>Results on {escape(pair.results.device)}</h2>"
         yield from _results(pair.results)
 
 
@@ -107,7 +108,7 @@ def _resource_rows(each: ResourcePair) -> Iterator[tuple[str, str, str]]:
 def _results(results: Results) -> Iterator[str]:
     for run in results.runs:
         sizes = ", ".join(f"{name}={value}" for name, value in run.sizes.items())
-        yield f"<p>{escaped(sizes)}; seed {run.seed}</p>"
+        yield f"<p>{escape(sizes)}; seed {run.seed}</p>"
         if run.outputs:
             headings = ("tensor", "abs error", "rel error", "tolerance", "")
             yield from table(

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Iterator, Sequence
-
-
-def escaped(text: str) -> str:
-    """Plain text as HTML."""
-    return html.escape(text)
+from html import escape
 
 
 def bullets(*lines: str | list[str] | None) -> Iterator[str]:
     """A list of what there is of `lines`."""
-    items = "".join(f"<li>{escaped(str(line))}</li>" for line in lines if line)
+    items = "".join(f"<li>{escape(str(line))}</li>" for line in lines if line)
     yield f"<ul>{items}</ul>"
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """A table; headings and cells are plain text."""
-    yield f"<table><tr>{''.join(f'<th>{escaped(each)}</th>' for each in headings)}</tr>"
+    yield f"<table><tr>{''.join(f'<th>{escape(each)}</th>' for each in headings)}</tr>"
     for row in rows:
-        yield f"<tr>{''.join(f'<td>{escaped(each)}</td>' for each in row)}</tr>"
+        yield f"<tr>{''.join(f'<td>{escape(each)}</td>' for each in row)}</tr>"
     yield "</table>"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+
+import msgspec
 
 from cutecc.errors import UsageError
 from cutecc.record import Compilation, Step
@@ -96,9 +97,8 @@ def _not_there(compilation: Compilation, selector: str, known: Sequence[Position
     return UsageError(f"no pass '{selector}' ran", hints=hints)
 
 
-@dataclass(frozen=True)
-class Function:
-    """A function in a module's text, lines from 0, the last one included."""
+class Function(msgspec.Struct, frozen=True):
+    """A function in the text of a module or of code, lines from 0, the last one included."""
 
     name: str
     """Its symbol."""
@@ -122,16 +122,6 @@ def functions(lines: Sequence[str]) -> list[Function]:
     return found
 
 
-class Named(Protocol):
-    """A function in a text."""
-
-    @property
-    def name(self) -> str: ...
-
-
-Found = TypeVar("Found", bound=Named)
-
-
 def find_function(lines: Sequence[str], name: str, where: str) -> Function:
     """The function of a module that is called `name`; raises as `find_named` does."""
     return find_named(functions(lines), name, where)
@@ -142,7 +132,7 @@ def has_function(lines: Sequence[str], name: str) -> bool:
     return any(name in (each.name, short_kernel_name(each.name)) for each in functions(lines))
 
 
-def find_named(known: Sequence[Found], name: str, where: str) -> Found:
+def find_named(known: Sequence[Function], name: str, where: str) -> Function:
     """The function of that name, its symbol or its short name. Raises `UsageError`, which says `where` it is not."""
     found = [each for each in known if name == each.name] or [
         each for each in known if name == short_kernel_name(each.name)

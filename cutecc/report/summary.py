@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from html import escape
 
 from cutecc.errors import RecordError
 from cutecc.record import Compilation, Failure, KernelResources, Remark, Step
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.reproducer import read_reproducer
-from cutecc.report.plain_html import bullets, escaped, table
+from cutecc.report.plain_html import bullets, table
 
 _CHANGED = {True: "changed", False: "unchanged", None: ""}
 
@@ -41,7 +42,7 @@ def reproducer(compilation: Compilation) -> tuple[str, str] | None:
 
 
 def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
-    yield f"<h1>{escaped(compilation.name)} for {escaped(compilation.target)}</h1>"
+    yield f"<h1>{escape(compilation.name)} for {escape(compilation.target)}</h1>"
     yield "<p>This report needs JavaScript to show the IR; here is what it holds, in short.</p>"
     yield from bullets(
         f"status: {compilation.status}",
@@ -73,10 +74,10 @@ def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
 def _failure_parts(compilation: Compilation, failure: Failure) -> Iterator[str]:
     yield "<h2>Failure</h2>"
     where = f", at {failure.location}" if failure.location else ""
-    yield f"<p>{escaped(failure.stage + where)}</p><pre>{escaped(failure.message)}</pre>"
-    yield from (f"<p>{escaped(each)}</p>" for each in failure.notes)
+    yield f"<p>{escape(failure.stage + where)}</p><pre>{escape(failure.message)}</pre>"
+    yield from (f"<p>{escape(each)}</p>" for each in failure.notes)
     if (found := reproducer(compilation)) and found[1]:
-        yield f"<p>It happens again with</p><pre>{escaped(found[1])}</pre>"
+        yield f"<p>It happens again with</p><pre>{escape(found[1])}</pre>"
 
 
 def _pass_row(step: Step) -> tuple[str, ...]:

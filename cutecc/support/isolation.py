@@ -79,7 +79,9 @@ class Call:
         child_receiver, sender = os.pipe()
         self._replay = replay
         self._log = tempfile.TemporaryFile() if quiet else None  # noqa: SIM115 - closed when the answer is there
-        changes = {**self._own_temporary_folder(quiet), **(environment or {})}
+        # The child's temporary files are ours to remove, also when it is killed.
+        self._temporary = TemporaryFolder() if quiet else None
+        changes = {**({"TMPDIR": self._temporary.name} if self._temporary else {}), **(environment or {})}
         if fork and _can_fork():
             output = self._log.fileno() if self._log else sys.stderr.fileno()
             self._process = _Fork(child_receiver, child_sender, output, changes, unwanted=(receiver, sender))
@@ -149,11 +151,6 @@ class Call:
         """End the child at once."""
         self._process.kill()
         self._process.wait()
-
-    def _own_temporary_folder(self, wanted: bool) -> dict[str, str]:
-        """The environment that makes the child's temporary files ours to remove, also when it is killed."""
-        self._temporary = TemporaryFolder() if wanted else None
-        return {"TMPDIR": self._temporary.name} if self._temporary else {}
 
     def _receive(self) -> tuple[str, Any] | None:
         try:

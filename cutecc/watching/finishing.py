@@ -21,9 +21,8 @@ from cutecc.report.writing import encode_report
 from cutecc.support import isolation
 from cutecc.support.open_folder import OpenFolder
 from cutecc.target import Target
-from cutecc.watching import user_lines
 from cutecc.watching.folder import KERNELS, kernel_folder
-from cutecc.watching.recording import Recording, WatchedKernel
+from cutecc.watching.recording import Recording, WatchedKernel, decode_lines
 
 _POLL_SECONDS = 0.05
 REPORT = "report.html"
@@ -152,7 +151,7 @@ class Finisher:
             output_handle=output.handle,
             command=self._command,
             trace_seconds=job.kernel.trace_seconds or 0.0,
-            lines=user_lines.decode(lines) if lines else None,
+            lines=decode_lines(lines) if lines else None,
             cache=lookup.wanted(None),
         )
 

@@ -64,9 +64,9 @@ class Recorder:
     def _write(self, key: str, kernel: TracedKernel) -> None:
         self._journal.keep(key + MODULE, kernel.bytecode)
         if kernel.lines:
-            from cutecc.watching.user_lines import encode
+            from cutecc.watching.recording import encode_lines
 
-            self._journal.keep(key + LINES, encode(kernel.lines))
+            self._journal.keep(key + LINES, encode_lines(kernel.lines))
         facts = {each.name: getattr(kernel, each.name) for each in dataclasses.fields(kernel)}
         del facts["bytecode"], facts["trace_seconds"], facts["lines"]
         facts["called_from"] = dataclasses.asdict(kernel.called_from)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import msgspec
 from cutecc.errors import RecordError
 from cutecc.frontend.call_site import CallSite
 from cutecc.record.plain_file import read_plain
+from cutecc.record.stages import UserLines
 from cutecc.watching.journal import JOURNAL, LINES, MODULE, RECORDED
 
 _LONGEST = 1 << 31
 """Bytes of a file that is read."""
+_MOST_OF_LINES = 1 << 28
+"""Bytes, expanded."""
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
@@ -202,3 +206,16 @@ def _count(kernel: WatchedKernel, event: Traced | Compiled | Repeated) -> None:
                 kernel.compile_seconds, kernel.error = event.seconds, event.error
         case Repeated():
             kernel.traces += event.times
+
+
+def encode_lines(lines: UserLines) -> bytes:
+    """What a trace knows of the user's program, for a file."""
+    return zlib.compress(msgspec.json.encode(lines), 1)
+
+
+def decode_lines(data: bytes) -> UserLines:
+    """The reverse of `encode_lines`. Raises `RecordError` for a file that is damaged."""
+    try:
+        return msgspec.json.decode(zlib.decompressobj().decompress(data, _MOST_OF_LINES), type=UserLines)
+    except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as failure:
+        raise RecordError(f"the lines of a watched kernel cannot be read: {failure}") from None

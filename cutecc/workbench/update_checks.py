@@ -65,7 +65,7 @@ def updated(path: Path, substitutions: Mapping[str, str]) -> Updated:
     `Error` for a test whose checks cannot be written, and `OSError`.
     """
     text = _read(path)
-    newline = "\r\n" if "\r\n" in text else "\n"
+    newline = _newline(text)
     original = text.split(newline)
     generated = {match["prefix"] for match in map(_MARKER.match, original) if match}
     lines, earlier = _without_generated(original)
@@ -86,6 +86,10 @@ def updated(path: Path, substitutions: Mapping[str, str]) -> Updated:
             if not _is_labelled(block, labels):
                 insertions.setdefault(line, {}).setdefault(run.prefix, []).extend(block.checks)
     return Updated(text, newline.join(_with_insertions(lines, insertions, leader)), tuple(by_hand))
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _is_labelled(block: Block, labels: str) -> bool:

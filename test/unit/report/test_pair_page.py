@@ -13,9 +13,10 @@ from cutecc.errors import UsageError
 from cutecc.record import Artifact, Compilation, KernelResources, Resumed, Step, Versions
 from cutecc.record.folder import RecordFolder, read_folder
 from cutecc.record.stages import StageWriter, create
-from cutecc.report.listings import ListedFunction, llvm_ir_listing, ptx_listing, sass_listing
+from cutecc.report.listings import llvm_ir_listing, ptx_listing, sass_listing
 from cutecc.report.pair import OutputPair, Results, RunPair, Times, pair_of
 from cutecc.report.pair_page import code_of, write_pair_report
+from cutecc.report.stage_text import Function
 
 PTX = """\
 .version 8.0
@@ -131,7 +132,7 @@ def test_ptx_stands_there_without_line_information() -> None:
         "\tret;",
         "}",
     ]
-    assert listing.functions == [ListedFunction("kernel", 2, 8)]
+    assert listing.functions == [Function("kernel", 2, 8)]
     assert len(listing.places) == listing.text.count("\n") + 1
 
 
@@ -166,7 +167,7 @@ define void @k() !dbg !4 {
 """
     listing = code_of(llvm_ir_listing(text, "k.ll"))
     assert listing.text == "define void @k() {\n  %1 = add i32 1, 2\n  ret void\n}\n!9 = !{i32 1}\n"
-    assert listing.functions == [ListedFunction("k", 0, 3)]
+    assert listing.functions == [Function("k", 0, 3)]
 
 
 def test_the_command_writes_the_page_and_refuses_before_it_compares(

@@ -22,12 +22,12 @@ from cutecc.frontend.compile_events import TracedKernel
 from cutecc.record import Analysis, Compilation, KernelResources, Remark
 from cutecc.record.stages import CallFrame as Frame
 from cutecc.record.stages import UserLines
-from cutecc.watching import finishing, folder, user_lines
+from cutecc.watching import finishing, folder
 from cutecc.watching.finishing import Job, Outcome, wheel_options
 from cutecc.watching.index import index_data, page
 from cutecc.watching.journal import Journal
 from cutecc.watching.recorder import Recorder
-from cutecc.watching.recording import Recording, read
+from cutecc.watching.recording import Recording, decode_lines, encode_lines, read
 from cutecc.watching.running import ignoring_option
 from cutecc.watching.settings import HOOK, WatchSettings
 
@@ -245,7 +245,7 @@ def test_the_recorder_writes_each_kernel_once(tmp_path: Path) -> None:
     assert (kernels[keys[0]].trace_seconds, kernels[keys[0]].compile_seconds) == (0.5, 2.0)
     assert [recording.module(each) for each in kernels] == [TRACED.bytecode, others[0].bytecode, others[1].bytecode]
     encoded = [recording.lines(each) for each in kernels]
-    assert [data and user_lines.decode(data) for data in encoded] == [LINES, LINES, None]
+    assert [data and decode_lines(data) for data in encoded] == [LINES, LINES, None]
 
 
 @pytest.mark.parametrize("settings", [WatchSettings(("*gemm*", "softmax"), lines=True), WatchSettings()])
@@ -405,9 +405,9 @@ def test_a_list_that_cannot_be_written_leaves_the_programs_status(cutecc: Run, t
 
 @pytest.mark.parametrize("damaged", [b"nothing", zlib.compress(b'{"chains": [], "failure": "\xff"}')])
 def test_user_lines_survive_a_file(damaged: bytes) -> None:
-    assert user_lines.decode(user_lines.encode(LINES)) == LINES
+    assert decode_lines(encode_lines(LINES)) == LINES
     with pytest.raises(RecordError):
-        user_lines.decode(damaged)
+        decode_lines(damaged)
 
 
 def test_a_journal_with_a_line_that_is_no_text_is_read_on(tmp_path: Path) -> None:
