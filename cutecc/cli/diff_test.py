@@ -116,6 +116,7 @@ def _changes(context: click.Context, values: dict[str, Any]) -> list[str]:
 def _run_here(
     kernels: tuple[str, ...], values: dict[str, Any], folder: Path, changes: list[str], command: Command
 ) -> int:
+    from cutecc.runtime.workspace import Workspace
     from cutecc.workbench.plan import PlannedKernel
     from cutecc.workbench.running import KernelResult
     from cutecc.workbench.workers import Workers
@@ -124,8 +125,8 @@ def _run_here(
     with _device(values) as device:
         on_cpu = device.kind == "cpu"
         target = values["target"]
-        if target is None and not on_cpu:
-            target = native_target(device.compute_capability or (0, 0))
+        if target is None and isinstance(device, Workspace):
+            target = native_target(device.compute_capability)
         inputs = _inputs(kernels, values, target)
         unmodelled = _unmodelled(inputs) if on_cpu else []
         inputs = [each for each in inputs if each not in unmodelled]

@@ -308,7 +308,7 @@ class _Judge:
         same, wanted = [False] * len(codes), self._expected
         if other is not None:
             theirs, their_lines = self._wrote[other]
-            same = [ours.tobytes() == each.tobytes() for ours, each in zip(codes, theirs, strict=True)]
+            same = list(map(_same_bits, codes, theirs))
             if wanted is None:
                 wanted = [tensor.elements.decode(each) for tensor, each in zip(tensors, theirs, strict=True)]
             if lines != their_lines:
@@ -337,6 +337,10 @@ class _Judge:
         backend = name.rpartition("/")[2]
         same_backend = [each for each in self._wrote if each.rpartition("/")[2] == backend]
         return next(iter(same_backend or self._wrote))
+
+
+def _same_bits(ours: Any, theirs: Any) -> bool:
+    return ours.tobytes() == theirs.tobytes()
 
 
 def _arguments(kernel: Kernel, workload: Workload, point: Point, *, exact_alignment: bool = True) -> Arguments:
