@@ -35,7 +35,7 @@ from cutecc.frontend.annotations import (
     suggest,
 )
 from cutecc.frontend.callee import Callee
-from cutecc.frontend.describe import describe_known, is_placeholder
+from cutecc.frontend.describe import describe_known, in_constant, is_placeholder
 from cutecc.record.compilation import Parameter, Signature
 from cutecc.support.spelling import did_you_mean
 
@@ -199,7 +199,7 @@ class _Binder:
                     return annotation(number)
                 return dsl.numeric_class(spec.dtype)(number)
             case ConstSpec():
-                return _with_dsl_types(spec.value)
+                return in_constant(spec.value, _dsl_type)
             case PointerSpec():
                 space = dsl.cutlass().AddressSpace[spec.space]
                 return dsl.cute().runtime.make_ptr(dsl.numeric_class(spec.dtype), 0, space, spec.alignment)
@@ -251,7 +251,7 @@ class _Binder:
         """The spec of a default or a value that is passed on; `object<…>` when it has none."""
         try:
             if is_constexpr(self._annotation(key)):
-                return ConstSpec.of(_with_own_types(value))
+                return ConstSpec.of(in_constant(value, _own_type))
             if (dtype := numeric_type(self._annotation(key))) and type(value) in (int, float, bool):
                 return ScalarSpec(dtype, value)
             spec = None if isinstance(value, str) else describe_known(value)
@@ -270,32 +270,15 @@ def _container(annotation: Any, value: Any, items: list[Any]) -> Any:
     return tuple(items)
 
 
-def _with_dsl_types(value: Any) -> Any:
-    """A constant, the DSL's classes in place of numeric types."""
-    match value:
-        case NumericType():
-            return dsl.numeric_class(value)
-        case tuple() | list():
-            return type(cast("tuple[Any]", value))(map(_with_dsl_types, cast("tuple[Any]", value)))
-        case dict():
-            pairs = cast("dict[Any, Any]", value).items()
-            return {_with_dsl_types(key): _with_dsl_types(item) for key, item in pairs}
-        case _:
-            return value
+def _dsl_type(value: Any) -> Any:
+    """The DSL's class in the place of a numeric type."""
+    return dsl.numeric_class(value) if isinstance(value, NumericType) else value
 
 
-def _with_own_types(value: Any) -> Any:
-    """The reverse of `_with_dsl_types`."""
-    if isinstance(value, type) and issubclass(value, dsl.cutlass().Numeric):
-        return find_numeric_type(value.__name__)
-    match value:
-        case tuple() | list() if type(cast(Any, value)) in (tuple, list):
-            return type(cast("tuple[Any]", value))(map(_with_own_types, cast("tuple[Any]", value)))
-        case dict():
-            pairs = cast("dict[Any, Any]", value).items()
-            return {_with_own_types(key): _with_own_types(item) for key, item in pairs}
-        case _:
-            return value
+def _own_type(value: Any) -> Any:
+    """The reverse of `_dsl_type`."""
+    is_numeric = isinstance(value, type) and issubclass(value, dsl.cutlass().Numeric)
+    return find_numeric_type(value.__name__) if is_numeric else value
 
 
 def _missing_specs(callee: Callee, missing: list[str], in_shell: bool) -> SpecError:

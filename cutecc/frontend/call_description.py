@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from cutecc.arguments.arrays import is_torch_like
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.arguments.specs import ConstSpec
-from cutecc.frontend.describe import describe_known
+from cutecc.frontend.describe import describe_known, in_constant
 
 
 class DescribedParameter(NamedTuple):
@@ -61,7 +61,7 @@ def described_parameters(
 
 def _spec(value: Any, annotation: str | None) -> str | None:
     if annotation and "Constexpr" in annotation:
-        return str(ConstSpec.of(_own_types(value)))
+        return str(ConstSpec.of(in_constant(value, _own_type)))
     if isinstance(value, str) or _asks_a_device(value):
         return None
     spec = describe_known(value)
@@ -74,13 +74,7 @@ def _asks_a_device(value: Any) -> bool:
     return hasattr(value, "__dlpack__") and not known and type(value).__module__.partition(".")[0] != "cutlass"
 
 
-def _own_types(value: Any) -> Any:
-    """A constant, the DSL's numeric classes in it by cutecc's own."""
-    if isinstance(value, type) and value.__module__.partition(".")[0] == "cutlass":
-        return find_numeric_type(value.__name__)
-    if type(value) in (tuple, list):
-        return type(value)(map(_own_types, cast("tuple[Any]", value)))
-    if type(value) is dict:
-        pairs = cast("dict[Any, Any]", value).items()
-        return {_own_types(key): _own_types(item) for key, item in pairs}
-    return value
+def _own_type(value: Any) -> Any:
+    """cutecc's own type in the place of the DSL's numeric class."""
+    is_dsls = isinstance(value, type) and value.__module__.partition(".")[0] == "cutlass"
+    return find_numeric_type(value.__name__) if is_dsls else value

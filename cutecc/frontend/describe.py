@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from cutecc.arguments.arrays import describe_array, read_array
@@ -58,6 +58,16 @@ def describe_known(value: object) -> Spec | None:
         known = tuple(item for item in items if item is not None)
         return TupleSpec(known) if len(known) == len(items) else None
     return _describe_dsl_value(value) or _describe_foreign_value(value)
+
+
+def in_constant(value: Any, convert: Callable[[Any], Any]) -> Any:
+    """A compile-time constant, with what `convert` makes of each value in its tuples, lists and dictionaries."""
+    if type(value) in (tuple, list):
+        return type(value)(in_constant(item, convert) for item in cast("tuple[Any]", value))
+    if isinstance(value, dict):
+        pairs = cast("dict[Any, Any]", value).items()
+        return {in_constant(key, convert): in_constant(item, convert) for key, item in pairs}
+    return convert(value)
 
 
 def is_placeholder(value: object) -> bool:
@@ -117,14 +127,10 @@ def _describe_tensor(tensor: Any) -> TensorSpec:
         dtype,
         _with_values(spec.shape, tensor.shape),
         _with_values(spec.stride, tensor.stride),
-        _gpu_space(tensor.memspace.name),
+        # Memory that it sees on the CPU the DSL puts in the generic space; the kernel will run on a GPU's.
+        "gmem" if tensor.memspace.name == "generic" else tensor.memspace.name,
         tensor._assumed_align,
     )
-
-
-def _gpu_space(space: str) -> Any:
-    """The DSL puts memory that it sees on the CPU in the generic space; the kernel will run on a GPU's."""
-    return "gmem" if space == "generic" else space
 
 
 def _symbolic(size: Any) -> Mode:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
 import linecache
 import os
 import re
-import site
 import sys
-import sysconfig
 import traceback
 import types
 from collections.abc import Iterator
 from typing import Any
 
 from cutecc.errors import NotInstalledError, SourceLocation, TraceError, message_of
+from cutecc.frontend.installed import OWN, is_installed
 from cutecc.frontend.mistakes import explained
 from cutecc.support.spelling import close_names, did_you_mean
 
@@ -252,13 +250,5 @@ def is_users(file: str, user_file: str | None) -> bool:
     """Whether `file` is the user's: not of the DSL, the standard library, an installed package or cutecc."""
     if file == user_file:
         return True
-    return os.path.isfile(file) and not os.path.abspath(file).startswith(_library_folders())
-
-
-@functools.cache
-def _library_folders() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    folders |= {*site.getsitepackages(), site.getusersitepackages()}
-    folders.add(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return tuple(os.path.join(os.path.abspath(folder), "") for folder in folders)
+    path = os.path.abspath(file)
+    return os.path.isfile(file) and not is_installed(path) and not path.startswith(OWN)

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from cutecc.arguments.grammar import parse_spec
-from cutecc.arguments.sizes import named_values, size_names, unify_sizes
+from cutecc.arguments.sizes import size_names, unify_sizes
 from cutecc.arguments.specs import Spec
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.frontend.files import check_file
-from cutecc.frontend.size_arithmetic import check, evaluate
+from cutecc.frontend.size_arithmetic import check
 from cutecc.record import Workload
 from cutecc.support.spelling import did_you_mean
 
@@ -78,30 +78,10 @@ class Header:
         return {name: self.sources[f"args.{name}"] for name in self.args if f"args.{name}" in self.sources}
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """The values of the named sizes that have one."""
-        return named_values(unify_sizes(self.args, self.arg_sources))
-
-    @property
     def workload(self) -> Workload | None:
         """How to run the kernel and rate it, as the record keeps it; `None` for a file that says nothing of it."""
         workload = Workload(list(self.outputs), self.tolerance, self.bytes, self.flops, self.ulp)
         return None if workload == Workload() else workload
-
-    def bytes_moved(self, sizes: Mapping[str, int] | None = None) -> float | None:
-        """Bytes that a run with these sizes moves, by default the header's own. `None` when it does not say."""
-        return self._evaluate("bytes", self.bytes, sizes)
-
-    def operations(self, sizes: Mapping[str, int] | None = None) -> float | None:
-        """Floating-point operations of a run with these sizes, as `bytes_moved`."""
-        return self._evaluate("flops", self.flops, sizes)
-
-    def _evaluate(self, key: str, text: str | None, sizes: Mapping[str, int] | None) -> float | None:
-        if text is None:
-            return None
-        values = self.sizes if sizes is None else sizes
-        with _located(self.sources.get(key)):
-            return evaluate(text, values)
 
 
 def read_header(path: str | Path) -> Header:

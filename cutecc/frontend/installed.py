@@ -22,6 +22,8 @@ def _folders(paths: set[str]) -> tuple[str, ...]:
     return tuple(os.path.abspath(folder) + os.sep for folder in paths)
 
 
+OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+"""Where cutecc's own files are."""
 _PATHS = sysconfig.get_paths()
 _PACKAGES = _folders(
     {

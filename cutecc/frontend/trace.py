@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import warnings
 from collections.abc import Generator
 from dataclasses import replace
@@ -14,20 +13,20 @@ from cutecc.frontend import dsl
 from cutecc.frontend.binding import Arguments, bind_specs, bind_values
 from cutecc.frontend.callee import Callee
 from cutecc.frontend.decorators import own_decorators
+from cutecc.frontend.endless import bounded_recursion, no_iteration
 from cutecc.frontend.failures import ENTRY_FRAME, clean, is_users, trace_error
 from cutecc.frontend.header_names import check_outputs
 from cutecc.frontend.host_functions import check_host_function
 from cutecc.frontend.imports import own_imports
-from cutecc.frontend.iteration import no_iteration
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.positions import fast_positions
-from cutecc.frontend.recursion import bounded_recursion
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.frontend.user_frames import user_frames
 from cutecc.frontend.user_lines import user_lines
 from cutecc.frontend.watch import Watch
 from cutecc.ir.casters import wrapped_values
 from cutecc.ir.interrupts import held
+from cutecc.ir.modules import to_bytecode
 from cutecc.record.compilation import Remark
 from cutecc.record.stages import UserLines
 from cutecc.support.forks import SettledLock
@@ -134,7 +133,7 @@ def _bytecode(callee: Callee, arguments: Arguments, options: str) -> bytes:
         # What is left to do after the trace is verifying the module and describing its parameters, and the DSL cannot
         # describe all that it can trace. We describe them ourselves.
         if modules and _verifies(modules[0]):
-            return _write(modules[0])
+            return to_bytecode(modules[0])
         dsl.reset_after_failure()
         raise _failure(error, callee) from error
     except BaseException:
@@ -159,12 +158,6 @@ def _verifies(module: Any) -> bool:
         return module.operation.verify()
     except Exception:
         return False
-
-
-def _write(module: Any) -> bytes:
-    buffer = io.BytesIO()
-    module.operation.write_bytecode(buffer)
-    return buffer.getvalue()
 
 
 def _failure(error: BaseException, callee: Callee) -> Error:

@@ -13,7 +13,7 @@ from cutecc.frontend.failures import ENTRY_FRAME
 from cutecc.frontend.installed import is_library
 
 _DSL = "cutlass"
-_KERNELS = ("cutlass.operators.", "cutlass.kernels.")
+KERNELS = ("cutlass.operators.", "cutlass.kernels.")
 """Packages of kernels that have the DSL's name and are none of it."""
 _OURS = __name__.partition(".")[0]
 _BEGINS_TRACE = f"{__name__.rpartition('.')[0]}.trace"
@@ -43,7 +43,7 @@ def _is_users(frame: FrameType) -> bool | None:
     if frame.f_code.co_name == ENTRY_FRAME or module.startswith(_IMPORTS):
         return False
     if module == _DSL or module.startswith(f"{_DSL}."):
-        return module.startswith(_KERNELS)
+        return module.startswith(KERNELS)
     if module.startswith(f"{_OURS}.") or is_library(os.path.abspath(file)):
         return None
     # What `namedtuple` and the like make has no file, and a module of its own.

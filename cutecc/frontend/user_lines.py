@@ -26,6 +26,7 @@ from typing import Any
 from cutecc.errors import describe
 from cutecc.frontend.failures import ENTRY_FRAME
 from cutecc.frontend.installed import is_installed, is_library
+from cutecc.frontend.user_frames import KERNELS
 from cutecc.record.stages import CallFrame, UserLines
 
 _PART = re.compile(
@@ -37,8 +38,6 @@ _ROOT_CALLERS = ("kernel_wrapper", "build_ir_module")
 _BECOME_ASSEMBLY = ("llvm.inline_asm", "cute.gemm", "cute.mma_atom_call", "nvvm.mbarrier", "math.")
 """The beginnings of names of operations that become inline assembly of several lines."""
 _OURS = __name__.rpartition(".")[0] + "."
-_KERNELS = ("cutlass.operators.", "cutlass.kernels.")
-"""Packages of kernels that have the DSL's name and are none of it."""
 
 
 @contextlib.contextmanager
@@ -212,7 +211,7 @@ class _Places:
         function = self._functions[id(code)] = _Function(code, counts=False)
         if code.co_name == ENTRY_FRAME:
             function.counts = function.is_root = True
-        elif module.startswith(_KERNELS) or not (
+        elif module.startswith(KERNELS) or not (
             self._dsl._is_framework_stack_frame(frame) or module.startswith(_OURS) or is_library(file)
         ):
             # The methods that Python writes for a dataclass say less than who calls them.

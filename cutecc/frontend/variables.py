@@ -5,14 +5,12 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from cutecc.frontend.failures import ENTRY_FRAME
-from cutecc.frontend.installed import is_installed, is_library
+from cutecc.frontend.installed import OWN, is_installed, is_library
 
-_OWN = str(Path(__file__).parents[1]) + os.sep
 _BY_NAME = ("__getitem__", "__delitem__")
 """What `get`, `in`, `pop`, `setdefault` and `os.getenv` come down to."""
 _OF_ALL = ("__iter__", "__len__", "__repr__")
@@ -60,7 +58,7 @@ class VariableReads:
         by_package = False
         while frame is not None:
             file = frame.f_code.co_filename
-            if file.startswith(_OWN) or frame.f_code.co_name == ENTRY_FRAME:
+            if file.startswith(OWN) or frame.f_code.co_name == ENTRY_FRAME:
                 return False
             if file in ("<entry>", self._path):
                 return True

@@ -6,11 +6,10 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from cutecc.frontend.installed import is_installed
+from cutecc.frontend.installed import OWN, is_installed
 from cutecc.frontend.traced import Inputs
 from cutecc.frontend.variables import VariableReads
 
@@ -71,8 +70,7 @@ class Watch:
             if not path.startswith(_SYSTEM) and not path.endswith(".pyc") and not os.path.isdir(path)
         }
         modules = {file for module in list(sys.modules.values()) if (file := _file(module))}
-        own = str(Path(__file__).parents[1]) + os.sep
-        return {path for path in opened | modules if not is_installed(path) and not path.startswith(own)}
+        return {path for path in opened | modules if not is_installed(path) and not path.startswith(OWN)}
 
     def inputs(self) -> Inputs | None:
         """What was read so far, without Python's and installed packages' files; `None` when that cannot be told."""

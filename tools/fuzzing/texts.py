@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from random import Random
 
 from cutecc.arguments.grammar import parse_spec
-from cutecc.arguments.sizes import unify_sizes
+from cutecc.arguments.sizes import named_values, unify_sizes
 from cutecc.frontend.header import parse_header
+from cutecc.frontend.size_arithmetic import evaluate
 from cutecc.harness.arguments import check_memory
 from cutecc.harness.choosing import choose_values
 from cutecc.harness.points import ragged_points
@@ -93,9 +94,9 @@ def header(headers: Sequence[str], random: Random) -> bytes:
 def check_header(data: bytes) -> None:
     """Read a header, and what it says of sizes, bytes and operations."""
     found = parse_header(data.decode(errors="replace"), "kernel.py")
-    sizes = found.sizes
-    if found.workload is not None:
-        found.bytes_moved()
-        found.operations()
+    sizes = named_values(unify_sizes(found.args, found.arg_sources))
+    for arithmetic in filter(None, (found.bytes, found.flops)):
+        evaluate(arithmetic, sizes)
     found.with_args({"a": "f32[?M=3]"})
-    found.bytes_moved(sizes | {"M": 7})
+    if found.bytes:
+        evaluate(found.bytes, sizes | {"M": 7})

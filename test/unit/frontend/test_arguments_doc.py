@@ -7,8 +7,10 @@ import pytest
 
 from cutecc.arguments.dtypes import numeric_types
 from cutecc.arguments.grammar import parse_spec
+from cutecc.arguments.sizes import named_values, unify_sizes
 from cutecc.arguments.specs import SPACES
 from cutecc.frontend.header import parse_header
+from cutecc.frontend.size_arithmetic import evaluate
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "arguments.md").read_text()
 SPECS = [
@@ -47,8 +49,9 @@ def test_the_header_is_one() -> None:
     [block] = re.findall(r"^```header\n(.*?)^```", DOCUMENT, re.DOTALL | re.MULTILINE)
     header = parse_header(block, "arguments.md")
     assert header.entry == "Gemm(tile=(128, 128))"
-    assert header.sizes == {"M": 1000, "K": 520, "N": 1032}
-    assert header.operations() == 2 * 1000 * 520 * 1032
+    sizes = named_values(unify_sizes(header.args, header.arg_sources))
+    assert sizes == {"M": 1000, "K": 520, "N": 1032}
+    assert evaluate(header.flops or "", sizes) == 2 * 1000 * 520 * 1032
 
 
 def test_every_header_key_is_explained() -> None:

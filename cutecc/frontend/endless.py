@@ -1,7 +1,10 @@
-"""Ends a trace that calls itself without end, while there is stack left to say so.
+"""Ends a trace that would go on without end.
 
-Whether a value that only the GPU knows ends a recursion is not known while it is traced. Python's own limit may be hit
-in code that the bindings call from C++, which ends the process.
+Tensors have `__getitem__` and no `__iter__`, so Python would ask for one element after the other until there is an
+`IndexError`, which never comes: `for v in tensor`, `sum(tensor)` and `a, b = tensor` would trace for ever.
+
+Whether a value that only the GPU knows ends a recursion is not known while it is traced. It is ended while there is
+stack left to say so: Python's own limit may be hit in code that the bindings call from C++, which ends the process.
 """
 
 from __future__ import annotations
@@ -15,8 +18,24 @@ from typing import Any
 
 from cutecc.frontend.installed import is_installed, is_library
 
+_CLASSES = (("cutlass.cute.typing", "Tensor"), ("cutlass.cute.tensor", "TensorSSA"))
 _MOST_CALLS = 20
 """Of one function of the user's in each other. What recurses over a layout's modes stays far below."""
+
+
+@contextlib.contextmanager
+def no_iteration() -> Generator[None]:
+    """Iterating over a tensor, or over the values that are loaded from one, is a `TypeError`; puts everything back."""
+    classes: list[Any] = [getattr(importlib.import_module(module), name) for module, name in _CLASSES]
+    classes = [each for each in classes if not hasattr(each, "__iter__")]
+    for each in classes:
+        # With a method instead, they would pass for sequences.
+        each.__iter__ = None
+    try:
+        yield
+    finally:
+        for each in classes:
+            del each.__iter__
 
 
 @contextlib.contextmanager
