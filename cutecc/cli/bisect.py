@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
@@ -17,13 +17,13 @@ from cutecc.cli.checks import (
     check_options,
     check_spares_input,
     checked,
-    chosen_device,
+    device_for_results,
     find_subject,
     one_point,
     other_subject,
-    results_options,
+    subject_options,
 )
-from cutecc.cli.options import LOADED, backend_option, edit_options, load_option, wheel_options
+from cutecc.cli.options import LOADED, edit_options
 from cutecc.cli.paging import When, harmless, in_colour, paging_options, show
 from cutecc.cli.records import StageText, text_of
 from cutecc.cli.unified import unified
@@ -39,7 +39,6 @@ from cutecc.workbench.pass_bisection import (
     Blame,
     CheckBeside,
     CheckCode,
-    Form,
     Tell,
     first_differing_pass,
     first_failing_pass,
@@ -70,15 +69,8 @@ Status 0: the pass was found; 1: there is none to find, or it cannot be told; 2:
 @edit_options
 @click.option("--against", metavar="NAME|TEXT|FILE", help="The pipeline whose passes come after; default nvidia.")
 @check_options
-@click.option("--emit", type=click.Choice(get_args(Form)), help="Ask --check or --filecheck of the code.")
-@results_options
 @click.option("--limit", is_flag=True, help="Find also which of the pass's rewrites it is.")
-@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: a='f16[?,?{div=8}]'.")
-@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
-@click.option("--target", metavar="NAME", help="The target to compile for.")
-@load_option
-@wheel_options
-@backend_option
+@subject_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Where the record goes; cutecc-out/KERNEL-TARGET-bisect."
 )
@@ -138,7 +130,7 @@ def _of_code(subject: Subject, check: Check | None, folder: Path, values: dict[s
     if values["results"]:
         from cutecc.workbench.results import SameResults, device_called
 
-        point, device = one_point(values), device_called(chosen_device(values))
+        point, device = one_point(values), device_called(device_for_results(values))
         return find(lambda norm: SameResults.at(norm, device, point, values["seed"]))
 
     def ask(norm: Compilation) -> CheckCode:

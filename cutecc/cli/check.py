@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from cutecc.cli.again import compiled_again
-from cutecc.cli.compile_options import edits, make_wheel_options
+from cutecc.cli.compile_options import compile_options
 from cutecc.cli.failures import error_dict
 from cutecc.cli.files import is_record
 from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
@@ -120,17 +120,12 @@ def _list(analyses: Mapping[str, str]) -> None:
 
 def _options(values: dict[str, Any], texts: Sequence[str], whole: bool, looks_after: set[str | None]) -> CompileOptions:
     """How to compile for these analyses: no further than they look."""
-    wheel = make_wheel_options(values)
-    changes = edits(values["insert_after"], values["insert_before"], values["replace"], values["without"])
-    stop = None
-    if not whole and not values["pipeline"] and not changes:
-        stop = _last(looks_after)
-    return CompileOptions(
-        pipeline=values["pipeline"] or "nvidia",
-        edits=changes,
-        stop_after=stop,
-        backend=values["backend"],
-        wheel=replace(wheel, preserve_line_info=True) if whole else wheel,
+    options = compile_options(values)
+    is_plain = not whole and not values["pipeline"] and not options.edits
+    return replace(
+        options,
+        stop_after=_last(looks_after) if is_plain else None,
+        line_info=whole or options.line_info,
         artifacts=("ptx", "cubin", "sass") if whole else (),
         analyses=tuple(texts),
         observe=whole,

@@ -11,10 +11,10 @@ from click.core import ParameterSource
 
 from cutecc.cli.again import with_stages
 from cutecc.cli.compile_options import compile_options
-from cutecc.cli.device import NO_GPU, find_cpu, open_device
+from cutecc.cli.device import chosen_device
 from cutecc.cli.files import read_input
 from cutecc.cli.inputs import ModuleFile, choose
-from cutecc.cli.options import apply_all, take_options
+from cutecc.cli.options import apply_all, backend_option, load_option, take_options, wheel_options
 from cutecc.cli.records import read_record
 from cutecc.compilation.from_file import trace_apart
 from cutecc.compilation.request import CompileOptions
@@ -36,15 +36,16 @@ from cutecc.workbench.file_checks import FileCheck
 from cutecc.workbench.reproduction import subject_of
 from cutecc.workbench.subjects import Subject
 
+CODE_ARTIFACTS: dict[str, ArtifactKind] = {"llvm": "llvm-ir", "ptx": "ptx", "sass": "sass"}
+"""What `--emit` asks for."""
+
 check_options = apply_all(
     click.option("--check", metavar="COMMAND", help="Fails when this ends with a status but 0; {} is the file."),
     click.option("--check-timeout", type=click.FloatRange(0.01), default=60.0, show_default=True, metavar="SECONDS"),
     click.option("--message", metavar="REGEX", help="A failure counts only when it says this."),
     click.option("--filecheck", type=click.Path(path_type=Path), metavar="FILE", help="Fails as FileCheck does."),
     click.option("--check-prefix", "prefixes", multiple=True, metavar="NAME", help="Of --filecheck; CHECK by default."),
-)
-
-results_options = apply_all(
+    click.option("--emit", type=click.Choice([*CODE_ARTIFACTS]), help="Ask --check or --filecheck of the code."),
     click.option("--ptx", is_flag=True, help="Fails when the PTX is not the same as through --against."),
     click.option("--results", is_flag=True, help="Fails when the kernel does not write the same as through --against."),
     click.option("--size", "sizes", multiple=True, metavar="NAME=N,…", help="For --results, named sizes: M=33,N=132."),
@@ -52,8 +53,15 @@ results_options = apply_all(
     click.option("--device", metavar="NAME", help="For --results: cuda:0, or cpu, the emulator."),
 )
 
-CODE_ARTIFACTS: dict[str, ArtifactKind] = {"llvm": "llvm-ir", "ptx": "ptx", "sass": "sass"}
-"""What `--emit` asks for."""
+subject_options = apply_all(
+    click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: a='f16[?,?{div=8}]'."),
+    click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'."),
+    click.option("--target", metavar="NAME", help="The target to compile for."),
+    load_option,
+    wheel_options,
+    backend_option,
+)
+"""What to look at, and how it is compiled."""
 
 
 def checked(values: dict[str, Any]) -> Check | None:
@@ -86,18 +94,13 @@ def _named() -> set[str]:
     }
 
 
-def chosen_device(values: dict[str, Any]) -> str:
+def device_for_results(values: dict[str, Any]) -> str:
     """The device to compare results on, `cpu` or a GPU's name; said where the user has named none and there is no GPU.
 
     Raises `UsageError` for one that there is not.
     """
-    if find_cpu(values["device"]) is None:
-        name = values["device"] or "cuda:0"
-        with open_device(name):
-            return name
-    if values["device"] is None and not (values["quiet"] or values["as_json"]):
-        click.echo(NO_GPU, err=True)
-    return "cpu"
+    with chosen_device(values["device"], quiet=values["quiet"] or values["as_json"], err=True) as device:
+        return "cpu" if device.kind == "cpu" else values["device"] or "cuda:0"
 
 
 def callable_with(subject: Subject, sizes: dict[str, int]) -> tuple[Signature, str | None]:

@@ -12,7 +12,7 @@ import click
 from cutecc.cli.again import with_stages
 from cutecc.cli.compare_table import echo_json
 from cutecc.cli.compare_table import show as show_pair
-from cutecc.cli.device import NO_GPU, find_cpu, open_device
+from cutecc.cli.device import chosen_device
 from cutecc.cli.paging import in_colour, paging_options
 from cutecc.cli.paging import show as show_lines
 from cutecc.cli.records import (
@@ -32,7 +32,6 @@ from cutecc.record.stages import stages_of
 
 if TYPE_CHECKING:
     from cutecc.workbench.compared import Trial
-    from cutecc.workbench.running import Device
 
 _EPILOG = """\b
 Examples:
@@ -177,15 +176,6 @@ def _trial(values: dict[str, Any]) -> Generator[Trial | None]:
     specs = {
         name: parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec)) for name, spec in given.items()
     }
-    with _device(values["device"], quiet=values["as_json"]) as device:
+    with chosen_device(values["device"], quiet=values["as_json"]) as device:
         settings = Settings(timed=not values["no_time"])
         yield Trial(device, sizes, values["seed"], specs, settings, values["tolerance"])
-
-
-@contextlib.contextmanager
-def _device(name: str | None, *, quiet: bool) -> Generator[Device]:
-    on_cpu = find_cpu(name)
-    if on_cpu and name is None and not quiet:
-        click.echo(NO_GPU)
-    with on_cpu or open_device(name or "cuda:0") as device:
-        yield device

@@ -16,21 +16,19 @@ def compile_options(values: dict[str, Any]) -> CompileOptions:
     """How to compile, from the values of `compiler_options`."""
     return CompileOptions(
         pipeline=values["pipeline"] or "nvidia",
-        edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
+        edits=edits(values),
         backend=values["backend"],
         wheel=make_wheel_options(values),
     )
 
 
-def edits(
-    insert_after: tuple[str, ...], insert_before: tuple[str, ...], replace: tuple[str, ...], without: tuple[str, ...]
-) -> tuple[Edit, ...]:
-    """The edits that the options of these names ask for, in that order."""
+def edits(values: dict[str, Any]) -> tuple[Edit, ...]:
+    """The edits that `change_options` ask for, in their order."""
     return (
-        *(Edit("insert-after", *_pair("--insert-after", text)) for text in insert_after),
-        *(Edit("insert-before", *_pair("--insert-before", text)) for text in insert_before),
-        *(Edit("replace", *_pair("--replace", text)) for text in replace),
-        *(Edit("without", selector) for text in without for selector in text.split(",")),
+        *(Edit("insert-after", *_pair("--insert-after", text)) for text in values["insert_after"]),
+        *(Edit("insert-before", *_pair("--insert-before", text)) for text in values["insert_before"]),
+        *(Edit("replace", *_pair("--replace", text)) for text in values["replace"]),
+        *(Edit("without", selector) for text in values["without"] for selector in text.split(",")),
     )
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Generator
+
+import click
 
 from cutecc.errors import NoGpuError, UsageError
 from cutecc.harness.on_device import HostMemory
@@ -30,6 +34,16 @@ def open_device(name: str) -> Workspace:
 def find_cpu(name: str | None) -> HostMemory | None:
     """The memory of the emulator, when the user names the CPU, or no device and there is no GPU; else `None`."""
     return HostMemory() if name == "cpu" or (name is None and not has_gpu()) else None
+
+
+@contextlib.contextmanager
+def chosen_device(name: str | None, *, quiet: bool, err: bool = False) -> Generator[Workspace | HostMemory]:
+    """The device that the user names, or the one there is; unless `quiet`, it is said where that is the emulator."""
+    on_cpu = find_cpu(name)
+    if on_cpu and name is None and not quiet:
+        click.echo(NO_GPU, err=err)
+    with on_cpu or open_device(name or "cuda:0") as device:
+        yield device
 
 
 def has_gpu() -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from cutecc.cli.compile_options import edits, make_wheel_options
-from cutecc.cli.device import NO_GPU, find_cpu, open_device
+from cutecc.cli.device import chosen_device, find_cpu
 from cutecc.cli.diff_failure import sanitize_hint
 from cutecc.cli.diff_table import Report, as_dict
 from cutecc.cli.main import EXIT_FAILED
@@ -278,7 +278,7 @@ def _choice(values: dict[str, Any], *, on_cpu: bool) -> Choice:
     if wrong := [each for each in backends if each not in PASSES]:
         raise UsageError(f"--backends: there is no '{wrong[0]}'", hints=[f"there are {' and '.join(sorted(PASSES))}"])
     _check_pipelines(pipelines)
-    changes = edits(values["insert_after"], values["insert_before"], values["replace"], values["without"])
+    changes = edits(values)
     if changes and len(pipelines) == 1:
         raise UsageError("passes are put into all pipelines but the first, and --pipelines names one alone")
     options = CompileOptions(wheel=make_wheel_options(values))
@@ -321,10 +321,7 @@ def _settings(values: dict[str, Any]) -> Settings:
 @contextlib.contextmanager
 def _device(values: dict[str, Any]) -> Generator[Device]:
     """The device that the user names, or the one there is."""
-    on_cpu = find_cpu(values["device"])
-    if on_cpu is None and (values["check"] or values["processes"]):
+    if (values["check"] or values["processes"]) and find_cpu(values["device"]) is None:
         raise UsageError("--check and --processes are for the CPU emulator", hints=["run there with --device cpu"])
-    if on_cpu and values["device"] is None and not values["quiet"]:
-        click.echo(NO_GPU, err=values["as_json"])
-    with on_cpu or open_device(values["device"] or "cuda:0") as device:
+    with chosen_device(values["device"], quiet=values["quiet"], err=values["as_json"]) as device:
         yield device

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from cutecc.cache import lookup
-from cutecc.cli.compile_options import dump_choice, edits, make_wheel_options
+from cutecc.cli.compile_options import compile_options, dump_choice
 from cutecc.cli.inputs import KernelFile, ModuleFile, NamedOperator, choose, choose_operator, compile_request
 from cutecc.cli.options import chosen_ptxas, take_options
 from cutecc.cli.reporter import Outcome, Reporter
@@ -259,18 +259,14 @@ def _failed(job: Job, error: Error) -> Compilation:
 
 
 def _options(values: dict[str, Any], settings: Settings) -> CompileOptions:
-    wheel = make_wheel_options(values)
-    return CompileOptions(
-        pipeline=values["pipeline"] or "nvidia",
-        edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
+    return replace(
+        compile_options(values),
         start_after=values["start_after"],
         stop_after=values["stop_after"],
-        backend=values["backend"],
-        wheel=wheel,
         ptxas=chosen_ptxas(values, settings),
         artifacts=ALL_ARTIFACTS,
         observe=True,
-        dumps=dump_choice(values, locations=wheel.preserve_line_info),
+        dumps=dump_choice(values, locations=values["preserve_line_info"]),
         verify_each=values["verify_each"],
         report=values["report"] is not None,
     )

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,15 +20,15 @@ from cutecc.cli.checks import (
     callable_with,
     check_options,
     checked,
-    chosen_device,
+    device_for_results,
     find_subject,
     one_point,
     other_subject,
-    results_options,
+    subject_options,
 )
 from cutecc.cli.files import check_output
 from cutecc.cli.inputs import MODULE_SUFFIXES
-from cutecc.cli.options import LOADED, backend_option, edit_options, load_option, wheel_options
+from cutecc.cli.options import LOADED, edit_options
 from cutecc.compilation.request import ALL_ARTIFACTS
 from cutecc.compilation.versions import current_versions
 from cutecc.errors import Error, UsageError
@@ -38,7 +38,6 @@ from cutecc.support import isolation
 from cutecc.support.harmless import one_line
 from cutecc.workbench.checks import Check
 from cutecc.workbench.failing import Failure, failure_apart
-from cutecc.workbench.pass_bisection import Form
 from cutecc.workbench.reproduction import expected_of, subject_of
 from cutecc.workbench.subjects import Subject
 
@@ -86,14 +85,7 @@ def _leaving_when_terminated() -> Generator[None]:
     "--against", metavar="NAME|TEXT|FILE", help="For --ptx and --results, the other pipeline; default nvidia."
 )
 @check_options
-@click.option("--emit", type=click.Choice(get_args(Form)), help="Ask --check or --filecheck of the code.")
-@results_options
-@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: a='f16[?,?{div=8}]'.")
-@click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
-@click.option("--target", metavar="NAME", help="The target to compile for.")
-@load_option
-@wheel_options
-@backend_option
+@subject_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.mlir", help="Default: NAME-reduced.mlir."
 )
@@ -206,7 +198,7 @@ def _differs(subject: Subject, values: dict[str, Any]) -> Oracle:
     against = other_subject(subject, values["against"])
     if not values["results"]:
         return Differs(subject, against)
-    return Differs(subject, against, chosen_device(values), tuple(one_point(values).items()), values["seed"])
+    return Differs(subject, against, device_for_results(values), tuple(one_point(values).items()), values["seed"])
 
 
 def _reproducer(subject: Subject, expected: Failure) -> Reproducer | None:

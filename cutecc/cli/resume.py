@@ -100,7 +100,7 @@ def _options(values: dict[str, Any]) -> CompileOptions:
     if not any(values[name] for name in ("dump_after", "dump_before")):
         values["dump_after"] = ("all",)
     return CompileOptions(
-        edits=edits(values["insert_after"], values["insert_before"], values["replace"], values["without"]),
+        edits=edits(values),
         stop_after=values["stop_after"],
         backend=values["backend"],
         ptxas=chosen_ptxas(values, Settings.from_environment()),

@@ -10,7 +10,6 @@ import functools
 import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -19,9 +18,9 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
-from cutecc.support import isolation
 from cutecc.support.isolation import ProcessDied
 from cutecc.target import Target
+from cutecc.workbench.chunks import work_apart
 from cutecc.workbench.inputs import Input, load_all
 
 if TYPE_CHECKING:
@@ -149,71 +148,38 @@ def survey(
     With `verify`, each says where the tables are wrong about it.
     """
     found: dict[int, ModuleCoverage] = {}
+    entered: dict[int, str] = {}
+    needed: dict[int, tuple[Use, ...]] = {}
 
-    def finished(index: int, module: ModuleCoverage) -> None:
-        found[index] = module
-        on_module(module)
+    def tasks() -> Iterator[tuple[int, _Task]]:
+        """The modules that can be read."""
+        for index, (each, loaded) in enumerate(load_all(inputs, jobs)):
+            if isinstance(loaded, Error):
+                told(index, ModuleCoverage(each.file, each.target, unreadable=_failed(loaded)))
+            else:
+                yield index, _Task(each, loaded, verify)
 
-    def look(chunk: dict[int, _Task]) -> None:
-        """Look at modules in one process, and in another at those behind one that ends it."""
-        while chunk:
-            entered = [""]
-            needed: dict[int, tuple[Use, ...]] = {}
+    def told(index: int, what: _Told) -> bool:
+        match what:
+            case ModuleCoverage():
+                found[index] = what
+                on_module(what)
+            case str():
+                entered[index] = what
+            case _:
+                needed[index] = what
+        return index in found
 
-            def follow(event: _Event) -> None:
-                index, told = event
-                if isinstance(told, ModuleCoverage):
-                    del chunk[index]
-                    entered[:] = [""]  # noqa: B023
-                    finished(index, told)
-                elif isinstance(told, str):
-                    entered[:] = [told]  # noqa: B023
-                else:
-                    needed[index] = told  # noqa: B023
+    def died(index: int, task: _Task, death: ProcessDied) -> None:
+        failure = Failed(death.message, entered.get(index))
+        module = ModuleCoverage(task.input.file, task.input.target, verified=verify)
+        if index in needed:
+            told(index, replace(module, uses=needed[index], failed=failure))
+        else:
+            told(index, replace(module, unreadable=failure))
 
-            try:
-                isolation.call("cutecc.workbench.coverage:survey_chunk", dict(chunk), on_event=follow)
-            except ProcessDied as death:
-                index, task = next(iter(chunk.items()))
-                del chunk[index]
-                failure = Failed(death.message, entered[0] or None)
-                died = ModuleCoverage(task.input.file, task.input.target, verified=verify)
-                if index in needed:
-                    finished(index, replace(died, uses=needed[index], failed=failure))
-                else:
-                    finished(index, replace(died, unreadable=failure))
-
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            waiting = [pool.submit(look, chunk) for chunk in _chunks(inputs, jobs, verify, finished)]
-            for each in waiting:
-                each.result()
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            isolation.interrupt()
-            raise
+    work_apart("cutecc.workbench.coverage:survey_chunk", tasks(), jobs=jobs, told=told, died=died)
     return [found[index] for index in range(len(inputs))]
-
-
-_CHUNK = 8
-"""Modules for one process: it then ends, and gives its memory back."""
-
-
-def _chunks(
-    inputs: Sequence[Input], jobs: int, verify: bool, finished: Callable[[int, ModuleCoverage], None]
-) -> Iterator[dict[int, _Task]]:
-    """The modules that can be read, a few at a time, by their position."""
-    chunk: dict[int, _Task] = {}
-    for index, (each, loaded) in enumerate(load_all(inputs, jobs)):
-        if isinstance(loaded, Error):
-            finished(index, ModuleCoverage(each.file, each.target, unreadable=_failed(loaded)))
-            continue
-        chunk[index] = _Task(each, loaded, verify)
-        if len(chunk) == _CHUNK:
-            yield chunk
-            chunk = {}
-    if chunk:
-        yield chunk
 
 
 _Told = str | tuple[Use, ...] | ModuleCoverage

@@ -5,9 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tempfile
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,9 +13,9 @@ from typing import Literal
 from cutecc.errors import Error, UsageError
 from cutecc.passes.dumps import read_stage
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.support import isolation
 from cutecc.support.isolation import ProcessDied
 from cutecc.target import Target, target_in_name
+from cutecc.workbench.chunks import work_apart
 from cutecc.workbench.inputs import MODULES
 
 Result = Literal["identical", "composite", "different", "failed"]
@@ -88,60 +86,32 @@ def compare_all(
     tasks: Sequence[ParityTask], *, jobs: int, on_row: Callable[[ParityRow], None] = lambda row: None
 ) -> list[ParityRow]:
     """Run `tasks` in `jobs` worker processes; rows in the order of the tasks. An abort is a failed row."""
-    rows: dict[ParityTask, ParityRow] = {}
-    waiting = list(reversed(tasks))
-    lock = threading.Lock()
+    rows: dict[int, ParityRow] = {}
+    begun: dict[int, str] = {}
 
-    def take() -> list[ParityTask]:
-        # Few at a time, so that workers end together and their memory stays small.
-        with lock:
-            chunk = waiting[-8:][::-1]
-            del waiting[-8:]
-            return chunk
+    def told(number: int, what: str | ParityRow) -> bool:
+        if isinstance(what, ParityRow):
+            rows[number] = what
+            on_row(what)
+        else:
+            begun[number] = what
+        return number in rows
 
-    def finished(row: ParityRow) -> None:
-        with lock:
-            rows[ParityTask(row.file, row.target, row.line_info)] = row
-            on_row(row)
+    def died(number: int, task: ParityTask, death: ProcessDied) -> None:
+        told(number, _failed(task, f"{begun.get(number, '')}: {death.message}"))
 
-    def work() -> None:
-        while chunk := take():
-            while chunk := [task for task in chunk if task not in rows]:
-                begun = [""]
-
-                def follow(event: str | ParityRow) -> None:
-                    if isinstance(event, ParityRow):
-                        finished(event)
-                    else:
-                        begun[:] = [event]  # noqa: B023
-
-                try:
-                    isolation.call("cutecc.workbench.parity:compare_chunk", chunk, on_event=follow)
-                except ProcessDied as death:
-                    culprit = next((task for task in chunk if task not in rows), None)
-                    if culprit is None:
-                        break
-                    finished(_failed(culprit, f"{begun[0]}: {death.message}"))
-
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(work) for _ in range(jobs)]
-        try:
-            for future in futures:
-                future.result()
-        except KeyboardInterrupt:
-            waiting.clear()
-            isolation.interrupt()
-            raise
-    return [rows[task] for task in tasks]
+    work_apart("cutecc.workbench.parity:compare_chunk", enumerate(tasks), jobs=jobs, told=told, died=died)
+    return [rows[number] for number in range(len(tasks))]
 
 
-def compare_chunk(tasks: Sequence[ParityTask], *, emit: Callable[[str | ParityRow], None]) -> None:
+def compare_chunk(tasks: Mapping[int, ParityTask], *, emit: Callable[[tuple[int, str | ParityRow]], None]) -> None:
     """Compare in this process, one task after the other; tells `emit` of each step that begins, and each row."""
-    for task in tasks:
+    for number, task in tasks.items():
         try:
-            emit(compare(task, emit))
+            row = compare(task, lambda step: emit((number, step)))  # noqa: B023
         except (Error, OSError) as failure:
-            emit(_failed(task, str(failure)))
+            row = _failed(task, str(failure))
+        emit((number, row))
 
 
 def compare(task: ParityTask, entering: Callable[[str], None] = lambda step: None) -> ParityRow:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from cutecc.compilation.worker import lower_in_worker
 from cutecc.errors import Error, PassError
@@ -25,8 +24,6 @@ from cutecc.workbench.searching import State, boundary
 from cutecc.workbench.splice import Found, points, search, splice
 from cutecc.workbench.subjects import Subject
 
-Form = Literal["llvm", "ptx", "sass"]
-"""What a pipeline makes in the end."""
 CheckCode = Callable[[Compilation], Finding]
 """A check on what came of compiling; it may look at the code, or launch it."""
 CheckBeside = Callable[[Compilation], CheckCode]
