@@ -32,9 +32,9 @@ EXIT_UNCHECKED = 2
 EXIT_LIMIT = 3
 """An emulated kernel would take more than its limits allow."""
 EXIT_INTERRUPTED = 130
+"""Interrupted (Ctrl-C); what was written stays."""
 EXIT_READER_GONE = 141
 """As a shell has it of a program that `SIGPIPE` ends."""
-"""Interrupted (Ctrl-C); what was written stays."""
 
 _LOST_OUTPUT = (errno.ENOSPC, errno.EBADF, errno.EIO)
 

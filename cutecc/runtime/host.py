@@ -98,7 +98,7 @@ def check_empty_grid(launch: Launch, shapes: Mapping[str, tuple[int, ...]]) -> N
     """Raises `LaunchError` for a launch without blocks, unless one of the tensors, of these shapes, has no elements."""
     if any(0 in shape for shape in shapes.values()):
         return
-    arguments = ", ".join(f"'{name}' {_shape_text(shape)}" for name, shape in shapes.items())
+    arguments = ", ".join(f"'{name}' ({', '.join(map(str, shape))})" for name, shape in shapes.items())
     raise LaunchError(
         f"'{launch.kernel.name}' would be launched with the grid {launch.grid}, which has no blocks",
         notes=[f"the arguments: {arguments}"] if arguments else [],
@@ -155,10 +155,6 @@ def fits(launch: Launch) -> bool:
     for name, operands in launch.attributes.items():
         numbers += operands[1:] if name.endswith("_event") else operands
     return not any(number >> 32 for number in numbers)
-
-
-def _shape_text(shape: Sequence[int]) -> str:
-    return f"({', '.join(map(str, shape))})"
 
 
 def launch_text(launch: Launch) -> str:

@@ -78,11 +78,7 @@ def current_stream(library: str | None, device: int) -> Callable[[], int]:
     if library == "cupy" and module is not None:
         get: Any = module.cuda.get_current_stream
         return lambda: get(device).ptr
-    return _legacy_default
-
-
-def _legacy_default() -> int:
-    return 0
+    return lambda: 0
 
 
 def _numba_stream(value: Any) -> int | None:
