@@ -22,7 +22,7 @@ from cutecc.config import Settings
 from cutecc.errors import RecordError, UsageError
 from cutecc.frontend.kernel_file import split_path
 from cutecc.harness.sizes import parse_sizes
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline
@@ -150,7 +150,7 @@ def other_subject(subject: Subject, against: str | None) -> Subject:
     return replace(subject, options=other)
 
 
-def _behind(target: str, options: CompileOptions) -> tuple[ModulePass, ...]:
+def _behind(target: str, options: CompileOptions) -> tuple[Pass, ...]:
     """The passes up to the one that a run starts after; none where the pipeline has no such pass."""
     whole = options.pipeline
     if not isinstance(whole, Pipeline):

@@ -58,8 +58,8 @@ def _show_one(entry: PassEntry) -> None:
     by = f"{entry.provider}: {entry.origin}" if entry.origin else entry.provider
     show(0, Text.assemble((entry.name, "bold"), f" ({by})"))
     show(2, entry.summary)
-    if entry.anchors:
-        show(2, f"runs on: {' in '.join(reversed(entry.anchors))}")
+    if entry.runs_on:
+        show(2, f"runs on: {entry.runs_on}")
     if entry.pipelines:
         show(2, f"in pipelines: {', '.join(entry.pipelines)}")
     for what in dict.fromkeys(what for what, _ in entry.atoms):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from cutecc.compilation.request import HOST_FORM, CompileRequest
 from cutecc.errors import PassError, SourceLocation, UsageError
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.generation.kept import KeptGeneration, LlvmGeneration, keeping
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.nvidia import codegen
@@ -53,7 +53,7 @@ class ArtifactCollector(Observer):
         """The same pipeline, with its code generator writing into the scratch folder."""
         return pipeline.map(self._arm)
 
-    def _arm(self, pass_: ModulePass) -> ModulePass:
+    def _arm(self, pass_: Pass) -> Pass:
         kept = keeping(pass_, self._scratch, self._request.options.ptxas)
         if kept is None:
             return pass_

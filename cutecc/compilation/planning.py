@@ -14,7 +14,7 @@ from cutecc.errors import UsageError
 from cutecc.ir.modules import body_of
 from cutecc.ir.variables import variables_of
 from cutecc.passes import plugins
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.dumps import Stage
 from cutecc.passes.generation.backends import with_backend
 from cutecc.passes.generation.llvm_to_binary import LlvmToBinary
@@ -231,7 +231,7 @@ def _edited(pipeline: Pipeline, edit: Edit) -> Pipeline:
     return pipeline.replace(edit.selector, new)
 
 
-def _emitting_ptx(pass_: ModulePass) -> ModulePass:
+def _emitting_ptx(pass_: Pass) -> Pass:
     if isinstance(pass_, WheelPass) and pass_.name == "cuda-compute-target":
         return pass_.with_options(representation="ptx")
     return pass_

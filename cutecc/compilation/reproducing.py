@@ -22,7 +22,7 @@ from cutecc.compilation.versions import current_versions
 from cutecc.errors import Error, InternalError, PassError, RecordError, describe
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_text
 from cutecc.passes import manager
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.instrumentation import VerifyEach
 from cutecc.passes.named import NAMED
 from cutecc.passes.nvidia.options import WheelOptions
@@ -182,7 +182,7 @@ def _write(
     return data
 
 
-def _files(pass_: ModulePass) -> tuple[str, ...]:
+def _files(pass_: Pass) -> tuple[str, ...]:
     """The file that has to be loaded for `pass_` to be known."""
     module = pass_.definition.__module__
     file = sys.modules[module].__file__ if is_from_file(module) else None

@@ -10,13 +10,13 @@ from cutecc.errors import UsageError
 _NAME = re.compile(r"[^.*\s]+\.(?:\*|[^*\s]+)")
 
 
-def check_names(names: Iterable[str]) -> None:
-    """Raise `UsageError` for a name that no operation can have, such as `arith` or `*`."""
+def check_names(names: Iterable[str], *, dialects: bool = True) -> None:
+    """Raise `UsageError` for a name that no operation can have, such as `arith` or `*`, and where no whole `dialects`
+    can be named, for `cute.*`."""
     for name in names:
-        if not _NAME.fullmatch(name):
-            raise UsageError(
-                f"no operation is called '{name}'", hints=["say dialect.operation, or dialect.* for a whole dialect"]
-            )
+        if not _NAME.fullmatch(name) or (name.endswith("*") and not dialects):
+            whole = ", or dialect.* for a whole dialect" if dialects else ""
+            raise UsageError(f"no operation is called '{name}'", hints=[f"say dialect.operation{whole}"])
 
 
 def matcher(names: tuple[str, ...]) -> Callable[[str], bool]:

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from cutecc.passes.debug_counter import limited
     from cutecc.passes.diagnostics import error, note, remark, warning
     from cutecc.passes.manager import run_pipeline
+    from cutecc.passes.nesting import OperationPass
     from cutecc.passes.registry import register, register_pipeline
     from cutecc.passes.rewriting import Rewriter, rewrite, rewrites
 
 __all__ = [
     "ConversionRewriter",
     "ModulePass",
+    "OperationPass",
     "Rewriter",
     "TypeConversion",
     "after",
@@ -61,6 +63,7 @@ __getattr__, __dir__ = lazy_names(
         "cutecc.passes.diagnostics": ("error", "note", "remark", "warning"),
         "cutecc.passes.debug_counter": ("limited",),
         "cutecc.passes.manager": ("run_pipeline",),
+        "cutecc.passes.nesting": ("OperationPass",),
         "cutecc.passes.registry": ("register", "register_pipeline"),
         "cutecc.passes.rewriting": ("Rewriter", "rewrite", "rewrites"),
     },

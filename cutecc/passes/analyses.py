@@ -47,22 +47,29 @@ def sharing_analyses() -> Generator[None]:
 
 
 def forget_analyses(preserved: tuple[type, ...], module: ir.Module) -> None:
-    """Forget all analyses but those `preserved`, for `module` has changed; of operations that are gone, all.
+    """As `keep_analyses`, at the end of a pass over `module`, when those of operations that are gone are forgotten too.
 
     Another operation may get the address of one that is gone.
     """
-    known = _known.get()
-    if not known:
-        return
-    kept = {key: value for key, value in known.items() if key[0] in preserved}
-    known.clear()
-    if not kept:
+    keep_analyses(preserved)
+    if not (known := _known.get()):
         return
 
     from cutecc.ir.editing import address_of
     from cutecc.ir.walking import walk
 
     present = {address_of(module.operation)}
-    if not {address for _, address in kept} <= present:
+    if not {address for _, address in known} <= present:
         present = {address_of(operation) for operation in walk(module)}
-    known.update((key, value) for key, value in kept.items() if key[1] in present)
+    _drop(known, [key for key in known if key[1] not in present])
+
+
+def keep_analyses(preserved: tuple[type, ...]) -> None:
+    """Forget all analyses but those `preserved`, for the module has changed."""
+    if known := _known.get():
+        _drop(known, [key for key in known if key[0] not in preserved])
+
+
+def _drop(known: dict[tuple[Any, int], Any], keys: list[tuple[Any, int]]) -> None:
+    for key in keys:
+        del known[key]

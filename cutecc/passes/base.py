@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ModulePass(ABC):
-    """One rewrite of a module.
+class Pass(ABC):
+    """One step of a pipeline. Passes derive from `ModulePass`, or from `OperationPass`.
 
     A pass is a frozen dataclass: its fields are its options, each with a docstring below it, and its text form
     `my-pass{option=1}` is derived from them. Equal passes do the same.
@@ -27,8 +27,9 @@ class ModulePass(ABC):
     provider: ClassVar[Provider] = "cutecc"
     """`plugin` for passes defined outside of cutecc."""
     anchors: ClassVar[tuple[str, ...]] = ()
-    """Operations that pipeline text nests the pass in, below the module: `gpu.module(my-pass)`."""
-
+    """Operations that pipeline text nests the pass in, below the module: `gpu.module(my-pass)`. An `OperationPass`
+    leaves them to the pipeline; of a `ModulePass`, which gets the module all the same, they are only how it is written.
+    """
     preserves: ClassVar[tuple[type, ...]] = ()
     """The analyses (`cutecc.passes.analyses`) that are as true after the pass as before."""
     lowers: ClassVar[tuple[str, ...]] = ()
@@ -41,12 +42,8 @@ class ModulePass(ABC):
             cls.provider = "plugin"
 
     @abstractmethod
-    def run(self, module: ir.Module) -> None:
-        """Rewrite `module` in place, in its context. Values are plain, the DSL's casters are out of the way.
-
-        Raises `PassError` with a location of the user's (`cutecc.passes.error` makes one) when the module cannot be
-        rewritten.
-        """
+    def run_in(self, module: ir.Module) -> None:
+        """Rewrite what the pass runs on in `module`, in place, in its context; errors as `run`, which it calls."""
 
     @property
     def options(self) -> list[Option]:
@@ -59,7 +56,7 @@ class ModulePass(ABC):
         return changed
 
     @property
-    def definition(self) -> type[ModulePass]:
+    def definition(self) -> type[Pass]:
         """The class that says what the pass does."""
         return type(self)
 
@@ -73,3 +70,38 @@ class ModulePass(ABC):
     def summary(cls) -> str:
         """The first line of the pass's docstring."""
         return (cls.__doc__ or "").strip().partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class ModulePass(Pass):
+    """A pass that runs on the module, once."""
+
+    @abstractmethod
+    def run(self, module: ir.Module) -> None:
+        """Rewrite `module`. Values are plain, the DSL's casters are out of the way.
+
+        Raises `PassError` with a location of the user's (`cutecc.passes.error` makes one) when the module cannot be
+        rewritten.
+        """
+
+    def run_in(self, module: ir.Module) -> None:
+        self.run(module)
+
+
+@dataclass(frozen=True)
+class PassWrapper(Pass):
+    """A pass in which another one runs in some special way. To everybody else it is that one."""
+
+    pass_: Pass
+
+    def __post_init__(self) -> None:
+        for attribute in ("name", "provider", "preserves"):
+            object.__setattr__(self, attribute, getattr(self.pass_, attribute))
+
+    @property
+    def options(self) -> list[Option]:
+        return self.pass_.options
+
+    @property
+    def definition(self) -> type[Pass]:
+        return self.pass_.definition

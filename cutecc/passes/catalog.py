@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from cutecc.errors import Error
 from cutecc.passes import plugins
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.lookup import registered_passes
+from cutecc.passes.nesting import described_operations, nested_in
 from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OPTION_DOCS, OTHER_REGISTERED
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
@@ -40,7 +41,8 @@ class PassEntry:
     provider: Provider
     summary: str
     options: tuple[OptionEntry, ...]
-    anchors: tuple[str, ...] = ()
+    runs_on: str = ""
+    """Which operations, where that is known."""
     pipelines: tuple[str, ...] = ()
     """The named pipelines that run it."""
     origin: str = ""
@@ -63,8 +65,8 @@ def catalog() -> list[PassEntry]:
         if isinstance(pass_, WheelPass) and not entries.get(pass_.name, PassEntry("", "wheel", "", ())).pipelines:
             docs = OPTION_DOCS.get(pass_.name, {})
             options = tuple(OptionEntry(name, value, docs.get(name, "")) for name, value in pass_.options)
-            summary = DESCRIPTIONS.get(pass_.name, "")
-            entries[pass_.name] = PassEntry(pass_.name, "wheel", summary, options, pass_.anchors, ("nvidia",))
+            summary, runs_on = DESCRIPTIONS.get(pass_.name, ""), nested_in(pass_.anchors)
+            entries[pass_.name] = PassEntry(pass_.name, "wheel", summary, options, runs_on, ("nvidia",))
     in_pipeline = {pass_.name for pass_ in _pipeline_passes()}
     for name, pass_class in registered_passes().items():
         pipelines = ("nvidia",) if name in in_pipeline else ()
@@ -73,7 +75,7 @@ def catalog() -> list[PassEntry]:
             pass_class.provider,
             pass_class.summary(),
             _options(pass_class),
-            pass_class.anchors,
+            described_operations(pass_class),
             pipelines,
             origin(pass_class) if pass_class.provider == "plugin" else "",
             _atoms() if name == "lower-atoms" else (),
@@ -89,13 +91,13 @@ def _atoms() -> tuple[tuple[str, str], ...]:
 
 
 @functools.cache
-def _pipeline_passes() -> tuple[ModulePass, ...]:
+def _pipeline_passes() -> tuple[Pass, ...]:
     # Plain passes first: where a pass occurs several times, the ordinary pipeline's is the one to show.
     plain = nvidia_pipeline("sm_90a").passes
     return (*plain, *nvidia_pipeline("sm_90a", WheelOptions(preserve_line_info=True), lir=True).passes)
 
 
-def _options(pass_class: type[ModulePass]) -> tuple[OptionEntry, ...]:
+def _options(pass_class: type[Pass]) -> tuple[OptionEntry, ...]:
     summaries = _field_docstrings(pass_class)
     return tuple(
         OptionEntry(
@@ -107,7 +109,7 @@ def _options(pass_class: type[ModulePass]) -> tuple[OptionEntry, ...]:
     )
 
 
-def _field_docstrings(pass_class: type[ModulePass]) -> dict[str, str]:
+def _field_docstrings(pass_class: type[Pass]) -> dict[str, str]:
     """The docstring below each field, which Python itself throws away."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(pass_class)))

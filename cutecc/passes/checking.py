@@ -10,7 +10,9 @@ import typing
 from typing import Any, NoReturn, cast
 
 from cutecc.errors import SourceLocation, UsageError
-from cutecc.passes.base import ModulePass
+from cutecc.ir.names import check_names
+from cutecc.passes.base import ModulePass, Pass
+from cutecc.passes.nesting import OperationPass
 
 _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _SCALARS = (str, int, float, bool)
@@ -18,12 +20,14 @@ _SCALARS = (str, int, float, bool)
 
 def check_pass(pass_class: Any) -> None:
     """Raise `UsageError`, at the line of the class, for what is no pass or has options without a text form."""
-    if not (isinstance(pass_class, type) and issubclass(pass_class, ModulePass)):
+    if not (isinstance(pass_class, type) and issubclass(pass_class, ModulePass | OperationPass)):
         shown = getattr(cast(object, pass_class), "__qualname__", repr(cast(object, pass_class)))
-        raise UsageError(f"{shown} is no pass", hints=["derive it from cutecc.passes.ModulePass"])
+        raise UsageError(f"{shown} is no pass", hints=["derive it from cutecc.passes.ModulePass or OperationPass"])
     _check_name(pass_class)
+    _check_runs_on(pass_class)
     if missing := getattr(pass_class, "__abstractmethods__", frozenset[str]()):
-        _refuse(pass_class, f"has no method '{min(missing)}'", "def run(self, module: ir.Module) -> None: ...")
+        what = "operation: ir.Operation" if issubclass(pass_class, OperationPass) else "module: ir.Module"
+        _refuse(pass_class, f"has no method '{min(missing)}'", f"def run(self, {what}) -> None: ...")
     if "__dataclass_fields__" not in vars(pass_class):
         _refuse(pass_class, "is not a dataclass", "put @dataclass(frozen=True) between @register and the class")
     try:
@@ -45,7 +49,7 @@ def check_pass(pass_class: Any) -> None:
             )
 
 
-def _check_name(pass_class: type[ModulePass]) -> None:
+def _check_name(pass_class: type[Pass]) -> None:
     example = 'name: ClassVar[str] = "my-pass"'
     name = getattr(pass_class, "name", None)
     if any(field.name == "name" for field in dataclasses.fields(pass_class)):
@@ -55,6 +59,23 @@ def _check_name(pass_class: type[ModulePass]) -> None:
     # Composites are called after the passes that they stand for.
     if pass_class.provider == "plugin" and not _KEBAB.fullmatch(name):
         _refuse(pass_class, f"has the name '{name}'; names are small letters and digits with hyphens", example)
+
+
+def _check_runs_on(pass_class: type[Pass]) -> None:
+    example = 'runs_on: ClassVar[tuple[str, ...]] = ("gpu.func",)'
+    runs_on: object = getattr(pass_class, "runs_on", ())
+    if any(field.name == "runs_on" for field in dataclasses.fields(pass_class)):
+        _refuse(pass_class, "has what it runs on as an option", example)
+    if not issubclass(pass_class, OperationPass):
+        if hasattr(pass_class, "runs_on"):
+            _refuse(pass_class, "says what it runs on, and runs on the module", "derive it from OperationPass")
+        return
+    if not isinstance(runs_on, tuple) or not all(isinstance(each, str) for each in cast("tuple[object, ...]", runs_on)):
+        _refuse(pass_class, f"says that it runs on {runs_on!r}, which is no tuple of names", example)
+    try:
+        check_names(pass_class.runs_on, dialects=False)
+    except UsageError as error:
+        _refuse(pass_class, f"runs on what does not exist: {error.message}", example)
 
 
 def _has_text(kind: Any) -> bool:

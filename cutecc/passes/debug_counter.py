@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.ir.pass_context import PassState
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass, PassWrapper
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.passes.options import Option
 
@@ -95,31 +95,25 @@ def _counted(operations: Iterable[ir.Operation], budget: Budget) -> Iterator[ir.
 
 
 @dataclass(frozen=True)
-class LimitedPass(ModulePass):
-    """A pass that makes its first rewrites only."""
+class LimitedPass(PassWrapper):
+    """A pass that makes its first rewrites only, on all operations that it runs on taken together."""
 
-    pass_: ModulePass
     max_rewrites: int
 
     def __post_init__(self) -> None:
-        # To everybody else it is that pass.
-        for attribute in ("name", "provider", "anchors", "preserves"):
-            object.__setattr__(self, attribute, getattr(self.pass_, attribute))
+        super().__post_init__()
+        object.__setattr__(self, "anchors", self.pass_.anchors)
 
-    def run(self, module: ir.Module) -> None:
+    def run_in(self, module: ir.Module) -> None:
         with counting(self.max_rewrites):
-            self.pass_.run(module)
+            self.pass_.run_in(module)
 
     @property
     def options(self) -> list[Option]:
-        return [*self.pass_.options, (OPTION, str(self.max_rewrites))]
-
-    @property
-    def definition(self) -> type[ModulePass]:
-        return self.pass_.definition
+        return [*super().options, (OPTION, str(self.max_rewrites))]
 
 
-def with_limit(pass_: ModulePass, text: str) -> LimitedPass:
+def with_limit(pass_: Pass, text: str) -> LimitedPass:
     """`pass_` with at most so many rewrites as `text` says. Raises `UsageError`."""
     if pass_.provider == "wheel" or pass_.name in CODE_GENERATION:
         raise UsageError(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cutecc.passes import plugins, registry
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.builtin import load_builtin_pass, load_builtin_passes
 from cutecc.passes.registry import NamedPipeline
 
 
-def registered_passes() -> dict[str, type[ModulePass]]:
+def registered_passes() -> dict[str, type[Pass]]:
     """All passes written in Python, by name, installed plugins' too.
 
     Raises `UsageError` when one of the user's own has the name of an installed plugin's.
@@ -35,7 +35,7 @@ def all_names() -> set[str]:
     return {*registry.registered_names(), *NAMED, *DESCRIPTIONS, *OTHER_REGISTERED}
 
 
-def find_pass(name: str) -> type[ModulePass] | None:
+def find_pass(name: str) -> type[Pass] | None:
     """The Python pass called `name`; `None` when the wheel is the only one who may know it.
 
     Raises `UsageError` when two plugins have one of that name.
@@ -50,7 +50,7 @@ def find_pipeline(name: str) -> NamedPipeline | None:
     return found if isinstance(found, NamedPipeline) else None
 
 
-def _found(name: str) -> type[ModulePass] | NamedPipeline | None:
+def _found(name: str) -> type[Pass] | NamedPipeline | None:
     _load_chosen(name)
     found = registry.registered(name)
     if found is None and not registry.is_wheels(name):

@@ -15,7 +15,7 @@ from cutecc.errors import Error, PassError, SourceLocation, describe, foreign_fa
 from cutecc.ir import interrupts
 from cutecc.ir.casters import plain_values
 from cutecc.passes.analyses import forget_analyses, sharing_analyses
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.diagnostics import hearing_remarks
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.verifying import verify_after
@@ -35,7 +35,7 @@ class Position:
     """From 1, counted in the whole pipeline also when the run began after some pass."""
     total: int
     """How many passes the whole pipeline has, up to where the run stops."""
-    pass_: ModulePass
+    pass_: Pass
 
 
 class Observer(Protocol):
@@ -136,7 +136,7 @@ def _own_failures(observers: Sequence[Observer]) -> Generator[None]:
     raise error
 
 
-def run_pass(pass_: ModulePass, module: ir.Module) -> None:
+def run_pass(pass_: Pass, module: ir.Module) -> None:
     """Run one pass. Anything that goes wrong inside comes out as a `PassError` that names it.
 
     What a plugin's pass leaves is verified, so that its mistakes are found there: 6 ms for 25,000 operations.
@@ -154,13 +154,13 @@ def run_pass(pass_: ModulePass, module: ir.Module) -> None:
         forget_analyses(preserved, module)
 
 
-def _run_python(pass_: ModulePass, module: ir.Module) -> None:
+def _run_python(pass_: Pass, module: ir.Module) -> None:
     from cutecc.ir.editing import keeping_erased
     from cutecc.ir.mlir import ir
 
     try:
         with plain_values(), module.context, ir.Location.unknown(), keeping_erased():
-            pass_.run(module)
+            pass_.run_in(module)
     except PassError as error:
         error.pass_name = error.pass_name or pass_.name
         raise
@@ -175,7 +175,7 @@ def _run_python(pass_: ModulePass, module: ir.Module) -> None:
         ) from failure
 
 
-def _line_in(pass_: ModulePass, failure: BaseException) -> SourceLocation | None:
+def _line_in(pass_: Pass, failure: BaseException) -> SourceLocation | None:
     """The line of the file that defines the pass which `failure` came through last."""
     file = getattr(sys.modules.get(pass_.definition.__module__), "__file__", None)
     lines = [line for frame, line in traceback.walk_tb(failure.__traceback__) if frame.f_code.co_filename == file]

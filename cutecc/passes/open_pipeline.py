@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.generation.backends import llvm_generation
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.unfold import nvidia_pipeline
@@ -86,7 +86,7 @@ def open_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir: b
     configured = {pass_.name: pass_ for pass_ in nvidia}
     prefix = nvidia.passes[: nvidia.position("cute-remove-static-args")] if lir else ()
 
-    def chosen(name: str) -> list[ModulePass]:
+    def chosen(name: str) -> list[Pass]:
         if name == "ensure-debug-info-scope-on-llvm-func" and name not in configured:
             # Only with line information.
             return []

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from cutecc.errors import Error, UsageError, describe, foreign_failures
 from cutecc.passes import debug_counter, lookup
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
+from cutecc.passes.nesting import OperationPass, wrong_nesting
 from cutecc.passes.options import convert_options, parse_options, split_list
 from cutecc.passes.wheel import WheelPass, check_paths
 from cutecc.support.spelling import did_you_mean
@@ -27,7 +28,7 @@ class Pipeline:
     Editing gives a new pipeline; the old one stays as it is.
     """
 
-    passes: tuple[ModulePass, ...] = ()
+    passes: tuple[Pass, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Pipeline:
@@ -42,7 +43,7 @@ class Pipeline:
     def __str__(self) -> str:
         return ",".join(map(str, self.passes))
 
-    def __iter__(self) -> Iterator[ModulePass]:
+    def __iter__(self) -> Iterator[Pass]:
         return iter(self.passes)
 
     def __len__(self) -> int:
@@ -80,15 +81,15 @@ class Pipeline:
             selectors.append(pass_.name if total[pass_.name] == 1 else f"{pass_.name}#{seen[pass_.name]}")
         return selectors
 
-    def insert_after(self, selector: str, *new: ModulePass) -> Pipeline:
+    def insert_after(self, selector: str, *new: Pass) -> Pipeline:
         """With `new` after each pass that `selector` means."""
         return self._edited(selector, lambda pass_: (pass_, *new))
 
-    def insert_before(self, selector: str, *new: ModulePass) -> Pipeline:
+    def insert_before(self, selector: str, *new: Pass) -> Pipeline:
         """With `new` before each pass that `selector` means."""
         return self._edited(selector, lambda pass_: (*new, pass_))
 
-    def replace(self, selector: str, *new: ModulePass) -> Pipeline:
+    def replace(self, selector: str, *new: Pass) -> Pipeline:
         """With `new` in the place of each pass that `selector` means."""
         return self._edited(selector, lambda _: new)
 
@@ -104,19 +105,19 @@ class Pipeline:
         """The passes after the one that `selector` means."""
         return Pipeline(self.passes[self.position(selector) + 1 :])
 
-    def map(self, change: Callable[[ModulePass], ModulePass]) -> Pipeline:
+    def map(self, change: Callable[[Pass], Pass]) -> Pipeline:
         """With each pass replaced by what `change` makes of it."""
         return Pipeline(tuple(change(pass_) for pass_ in self.passes))
 
-    def _edited(self, selector: str, change: Callable[[ModulePass], Iterable[ModulePass]]) -> Pipeline:
+    def _edited(self, selector: str, change: Callable[[Pass], Iterable[Pass]]) -> Pipeline:
         chosen = set(self.positions(selector))
-        passes: list[ModulePass] = []
+        passes: list[Pass] = []
         for index, pass_ in enumerate(self.passes):
             passes += change(pass_) if index in chosen else (pass_,)
         return Pipeline(tuple(passes))
 
 
-def parse_pass(text: str) -> ModulePass:
+def parse_pass(text: str) -> Pass:
     """The one pass that `text` spells; `UsageError` when it spells none or several."""
     passes = Pipeline.parse(text).passes
     if len(passes) != 1:
@@ -124,7 +125,7 @@ def parse_pass(text: str) -> ModulePass:
     return passes[0]
 
 
-def _parse_level(text: str, anchors: tuple[str, ...], depth: int = 0) -> Iterator[ModulePass]:
+def _parse_level(text: str, anchors: tuple[str, ...], depth: int = 0) -> Iterator[Pass]:
     for element in split_list(text):
         head, parenthesis, rest = element.partition("(")
         if parenthesis and "{" not in head:
@@ -139,21 +140,28 @@ def _parse_level(text: str, anchors: tuple[str, ...], depth: int = 0) -> Iterato
             yield _parse_one(element, anchors)
 
 
-def _parse_one(text: str, anchors: tuple[str, ...]) -> ModulePass:
+def _parse_one(text: str, anchors: tuple[str, ...]) -> Pass:
     name, options = _name_and_options(text)
     pass_class = lookup.find_pass(name)
     if pass_class is None or pass_class.provider != "plugin":
         check_paths(name, options)
     if pass_class is None:
         return WheelPass(name=name, wheel_options=tuple(options), anchors=anchors)
-    if anchors not in ((), pass_class.anchors):
-        raise UsageError(f"pass {name} does not run on {' in '.join(anchors)}")
     limit = None
     if not _takes_limit(pass_class):
         limit = next((value for option, value in options if option == debug_counter.OPTION), None)
         options = [each for each in options if each[0] != debug_counter.OPTION]
-    pass_ = _made(pass_class, options)
+    pass_ = _nested(_made(pass_class, options), anchors)
     return pass_ if limit is None else debug_counter.with_limit(pass_, limit)
+
+
+def _nested(pass_: Pass, anchors: tuple[str, ...]) -> Pass:
+    """The pass on the operations that `anchors` lead to. Raises `UsageError`."""
+    if anchors in ((), pass_.anchors):
+        return pass_
+    if isinstance(pass_, OperationPass):
+        return pass_.nested(*anchors)
+    raise wrong_nesting(type(pass_), anchors)
 
 
 def _name_and_options(text: str) -> tuple[str, list[tuple[str, str]]]:
@@ -166,12 +174,12 @@ def _name_and_options(text: str) -> tuple[str, list[tuple[str, str]]]:
     return name, parse_options(options.rstrip()[:-1] if brace else "")
 
 
-def _takes_limit(pass_class: type[ModulePass]) -> bool:
+def _takes_limit(pass_class: type[Pass]) -> bool:
     """Whether an option of its own is called as that of the debug counter."""
     return debug_counter.OPTION in {field.name.replace("_", "-") for field in dataclasses.fields(pass_class)}
 
 
-def _made(pass_class: type[ModulePass], options: list[tuple[str, str]]) -> ModulePass:
+def _made(pass_class: type[Pass], options: list[tuple[str, str]]) -> Pass:
     """A pass with these options. Raises `UsageError` for those that it does not take, and those that are missing."""
     name = pass_class.name
     values = convert_options(pass_class, options)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from cutecc.config import Settings
 from cutecc.errors import Error, SourceLocation, UsageError, describe, foreign_failures
 from cutecc.passes import registrations, registry
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.registrations import ATOMS, PASSES
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _load_entry(entry: EntryPoint, group: str) -> None:
     nothing, how = _NOTHING[group]
     before = registrations.definitions(group)
     loaded = entry.load()
-    if group == PASSES and isinstance(loaded, type) and issubclass(loaded, ModulePass):
+    if group == PASSES and isinstance(loaded, type) and issubclass(loaded, Pass):
         registry.register(loaded)
     elif isinstance(loaded, ModuleType):
         # Another entry point, or the program, may have imported the module before.
@@ -119,17 +119,17 @@ def load_file(file: Path) -> None:
         nothing = ", and ".join(nothing for nothing, _ in _NOTHING.values())
         raise UsageError(f"--load: {file} registers {nothing}", hints=[how for _, how in _NOTHING.values()])
     for value in vars(module).values():
-        if isinstance(value, type) and issubclass(value, ModulePass) and value.__module__ == name:
+        if isinstance(value, type) and issubclass(value, Pass) and value.__module__ == name:
             # Another process knows the pass by its name, once it has loaded the file.
             copyreg.pickle(value, _reduce)
 
 
-def _reduce(pass_: ModulePass) -> tuple[Any, ...]:
+def _reduce(pass_: Pass) -> tuple[Any, ...]:
     values = {field.name: getattr(pass_, field.name) for field in dataclasses.fields(pass_)}
     return _rebuild, (pass_.name, values)
 
 
-def _rebuild(name: str, values: dict[str, Any]) -> ModulePass:
+def _rebuild(name: str, values: dict[str, Any]) -> Pass:
     load_files()
     pass_class = registry.passes_so_far().get(name)
     if pass_class is None:

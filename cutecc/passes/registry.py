@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cutecc.errors import UsageError
 from cutecc.passes import registrations
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.builtin import load_builtin_passes
 from cutecc.passes.registrations import Definition, origin, qualified
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Builder = Callable[[Target, WheelOptions], Pipeline]
 
-PassClass = TypeVar("PassClass", bound=type[ModulePass])
+PassClass = TypeVar("PassClass", bound=type[Pass])
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class NamedPipeline:
         return origin(self.build)
 
 
-Registered = type[ModulePass] | NamedPipeline | Callable[..., None]
+Registered = type[Pass] | NamedPipeline | Callable[..., None]
 """What goes into a worker: a pass, a pipeline, the function of an atom's row."""
 
-_registry: dict[str, type[ModulePass]] = {}
+_registry: dict[str, type[Pass]] = {}
 _pipelines: dict[str, NamedPipeline] = {}
 
 
 def register(pass_class: PassClass) -> PassClass:
-    """Make a pass known by its name; a decorator for `ModulePass` classes.
+    """Make a pass known by its name; a decorator for classes of `ModulePass` and `OperationPass`.
 
     Raises `UsageError` for a class that is no pass (`checking`), and one that names both providers when the name is
     taken.
@@ -90,7 +90,7 @@ def register_pipeline(name: str, build: Builder) -> Builder:
     return build
 
 
-def passes_so_far() -> dict[str, type[ModulePass]]:
+def passes_so_far() -> dict[str, type[Pass]]:
     """All passes registered so far, by name."""
     return dict(sorted(_registry.items()))
 
@@ -100,12 +100,12 @@ def pipelines_so_far() -> dict[str, NamedPipeline]:
     return dict(sorted(_pipelines.items()))
 
 
-def registered(name: str) -> type[ModulePass] | NamedPipeline | None:
+def registered(name: str) -> type[Pass] | NamedPipeline | None:
     """The pass or named pipeline called `name`, if it is registered so far."""
     return _registry.get(name) or _pipelines.get(name)
 
 
-def definition_of(found: type[ModulePass] | NamedPipeline) -> type[ModulePass] | Builder:
+def definition_of(found: type[Pass] | NamedPipeline) -> type[Pass] | Builder:
     """The class or function that was registered."""
     return found.build if isinstance(found, NamedPipeline) else found
 
@@ -170,7 +170,7 @@ class _Names:
 
     group = registrations.PASSES
 
-    def definitions(self) -> dict[str, type[ModulePass] | Builder]:
+    def definitions(self) -> dict[str, type[Pass] | Builder]:
         return {**_registry, **{name: each.build for name, each in _pipelines.items()}}
 
     def forget(self, name: str) -> None:
@@ -184,7 +184,7 @@ registrations.keep(_Names())
 _RENAME = "give one of them another name"
 
 
-def _check_free(kind: str, name: str, new: type[ModulePass] | Builder, old: type[ModulePass] | Builder | None) -> None:
+def _check_free(kind: str, name: str, new: type[Pass] | Builder, old: type[Pass] | Builder | None) -> None:
     if old is not None and qualified(old) != qualified(new):
         message = f"two {kind} are called '{name}': {qualified(old)} and {qualified(new)}"
         if registrations.is_registering_installed() and not old.__module__.startswith("cutecc."):

@@ -13,13 +13,13 @@ from types import ModuleType
 from typing import Any
 
 from cutecc.passes import registrations
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.registrations import ATOMS, Definition
 
 _LOWERING = "cutecc.passes.lowering."
 
 
-def meets_atoms(passes: Iterable[ModulePass]) -> bool:
+def meets_atoms(passes: Iterable[Pass]) -> bool:
     """Whether what one of `passes` does depends on the rows of atoms that there are: of the open lowering, or a plugin.
 
     Which atoms a module has is known when the passes meet them, so all rows count.
@@ -27,7 +27,7 @@ def meets_atoms(passes: Iterable[ModulePass]) -> bool:
     return any(pass_.definition.__module__.startswith(_LOWERING) or pass_.provider == "plugin" for pass_ in passes)
 
 
-def source_files(passes: Iterable[ModulePass]) -> set[Path] | None:
+def source_files(passes: Iterable[Pass]) -> set[Path] | None:
     """The files that define those of `passes`, and rows of atoms for them, that are neither the wheel's nor cutecc's.
 
     With the modules of the user's, and of the pass's own package, that such a file names at its top level, and so on;

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from cutecc.errors import PassError
 from cutecc.ir.locations import nearest_location
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
 
 
-def verify_after(pass_: ModulePass, module: ir.Module) -> None:
+def verify_after(pass_: Pass, module: ir.Module) -> None:
     """Raise `PassError`, at the first invalid operation, when `pass_` has left an invalid module."""
     from cutecc.ir.mlir import ir
 
@@ -28,7 +28,7 @@ def verify_after(pass_: ModulePass, module: ir.Module) -> None:
         ) from None
 
 
-def verify_result(passes: tuple[ModulePass, ...], module: ir.Module) -> None:
+def verify_result(passes: tuple[Pass, ...], module: ir.Module) -> None:
     """As `verify_after` for what a whole pipeline left; the error says that only its last pass is known."""
     if not passes:
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cutecc.errors import PassError, UsageError
 from cutecc.ir.locations import user_location
 from cutecc.passes.base import ModulePass
+from cutecc.passes.nesting import nested_in
 from cutecc.passes.options import Option, print_options
 from cutecc.support.spelling import did_you_mean
 
@@ -93,7 +94,7 @@ def check_registered(pass_: WheelPass) -> None:
             notes = [failure.message for failure in plugins.failures()]
             raise UsageError(f"no pass is called '{pass_.name}'", notes=notes, hints=hints) from None
         if "can't run" in text or "nest" in text:
-            raise UsageError(f"pass {pass_.name} does not run on {' in '.join(pass_.anchors) or 'a module'}") from None
+            raise UsageError(f"pass {pass_.name} does not run on {nested_in(pass_.anchors) or 'a module'}") from None
         raise UsageError(
             f"pass {pass_.name} does not take the options '{print_options(pass_.options)}'",
             notes=[text.strip().partition("\n")[0]],

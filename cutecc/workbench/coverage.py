@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from cutecc.errors import Error, PassError, SourceLocation
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
@@ -216,7 +216,7 @@ def _look(task: _Task, tell: Callable[[_Told], None]) -> ModuleCoverage:
 
 def _needed(
     bytecode: bytes, of: Input, entering: Callable[[str], None]
-) -> tuple[ir.Module, Sequence[ModulePass], tuple[Use, ...]]:
+) -> tuple[ir.Module, Sequence[Pass], tuple[Use, ...]]:
     """A module where the first pass that lowers begins, the passes from there to code generation, what it needs.
 
     Raises `Error`.
@@ -232,7 +232,7 @@ def _needed(
     return module, passes[first:last], tuple(uses_of(module, target))
 
 
-def _run(passes: Iterable[ModulePass], module: ir.Module, entering: Callable[[str], None]) -> None:
+def _run(passes: Iterable[Pass], module: ir.Module, entering: Callable[[str], None]) -> None:
     from cutecc.passes import manager
 
     for pass_ in passes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_text
 from cutecc.ir.relocation import name_places
 from cutecc.passes import manager, plugins
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.debug_counter import Rewrite, counting
 from cutecc.passes.pipeline import Pipeline
 
@@ -24,7 +24,7 @@ def located_module(module: bytes, source: str, pipeline: Pipeline) -> str:
         return to_text(parsed, locations=True)
 
 
-def run_limited(module: str, pass_: ModulePass, limit: int | None) -> tuple[int, str, Rewrite | None]:
+def run_limited(module: str, pass_: Pass, limit: int | None) -> tuple[int, str, Rewrite | None]:
     """As `cutecc.workbench.pass_bisection.limited_run`, in this process."""
     plugins.load_files()
     with fresh_context():

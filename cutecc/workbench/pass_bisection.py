@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cutecc.compilation.worker import lower_in_worker
 from cutecc.errors import Error, PassError
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.debug_counter import LimitedPass, Rewrite
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation
@@ -288,7 +288,7 @@ def _with_rewrite(
     return replace(blame, rewrite=RewriteBlame(bad, made, rewrite, bad - good - 1, before_it, after_it))
 
 
-def limited_run(module: str, pass_: ModulePass, limit: int | None) -> tuple[int, str, Rewrite | None]:
+def limited_run(module: str, pass_: Pass, limit: int | None) -> tuple[int, str, Rewrite | None]:
     """How many rewrites `pass_` makes of `module` where it may make `limit`, what it leaves, and the last of them.
 
     In a process of its own. Raises `Error` for a pass that fails or aborts.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecc.errors import UsageError
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.generation.choice import CODE_GENERATION, PASSES, Backend
 from cutecc.passes.generation.llvm_to_binary import LlvmToBinary
 from cutecc.passes.nvidia.options import WheelOptions
@@ -40,7 +40,7 @@ def with_backend(pipeline: Pipeline, backend: Backend | None, target: Target, op
 def _replaced(pipeline: Pipeline, backend: Backend, target: Target, options: WheelOptions) -> Pipeline:
     if not any(pass_.name in CODE_GENERATION for pass_ in pipeline):
         raise UsageError(f"--backend {backend}: the pipeline has no pass that generates code")
-    new: ModulePass
+    new: Pass
     if backend == "llvm":
         new = llvm_generation(options)
     else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import ModulePass, Pass
 from cutecc.passes.generation.llvm_to_binary import LlvmToBinary
 from cutecc.passes.nvidia import codegen
 from cutecc.passes.nvidia.codegen import CodeGeneration
@@ -56,7 +56,7 @@ class LlvmGeneration(ModulePass):
 KeptGeneration = CodeGeneration | LlvmGeneration
 
 
-def keeping(pass_: ModulePass, folder: Path, ptxas: Path | None = None) -> KeptGeneration | None:
+def keeping(pass_: Pass, folder: Path, ptxas: Path | None = None) -> KeptGeneration | None:
     """`pass_`, keeping what it makes in `folder`; `None` for a pass that generates no code."""
     if isinstance(pass_, LlvmToBinary):
         return LlvmGeneration(plain=pass_, folder=folder, ptxas=ptxas)

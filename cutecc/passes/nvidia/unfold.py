@@ -7,7 +7,7 @@ import types
 from collections.abc import Mapping
 
 from cutecc.errors import UnsupportedVersionError
-from cutecc.passes.base import ModulePass
+from cutecc.passes.base import Pass
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.options import print_options
 from cutecc.passes.pipeline import Pipeline
@@ -63,7 +63,7 @@ def _nvvm_options(options: WheelOptions) -> str:
     return f"{_FAST_MATH} {options.nvvm_options}".strip() if options.fast_math else options.nvvm_options
 
 
-def _finished(pass_: ModulePass, options: WheelOptions) -> ModulePass:
+def _finished(pass_: Pass, options: WheelOptions) -> Pass:
     if isinstance(pass_, WheelPass) and pass_.name == "cuda-to-binary" and options.link_libraries:
         pass_ = pass_.with_options(l=options.link_libraries)
     return pass_

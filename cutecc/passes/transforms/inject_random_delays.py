@@ -13,11 +13,10 @@ from cutecc.ir.building import after, at_start, before, located
 from cutecc.ir.mlir import ir, nvvm
 from cutecc.ir.modules import body_of
 from cutecc.ir.walking import walk
-from cutecc.passes.base import ModulePass
 from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import remark
-from cutecc.passes.lowering.values.host import device_modules
 from cutecc.passes.lowering.values.integers import computed, constant
+from cutecc.passes.nesting import OperationPass
 from cutecc.passes.registry import register
 
 _LONGEST = 1_000_000
@@ -82,7 +81,7 @@ _MIX = (0x7FEB352D, 15, 0x846CA68B)
 
 @register
 @dataclass(frozen=True)
-class InjectRandomDelays(ModulePass):
+class InjectRandomDelays(OperationPass):
     """Delay warps at random where they synchronise, so that missing synchronisation shows in the results.
 
     At barriers, cluster barriers, mbarriers, releases of flags, and at the start of kernels that have any of these.
@@ -91,6 +90,7 @@ class InjectRandomDelays(ModulePass):
     """
 
     name: ClassVar[str] = "inject-random-delays"
+    runs_on: ClassVar[tuple[str, ...]] = ("gpu.module",)
 
     most: int = 2000
     """The longest delay, in nanoseconds: 1 to 1000000. The hardware may take up to twice as long."""
@@ -104,9 +104,10 @@ class InjectRandomDelays(ModulePass):
         if not 1 <= self.most <= _LONGEST:
             raise UsageError(f"most is 1 to {_LONGEST} nanoseconds, not {self.most}")
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, operation: ir.Operation) -> None:
         place = 0
-        for kernel in _kernels(module):
+        # Functions on the device, whatever dialect's they are.
+        for kernel in (each for each in body_of(operation) if len(each.regions) and len(each.regions[0].blocks)):
             sites = list(limited(_sites(kernel)))
             if not sites:
                 remark(kernel, "delays no warps, for they wait for no others")
@@ -137,12 +138,6 @@ class InjectRandomDelays(ModulePass):
         # Half of the numbers are negative: only who goes on at once runs into who does not.
         step = computed("arith.maxsi", computed("arith.shrsi", drawn, _word(31 - _STEPS)), _word(0))
         nvvm.nanosleep(computed("arith.shrui", computed("arith.muli", step, _word(self.most + 1)), _word(_STEPS)))
-
-
-def _kernels(module: ir.Module) -> Iterator[ir.Operation]:
-    """Functions on the device, whatever dialect's they are."""
-    for device in device_modules(module):
-        yield from (each for each in body_of(device) if len(each.regions) and len(each.regions[0].blocks))
 
 
 def _sites(kernel: ir.Operation) -> Iterator[ir.Operation]:

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from cutecc.errors import PassError, SourceLocation, UsageError
 from cutecc.passes.base import ModulePass
+from cutecc.passes.nesting import OperationPass
 
 ADD = b"""
 func.func @twice(%arg0: i32) -> (i32, i32) {
@@ -65,6 +66,19 @@ class Nested(ModulePass):
     anchors: ClassVar[tuple[str, ...]] = ("gpu.module",)
 
     def run(self, module):
+        pass
+
+
+@dataclass(frozen=True)
+class OnFunctions(OperationPass):
+    """Runs on functions."""
+
+    name: ClassVar[str] = "test-on-functions"
+    runs_on: ClassVar[tuple[str, ...]] = ("func.func", "gpu.func", "llvm.func")
+
+    label: str = ""
+
+    def run(self, operation):
         pass
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import cutecc
 from cutecc.errors import UsageError
-from cutecc.passes import ModulePass, lookup, registry
+from cutecc.passes import ModulePass, OperationPass, lookup, registry
 from cutecc.passes.pipeline import Pipeline
 
 
@@ -170,3 +170,40 @@ def test_an_option_that_the_pass_refuses(failure: Exception, text: str) -> None:
     with pytest.raises(UsageError) as caught:
         Pipeline.parse("test-shape{size=1}")
     assert caught.value.message == f"pass test-shape: {text}"
+
+
+@pytest.mark.parametrize(
+    ("base", "runs_on", "complaint"),
+    [
+        (Base, ("gpu.func",), "says what it runs on, and runs on the module"),
+        (OperationPass, "gpu.func", "says that it runs on 'gpu.func', which is no tuple of names"),
+        (OperationPass, ("gpu.func", 1), "says that it runs on ('gpu.func', 1), which is no tuple of names"),
+        (OperationPass, ("function",), "runs on what does not exist: no operation is called 'function'"),
+        (OperationPass, ("gpu.*",), "runs on what does not exist: no operation is called 'gpu.*'"),
+    ],
+)
+def test_what_a_pass_says_that_it_runs_on(base: type, runs_on: object, complaint: str) -> None:
+    attributes = {"name": "test-shape", "runs_on": runs_on, "run": lambda self, operation: None, "__module__": __name__}
+    assert refused(dataclass(frozen=True)(type("Made", (base,), attributes))).message.endswith(complaint)
+
+
+def test_what_a_pass_runs_on_is_no_option() -> None:
+    @dataclass(frozen=True)
+    class Option(OperationPass):
+        name: ClassVar[str] = "test-shape"
+        runs_on: tuple[str, ...] = ("gpu.func",)  # pyright: ignore
+
+        def run(self, operation: Any) -> None:
+            pass
+
+    assert refused(Option).message.endswith("Option has what it runs on as an option")
+
+
+def test_an_operation_pass_without_run() -> None:
+    @dataclass(frozen=True)
+    class Idle(OperationPass):
+        name: ClassVar[str] = "test-shape"
+
+    error = refused(Idle)
+    assert error.message.endswith("Idle has no method 'run'")
+    assert error.hints == ["def run(self, operation: ir.Operation) -> None: ..."]

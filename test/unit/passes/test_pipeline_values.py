@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_passes import Everything, Nested, Rename
+from sample_passes import Everything, Nested, OnFunctions, Rename
 
 from cutecc.errors import UsageError
 from cutecc.passes import lookup, registry
+from cutecc.passes.debug_counter import LimitedPass
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline, parse_pass
 from cutecc.passes.pipelines import choose_pipeline
@@ -24,7 +25,7 @@ H100 = Target.parse("sm_90a")
 def _sample_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     lookup.registered_passes()
     monkeypatch.setattr(registry, "_registry", dict(registry._registry))
-    for pass_class in (Everything, Nested, Rename):
+    for pass_class in (Everything, Nested, OnFunctions, Rename):
         registry.register(pass_class)
 
 
@@ -98,9 +99,18 @@ wheel_passes = st.builds(
     ),
     st.lists(st.sampled_from(["gpu.module", "func.func", "llvm.func"]), max_size=2),
 )
-pipelines = st.lists(
-    wheel_passes | st.builds(Rename, suffix=st.text("ab_", min_size=1)) | st.just(Nested()), max_size=6
-).map(lambda passes: Pipeline(tuple(passes)))
+on_functions = st.builds(OnFunctions, label=values)
+nested_passes = st.builds(
+    lambda pass_, anchors, last: pass_.nested(*anchors, last),
+    on_functions,
+    st.lists(st.sampled_from(["gpu.module", "any", "a.b"]), max_size=3),
+    st.sampled_from([*OnFunctions.runs_on, "any"]),
+)
+limited_passes = st.builds(LimitedPass, on_functions | nested_passes | st.just(Nested()), st.integers(0, 99))
+python_passes = st.builds(Rename, suffix=st.text("ab_", min_size=1)) | st.just(Nested()) | on_functions
+pipelines = st.lists(wheel_passes | python_passes | nested_passes | limited_passes, max_size=6).map(
+    lambda passes: Pipeline(tuple(passes))
+)
 
 
 @given(pipelines)

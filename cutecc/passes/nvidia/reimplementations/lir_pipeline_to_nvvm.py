@@ -11,7 +11,7 @@ from cutecc.errors import PassError
 from cutecc.ir.building import before
 from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
-from cutecc.passes.base import ModulePass
+from cutecc.passes.nesting import OperationPass
 from cutecc.passes.nvidia.reimplementations.lir_buffers import allocate, can_allocate
 from cutecc.passes.nvidia.reimplementations.lir_builder import BARRIER, PIPELINE, STATE
 from cutecc.passes.nvidia.reimplementations.lir_edges import PipelineKind
@@ -42,7 +42,7 @@ _LEFT_ALONE = frozenset(
 
 @register
 @dataclass(frozen=True)
-class LirPipelineToNvvm(ModulePass):
+class LirPipelineToNvvm(OperationPass):
     """Lower buffers to memory of their address space, and pipelines to mbarriers in shared memory.
 
     Waits and arrivals become `sync.mbarrier_acquire` and `sync.mbarrier_release`, which say what they synchronise.
@@ -50,17 +50,16 @@ class LirPipelineToNvvm(ModulePass):
 
     name: ClassVar[str] = "lir-pipeline-to-nvvm"
     provider: ClassVar[Provider] = "stand-in"
-    anchors: ClassVar[tuple[str, ...]] = ("gpu.module", "lir.func")
+    runs_on: ClassVar[tuple[str, ...]] = ("lir.func",)
 
-    def run(self, module: ir.Module) -> None:
-        for function in lir_functions(module):
-            unknown = unknown_operation(function)
-            if unknown is not None:
-                raise PassError(
-                    f"cutecc does not know what the wheel's hidden pass '{self.name}' makes of '{unknown}'",
-                    hints=["the pipeline `nvidia` then runs a composite step of the wheel's instead"],
-                )
-            _lower(function)
+    def run(self, operation: ir.Operation) -> None:
+        unknown = unknown_operation(operation)
+        if unknown is not None:
+            raise PassError(
+                f"cutecc does not know what the wheel's hidden pass '{self.name}' makes of '{unknown}'",
+                hints=["the pipeline `nvidia` then runs a composite step of the wheel's instead"],
+            )
+        _lower(operation)
 
 
 def lir_functions(module: ir.Module) -> Iterator[Any]:

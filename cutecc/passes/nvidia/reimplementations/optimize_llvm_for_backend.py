@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutecc.ir.mlir import ir
-from cutecc.passes.base import ModulePass
+from cutecc.passes.nesting import OperationPass
 from cutecc.passes.registry import register
 from cutecc.record import Provider
 
 
 @register
 @dataclass(frozen=True)
-class OptimizeLlvmForBackend(ModulePass):
+class OptimizeLlvmForBackend(OperationPass):
     """Leave the module alone.
 
     Observed: on every lowered kernel module compared, the IR behind it is that of the registered passes around it.
@@ -21,7 +21,7 @@ class OptimizeLlvmForBackend(ModulePass):
 
     name: ClassVar[str] = "optimize-llvm-for-backend"
     provider: ClassVar[Provider] = "stand-in"
-    anchors: ClassVar[tuple[str, ...]] = ("gpu.module",)
+    runs_on: ClassVar[tuple[str, ...]] = ("gpu.module",)
 
-    def run(self, module: ir.Module) -> None:
-        del module
+    def run(self, operation: ir.Operation) -> None:
+        del operation
