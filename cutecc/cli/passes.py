@@ -21,8 +21,8 @@ from cutecc.support.spelling import did_you_mean
 def passes(name: str | None) -> None:
     """List every pass with one line, its options and who provides it; or describe PASS.
 
-    Providers: wheel, the installed nvidia-cutlass-dsl; stand-in, cutecc's Python version of a pass that the wheel runs
-    but does not register; cutecc, a pass written for cutecc; plugin, a pass of a file or an installed package.
+    Providers: wheel, the installed nvidia-cutlass-dsl; reimplementation, cutecc's Python version of a pass that the
+    wheel runs but does not register; cutecc, a pass written for cutecc; plugin, one of a file or an installed package.
     """
     entries, failures = isolation.call("cutecc.passes.catalog:catalog_and_failures")
     warn_of_plugins(failures)

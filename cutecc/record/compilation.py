@@ -17,7 +17,7 @@ from cutecc.support.locations import InstructionPlace
 if TYPE_CHECKING:
     from cutecc.record.host_program import HostProgram
 
-Provider = Literal["wheel", "stand-in", "composite", "cutecc", "plugin"]
+Provider = Literal["wheel", "reimplementation", "composite", "cutecc", "plugin"]
 """Who runs a pass: the installed wheel, our Python version of a pass it hides, a stretch of its pipeline that only
 runs as a whole, a pass of cutecc's own, or one from a file or another package."""
 

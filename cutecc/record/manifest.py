@@ -12,7 +12,7 @@ from cutecc.record.compilation import ArtifactKind, Compilation
 from cutecc.support import forks
 
 SCHEMA = "cutecc/compilation"
-MAJOR, MINOR = 1, 6
+MAJOR, MINOR = 1, 7
 """A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
 
 LONGEST = 1 << 26
@@ -42,6 +42,7 @@ def decode(data: bytes, *, where: str = "manifest.json") -> Compilation:
     manifest = cast(dict[str, Any], body)
     check_version(str(manifest.get("version", "")), MAJOR, where, "record")
     _leave_out_unknown_artifacts(manifest)
+    _rename_provider(manifest)
     try:
         with _converting:
             return msgspec.convert(manifest, Compilation)
@@ -67,6 +68,14 @@ def _leave_out_unknown_artifacts(manifest: dict[str, Any]) -> None:
     known: tuple[str, ...] = get_args(ArtifactKind)
     artifacts = cast(list[dict[str, Any] | None], manifest["artifacts"])
     manifest["artifacts"] = [each for each in artifacts if not isinstance(each, dict) or each.get("kind") in known]
+
+
+def _rename_provider(manifest: dict[str, Any]) -> None:
+    """Until version 1.6, a reimplementation of a pass of the wheel's was called a stand-in."""
+    steps = manifest.get("steps")
+    for step in cast(list[Any], steps) if isinstance(steps, list) else ():
+        if isinstance(step, dict) and cast(dict[str, Any], step).get("provider") == "stand-in":
+            step["provider"] = "reimplementation"
 
 
 def json_schema() -> dict[str, Any]:

@@ -176,7 +176,7 @@ export interface Step {
   index: number;
   name: string;
   pass_text: string;
-  provider: "wheel" | "stand-in" | "composite" | "cutecc" | "plugin";
+  provider: "wheel" | "reimplementation" | "composite" | "cutecc" | "plugin";
   status: "ok" | "failed";
   seconds: number;
   changed: boolean | null;

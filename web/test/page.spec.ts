@@ -25,7 +25,7 @@ test("a report shows its passes, the traced module and the listings", async ({ p
   await expect(changed).toContainText(", changed");
   await expect(changed).toContainText(/cute \d+→\d+/);
   await expect(tab.locator(".stop.unchanged").first()).toContainText("=");
-  await expect(tab.locator(".stop", { hasText: "int-range-optimizations" })).toContainText("stand-in");
+  await expect(tab.locator(".stop", { hasText: "int-range-optimizations" })).toContainText("reimplementation");
   for (const name of ["LLVM IR", "PTX", "SASS"]) {
     await tab.locator(".stop", { hasText: new RegExp(`${name}$`) }).click();
     await expect(tab.locator(".about h2")).toHaveText(name);

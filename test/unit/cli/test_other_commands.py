@@ -28,7 +28,7 @@ def listed(text: str) -> dict[str, tuple[str, str]]:
     rows: dict[str, tuple[str, str]] = {}
     name = ""
     for line in text.splitlines():
-        if match := re.match(r"([a-z][\w:.-]+) +(wheel|stand-in|cutecc|plugin|composite) +(.*)", line):
+        if match := re.match(r"([a-z][\w:.-]+) +(wheel|reimplementation|cutecc|plugin|composite) +(.*)", line):
             name = match[1]
             rows[name] = match[2], match[3].strip()
         elif name and (match := re.match(r"([\w:.-]+)(?: |$)", line)):
@@ -61,7 +61,7 @@ def test_one_pass_with_its_options(cutecc) -> None:
     assert "gpu.module" in text
     assert "in pipelines: nvidia" in text
     text = cutecc("passes", "arith-expand").stdout
-    assert text.startswith("arith-expand (stand-in)")
+    assert text.startswith("arith-expand (reimplementation)")
 
 
 def test_a_pass_that_is_not_there(cutecc) -> None:

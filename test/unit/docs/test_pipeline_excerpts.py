@@ -192,7 +192,7 @@ def _provider(pass_: ModulePass) -> str:
         try:
             passmanager.PassManager.parse(f"builtin.module({pass_})")
         except ValueError:
-            return "stand-in"
+            return "reimplementation"
     return "wheel"
 
 

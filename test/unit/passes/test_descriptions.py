@@ -30,14 +30,14 @@ def test_described_are_the_passes_of_the_pipelines() -> None:
 
 
 @pytest.mark.parametrize("pass_", dict.fromkeys(WHOLE), ids=str)
-def test_every_pass_is_the_wheels_or_a_stand_in(pass_: ModulePass) -> None:
-    stand_in = lookup.find_pass(pass_.name)
+def test_every_pass_is_the_wheels_or_a_reimplementation(pass_: ModulePass) -> None:
+    ours = lookup.find_pass(pass_.name)
     if pass_.provider == "wheel":
         assert _registered(str(pass_))
     else:
-        assert stand_in is not None
-    if pass_.provider == "stand-in":
-        # A hidden pass: once the wheel registers it, the stand-in has had its day.
+        assert ours is not None
+    if pass_.provider == "reimplementation":
+        # A hidden pass: once the wheel registers it, the reimplementation has had its day.
         assert _registered(str(pass_)) is None
 
 
@@ -61,8 +61,8 @@ def test_descriptions_fit_a_line(text: str) -> None:
 @pytest.mark.parametrize("name", OPTION_DOCS)
 def test_documented_options_exist(name: str) -> None:
     printed = {option for pass_ in WHOLE if pass_.name == name for option, _ in pass_.options}
-    if stand_in := lookup.find_pass(name):
-        printed |= {field.replace("_", "-") for field in stand_in.__dataclass_fields__}
+    if ours := lookup.find_pass(name):
+        printed |= {field.replace("_", "-") for field in ours.__dataclass_fields__}
     else:
         printed |= {word.partition("=")[0].strip("{ ") for word in (_registered(name) or "").split("{", 1)[-1].split()}
     assert set(OPTION_DOCS[name]) <= printed

@@ -57,7 +57,7 @@ def test_an_unknown_operation_brings_the_composite(body: str) -> None:
 
 
 def test_the_composite_is_its_stretch() -> None:
-    """The wheel's own passes and the stand-in, one by one, give the module that the composite gives."""
+    """The wheel's own passes and the reimplementation, one by one, give the module that the composite gives."""
     source = KERNEL.format(KNOWN).encode()
     before = WHOLE.passes[: WHOLE.position(FIRST)]
     composite = Pipeline((*before, parse_pass(f"gpu.module(lir.func({COMPOSITE}))")))

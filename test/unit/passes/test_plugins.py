@@ -143,7 +143,7 @@ def test_two_files_with_one_name_are_an_error_that_names_both(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["cse", "arith-expand"])
-def test_names_of_the_wheels_passes_and_of_stand_ins_are_taken(name: str) -> None:
+def test_names_of_the_wheels_passes_and_of_reimplementations_are_taken(name: str) -> None:
     taken = name
 
     @dataclass(frozen=True)

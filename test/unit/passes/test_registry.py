@@ -54,7 +54,7 @@ def test_registering_again_after_a_reload_is_fine() -> None:
 
 def test_every_pass_of_ours_has_the_shape_of_one() -> None:
     passes = lookup.registered_passes()
-    assert passes, "the stand-ins are registered"
+    assert passes, "the reimplementations are registered"
     for name, pass_class in passes.items():
         assert name == pass_class.name
         assert name == name.lower()

@@ -54,7 +54,7 @@ def test_it_begins_with_schema_and_version() -> None:
     body = json.loads(manifest.encode(small()))
     assert list(body)[:2] == ["schema", "version"]
     assert body["schema"] == "cutecc/compilation"
-    assert body["version"] == "1.6"
+    assert body["version"] == "1.7"
 
 
 @pytest.mark.parametrize("version", ["2.0", "2", "10.0", "", "one", "-1.0", "x.1"])
@@ -68,7 +68,7 @@ def test_no_version_is_refused() -> None:
         manifest.decode(edited(version=None))
 
 
-@pytest.mark.parametrize("version", ["1.0", "1.7", "1.99"])
+@pytest.mark.parametrize("version", ["1.0", "1.8", "1.99"])
 def test_newer_minor_versions_are_read_and_unknown_keys_ignored(version: str) -> None:
     compilation = small()
     compilation.steps.append(Step(1, "cse", "cse", "wheel"))
@@ -93,6 +93,15 @@ def test_a_manifest_of_version_1_1_is_read() -> None:
     body = json.loads(manifest.encode(small()))
     del body["analyses"]
     assert manifest.decode(json.dumps(body | {"version": "1.1"}).encode()) == small()
+
+
+def test_a_manifest_of_version_1_6_calls_reimplementations_stand_ins() -> None:
+    compilation = small()
+    compilation.steps.append(Step(1, "arith-expand", "arith-expand", "reimplementation"))
+    body = json.loads(manifest.encode(compilation))
+    assert body["steps"][0]["provider"] == "reimplementation"
+    body["steps"][0]["provider"] = "stand-in"
+    assert manifest.decode(json.dumps(body | {"version": "1.6"}).encode()) == compilation
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"schema": "cutecc/compilation", '])

@@ -30,7 +30,7 @@ class ArithExpand(ModulePass):
     """
 
     name: ClassVar[str] = "arith-expand"
-    provider: ClassVar[Provider] = "stand-in"
+    provider: ClassVar[Provider] = "reimplementation"
 
     include_bf16: bool = False
     """Expand `extf` and `truncf` of bf16 too. The wheel never asks for it; this pass then refuses."""

@@ -22,7 +22,7 @@ class ConvertMathToFuncs(ModulePass):
     """
 
     name: ClassVar[str] = "convert-math-to-funcs"
-    provider: ClassVar[Provider] = "stand-in"
+    provider: ClassVar[Provider] = "reimplementation"
 
     convert_ctlz: bool = False
     """Convert `math.ctlz` too."""

@@ -22,7 +22,7 @@ class ConvertVectorToScf(ModulePass):
     """
 
     name: ClassVar[str] = "convert-vector-to-scf"
-    provider: ClassVar[Provider] = "stand-in"
+    provider: ClassVar[Provider] = "reimplementation"
 
     full_unroll: bool = False
     """Unroll the loops over transfers; without transfers there are none."""

@@ -27,7 +27,7 @@ class EnsureDebugInfoScopeOnLlvmFunc(ModulePass):
     """
 
     name: ClassVar[str] = "ensure-debug-info-scope-on-llvm-func"
-    provider: ClassVar[Provider] = "stand-in"
+    provider: ClassVar[Provider] = "reimplementation"
 
     emission_kind: str = "LineTablesOnly"
     """How much the compile unit promises: `None`, `Full`, `LineTablesOnly` or `DebugDirectivesOnly`."""

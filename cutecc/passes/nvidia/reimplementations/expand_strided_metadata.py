@@ -17,7 +17,7 @@ class ExpandStridedMetadata(ModulePass):
     """Leave the module alone: upstream's pass rewrites operations on memrefs, a dialect that the wheel lacks."""
 
     name: ClassVar[str] = "expand-strided-metadata"
-    provider: ClassVar[Provider] = "stand-in"
+    provider: ClassVar[Provider] = "reimplementation"
 
     def run(self, module: ir.Module) -> None:
         del module

@@ -21,7 +21,7 @@ class FlattenLocs(ModulePass):
     """
 
     name: ClassVar[str] = "flatten-locs"
-    provider: ClassVar[Provider] = "stand-in"
+    provider: ClassVar[Provider] = "reimplementation"
 
     output_json_path: str = ""
     """Where the wheel would write the call stacks; this pass writes no file and refuses a path."""

@@ -35,7 +35,7 @@ class IntRangeOptimizations(ModulePass):
     """
 
     name: ClassVar[str] = "int-range-optimizations"
-    provider: ClassVar[Provider] = "stand-in"
+    provider: ClassVar[Provider] = "reimplementation"
 
     def run(self, module: ir.Module) -> None:
         with _without_garbage_collection():

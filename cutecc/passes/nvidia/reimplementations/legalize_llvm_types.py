@@ -21,7 +21,7 @@ class LegalizeLlvmTypes(ModulePass):
     """
 
     name: ClassVar[str] = "legalize-llvm-types"
-    provider: ClassVar[Provider] = "stand-in"
+    provider: ClassVar[Provider] = "reimplementation"
 
     def run(self, module: ir.Module) -> None:
         del module

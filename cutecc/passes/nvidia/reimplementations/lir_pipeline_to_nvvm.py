@@ -49,7 +49,7 @@ class LirPipelineToNvvm(OperationPass):
     """
 
     name: ClassVar[str] = "lir-pipeline-to-nvvm"
-    provider: ClassVar[Provider] = "stand-in"
+    provider: ClassVar[Provider] = "reimplementation"
     runs_on: ClassVar[tuple[str, ...]] = ("lir.func",)
 
     def run(self, operation: ir.Operation) -> None:

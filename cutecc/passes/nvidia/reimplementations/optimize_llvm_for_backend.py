@@ -20,7 +20,7 @@ class OptimizeLlvmForBackend(OperationPass):
     """
 
     name: ClassVar[str] = "optimize-llvm-for-backend"
-    provider: ClassVar[Provider] = "stand-in"
+    provider: ClassVar[Provider] = "reimplementation"
     runs_on: ClassVar[tuple[str, ...]] = ("gpu.module",)
 
     def run(self, operation: ir.Operation) -> None:

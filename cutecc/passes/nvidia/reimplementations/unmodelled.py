@@ -1,4 +1,4 @@
-"""How a stand-in says that it meets an operation whose rewrite it does not know."""
+"""How a reimplementation says that it meets an operation whose rewrite it does not know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// A step of the wheel's own, for modules that the stand-in does not know; on one that it knows, both give the same.
+// A step of the wheel's own, for modules that the reimplementation does not know; on one that it knows, both give the same.
 // RUN: cutecc opt %s --pipeline='gpu.module(lir.func(canonicalize,remove-dead-values{canonicalize=true},composite:lir-auto-predication..lir-pipeline-to-nvvm))' -o %t.wheel
 // RUN: cutecc opt %s --pipeline='gpu.module(lir.func(canonicalize,remove-dead-values{canonicalize=true},canonicalize,cse,hoist-create-pipeline-ops,lir-pipeline-to-nvvm))' -o %t.ours
 // RUN: diff %t.wheel %t.ours
