@@ -67,7 +67,7 @@ FRONT_DOORS = {"", "__main__", "cli"}
 
 
 def place(module: str) -> str:
-    """Where a module stands in the table: `cutecc.passes.nvidia.unfold` in `passes`, `cutecc` in the empty name."""
+    """Where a module stands in the table: `cutecc.passes.nvidia.codegen` in `passes`, `cutecc` in the empty name."""
     return module.removeprefix("cutecc").lstrip(".").partition(".")[0]
 
 

@@ -135,7 +135,7 @@ def _options(values: dict[str, Any], texts: Sequence[str], whole: bool, looks_af
 
 def _last(looks_after: set[str | None]) -> str:
     """The last pass of the `nvidia` pipeline that is needed."""
-    from cutecc.passes.nvidia.unfold import nvidia_pipeline
+    from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 
     pipeline = nvidia_pipeline("sm_90a")
     names = pipeline.selectors()

@@ -1,4 +1,4 @@
-"""Giving the places of a parsed text the name of the file, or those that the operations had before."""
+"""Giving the locations of a parsed text the name of the file, or those that the operations had before."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _UNNAMED = "-"
 """What the bindings call the text of a module that they parse."""
 
 
-def name_places(module: ir.Module, name: str) -> None:
+def name_locations(module: ir.Module, name: str) -> None:
     """Say `name` in each location that the parser made up; locations that the text spells stay as they are."""
     _relocate(module, lambda line, column: ir.Location.file(name, line, column))
 
 
-def place_again(module: ir.Module, places: Mapping[int, Place | None], name: str) -> bool:
+def restore_locations(module: ir.Module, places: Mapping[int, Place | None], name: str) -> bool:
     """Have what the parser placed in its text come from where `places` say by line, from 1, `None` for nowhere.
 
     What begins in another line comes from there, in a file called `name`; returns whether anything does. Locations that

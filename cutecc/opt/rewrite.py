@@ -12,7 +12,7 @@ from cutecc.errors import Error, ParseError, PassError, SourceLocation, UsageErr
 from cutecc.ir.diagnostics import Diagnostic, SourceText, hearing_diagnostics
 from cutecc.ir.expected import ExpectedDiagnostics
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode, to_text
-from cutecc.ir.relocation import name_places
+from cutecc.ir.relocation import name_locations
 from cutecc.ir.split import split_input
 from cutecc.opt.printing import ModulePrinter, check_choice
 from cutecc.opt.request import (
@@ -130,7 +130,7 @@ def _run(
     timing.begin()
     module = parse(chunk, request.source)
     if source.text:
-        name_places(module, request.source)
+        name_locations(module, request.source)
     emit(Parsed())
     timing.lap("Parser")
     target = Target.parse(request.target)

@@ -17,7 +17,7 @@ from cutecc.passes.lookup import registered_passes
 from cutecc.passes.nesting import described_operations, nested_in
 from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OPTION_DOCS, OTHER_REGISTERED
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.passes.options import option_text
 from cutecc.passes.registrations import origin
 from cutecc.passes.wheel import WheelPass

@@ -7,7 +7,7 @@ import functools
 from cutecc.passes.base import Pass
 from cutecc.passes.generation.backends import llvm_generation
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline, parse_pass
 
 _FROM_CUTE = (

@@ -11,7 +11,7 @@ from cutecc.passes.generation.backends import with_backend
 from cutecc.passes.generation.choice import Backend
 from cutecc.passes.named import NAMED, unknown_pipeline
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.target import Target

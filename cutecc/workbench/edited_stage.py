@@ -51,7 +51,7 @@ def read(data: bytes, file: str, recorded: RecordedStage) -> EditedStage:
     """
     from cutecc.ir.casters import plain_values
     from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_bytecode, to_text
-    from cutecc.ir.relocation import place_again
+    from cutecc.ir.relocation import restore_locations
 
     with fresh_context(), plain_values():
         module = parse(data, file)
@@ -62,7 +62,7 @@ def read(data: bytes, file: str, recorded: RecordedStage) -> EditedStage:
         edited = bool(removed or added)
         ours, theirs = _Host.of(module), _Host.of(original) if original else None
         places = {} if data.startswith(BYTECODE_MAGIC) else _places_by_line(data.decode(), recorded)
-        own_lines = place_again(module, places, file)
+        own_lines = restore_locations(module, places, file)
         return EditedStage(
             to_bytecode(module),
             removed,

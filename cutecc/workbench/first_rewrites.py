@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_text
-from cutecc.ir.relocation import name_places
+from cutecc.ir.relocation import name_locations
 from cutecc.passes import manager, plugins
 from cutecc.passes.base import Pass
 from cutecc.passes.debug_counter import Rewrite, counting
@@ -19,7 +19,7 @@ def located_module(module: bytes, source: str, pipeline: Pipeline) -> str:
     with fresh_context():
         parsed = parse(module, source)
         if not module.startswith(BYTECODE_MAGIC):
-            name_places(parsed, source)
+            name_locations(parsed, source)
         manager.run(pipeline, parsed)
         return to_text(parsed, locations=True)
 

@@ -1,4 +1,4 @@
-"""Every type of CuTe's dialects: its name, how it is spelled, and its view.
+"""Every type of CuTe's dialects: its name, its assembly format, and its view.
 
 Read off what the bindings of nvidia-cutlass-dsl 4.8.1 print, and what they say is missing from incomplete types.
 """
@@ -14,12 +14,12 @@ from cutecc.ir.types.elements import SparseElement
 
 
 @dataclass(frozen=True)
-class Spelling:
-    """How one type is spelled after its name."""
+class AssemblyFormat:
+    """What one type says after its name."""
 
     view: type[Any]
-    format: str = ""
-    """See `formats`; the fields are those of the view, and for atoms their parameters."""
+    directives: str = ""
+    """See `cutecc.ir.types.directives`; the fields are those of the view, and for atoms their parameters."""
     constants: dict[str, Any] = field(default_factory=dict[str, Any])
     """Fields of the view that the name alone gives."""
 
@@ -28,37 +28,37 @@ _POINTER = "{element:type}, {space:space}[, align<{alignment:int}>][, {swizzle:s
 _PIPELINE = "<{stages:int}, {producer:word} -> {consumer:word}, {locale:word}>"
 
 _VALUES = {
-    "cute.layout": Spelling(values.LayoutValue, '<"{layout:layout}">'),
-    "cute.composed_layout": Spelling(values.ComposedLayoutValue, '<"{layout:layout}">'),
-    "cute.shape": Spelling(values.ShapeValue, '<"{shape:tuple}">'),
-    "cute.stride": Spelling(values.StrideValue, '<"{stride:tuple}">'),
-    "cute.int_tuple": Spelling(values.IntTupleValue, '<"{value:tuple}">'),
-    "cute.coord": Spelling(values.CoordValue, '<"{coordinate:coord}">'),
-    "cute.tile": Spelling(values.TileValue, '<"{tile:tile}">'),
-    "cute.swizzle": Spelling(values.SwizzleValue, '<"{swizzle:swizzle}">'),
-    "cute.ptr": Spelling(values.Pointer, f"<{_POINTER}>"),
-    "cute.memref": Spelling(values.MemRef, f'<{_POINTER}, "{{layout:layout}}">'),
-    "cute.coord_tensor": Spelling(values.CoordTensor, '<"{offset:tuple}", "{layout:layout}">'),
-    "cute.arith_tuple_iter": Spelling(values.CoordIterator, '<"{offset:tuple}">'),
-    "cute.fast_divmod_divisor": Spelling(values.FastDivisor, "<{width:int}[, {power_of_two:flag=is_pow_2}]>"),
-    "cute.sparse_elem": Spelling(SparseElement, "<{logical:int}, {physical:type}>"),
-    "cute_nvgpu.smem_desc": Spelling(values.SmemDescriptor, constants={"generation": ""}),
-    "cute_nvgpu.sm107.smem_desc": Spelling(values.SmemDescriptor, constants={"generation": "sm107"}),
-    "cute_nvgpu.smem_desc_view": Spelling(values.SmemDescriptorView, '<{descriptor:type}, "{layout:layout}">'),
-    "cute_nvgpu.tma_descriptor_tiled": Spelling(values.TmaDescriptor, constants={"mode": "tiled"}),
-    "cute_nvgpu.tma_descriptor_im2col": Spelling(values.TmaDescriptor, constants={"mode": "im2col"}),
-    "cute_nvgpu.workid_response": Spelling(values.WorkIdResponse),
-    "lir.pipeline": Spelling(values.Pipeline, _PIPELINE),
-    "lir.pipeline_state": Spelling(values.PipelineState, "<{stages:int}>"),
-    "lir.circular_buffer_pipeline_state": Spelling(
+    "cute.layout": AssemblyFormat(values.LayoutValue, '<"{layout:layout}">'),
+    "cute.composed_layout": AssemblyFormat(values.ComposedLayoutValue, '<"{layout:layout}">'),
+    "cute.shape": AssemblyFormat(values.ShapeValue, '<"{shape:tuple}">'),
+    "cute.stride": AssemblyFormat(values.StrideValue, '<"{stride:tuple}">'),
+    "cute.int_tuple": AssemblyFormat(values.IntTupleValue, '<"{value:tuple}">'),
+    "cute.coord": AssemblyFormat(values.CoordValue, '<"{coordinate:coord}">'),
+    "cute.tile": AssemblyFormat(values.TileValue, '<"{tile:tile}">'),
+    "cute.swizzle": AssemblyFormat(values.SwizzleValue, '<"{swizzle:swizzle}">'),
+    "cute.ptr": AssemblyFormat(values.Pointer, f"<{_POINTER}>"),
+    "cute.memref": AssemblyFormat(values.MemRef, f'<{_POINTER}, "{{layout:layout}}">'),
+    "cute.coord_tensor": AssemblyFormat(values.CoordTensor, '<"{offset:tuple}", "{layout:layout}">'),
+    "cute.arith_tuple_iter": AssemblyFormat(values.CoordIterator, '<"{offset:tuple}">'),
+    "cute.fast_divmod_divisor": AssemblyFormat(values.FastDivisor, "<{width:int}[, {power_of_two:flag=is_pow_2}]>"),
+    "cute.sparse_elem": AssemblyFormat(SparseElement, "<{logical:int}, {physical:type}>"),
+    "cute_nvgpu.smem_desc": AssemblyFormat(values.SmemDescriptor, constants={"generation": ""}),
+    "cute_nvgpu.sm107.smem_desc": AssemblyFormat(values.SmemDescriptor, constants={"generation": "sm107"}),
+    "cute_nvgpu.smem_desc_view": AssemblyFormat(values.SmemDescriptorView, '<{descriptor:type}, "{layout:layout}">'),
+    "cute_nvgpu.tma_descriptor_tiled": AssemblyFormat(values.TmaDescriptor, constants={"mode": "tiled"}),
+    "cute_nvgpu.tma_descriptor_im2col": AssemblyFormat(values.TmaDescriptor, constants={"mode": "im2col"}),
+    "cute_nvgpu.workid_response": AssemblyFormat(values.WorkIdResponse),
+    "lir.pipeline": AssemblyFormat(values.Pipeline, _PIPELINE),
+    "lir.pipeline_state": AssemblyFormat(values.PipelineState, "<{stages:int}>"),
+    "lir.circular_buffer_pipeline_state": AssemblyFormat(
         values.CircularPipelineState, "<{stages:int}, {units_per_stage:int}, {units_per_iteration:int}>"
     ),
     # A token spells its pipeline without the name.
-    "lir.stage_token": Spelling(values.StageToken, f"<{_PIPELINE}>"),
-    "cute.tiled_copy": Spelling(
+    "lir.stage_token": AssemblyFormat(values.StageToken, f"<{_PIPELINE}>"),
+    "cute.tiled_copy": AssemblyFormat(
         TiledCopy, '<{atom:type}, layout_copy_tv = <"{layout_tv:layout}">, tiler_mn = <"{tiler:tile}">>'
     ),
-    "cute.tiled_mma": Spelling(
+    "cute.tiled_mma": AssemblyFormat(
         TiledMma,
         '<{atom:type}, atom_layout_MNK = <"{atom_layout_mnk:layout}">[, permutation_MNK = <"{permutation_mnk:tile}">]>',
     ),
@@ -143,9 +143,9 @@ _PRODUCTS = {
     "use_sf_layout_TV = {use_sf_layout_TV:bool=false|true}>",
 }
 
-SPELLINGS: dict[str, Spelling] = {
+ASSEMBLY_FORMATS: dict[str, AssemblyFormat] = {
     **_VALUES,
-    **{f"cute_nvgpu.atom.{kind}": Spelling(CopyAtom, format, {"kind": kind}) for kind, format in _COPIES.items()},
-    **{f"cute_nvgpu.{kind}": Spelling(MmaAtom, format, {"kind": kind}) for kind, format in _PRODUCTS.items()},
+    **{f"cute_nvgpu.atom.{kind}": AssemblyFormat(CopyAtom, format, {"kind": kind}) for kind, format in _COPIES.items()},
+    **{f"cute_nvgpu.{kind}": AssemblyFormat(MmaAtom, format, {"kind": kind}) for kind, format in _PRODUCTS.items()},
 }
 """By the type's name without its parameters; `!cute.i32` and its like, whose names hold a number, are not here."""

@@ -8,7 +8,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cutecc.errors import Error
-from cutecc.ir.types.assembly_formats import SPELLINGS, Spelling
+from cutecc.ir.types.assembly_formats import ASSEMBLY_FORMATS, AssemblyFormat
 from cutecc.ir.types.atoms import CopyAtom, MmaAtom, Parameters, TiledCopy, TiledMma
 from cutecc.ir.types.directives import Mismatch, read
 from cutecc.ir.types.elements import OpaqueType, Scalar, SparseElement, Vector, scalar_bits
@@ -99,12 +99,12 @@ def view(type: ir.Type) -> TypeView:
 
 def _read(text: str, type: ir.Type) -> TypeView:
     name = _NAME.match(text)
-    spelling = SPELLINGS.get(name[1]) if name and text.startswith("!") else None
-    if name is None or spelling is None:
+    form = ASSEMBLY_FORMATS.get(name[1]) if name and text.startswith("!") else None
+    if name is None or form is None:
         return _read_other(text)
     try:
-        fields = read(spelling.format, text[name.end() :], lambda inner: _read_nested(inner, type))
-        return _with_derived_layouts(_build(spelling, fields), type)
+        fields = read(form.directives, text[name.end() :], lambda inner: _read_nested(inner, type))
+        return _with_derived_layouts(_build(form, fields), type)
     except Mismatch:
         raise _unreadable(text) from None
     except Error as error:
@@ -145,15 +145,15 @@ def _read_other(text: str) -> TypeView:
     return OpaqueType(name[1] if name else "function", text)
 
 
-def _build(spelling: Spelling, fields: dict[str, Any]) -> Any:
-    fields = spelling.constants | fields
-    if spelling.view is StageToken:
+def _build(form: AssemblyFormat, fields: dict[str, Any]) -> Any:
+    fields = form.constants | fields
+    if form.view is StageToken:
         return StageToken(Pipeline(**fields))
-    own = {each.name for each in dataclasses.fields(spelling.view)}
+    own = {each.name for each in dataclasses.fields(form.view)}
     if "parameters" in own:
         other = {name: fields.pop(name) for name in list(fields) if name not in own}
         fields["parameters"] = Parameters(**other)
-    return spelling.view(**fields)
+    return form.view(**fields)
 
 
 # What follows from an atom: the bindings' own accessors say it, as types.

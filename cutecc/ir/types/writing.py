@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from cutecc.errors import Error
-from cutecc.ir.types.assembly_formats import SPELLINGS
+from cutecc.ir.types.assembly_formats import ASSEMBLY_FORMATS
 from cutecc.ir.types.atoms import CopyAtom, MmaAtom, TiledCopy, TiledMma
 from cutecc.ir.types.directives import write
 from cutecc.ir.types.elements import OpaqueType, Scalar, Vector, natural_alignment
@@ -79,19 +79,19 @@ def type_text(view_: TypeView) -> str:
 
 
 def _name(view_: Any) -> str:
-    for name, spelling in SPELLINGS.items():
-        constants = spelling.constants.items()
-        if spelling.view is type(view_) and all(getattr(view_, field) == value for field, value in constants):
+    for name, form in ASSEMBLY_FORMATS.items():
+        constants = form.constants.items()
+        if form.view is type(view_) and all(getattr(view_, field) == value for field, value in constants):
             return name
     raise Error(f"CuTe has no such type: {view_}")
 
 
 def _body(name: str, view_: Any) -> str:
-    spelling = SPELLINGS[name]
-    elsewhere = {"parameters", *spelling.constants, *_DERIVED.get(spelling.view, ())}
+    form = ASSEMBLY_FORMATS[name]
+    elsewhere = {"parameters", *form.constants, *_DERIVED.get(form.view, ())}
     fields = {each.name: getattr(view_, each.name) for each in dataclasses.fields(view_) if each.name not in elsewhere}
     if isinstance(view_, MemRef | Pointer) and view_.alignment == natural_alignment(view_.element):
         fields["alignment"] = None
     if isinstance(view_, CopyAtom | MmaAtom):
         fields |= view_.parameters
-    return write(spelling.format, fields, type_text)
+    return write(form.directives, fields, type_text)

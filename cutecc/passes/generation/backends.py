@@ -7,7 +7,7 @@ from cutecc.passes.base import Pass
 from cutecc.passes.generation.choice import CODE_GENERATION, PASSES, Backend
 from cutecc.passes.generation.llvm_to_binary import LlvmToBinary
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.target import Target
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cutecc.errors import PassError
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.passes.nvidia.unfold import single_run_text
+from cutecc.passes.nvidia.wheel_pipeline import single_run_text
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir

@@ -28,7 +28,7 @@ from cutecc.ir.bindings import load_submodule
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 
 PREPARED = "core-to-llvm-prepare"
 

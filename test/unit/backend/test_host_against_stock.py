@@ -21,7 +21,7 @@ from cutecc.compilation.planning import uses_lir
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.record.host_program import HostProgram, Leaf
 from cutecc.runtime.launch import Launch, TensorMap
 from cutecc.runtime.program.evaluation import Evaluator, StatusError

@@ -12,7 +12,7 @@ from cutecc.compilation.request import Edit
 from cutecc.ir.modules import fresh_context, parse, to_bytecode
 from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.record import Compilation
 from cutecc.runtime.program.verification import verify
 

@@ -23,7 +23,7 @@ from cutecc.passes import manager
 from cutecc.passes.base import ModulePass
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.nvidia.descriptions import DESCRIPTIONS
-from cutecc.passes.nvidia.unfold import WheelOptions, nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import WheelOptions, nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline
 
 ROOT = Path(__file__).parents[3]

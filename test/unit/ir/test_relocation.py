@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecc.ir.modules import fresh_context, parse, to_text
-from cutecc.ir.relocation import name_places, place_again
+from cutecc.ir.relocation import name_locations, restore_locations
 from cutecc.support.locations import Frame
 
 TEXT = """func.func @f(%c: i1, %a: i32) -> i32 {
@@ -18,7 +18,7 @@ TEXT = """func.func @f(%c: i1, %a: i32) -> i32 {
 def test_operations_and_block_arguments_are_named_and_given_locations_stay() -> None:
     with fresh_context():
         module = parse(TEXT.encode(), "in.mlir")
-        name_places(module, "in.mlir")
+        name_locations(module, "in.mlir")
         text = to_text(module, locations=True)
     assert '"-"' not in text
     for place in (
@@ -38,10 +38,10 @@ def test_what_stands_in_known_lines_comes_from_where_it_did() -> None:
     library, user = Frame("lib.py", 3, 5), Frame("kernel.py", 9, 0)
     with fresh_context():
         module = parse(TEXT.encode(), "in.mlir")
-        assert place_again(module, {1: (user,), 2: (library, user), 3: None}, "dump.mlir")
+        assert restore_locations(module, {1: (user,), 2: (library, user), 3: None}, "dump.mlir")
         text = to_text(module, locations=True)
         # Nothing is left to place.
-        assert not place_again(module, {}, "again.mlir")
+        assert not restore_locations(module, {}, "again.mlir")
     assert 'loc("kernel.py":9:0)' in text
     # Columns of Python count from 0 in MLIR.
     assert '"lib.py":3:4' in text

@@ -42,7 +42,7 @@ from cutecc.ir.types import (
     to_type,
     view,
 )
-from cutecc.ir.types.assembly_formats import SPELLINGS
+from cutecc.ir.types.assembly_formats import ASSEMBLY_FORMATS
 from cutecc.layout import Layout, Swizzle, coalesce, make_identity_tensor
 
 
@@ -101,7 +101,7 @@ def test_every_class_of_the_bindings_has_a_view() -> None:
 
 def test_every_spelling_has_a_sample() -> None:
     names = {text.removeprefix("!").partition("<")[0] for text in SAMPLES}
-    assert not set(SPELLINGS) - names
+    assert not set(ASSEMBLY_FORMATS) - names
 
 
 def test_an_unknown_type_is_opaque() -> None:

@@ -8,7 +8,7 @@ from cutecc.ir.modules import fresh_context
 from cutecc.passes import lookup
 from cutecc.passes.base import ModulePass
 from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OPTION_DOCS, OTHER_REGISTERED
-from cutecc.passes.nvidia.unfold import WheelOptions, nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import WheelOptions, nvidia_pipeline
 
 ALL_OPTIONS = WheelOptions(preserve_line_info=True)
 WHOLE = nvidia_pipeline("sm_90a", ALL_OPTIONS, lir=True)

@@ -7,7 +7,7 @@ import pytest
 from cutecc.ir.modules import fresh_context, parse, to_text
 from cutecc.passes import manager
 from cutecc.passes.nvidia.reimplementations.lir_composite import FIRST, LAST, with_composite_where_needed
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline, parse_pass
 
 COMPOSITE = "composite:lir-auto-predication..lir-pipeline-to-nvvm"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record.pipeline_text import pass_names, selectors_of

@@ -25,7 +25,7 @@ from cutecc.frontend.header import read_header
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.record.compilation import Parameter, Signature
 from cutecc.record.host_program import Block, HostArgument, HostProgram, Leaf
 from cutecc.runtime.binding import Binder

@@ -18,7 +18,7 @@ from cutecc.errors import LaunchError, SourceLocation
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import manager
 from cutecc.passes.nvidia.options import WheelOptions
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.record.host_program import (
     Allocation,
     Block,

@@ -19,7 +19,7 @@ from cutecc.errors import DeadlockError, LaunchError, RecordError, SourceLocatio
 from cutecc.harness.arguments import make_arguments
 from cutecc.harness.on_device import HostMemory
 from cutecc.harness.points import ragged_points
-from cutecc.passes.nvidia.unfold import nvidia_pipeline
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Parameter, Signature, Workload

@@ -27,12 +27,12 @@ def nvidia_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir:
     text = single_run_text(target, options, lir=lir)
     with ir.Context():
         try:
-            unfolded = str(passmanager.PassManager.parse(text))
+            expanded = str(passmanager.PassManager.parse(text))
         except (ValueError, RuntimeError) as failure:
             raise UnsupportedVersionError(
                 f"the installed nvidia-cutlass-dsl has no pipeline '{text}': {failure}"
             ) from None
-    return Pipeline.parse(unfolded).map(functools.partial(_finished, options=options))
+    return Pipeline.parse(expanded).map(functools.partial(_finished, options=options))
 
 
 def single_run_text(
