@@ -132,6 +132,16 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'cutecc' has no attribute '{name}'")
+    from cutecc.errors import MissingNameError, NotInstalledError
+
+    try:
+        return _load(name)
+    except NotInstalledError as missing:
+        raise MissingNameError(missing.message, hints=missing.hints) from None
+
+
+def _load(name: str) -> Any:
+    """What is called so, from its home. Raises `NotInstalledError`."""
     import importlib
 
     from cutecc.support.distributions import needed_by
@@ -147,7 +157,10 @@ class _Elsewhere:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        if name.startswith("cutecc."):
+        if (own := name.removeprefix("cutecc.")) in _HOMES:
+            # `from cutecc import name` looks for a module where there is no attribute, and has nothing to say itself.
+            _load(own)
+        elif name.startswith("cutecc."):
             from cutecc.support.distributions import refuse_module
 
             refuse_module(name)

@@ -154,6 +154,10 @@ class NotInstalledError(UsageError, ModuleNotFoundError):
     """A part of cutecc that this installation does not have, or a package that it needs; the hint installs it."""
 
 
+class MissingNameError(UsageError, AttributeError):
+    """A name of cutecc's that this installation does not have, as `NotInstalledError`: `hasattr` says so too."""
+
+
 class ArgumentError(UsageError):
     """An argument that a compiled kernel does not take: its type, shape, strides, alignment or device."""
 

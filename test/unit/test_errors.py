@@ -97,6 +97,7 @@ def test_usage_errors_are_told_apart() -> None:
         "NoGpuError",
         "NoTargetError",
         "NotInstalledError",
+        "MissingNameError",
         "ArgumentError",
         "EpilogueError",
     ]

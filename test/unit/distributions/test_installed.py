@@ -23,8 +23,9 @@ def says(action):
     try:
         action()
     except cutecc.Error as error:
-        assert isinstance(error, ModuleNotFoundError)
+        assert isinstance(error, (ModuleNotFoundError, AttributeError))
         print(error)
+assert not hasattr(cutecc, "compile")
 says(lambda: cutecc.compile)
 says(lambda: exec("from cutecc import jit"))
 says(lambda: exec("import cutecc.operations"))

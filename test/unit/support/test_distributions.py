@@ -29,6 +29,28 @@ def test_a_module_of_the_other_distribution(monkeypatch: pytest.MonkeyPatch) -> 
         importlib.import_module("cutecc.no_such.other")
 
 
+def test_a_name_whose_module_is_of_the_other_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, cutecc._Elsewhere])
+    monkeypatch.setitem(cutecc._HOMES, "drawing", "cutecc.no_such")
+    assert not hasattr(cutecc, "drawing")
+    said = r"^cutecc\.drawing needs the distribution cutecc, and only"
+    with pytest.raises(AttributeError, match=said) as caught:
+        _ = cutecc.drawing
+    assert isinstance(caught.value, UsageError)
+    assert caught.value.hints == ["pip install cutecc"]
+    # Python would only say that it cannot import the name.
+    with pytest.raises(NotInstalledError, match=said):
+        exec("from cutecc import drawing")
+    with pytest.raises(NotInstalledError, match=said):
+        exec("import cutecc.drawing")
+
+
+def test_a_name_is_no_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, cutecc._Elsewhere])
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'cutecc\.load'"):
+        exec("import cutecc.load")
+
+
 def test_where_everything_is_nothing_of_the_process_changes() -> None:
     assert cutecc._Elsewhere not in sys.meta_path
 
