@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from cutecc.errors import UsageError
 from cutecc.passes import registrations
@@ -33,12 +34,17 @@ class NamedPipeline:
     @property
     def summary(self) -> str:
         """The first line of the function's docstring."""
-        return (self.build.__doc__ or "").strip().partition("\n")[0] or f"of {self.origin}"
+        return (self.definition.__doc__ or "").strip().partition("\n")[0] or f"of {self.origin}"
 
     @property
     def origin(self) -> str:
         """The file or package that it comes from."""
-        return origin(self.build)
+        return origin(self.definition)
+
+    @property
+    def definition(self) -> Definition:
+        """The function or class that says what it is."""
+        return _defining(self.build)
 
 
 Registered = type[Pass] | NamedPipeline | Callable[..., None]
@@ -79,13 +85,14 @@ def register_pipeline(name: str, build: Builder) -> Builder:
     """
     from cutecc.passes.named import NAMED
 
+    definition = _defining(build)
     if name in NAMED:
-        raise UsageError(f"two pipelines are called '{name}': cutecc's and {qualified(build)}", hints=[_RENAME])
+        raise UsageError(f"two pipelines are called '{name}': cutecc's and {qualified(definition)}", hints=[_RENAME])
     load_builtin_passes()
     if name in _registry or is_wheels(name):
-        raise UsageError(f"the pipeline {qualified(build)} is called '{name}', as a pass is", hints=[_RENAME])
+        raise UsageError(f"the pipeline {qualified(definition)} is called '{name}', as a pass is", hints=[_RENAME])
     other = _pipelines.get(name)
-    _check_free("pipelines", name, build, other.build if other else None)
+    _check_free("pipelines", name, definition, other.definition if other else None)
     _pipelines[name] = NamedPipeline(name, build)
     return build
 
@@ -105,9 +112,9 @@ def registered(name: str) -> type[Pass] | NamedPipeline | None:
     return _registry.get(name) or _pipelines.get(name)
 
 
-def definition_of(found: type[Pass] | NamedPipeline) -> type[Pass] | Builder:
+def definition_of(found: type[Pass] | NamedPipeline) -> Definition:
     """The class or function that was registered."""
-    return found.build if isinstance(found, NamedPipeline) else found
+    return found.definition if isinstance(found, NamedPipeline) else found
 
 
 def disputes() -> dict[str, Dispute]:
@@ -170,8 +177,8 @@ class _Names:
 
     group = registrations.PASSES
 
-    def definitions(self) -> dict[str, type[Pass] | Builder]:
-        return {**_registry, **{name: each.build for name, each in _pipelines.items()}}
+    def definitions(self) -> dict[str, Definition]:
+        return {**_registry, **{name: each.definition for name, each in _pipelines.items()}}
 
     def forget(self, name: str) -> None:
         _registry.pop(name, None)
@@ -184,7 +191,15 @@ registrations.keep(_Names())
 _RENAME = "give one of them another name"
 
 
-def _check_free(kind: str, name: str, new: type[Pass] | Builder, old: type[Pass] | Builder | None) -> None:
+def _defining(build: Builder) -> Definition:
+    """What defines something that can be called: its function, or the class of an object of another kind."""
+    found: Any = build
+    while isinstance(found, functools.partial):
+        found = cast("functools.partial[Any]", found).func
+    return found if hasattr(found, "__qualname__") else cast("type[Any]", type(found))
+
+
+def _check_free(kind: str, name: str, new: Definition, old: Definition | None) -> None:
     if old is not None and qualified(old) != qualified(new):
         message = f"two {kind} are called '{name}': {qualified(old)} and {qualified(new)}"
         if registrations.is_registering_installed() and not old.__module__.startswith("cutecc."):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from dataclasses import dataclass, fields, is_dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from sample_passes import Rename
@@ -12,12 +13,18 @@ from sample_passes import Rename
 from cutecc.errors import UsageError
 from cutecc.passes import lookup, registry
 from cutecc.passes.base import ModulePass
+from cutecc.passes.nvidia.options import WheelOptions
+from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.pipelines import choose_pipeline
+from cutecc.passes.registrations import definitions
+from cutecc.target import Target
 
 
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     lookup.registered_passes()
     monkeypatch.setattr(registry, "_registry", dict(registry._registry))
+    monkeypatch.setattr(registry, "_pipelines", dict(registry._pipelines))
 
 
 def test_registered_passes_are_found_by_name() -> None:
@@ -44,6 +51,38 @@ def test_a_name_that_is_taken_names_both() -> None:
     assert "sample_passes.Rename" in caught.value.message
     assert Other.__qualname__ in caught.value.message
     assert lookup.find_pass("test-rename") is Rename
+
+
+def short(name: str, target: Target, options: WheelOptions) -> Pipeline:
+    """One pass of them."""
+    return Pipeline.parse(name)
+
+
+class Longer:
+    """Two passes."""
+
+    def __call__(self, target: Target, options: WheelOptions) -> Pipeline:
+        return Pipeline.parse("cse,canonicalize")
+
+
+@pytest.mark.parametrize(
+    ("build", "summary", "passes"),
+    [
+        (functools.partial(short, "cse"), "One pass of them.", "cse"),
+        (functools.partial(functools.partial(short), "cse"), "One pass of them.", "cse"),
+        (Longer(), "Two passes.", "cse,canonicalize"),
+    ],
+)
+def test_a_pipeline_may_be_whatever_can_be_called(build: Any, summary: str, passes: str) -> None:
+    assert registry.register_pipeline("test-short", build) is build
+    registry.register_pipeline("test-short", build)
+    found = lookup.registered_pipelines()["test-short"]
+    assert (found.summary, found.origin) == (summary, "test_registry")
+    assert str(choose_pipeline("test-short", Target.parse("sm_90a"))) == passes
+    assert registry.for_worker(["test-short"]) == (found,)
+    assert definitions()["test-short"].__module__ == __name__
+    with pytest.raises(UsageError, match=r"two pipelines are called 'test-short': test_registry\.(short|Longer) and "):
+        registry.register_pipeline("test-short", lambda target, options: Pipeline())
 
 
 def test_registering_again_after_a_reload_is_fine() -> None:
