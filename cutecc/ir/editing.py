@@ -128,8 +128,8 @@ class _Graveyard:
         self.erased: set[int] = set()
         """Addresses: none is used again while the operation lies here."""
         self._module = ir.Module.create(ir.Location.unknown())
-        self._stand_in_module = ir.Module.create(ir.Location.unknown())
-        self._stand_ins: dict[ir.Type, ir.Value] = {}
+        self._placeholder_module = ir.Module.create(ir.Location.unknown())
+        self._placeholders: dict[ir.Type, ir.Value] = {}
 
     def bury(self, operation: ir.Operation) -> None:
         """Take `operation` out of its module."""
@@ -164,15 +164,15 @@ class _Graveyard:
     def _let_go(self, operation: ir.Operation) -> ir.WalkResult:
         self.erased.add(address_of(operation))
         for index, operand in enumerate(operation.operands):
-            operation.operands[index] = self._stand_in(operand.type)
+            operation.operands[index] = self._placeholder(operand.type)
         return ir.WalkResult.ADVANCE
 
-    def _stand_in(self, type: ir.Type) -> ir.Value:
+    def _placeholder(self, type: ir.Type) -> ir.Value:
         """A value for what is erased to use, in the place of one of the module's."""
-        if type not in self._stand_ins:
-            with at_start(self._stand_in_module.body), ir.Location.unknown():
-                self._stand_ins[type] = builtin.unrealized_conversion_cast([type], [])
-        return self._stand_ins[type]
+        if type not in self._placeholders:
+            with at_start(self._placeholder_module.body), ir.Location.unknown():
+                self._placeholders[type] = builtin.unrealized_conversion_cast([type], [])
+        return self._placeholders[type]
 
 
 _graveyard = PassState[_Graveyard]()

@@ -179,7 +179,7 @@ class _TensorCheck:
                 continue
             problem = self._problem(wanted, step, "stride")
             if free and (problem or self._differs(wanted.name, step)):
-                step = self._stand_in(wanted, expected[mode])
+                step = self._placeholder(wanted, expected[mode])
             elif self._checked:
                 if problem:
                     self._refuse(f"mode {mode} has {problem}")
@@ -199,7 +199,7 @@ class _TensorCheck:
             order = tuple(sorted(modes, key=lambda mode: self._parameter.strides[mode] != 1))
         return compact_strides(self._array.shape, order)
 
-    def _stand_in(self, wanted: Dynamic, compact: int) -> int:
+    def _placeholder(self, wanted: Dynamic, compact: int) -> int:
         """The stride of a mode where it means nothing: a multiple of its divisibility, that of its name if that is
         known."""
         if wanted.name in self._known:

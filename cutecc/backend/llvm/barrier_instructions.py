@@ -105,7 +105,7 @@ def _wait(operation: ir.Operation) -> None:
     operation.erase()
 
 
-SPELLINGS: dict[str, Callable[[ir.Operation], None]] = {
+LOWERINGS: dict[str, Callable[[ir.Operation], None]] = {
     **{f"nvvm.mbarrier.{kind}{tx}": _arrive for kind in ("arrive", "arrive_drop") for tx in ("", ".expect_tx")},
     "nvvm.mbarrier.expect_tx": _count_bytes,
     "nvvm.mbarrier.complete_tx": _count_bytes,
@@ -117,4 +117,4 @@ SPELLINGS: dict[str, Callable[[ir.Operation], None]] = {
     "nvvm.mbarrier.wait": _wait,
     "nvvm.mbarrier.wait.parity": _wait,
 }
-"""By operation; each leaves alone what it has no spelling for."""
+"""By operation; each leaves alone what it does not lower."""

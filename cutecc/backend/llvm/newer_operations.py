@@ -30,16 +30,16 @@ from cutecc.ir.structs import with_members
 
 def replace_newer_operations(device: ir.Operation) -> None:
     """Rewrite the operations in `device` that LLVM 22 has no right intrinsic for as inline assembly, as known here."""
-    found: list[tuple[ir.Operation, _Spelling]] = []
+    found: list[tuple[ir.Operation, _Lowering]] = []
 
     def collect(operation: ir.Operation) -> ir.WalkResult:
-        if spelling := _SPELLINGS.get(operation.name):
-            found.append((operation, spelling))
+        if lower := _LOWERINGS.get(operation.name):
+            found.append((operation, lower))
         return ir.WalkResult.ADVANCE
 
     device.walk(collect)
-    for operation, spelling in found:
-        spelling(operation)
+    for operation, lower in found:
+        lower(operation)
 
 
 def _atomic(operation: ir.Operation) -> None:
@@ -157,7 +157,7 @@ _INTRINSICS = {
 """Intrinsics without side effects that LLVM 22 does not have: the instruction, and its constraints."""
 _CACHE_HINT = ".L2::cache_hint"
 """Of an access that is given a policy of the L2 cache, its last operand."""
-_Spelling = Callable[[ir.Operation], None]
+_Lowering = Callable[[ir.Operation], None]
 
 
 def _packing_conversion(operation: ir.Operation) -> None:
@@ -283,13 +283,13 @@ def _packed_integers(operation: ir.Operation) -> None:
     assemble(operation, instruction, [], list(operation.operands), side_effects=False)
 
 
-_SPELLINGS: dict[str, _Spelling] = {
+_LOWERINGS: dict[str, _Lowering] = {
     "nvvm.atomicrmw": _atomic,
     "nvvm.red": _reduction,
     "nvvm.load.ext": _load,
     "nvvm.store.ext": _store,
     "nvvm.store.async": _asynchronous_store,
-    **barrier_instructions.SPELLINGS,
+    **barrier_instructions.LOWERINGS,
     "nvvm.prefetch": _prefetch,
     "nvvm.cvt.packfloat.f32": _packing_conversion,
     "nvvm.cp.async.bulk.shared.cluster.global": _bulk_load,
@@ -304,4 +304,4 @@ _SPELLINGS: dict[str, _Spelling] = {
     "nvvm.convert.float.to.integer": _saturating_integer,
     "llvm.call_intrinsic": _called,
 }
-"""Each leaves alone what it has no spelling for."""
+"""Each leaves alone what it does not lower."""
