@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sample_passes import ADD, Broken, Rename
+from sample_passes import ADD, Broken, OnFunctions, Rename
 
 from cutecc.compilation.events import PassFinished, PassStarted
 from cutecc.compilation.planning import current_versions
 from cutecc.errors import PassError
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes import manager
+from cutecc.passes.debug_counter import LimitedPass
 from cutecc.passes.dumps import STAGE_MARK, DumpChoice, Stage, read_stage
 from cutecc.passes.instrumentation import Announcer, SnapshotRecorder, StepRecorder, VerifyEach
 from cutecc.passes.pipeline import Pipeline
@@ -50,6 +51,17 @@ def stage_of(dump: Path) -> Stage:
     stage = read_stage(dump.read_text())
     assert stage is not None
     return stage
+
+
+def test_a_pass_on_functions_is_one_step_with_one_dump(tmp_path: Path) -> None:
+    pipeline = Pipeline((OnFunctions().nested("func.func"), LimitedPass(OnFunctions(), 3), Rename()))
+    compilation = observe(pipeline, tmp_path, DumpChoice(after=["test-on-functions"], unchanged=True))
+    assert [(step.name, step.pass_text, step.provider, step.changed) for step in compilation.steps] == [
+        ("test-on-functions", "func.func(test-on-functions)", "plugin", False),
+        ("test-on-functions", "test-on-functions{max-rewrites=3}", "plugin", False),
+        ("test-rename", "test-rename", "plugin", True),
+    ]
+    assert dumps_in(tmp_path) == ["00-traced.mlir", "01-test-on-functions.mlir", "02-test-on-functions.mlir"]
 
 
 def test_a_step_for_each_pass() -> None:
