@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cutecc.errors import LayoutError
 from cutecc.layout.algebra import Tile, coalesce, complement, composition, show_tile
 from cutecc.layout.basis import Basis
@@ -22,7 +20,10 @@ def logical_divide(layout: Layout, tiler: Tile) -> Layout:
     if tiler is None:
         return layout
     if is_tuple(tiler):
-        _check_rank(layout, tiler)
+        if len(tiler) > len(layout):
+            raise LayoutError(
+                f"the tiler {show_tile(tiler)} has {len(tiler)} modes, the layout {layout} has {len(layout)}"
+            )
         divided = [logical_divide(layout[mode], each) for mode, each in enumerate(tiler)]
         return join(*divided, *(layout[mode] for mode in range(len(tiler), len(layout))))
     tile = tiler if isinstance(tiler, Layout) else make_layout(tiler)
@@ -37,17 +38,7 @@ def logical_divide(layout: Layout, tiler: Tile) -> Layout:
 @on_outer
 def zipped_divide(layout: Layout, tiler: Tile) -> Layout:
     """The layout as `((tile, ...), (rest, ...))`: one mode within a tile, one among the tiles."""
-    divided = logical_divide(layout, tiler)
-    if not is_tuple(tiler):
-        return join(*_unzipped(divided, tiler))
-    tiles: list[Layout] = []
-    rests: list[Layout] = []
-    for mode, each in enumerate(tiler):
-        tile, rest = _unzipped(divided[mode], each)
-        tiles.append(tile)
-        rests.append(rest)
-    rests += [divided[mode] for mode in range(len(tiler), len(divided))]
-    return join(join(*tiles), join(*rests))
+    return join(*_unzipped(logical_divide(layout, tiler), tiler))
 
 
 def _unzipped(layout: Layout, tiler: Tile) -> tuple[Layout, Layout]:
@@ -65,23 +56,14 @@ def _unzipped(layout: Layout, tiler: Tile) -> tuple[Layout, Layout]:
 def tiled_divide(layout: Layout, tiler: Tile) -> Layout:
     """The layout as `((tile, ...), rest, ...)`."""
     zipped = zipped_divide(layout, tiler)
-    return join(zipped[0], *_each(zipped[1]))
+    return join(zipped[0], *zipped[1])
 
 
 @on_outer
 def flat_divide(layout: Layout, tiler: Tile) -> Layout:
     """The layout as `(tile, ..., rest, ...)`."""
     zipped = zipped_divide(layout, tiler)
-    return join(*_each(zipped[0]), *_each(zipped[1]))
-
-
-def _each(layout: Layout) -> list[Layout]:
-    return [layout[mode] for mode in range(len(layout))]
-
-
-def _check_rank(layout: Layout, tiler: tuple[Any, ...]) -> None:
-    if len(tiler) > len(layout):
-        raise LayoutError(f"the tiler {show_tile(tiler)} has {len(tiler)} modes, the layout {layout} has {len(layout)}")
+    return join(*zipped[0], *zipped[1])
 
 
 def count_tiles(shape: IntTuple, tiler: Tile) -> IntTuple:

@@ -227,7 +227,8 @@ class _Evaluator:
         self._advance()
         function = FUNCTIONS.get(name)
         if function is None:
-            raise self._error(f"there is no function '{name}'", start, start + len(name), hints=_close(name))
+            hints = did_you_mean(name, FUNCTIONS, FUNCTIONS.__getitem__) or [f"functions: {', '.join(FUNCTIONS)}"]
+            raise self._error(f"there is no function '{name}'", start, start + len(name), hints=hints)
         if not self._next_is("("):
             raise self._error(f"'{name}' needs arguments", start, start + len(name), hints=[str(function)])
         given, more = self._arguments(function)
@@ -351,11 +352,7 @@ def _as_layout(value: Any) -> Any:
         return value.layout
     if isinstance(value, View) and value.offset == 0:
         return value.layout
-    return make_layout(cast(Any, value)) if is_integers(value) and None not in leaves(value) else value
-
-
-def _close(name: str) -> list[str]:
-    return did_you_mean(name, FUNCTIONS, FUNCTIONS.__getitem__) or [f"functions: {', '.join(FUNCTIONS)}"]
+    return make_layout(cast(Any, value)) if _is_offset(value) else value
 
 
 def _is_offset(value: Any) -> bool:

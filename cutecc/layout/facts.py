@@ -40,7 +40,7 @@ def facts_of(layout: AnyLayout) -> Facts:
     sizes = (layout.size, layout.rank, layout.depth)
     if not layout.is_static or leads_to_coordinates(layout) or cast(int, layout.size) > LARGEST:
         plain = isinstance(layout, Layout) and not leads_to_coordinates(layout)
-        return Facts(sizes[0], _cosize(layout) if plain else None, *sizes[1:], None, None, None)
+        return Facts(sizes[0], layout.cosize if plain else None, *sizes[1:], None, None, None)
     try:
         found = offsets(layout)
     except LayoutError:  # a swizzle of coordinates is a layout to CuTe, but no function
@@ -50,10 +50,6 @@ def facts_of(layout: AnyLayout) -> Facts:
     compact = injective and min(found) == 0 and max(found) == len(found) - 1
     in_order = compact and all(offset == index for index, offset in enumerate(found))
     return Facts(sizes[0], max(found) + 1, *sizes[1:], injective, compact, in_order)
-
-
-def _cosize(layout: AnyLayout) -> Integer | None:
-    return layout.cosize if isinstance(layout, Layout) else None
 
 
 def leads_to_coordinates(layout: AnyLayout) -> bool:

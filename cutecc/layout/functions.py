@@ -65,37 +65,33 @@ class Kind(Enum):
 
     def accepts(self, value: Any) -> bool:
         """Whether `value` can be passed, after `convert`."""
-        match self:
-            case Kind.LAYOUT:
-                return isinstance(value, Layout) or _is_shape(value)
-            case Kind.ANY_LAYOUT:
-                return isinstance(value, Layout | ComposedLayout) or _is_shape(value)
-            case Kind.VIEW:
-                return isinstance(value, Layout | ComposedLayout | View) or _is_shape(value)
-            case Kind.INNER_VIEW:
-                return isinstance(value, Layout | ComposedLayout | View | Swizzle) or _is_shape(value)
-            case Kind.TILE:
-                return isinstance(value, Layout) or is_tile(value)
-            case Kind.SHAPE:
-                return _is_shape(value)
-            case Kind.STRIDE:
-                return _is_tree_of(int | Symbolic | Basis, value)
-            case Kind.COORDINATE:
-                return _is_tree_of(int | Symbolic | None, value)
-            case Kind.INDEX:
-                return isinstance(value, int | Symbolic)
-            case Kind.INTEGER:
-                return isinstance(value, int)
-            case Kind.MODES:
-                return _is_tree_of(int, value)
-            case Kind.ANYTHING:
-                return not isinstance(value, Swizzle)
+        if self is Kind.ANYTHING:
+            return not isinstance(value, Swizzle)
+        if self in (Kind.INDEX, Kind.INTEGER):
+            return isinstance(value, _LEAVES[self])
+        return isinstance(value, _WHOLES.get(self, ())) or _is_tree_of(_LEAVES.get(self, int | Symbolic), value)
 
     def convert(self, value: Any) -> Any:
         """`value` as the functions take it: a shape for a layout is the compact layout of it."""
-        if self in (Kind.LAYOUT, Kind.ANY_LAYOUT, Kind.VIEW, Kind.INNER_VIEW) and is_integers(value):
-            return make_layout(value)
-        return value
+        return make_layout(value) if self in _WHOLES and is_integers(value) else value
+
+
+_WHOLES: dict[Kind, UnionType | type] = {
+    Kind.LAYOUT: Layout,
+    Kind.ANY_LAYOUT: Layout | ComposedLayout,
+    Kind.VIEW: Layout | ComposedLayout | View,
+    Kind.INNER_VIEW: Layout | ComposedLayout | View | Swizzle,
+}
+"""What an argument can be besides a shape, for which a compact layout then stands."""
+_LEAVES: dict[Kind, UnionType | type] = {
+    Kind.TILE: int | Symbolic | Layout | None,
+    Kind.STRIDE: int | Symbolic | Basis,
+    Kind.COORDINATE: int | Symbolic | None,
+    Kind.INDEX: int | Symbolic,
+    Kind.INTEGER: int,
+    Kind.MODES: int,
+}
+"""What an argument, or each leaf of it, is, where that is not a size."""
 
 
 @dataclass(frozen=True)
@@ -132,10 +128,6 @@ def is_integers(value: Any) -> bool:
     return _is_tree_of(int | Symbolic | Basis | None, value)
 
 
-def _is_shape(value: Any) -> bool:
-    return _is_tree_of(int | Symbolic, value)
-
-
 def _is_tree_of(types: UnionType | type, value: Any) -> bool:
     """Whether `value` is of one of these types, or a tuple of such trees."""
     return all(isinstance(leaf, types) for leaf in leaves(value))
@@ -143,7 +135,7 @@ def _is_tree_of(types: UnionType | type, value: Any) -> bool:
 
 def is_tile(value: Any) -> bool:
     """Whether `value` can be a tile: layouts, sizes and `_`, and tuples of them."""
-    return all(leaf is None or isinstance(leaf, int | Symbolic | Layout) for leaf in leaves(value))
+    return Kind.TILE.accepts(value)
 
 
 def describe(value: Any) -> str:
@@ -281,34 +273,19 @@ def _make_layout_tv(threads: Layout, values: Layout) -> TiledLayout:
     return TiledLayout(*make.make_layout_tv(threads, values))
 
 
-_KINDS = {
-    "layout": Kind.LAYOUT,
-    "any": Kind.ANY_LAYOUT,
-    "inner_view": Kind.INNER_VIEW,
-    "view": Kind.VIEW,
-    "tile": Kind.TILE,
-    "shape": Kind.SHAPE,
-    "stride": Kind.STRIDE,
-    "index": Kind.INDEX,
-    "coord": Kind.COORDINATE,
-    "int": Kind.INTEGER,
-    "modes": Kind.MODES,
-    "anything": Kind.ANYTHING,
-}
-
 # Each function with its parameters, `name:kind`, or `name/python_name:kind`; `?` follows an optional one, `*` one that
 # can be repeated, and `=` stands before one that is given by name.
 _TABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("make_layout", make_layout, "shape:shape stride:stride?"),
     ("make_ordered_layout", make.make_ordered_layout, "shape:shape order:shape"),
-    ("make_layout_like", make.make_layout_like, "layout/input:any"),
-    ("make_fragment_like", make.make_fragment_like, "layout/src:any"),
+    ("make_layout_like", make.make_layout_like, "layout/input:any_layout"),
+    ("make_fragment_like", make.make_fragment_like, "layout/src:any_layout"),
     ("make_layout_tv", _make_layout_tv, "threads/thr_layout:layout values/val_layout:layout"),
     ("make_identity_layout", make.make_identity_layout, "shape:shape"),
     ("make_identity_tensor", _identity_tensor, "shape:shape"),
-    ("tile_to_shape", make.tile_to_shape, "block/atom:any shape/trg_shape:shape order:shape?"),
+    ("tile_to_shape", make.tile_to_shape, "block/atom:any_layout shape/trg_shape:shape order:shape?"),
     ("composition", _on_layout(algebra.composition), "left/lhs:inner_view right/rhs:tile"),
-    ("coalesce", algebra.coalesce, "layout/input:any profile/target_profile:shape?"),
+    ("coalesce", algebra.coalesce, "layout/input:any_layout profile/target_profile:shape?"),
     ("filter", _on_layout(algebra.filter_layout), "layout/input:view"),
     ("filter_zeros", _on_layout(algebra.filter_zeros), "layout/input:view"),
     ("complement", _complement, "layout/input:layout cotarget:layout"),
@@ -318,37 +295,41 @@ _TABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("zipped_divide", _on_layout(divide.zipped_divide), "layout/target:view tiler:tile"),
     ("tiled_divide", _on_layout(divide.tiled_divide), "layout/target:view tiler:tile"),
     ("flat_divide", _on_layout(divide.flat_divide), "layout/target:view tiler:tile"),
-    ("logical_product", logical_product, "block:any tiler:tile"),
-    ("zipped_product", zipped_product, "block:any tiler:tile"),
-    ("tiled_product", tiled_product, "block:any tiler:tile"),
-    ("flat_product", flat_product, "block:any tiler:tile"),
-    ("blocked_product", blocked_product, "block:any tiler:layout"),
-    ("raked_product", raked_product, "block:any tiler:layout"),
-    ("local_tile", _local_tile, "layout/input:view tiler:tile coord:coord projection/proj:coord?"),
-    ("local_partition", _local_partition, "layout/target:view threads/tiler:layout index:index projection/proj:coord?"),
-    ("slice", _slice, "layout/src:view coord:coord"),
-    ("slice_", _slice, "layout/src:view coord:coord"),
-    ("dice", _dice, "layout/src:any coord/dicer:coord"),
+    ("logical_product", logical_product, "block:any_layout tiler:tile"),
+    ("zipped_product", zipped_product, "block:any_layout tiler:tile"),
+    ("tiled_product", tiled_product, "block:any_layout tiler:tile"),
+    ("flat_product", flat_product, "block:any_layout tiler:tile"),
+    ("blocked_product", blocked_product, "block:any_layout tiler:layout"),
+    ("raked_product", raked_product, "block:any_layout tiler:layout"),
+    ("local_tile", _local_tile, "layout/input:view tiler:tile coord:coordinate projection/proj:coordinate?"),
+    (
+        "local_partition",
+        _local_partition,
+        "layout/target:view threads/tiler:layout index:index projection/proj:coordinate?",
+    ),
+    ("slice", _slice, "layout/src:view coord:coordinate"),
+    ("slice_", _slice, "layout/src:view coord:coordinate"),
+    ("dice", _dice, "layout/src:any_layout coord/dicer:coordinate"),
     ("layout", _layout, "view:view"),
     (
         "recast_layout",
         recast.recast_layout,
-        "new_bits/new_type_bits:int old_bits/old_type_bits:int layout/src_layout:any",
+        "new_bits/new_type_bits:integer old_bits/old_type_bits:integer layout/src_layout:any_layout",
     ),
-    ("crd2idx", _crd2idx, "coord:coord layout:anything stride:stride?"),
+    ("crd2idx", _crd2idx, "coord:coordinate layout:anything stride:stride?"),
     ("idx2crd", _idx2crd, "index/idx:shape shape:anything"),
     ("get", _get, "value/obj:anything mode:modes*"),
-    ("select", _select, "layout/obj:any mode:modes*"),
-    ("group_modes", _on_layout(modes.group_modes), "layout/input:view begin:int end:int"),
-    ("append", modes.append, "layout/input:any other/elem:layout"),
-    ("prepend", modes.prepend, "layout/input:any other/elem:layout"),
-    ("append_to_rank", modes.append_to_rank, "layout:any rank:int"),
-    ("prepend_to_rank", modes.prepend_to_rank, "layout:any rank:int"),
+    ("select", _select, "layout/obj:any_layout mode:modes*"),
+    ("group_modes", _on_layout(modes.group_modes), "layout/input:view begin:integer end:integer"),
+    ("append", modes.append, "layout/input:any_layout other/elem:layout"),
+    ("prepend", modes.prepend, "layout/input:any_layout other/elem:layout"),
+    ("append_to_rank", modes.append_to_rank, "layout:any_layout rank:integer"),
+    ("prepend_to_rank", modes.prepend_to_rank, "layout:any_layout rank:integer"),
     ("flatten", _flatten, "value/a:anything"),
     ("shape", _shape, "layout/input:anything =mode:modes?"),
     ("stride", _stride, "layout/input:layout =mode:modes?"),
     ("size", _size, "value/obj:anything =mode:modes?"),
-    ("cosize", _cosize, "layout/obj:any =mode:modes?"),
+    ("cosize", _cosize, "layout/obj:any_layout =mode:modes?"),
     ("rank", _rank, "value/obj:anything =mode:modes?"),
     ("depth", _depth, "value/obj:anything =mode:modes?"),
     ("ceil_div", divide.count_tiles, "left/input:shape right/tiler:tile"),
@@ -361,7 +342,7 @@ def _function(name: str, call: Callable[..., Any], parameters: str) -> Function:
     for word in parameters.split():
         names, _, kind = word.partition(":")
         parameter, _, python_name = names.partition("/")
-        kind_of = _KINDS[kind.rstrip("?*")]
+        kind_of = Kind[kind.rstrip("?*").upper()]
         found.append(Parameter(parameter.lstrip("="), kind_of, kind.endswith("?"), python_name, parameter[0] == "="))
     return Function(name, call, tuple(found), parameters.endswith("*"))
 

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from cutecc.errors import LayoutError
 
@@ -219,7 +219,8 @@ def exclusive_or(value: Symbolic, mask: int, shift: int) -> Integer:
 
 def masked(value: Integer, mask: int) -> Integer:
     """The bits of `value` that are in `mask`."""
-    return value & mask if isinstance(value, int) else _expression("&", (value, mask), _low_bits(mask))
+    # The largest power of two that divides every value under `mask`.
+    return value & mask if isinstance(value, int) else _expression("&", (value, mask), mask & -mask)
 
 
 def shifted(value: Integer, shift: int) -> Integer:
@@ -230,11 +231,6 @@ def shifted(value: Integer, shift: int) -> Integer:
     return _expression(
         ">>" if shift >= 0 else "<<", (value, abs(shift)), known >> shift if shift >= 0 else known << -shift
     )
-
-
-def _low_bits(mask: int) -> int:
-    """The largest power of two that divides every value under `mask`."""
-    return mask & -mask
 
 
 def sign(value: Integer) -> Integer:
@@ -272,48 +268,32 @@ def evaluate(value: Integer, values: Mapping[str, int]) -> int:
             return part
         if id(part) not in known:
             operands = [of(operand) for operand in part.operands]
-            known[id(part)] = values[part.name] if part.operation is None else _compute(part, operands)
+            name = part.operation
+            known[id(part)] = values[part.name] if name is None else _OPERATIONS[name](*operands)
         return known[id(part)]
 
     return of(value)
 
 
-def _compute(expression: Symbolic, operands: list[int]) -> int:
-    if (compute := _OPERATIONS.get(expression.operation or "")) is not None:
-        return compute(*operands)
-    left, right = operands
-    _check_divisor(right)
-    match expression.operation:
-        case "/":
-            return _truncated(left, right)
-        case "%":
-            return left - _truncated(left, right) * right
-        case "ceil_div":
-            return -(-left // right)
-        case "shape_div":
-            return _truncated(left, right) or _sign(left) * _sign(right)
-        case _:
-            raise AssertionError(f"no such operation: {expression.operation}")
+def _running_shape_divide(left: int, right: int) -> Integer:
+    """What a kernel computes, where nobody checks that one divides the other."""
+    return divide(left, right) or multiply(sign(left), sign(right))
 
 
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
-
-
-def _smaller(left: int, right: int) -> int:
-    return min(left, right)
-
-
-_OPERATIONS: Mapping[str, Callable[..., int]] = {
-    "+": int.__add__,
-    "-": int.__sub__,
-    "*": int.__mul__,
-    "min": _smaller,
-    "abs": int.__abs__,
-    "sign": _sign,
+_OPERATIONS: Mapping[Operation, Callable[..., Any]] = {
+    "+": add,
+    "-": subtract,
+    "*": multiply,
+    "/": divide,
+    "%": remainder,
+    "ceil_div": ceil_divide,
+    "shape_div": _running_shape_divide,
+    "min": minimum,
+    "abs": absolute,
+    "sign": sign,
     "^": int.__xor__,
     "&": int.__and__,
     ">>": int.__rshift__,
     "<<": int.__lshift__,
 }
-"""Those that are defined for all numbers."""
+"""Of known numbers; all but the division of shapes are as the functions above have them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -65,6 +66,9 @@ class Layout:
     def __getitem__(self, mode: int) -> Layout:
         """One mode; of a layout of one integer mode, itself."""
         return Layout(modes(self.shape)[mode], modes(self.stride)[mode])
+
+    def __iter__(self) -> Iterator[Layout]:
+        return map(self.__getitem__, range(len(self)))
 
     def __call__(self, coordinate: Coordinate) -> Any:
         """The offset of a coordinate; with `Basis` strides, the coordinate it goes to, of which `Ratio`s are parts."""

@@ -36,7 +36,7 @@ def group_modes(layout: Layout, begin: int, end: int) -> Layout:
     """The layout with its modes from `begin` up to, not including, `end` as one mode."""
     if not 0 <= begin < end <= len(layout):
         raise LayoutError(f"group_modes: there are no modes from {begin} up to {end} in {layout}")
-    every = [layout[mode] for mode in range(len(layout))]
+    every = [*layout]
     if not is_tuple(layout.shape):
         return join(layout)
     return join(*every[:begin], join(*every[begin:end]), *every[end:])

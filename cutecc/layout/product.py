@@ -53,14 +53,14 @@ def _unzipped(multiplied: Layout, tiler: Tile) -> tuple[Layout, Layout]:
 def tiled_product(block: Layout, tiler: Tile) -> Layout:
     """`((block, ...), tiles, ...)`."""
     zipped = zipped_product(block, tiler)
-    return join(zipped[0], *(zipped[1][mode] for mode in range(len(zipped[1]))))
+    return join(zipped[0], *zipped[1])
 
 
 @on_outer
 def flat_product(block: Layout, tiler: Tile) -> Layout:
     """`(block, ..., tiles, ...)`."""
     zipped = zipped_product(block, tiler)
-    return join(*(part[mode] for part in (zipped[0], zipped[1]) for mode in range(len(part))))
+    return join(*zipped[0], *zipped[1])
 
 
 @on_outer
@@ -88,5 +88,5 @@ def _pair(block: Layout, tiler: Layout) -> tuple[Layout, Layout]:
 
 def _zipped(first: Layout, second: Layout) -> Layout:
     if is_tuple(first.shape) and is_tuple(second.shape) and len(first) == len(second):
-        return join(*(join(first[mode], second[mode]) for mode in range(len(first))))
+        return join(*map(join, first, second))
     return join(join(first, second))

@@ -11,7 +11,7 @@ from cutecc.layout.algebra import cached
 from cutecc.layout.basis import Basis
 from cutecc.layout.integers import Integer, absolute, ceil_divide, divide, divides, multiply, shape_divide, sign
 from cutecc.layout.layout import Layout, join
-from cutecc.layout.swizzle import AnyLayout, ComposedLayout, SomeLayout, Swizzle
+from cutecc.layout.swizzle import ComposedLayout, SomeLayout, Swizzle
 from cutecc.layout.tuples import is_tuple, show
 
 
@@ -26,27 +26,23 @@ def recast_layout(new_bits: int, old_bits: int, layout: SomeLayout) -> SomeLayou
     shared = math.gcd(new_bits, old_bits)
     down, up = old_bits // shared, new_bits // shared
     # In this order, as CuTe does: for widths of which neither divides the other, sizes are rounded up on the way.
-    return downcast(down, upcast(up, layout))
+    return _recast(down, _recast(up, layout, up=True), up=False)
 
 
-def upcast(count: int, layout: SomeLayout) -> SomeLayout:
-    """The layout of elements `count` times as wide."""
+def _recast(count: int, layout: SomeLayout, *, up: bool) -> SomeLayout:
+    """The layout of elements `count` times as wide, or without `up` a `count`-th as wide."""
     if count == 1:
         return layout
     if isinstance(layout, ComposedLayout):
-        inner, outer = _recast_inner(layout.inner, count, up=True), upcast(count, layout.outer)
-        return cast(SomeLayout, ComposedLayout(inner, _divided(layout.offset, count), outer))
-    return cast(SomeLayout, _by_mode(_upcast_mode, count, layout.shape, layout.stride))
-
-
-def downcast(count: int, layout: SomeLayout) -> SomeLayout:
-    """The layout of elements a `count`-th as wide."""
-    if count == 1:
-        return layout
-    if isinstance(layout, ComposedLayout):
-        inner, outer = _recast_inner(layout.inner, count, up=False), downcast(count, layout.outer)
-        return cast(SomeLayout, ComposedLayout(inner, multiply(cast(Integer, layout.offset), count), outer))
-    return cast(SomeLayout, _by_mode(_downcast_mode, count, layout.shape, layout.stride))
+        if isinstance(layout.inner, Swizzle):
+            inner = _shifted(layout.inner, -_bits(count) if up else _bits(count))
+        else:
+            inner = _recast(count, layout.inner, up=up)
+        outer = _recast(count, layout.outer, up=up)
+        offset = _divided(layout.offset, count) if up else multiply(cast(Integer, layout.offset), count)
+        return cast(SomeLayout, ComposedLayout(inner, offset, outer))
+    change = _upcast_mode if up else _downcast_mode
+    return cast(SomeLayout, _by_mode(change, count, layout.shape, layout.stride))
 
 
 def _by_mode(change: Callable[[int, Any, Any], tuple[Any, Any]], count: int, shape: Any, stride: Any) -> Layout:
@@ -77,12 +73,6 @@ def _downcast_mode(count: int, size: Any, stride: Any) -> tuple[Any, Any]:
     if isinstance(stride, int) and abs(stride) == 1:
         return multiply(size, count), stride
     return size, multiply(stride, count)
-
-
-def _recast_inner(inner: Swizzle | AnyLayout, count: int, *, up: bool) -> Swizzle | AnyLayout:
-    if isinstance(inner, Swizzle):
-        return _shifted(inner, -_bits(count) if up else _bits(count))
-    return upcast(count, inner) if up else downcast(count, inner)
 
 
 def _bits(count: int) -> int:

@@ -87,11 +87,7 @@ def compatible(coarse: Any, fine: Any) -> bool:
 
 def is_static(value: Any) -> bool:
     """Whether every leaf is known."""
-    return all(not isinstance(part, Symbolic) for leaf in leaves(value) for part in (_number(leaf),))
-
-
-def _number(leaf: Any) -> Any:
-    return leaf.value if isinstance(leaf, Basis) else leaf
+    return not any(isinstance(leaf.value if isinstance(leaf, Basis) else leaf, Symbolic) for leaf in leaves(value))
 
 
 def product(value: IntTuple) -> Integer:
