@@ -233,7 +233,7 @@ def _three(layouts: object) -> tuple[Layout, Layout, Layout]:
 def plain_epilogue(d: Operand, accumulator: str) -> Epilogue:
     """The accumulators, converted to D."""
     output = Output("D", "full", d.dtype, ACCUM, "none", default_conversion(d.dtype), d.layout, d.alignment)
-    return Epilogue((), (), (output,), accumulator, compute_type(accumulator, identity=True))
+    return Epilogue((), (), (output,), accumulator, compute_type(accumulator, (), (output,)))
 
 
 def _described(

@@ -182,8 +182,7 @@ def matched(epilogue: Epilogue, c: Operand | None, d: Operand, accumulator: str)
     outputs = tuple(_of_operand(each, d) if each.name == "D" and each.kind == "full" else each for each in outputs)
     if (inputs, outputs, accumulator) == (epilogue.inputs, epilogue.outputs, epilogue.accumulator):
         return epilogue
-    identity = not epilogue.steps and not epilogue.has_reductions
-    compute = compute_type(accumulator, identity=identity)
+    compute = compute_type(accumulator, epilogue.steps, outputs)
     return replace(epilogue, inputs=inputs, outputs=outputs, accumulator=accumulator, compute=compute)
 
 

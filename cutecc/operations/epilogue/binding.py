@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecc.errors import EpilogueError
-from cutecc.operations.epilogue.values import ACCUM, INFINITIES, Argument, Kind, Operation, Step
+from cutecc.operations.epilogue.values import ACCUM, INFINITIES, Argument, Kind, Operation, Output, Step
 from cutecc.operations.epilogue.verification import compute_type, joined
 
 if TYPE_CHECKING:
@@ -31,25 +31,13 @@ def _sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
-def _larger(x: float, y: float) -> float:
-    return max(x, y)
-
-
-def _smaller(x: float, y: float) -> float:
-    return min(x, y)
-
-
-def _quotient(x: float, y: float) -> float:
-    return x / y
-
-
 _FOLDED: Mapping[str, Callable[..., Any]] = {
     "add": float.__add__,
     "sub": float.__sub__,
     "mul": float.__mul__,
-    "div": _quotient,
-    "max": _larger,
-    "min": _smaller,
+    "div": float.__truediv__,
+    "max": max,
+    "min": min,
     "neg": float.__neg__,
     "abs": math.fabs,
     "exp": math.exp,
@@ -85,7 +73,7 @@ def bind(epilogue: Epilogue, values: Mapping[str, float]) -> Epilogue:
         kind = joined(kinds.get(each, "scalar") for each in step.arguments)
         steps.append(replace(step, kind=kind))
         kinds[step.name] = kind
-    results: list[Argument] = []
+    outputs: list[Output] = []
     for output in epilogue.outputs:
         value = known.get(output.value, output.value)
         if kinds.get(value) != "full":
@@ -94,8 +82,12 @@ def bind(epilogue: Epilogue, values: Mapping[str, float]) -> Epilogue:
             steps.append(Step(everywhere, "eq", (ACCUM, ACCUM), "full", place=output.place))
             steps.append(Step(f"{everywhere}:", "where", (everywhere, value, value), "full", place=output.place))
             value = f"{everywhere}:"
-        results.append(value)
-    return _pruned(epilogue, steps, results)
+        outputs.append(replace(output, value=str(value)))
+    kept, found = pruned(steps, outputs)
+    read = {argument for step in kept for argument in step.arguments} | {each.value for each in found}
+    compute = compute_type(epilogue.accumulator, kept, found)
+    inputs = tuple(each for each in epilogue.inputs if each.name in read)
+    return replace(epilogue, inputs=inputs, steps=kept, outputs=found, compute=compute)
 
 
 def _check_scalars(epilogue: Epilogue, values: Mapping[str, float]) -> None:
@@ -163,9 +155,9 @@ def _value(operation: Operation, numbers: list[float]) -> Argument | None:
     return value if math.isfinite(value) else next((name for name, each in INFINITIES.items() if each == value), None)
 
 
-def _pruned(epilogue: Epilogue, steps: list[Step], results: list[Argument]) -> Epilogue:
-    """The steps that count for the results, named in their order, and the inputs that they read."""
-    needed: set[Argument] = set(results)
+def pruned(steps: Sequence[Step], outputs: Sequence[Output]) -> tuple[tuple[Step, ...], tuple[Output, ...]]:
+    """The steps that outputs depend on, named in their order, and the outputs that refer to them by these names."""
+    needed: set[Argument] = {each.value for each in outputs}
     for step in reversed(steps):
         if step.name in needed:
             needed.update(step.arguments)
@@ -175,14 +167,4 @@ def _pruned(epilogue: Epilogue, steps: list[Step], results: list[Argument]) -> E
         replace(step, name=names[step.name], arguments=tuple(names.get(each, each) for each in step.arguments))
         for step in kept
     )
-    outputs = tuple(
-        replace(each, value=names.get(value, value)) for each, value in zip(epilogue.outputs, results, strict=True)
-    )
-    identity = not renamed and all(each.reduction == "none" for each in outputs)
-    return replace(
-        epilogue,
-        inputs=tuple(each for each in epilogue.inputs if each.name in needed),
-        steps=renamed,
-        outputs=outputs,
-        compute=compute_type(epilogue.accumulator, identity=identity),
-    )
+    return renamed, tuple(replace(each, value=names.get(each.value, each.value)) for each in outputs)

@@ -33,39 +33,19 @@ def _linear_combination(accum: Any, C: Any, alpha: Any, beta: Any) -> Any:
     return D
 
 
-def _relu(accum: Any, C: Any, alpha: Any, beta: Any) -> Any:
-    D = relu(alpha * accum + beta * C)
-    return D
-
-
 def _leaky_relu(accum: Any, C: Any, alpha: Any, beta: Any, slope: Any = 0.01) -> Any:
     D = leaky_relu(alpha * accum + beta * C, slope)
     return D
 
 
-def _tanh(accum: Any, C: Any, alpha: Any, beta: Any) -> Any:
-    D = tanh(alpha * accum + beta * C)
-    return D
+def _activation(function: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The epilogue that is a function of the linear combination."""
 
+    def activation(accum: Any, C: Any, alpha: Any, beta: Any) -> Any:
+        D = function(alpha * accum + beta * C)
+        return D
 
-def _sigmoid(accum: Any, C: Any, alpha: Any, beta: Any) -> Any:
-    D = sigmoid(alpha * accum + beta * C)
-    return D
-
-
-def _silu(accum: Any, C: Any, alpha: Any, beta: Any) -> Any:
-    D = silu(alpha * accum + beta * C)
-    return D
-
-
-def _hardswish(accum: Any, C: Any, alpha: Any, beta: Any) -> Any:
-    D = hardswish(alpha * accum + beta * C)
-    return D
-
-
-def _gelu(accum: Any, C: Any, alpha: Any, beta: Any) -> Any:
-    D = gelu(alpha * accum + beta * C)
-    return D
+    return activation
 
 
 _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], Conversion | None]] = {
@@ -73,13 +53,13 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], Conversion | None]] = {
     "linear_combination": (_linear_combination, None),
     "linear_combination_clamp": (_linear_combination, "clamp"),
     "linear_combination_fast_clamp": (_linear_combination, "fast_clamp"),
-    "relu": (_relu, None),
+    "relu": (_activation(relu), None),
     "leaky_relu": (_leaky_relu, None),
-    "tanh": (_tanh, None),
-    "sigmoid": (_sigmoid, None),
-    "silu": (_silu, None),
-    "hardswish": (_hardswish, None),
-    "gelu": (_gelu, None),
+    "tanh": (_activation(tanh), None),
+    "sigmoid": (_activation(sigmoid), None),
+    "silu": (_activation(silu), None),
+    "hardswish": (_activation(hardswish), None),
+    "gelu": (_activation(gelu), None),
 }
 
 NAMES = tuple(_FUNCTIONS)

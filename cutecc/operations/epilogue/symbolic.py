@@ -20,15 +20,11 @@ _LARGEST_POWER = 16
 _NO_MATH = "functions of the module math do not take it: write exp(x), sqrt(x), tanh(x), … without the module"
 
 
-def _divided(x: Any, y: Any) -> Any:
-    return x / y
-
-
 _UFUNCS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
-    "divide": _divided,
+    "divide": lambda x, y: x / y,
     "less": operator.lt,
     "less_equal": operator.le,
     "greater": operator.gt,
@@ -120,6 +116,29 @@ class Trace:
         return number if math.isfinite(number) else next(each for each, value in INFINITIES.items() if value == number)
 
 
+def _operator(operation: Operation, *, turned: bool = False) -> Callable[[Value, Any], Value]:
+    """The method of an operator; `turned` where the value stands on its right."""
+
+    def method(self: Value, other: Any) -> Value:
+        return self.trace.step(operation, *((other, self) if turned else (self, other)))
+
+    return method
+
+
+def _refused(message: str, hint: str) -> Callable[..., NoReturn]:
+    """The method of what a value does not do."""
+
+    def method(self: Value, *_: Any) -> NoReturn:
+        raise self.trace.error(message, hint)
+
+    return method
+
+
+_ROUNDING = "x.to('i32') rounds to the nearest integer"
+_ONE_ELEMENT = "a function says what becomes of any one element"
+_OPERATORS = "operators: + - * / ** and comparisons"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Value:
     """One value for each element, column or row of a product, or for all of it; known to the kernel only."""
@@ -136,29 +155,19 @@ class Value:
 
     __hash__ = object.__hash__
 
-    def __add__(self, other: Any) -> Value:
-        return self.trace.step("add", self, other)
+    __add__, __radd__ = _operator("add"), _operator("add", turned=True)
+    __sub__, __rsub__ = _operator("sub"), _operator("sub", turned=True)
+    __mul__, __rmul__ = _operator("mul"), _operator("mul", turned=True)
+    __truediv__, __rtruediv__ = _operator("div"), _operator("div", turned=True)
+    __lt__, __le__, __gt__, __ge__ = map(_operator, ("lt", "le", "gt", "ge"))
+    __and__, __or__ = _operator("and"), _operator("or")
+    __rand__, __ror__ = __and__, __or__
 
-    def __radd__(self, other: Any) -> Value:
-        return self.trace.step("add", other, self)
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]  # a condition, as arrays have it
+        return self.trace.step("eq", self, other)
 
-    def __sub__(self, other: Any) -> Value:
-        return self.trace.step("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Value:
-        return self.trace.step("sub", other, self)
-
-    def __mul__(self, other: Any) -> Value:
-        return self.trace.step("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Value:
-        return self.trace.step("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Value:
-        return self.trace.step("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Value:
-        return self.trace.step("div", other, self)
+    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+        return self.trace.step("ne", self, other)
 
     def __neg__(self) -> Value:
         return self.trace.step("neg", self)
@@ -188,30 +197,6 @@ class Value:
             return self.trace.argument(self, "**")
         half = self._power(exponent // 2)
         return half * half * self if exponent % 2 else half * half
-
-    def __lt__(self, other: Any) -> Value:
-        return self.trace.step("lt", self, other)
-
-    def __le__(self, other: Any) -> Value:
-        return self.trace.step("le", self, other)
-
-    def __gt__(self, other: Any) -> Value:
-        return self.trace.step("gt", self, other)
-
-    def __ge__(self, other: Any) -> Value:
-        return self.trace.step("ge", self, other)
-
-    def __eq__(self, other: object) -> Value:  # type: ignore[override]  # a condition, as arrays have it
-        return self.trace.step("eq", self, other)
-
-    def __ne__(self, other: object) -> Value:  # type: ignore[override]
-        return self.trace.step("ne", self, other)
-
-    def __and__(self, other: Any) -> Value:
-        return self.trace.step("and", self, other)
-
-    def __or__(self, other: Any) -> Value:
-        return self.trace.step("or", self, other)
 
     def __invert__(self) -> Value:
         return self.trace.step("not", self)
@@ -275,51 +260,20 @@ class Value:
     def __complex__(self) -> NoReturn:
         self._no_number("complex")
 
-    def __round__(self, digits: Any = None) -> NoReturn:
-        raise self.trace.error("round of a value", "x.to('i32') rounds to the nearest integer")
-
-    def __floor__(self) -> NoReturn:
-        raise self.trace.error("floor of a value", "x.to('i32') rounds to the nearest integer")
-
-    def __ceil__(self) -> NoReturn:
-        raise self.trace.error("ceil of a value", "x.to('i32') rounds to the nearest integer")
-
-    def __trunc__(self) -> NoReturn:
-        raise self.trace.error("trunc of a value", "x.to('i32') rounds to the nearest integer")
-
-    def __len__(self) -> NoReturn:
-        raise self.trace.error("len of a value", "a function says what becomes of any one element")
-
-    def __getitem__(self, index: Any) -> NoReturn:
-        raise self.trace.error("a value cannot be indexed", "a function says what becomes of any one element")
-
-    def __iter__(self) -> NoReturn:
-        raise self.trace.error("a value cannot be iterated over", "a function says what becomes of any one element")
-
-    def __floordiv__(self, other: Any) -> NoReturn:
-        self._no_operator("//")
-
-    def __mod__(self, other: Any) -> NoReturn:
-        self._no_operator("%")
-
-    def __matmul__(self, other: Any) -> NoReturn:
-        self._no_operator("@")
-
-    def __xor__(self, other: Any) -> NoReturn:
-        self._no_operator("^")
-
-    def __lshift__(self, other: Any) -> NoReturn:
-        self._no_operator("<<")
-
-    def __rshift__(self, other: Any) -> NoReturn:
-        self._no_operator(">>")
-
-    def __rpow__(self, other: Any) -> NoReturn:
-        raise self.trace.error("** with a value as the exponent", "write exp(x * c), where c is the logarithm")
-
-    __rfloordiv__, __rmod__, __rmatmul__, __rxor__ = __floordiv__, __mod__, __matmul__, __xor__
-    __rlshift__, __rrshift__ = __lshift__, __rshift__
-    __rand__, __ror__ = __and__, __or__
+    __round__ = _refused("round of a value", _ROUNDING)
+    __floor__ = _refused("floor of a value", _ROUNDING)
+    __ceil__ = _refused("ceil of a value", _ROUNDING)
+    __trunc__ = _refused("trunc of a value", _ROUNDING)
+    __len__ = _refused("len of a value", _ONE_ELEMENT)
+    __getitem__ = _refused("a value cannot be indexed", _ONE_ELEMENT)
+    __iter__ = _refused("a value cannot be iterated over", _ONE_ELEMENT)
+    __floordiv__ = __rfloordiv__ = _refused("// of a value", _OPERATORS)
+    __mod__ = __rmod__ = _refused("% of a value", _OPERATORS)
+    __matmul__ = __rmatmul__ = _refused("@ of a value", _OPERATORS)
+    __xor__ = __rxor__ = _refused("^ of a value", _OPERATORS)
+    __lshift__ = __rlshift__ = _refused("<< of a value", _OPERATORS)
+    __rshift__ = __rrshift__ = _refused(">> of a value", _OPERATORS)
+    __rpow__ = _refused("** with a value as the exponent", "write exp(x * c), where c is the logarithm")
 
     def __getattr__(self, name: str) -> NoReturn:
         # Libraries and Python look for protocols; that a value has none must not stop them.
@@ -363,6 +317,3 @@ class Value:
         if self.kind != "scalar" or not name.isidentifier():
             return []
         return [f"{name} is an operand, which each call gives anew; for Python to know it, take it from outside"]
-
-    def _no_operator(self, symbol: str) -> NoReturn:
-        raise self.trace.error(f"{symbol} of a value", "operators: + - * / ** and comparisons")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import FunctionType
 from typing import Any, NamedTuple, cast
 
 from cutecc.errors import EpilogueError
 from cutecc.operations.epilogue import functions
+from cutecc.operations.epilogue.binding import pruned
 from cutecc.operations.epilogue.calling import called
 from cutecc.operations.epilogue.declarations import example_size
 from cutecc.operations.epilogue.parameters import inputs_of
@@ -62,28 +62,17 @@ def trace(function: Callable[..., Any], /, accumulator: str = "f32", **operands:
             f"there are no accumulators of type {accumulator}", hints=[f"types: {', '.join(ACCUMULATORS)}"]
         )
     written = WrittenFunction(plain, function_node(plain))
-    compute = compute_type(accumulator, identity=False)
+    compute = "f64" if accumulator == "f64" else "f32"
     size = example_size(operands)
     inputs = inputs_of(written, operands, compute, size)
     running = Trace(written.file, compute, functions.__all__)
     results = results_of(written, running, called(written, running, inputs))
     outputs = [output_of(result, operands, compute, size) for result in results]
     _refuse_unknown(written, operands, [each.name for each in (*inputs, *outputs)])
-    steps = _needed(running.steps, outputs)
+    steps, outputs = pruned(running.steps, outputs)
     _refuse_unused(written, inputs, steps, outputs)
-    names: dict[Any, str] = {step.name: f"%{index}" for index, step in enumerate(steps)}
-    identity = not steps and all(each.reduction == "none" for each in outputs)
-    return Traced(
-        tuple(inputs),
-        tuple(
-            replace(each, name=names[each.name], arguments=tuple(names.get(arg, arg) for arg in each.arguments))
-            for each in steps
-        ),
-        tuple(replace(each, value=names.get(each.value, each.value)) for each in outputs),
-        accumulator,
-        compute_type(accumulator, identity=identity),
-        plain.__name__.strip("<>"),
-    )
+    name = plain.__name__.strip("<>")
+    return Traced(tuple(inputs), steps, outputs, accumulator, compute_type(accumulator, steps, outputs), name)
 
 
 def _plain_function(function: Any) -> FunctionType:
@@ -98,17 +87,6 @@ def _plain_function(function: Any) -> FunctionType:
         location,
         hints=["def epilogue(accum, C, alpha, beta): return alpha * accum + beta * C"],
     )
-
-
-def _needed(steps: Sequence[Step], outputs: Sequence[Output]) -> list[Step]:
-    """The steps that results depend on, in their order."""
-    needed: set[Argument] = {each.value for each in outputs}
-    kept: list[Step] = []
-    for step in reversed(steps):
-        if step.name in needed:
-            needed.update(step.arguments)
-            kept.insert(0, step)
-    return kept
 
 
 def _refuse_unknown(written: WrittenFunction, operands: Mapping[str, Any], names: Sequence[str]) -> None:

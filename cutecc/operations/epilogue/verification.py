@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from cutecc.errors import EpilogueError
@@ -34,10 +34,10 @@ def joined(kinds: Iterable[Kind]) -> Kind:
     return found.pop() if len(found) == 1 else "full"
 
 
-def compute_type(accumulator: str, *, identity: bool) -> str:
-    """The type that an epilogue computes in; `identity` when it has no steps and no reductions."""
+def compute_type(accumulator: str, steps: Sequence[Step], outputs: Sequence[Output]) -> str:
+    """The type that an epilogue computes in: that of integers, where it only converts them."""
     if accumulator == "i32":
-        return "i32" if identity else "f32"
+        return "f32" if steps or any(each.reduction != "none" for each in outputs) else "i32"
     return "f64" if accumulator == "f64" else "f32"
 
 
@@ -45,8 +45,7 @@ def verify(epilogue: Epilogue) -> None:
     """Raise `EpilogueError` unless each reference is to something earlier, and kinds and types fit."""
     if epilogue.accumulator not in ACCUMULATORS:
         _refuse(f"there are no accumulators of type {epilogue.accumulator}", f"types: {', '.join(ACCUMULATORS)}")
-    identity = not epilogue.steps and not epilogue.has_reductions
-    if epilogue.compute != (expected := compute_type(epilogue.accumulator, identity=identity)):
+    if epilogue.compute != (expected := compute_type(epilogue.accumulator, epilogue.steps, epilogue.outputs)):
         _refuse(f"{epilogue.accumulator} accumulators are computed with in {expected}, not in {epilogue.compute}")
     kinds: dict[str, Kind] = {ACCUM: "full"}
     conditions: set[str] = set()
