@@ -125,12 +125,9 @@ def _tile_changes(description: GemmDescription, field: str) -> Iterator[Change]:
 
 
 def with_tile(description: GemmDescription, tile: TileDescription) -> GemmDescription:
-    """With another tile, whose N is that of a `wgmma`."""
-    instruction = description.instruction
-    if instruction.unit == "wgmma" and tile.threadblock[1] != description.tile.threadblock[1]:
-        m, _, k = instruction.shape
-        instruction = replace(instruction, shape=(m, tile.threadblock[1], k))
-    return replace(description, tile=tile, instruction=instruction)
+    """With another tile; where that has another N, a `wgmma` too."""
+    is_as_wide = tile.threadblock[1] == description.tile.threadblock[1]
+    return replace(description, tile=tile) if is_as_wide else description.with_tile(tile)
 
 
 @cache
@@ -227,7 +224,7 @@ def _source_changes(description: GemmDescription) -> Iterator[Change]:
     if source is None or source.kind != "full":
         yield 0, replace(description, c=None)
     elif description.c is None:
-        yield 0, replace(description, c=Operand(source.dtype, source.layout, source.alignment))
+        yield 0, replace(description, c=source.operand)
 
 
 def _tied(before: GemmDescription, after: GemmDescription) -> GemmDescription:

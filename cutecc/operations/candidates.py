@@ -76,11 +76,19 @@ def tile_descriptions(
         given = fitting_instructions(*operands, accumulator=accumulator, target=target)
     else:
         given = [as_instruction(instruction)]
-    described = [_described(target, each, operands, c, epilogue, mode) for each in given]
-    for each in described:
-        if ranked := _ranked(each, TileRequest(), sizes):
-            return [found.tile for found in ranked]
-    return [_as_asked(described, TileRequest()).tile]
+    return [
+        each.tile
+        for each in with_tiles([described(target, each, operands, c, epilogue, mode) for each in given], sizes)
+    ]
+
+
+def with_tiles(described: Sequence[GemmDescription], problem: Problem) -> list[GemmDescription]:
+    """The first of descriptions that has valid tiles, with each of these, the best guess first.
+
+    Raises `UsageError` with the reason when there is no tile.
+    """
+    ranked = (_ranked(each, TileRequest(), problem) for each in described)
+    return next(filter(None, ranked), None) or [_as_asked(described, TileRequest())]
 
 
 def choose(
@@ -115,14 +123,12 @@ def choose(
         else [as_instruction(instruction)]
     )
     modes, sizes = _modes(mode, problem), problem or LARGE
-    described = [
-        [_described(target, each, operands, c, epilogue, chosen, swizzle) for chosen in modes] for each in given
-    ]
-    for each in described:
+    listed = [[described(target, each, operands, c, epilogue, chosen, swizzle) for chosen in modes] for each in given]
+    for each in listed:
         if found := [best for one in each for best in _ranked(one, request, sizes, 1)]:
             best = min(found, key=lambda candidate: cycles(candidate, sizes))
             return best if swizzle else replace(best, swizzle=_swizzle(best, sizes))
-    return _as_asked([each[0] for each in described], request)
+    return _as_asked([each[0] for each in listed], request)
 
 
 def fitting_instructions(
@@ -206,8 +212,8 @@ def gemm_descriptions(
                     continue
                 d = _result_like(a, instruction, layout_d)
                 operands = Operand(a, layout_a), Operand(b, layout_b), d
-                described = _described(target, instruction, operands, None, None, "gemm")
-                yield from _ranked(described, TileRequest(), LARGE, most)
+                whole = described(target, instruction, operands, None, None, "gemm")
+                yield from _ranked(whole, TileRequest(), LARGE, most)
 
 
 def _result_like(a: str, instruction: MathInstruction, layout: Layout) -> Operand:
@@ -236,7 +242,7 @@ def plain_epilogue(d: Operand, accumulator: str) -> Epilogue:
     return Epilogue((), (), (output,), accumulator, compute_type(accumulator, (), (output,)))
 
 
-def _described(
+def described(
     target: str,
     instruction: MathInstruction,
     operands: tuple[Operand, Operand, Operand],
@@ -252,7 +258,7 @@ def _described(
     if c is not None:
         c = as_operand(c)
     elif (source := epilogue.source) is not None:
-        c = Operand(source.dtype, source.layout, source.alignment)
+        c = source.operand
     epilogue = matched(epilogue, c, d, instruction.accumulator)
     return GemmDescription(target, instruction, _ANY_TILE, a, b, d, c, epilogue, swizzle or "identity1", mode)
 
@@ -266,7 +272,7 @@ def _ranked(
     """The valid descriptions with the tiles that are asked for, the one with the least estimated time first."""
     turned = described.is_compiled_transposed
     if turned:
-        request, problem = _turned(request), problem.transposed()
+        request, problem = request.transposed(), problem.transposed()
     valid = _valid(described.compiled(), request)
     estimated = sorted((cycles(each, problem), index) for index, each in enumerate(valid))
     found = [valid[index] for _, index in estimated[:most]]
@@ -278,18 +284,10 @@ def _valid(compiled: GemmDescription, request: TileRequest) -> Sequence[GemmDesc
     """What is compiled, with each valid tile."""
     valid: list[GemmDescription] = []
     for tile in _tiles(compiled, request):
-        candidate = _cut(compiled, tile)
+        candidate = compiled.with_tile(tile)
         if refusal(candidate) is None:
             valid.append(candidate)
     return valid
-
-
-def _cut(description: GemmDescription, tile: TileDescription) -> GemmDescription:
-    """A description with a tile, whose N is that of a `wgmma`."""
-    instruction = description.instruction
-    if instruction.unit == "wgmma":
-        instruction = replace(instruction, shape=(64, tile.threadblock[1], instruction.shape[2]))
-    return replace(description, tile=tile, instruction=instruction)
 
 
 def _tiles(compiled: GemmDescription, request: TileRequest) -> Iterator[TileDescription]:
@@ -360,20 +358,7 @@ def _fits(compiled: GemmDescription, tile: TileDescription) -> bool:
 def _request(tile: TileDescription | TileRequest | str | None) -> TileRequest:
     if isinstance(tile, str):
         return TileRequest.parse(tile)
-    if isinstance(tile, TileDescription):
-        return TileRequest(tile.threadblock, tile.stages, tile.warps, tile.cluster, tile.schedule)
-    return tile or TileRequest()
-
-
-def _turned(request: TileRequest) -> TileRequest:
-    """The request of the transposed product."""
-    threadblock, warps, cluster = request.threadblock, request.warps, request.cluster
-    return replace(
-        request,
-        threadblock=threadblock and (threadblock[1], threadblock[0], threadblock[2]),
-        warps=warps and (warps[1], warps[0], warps[2]),
-        cluster=cluster and (cluster[1], cluster[0]),
-    )
+    return TileRequest(**vars(tile)) if isinstance(tile, TileDescription) else tile or TileRequest()
 
 
 def _modes(mode: Mode | None, problem: Problem | None) -> list[Mode]:
@@ -438,8 +423,7 @@ def _filled_in(described: GemmDescription, request: TileRequest) -> GemmDescript
     """A description with the tile that is asked for, its open parts as in the first one that is tried."""
     compiled = described.compiled()
     tile = next(iter(_tiles(compiled, TileRequest())), _ANY_TILE)
-    tile = tile.transposed() if described.is_compiled_transposed else tile
-    tile = replace(tile, **{part: value for part, value in vars(request).items() if value is not None})
-    if described.is_compiled_transposed:
-        return _cut(compiled, tile.transposed()).transposed()
-    return _cut(described, tile)
+    turned = described.is_compiled_transposed
+    asked = vars(request.transposed() if turned else request)
+    filled = compiled.with_tile(replace(tile, **{part: each for part, each in asked.items() if each is not None}))
+    return filled.transposed() if turned else filled

@@ -102,6 +102,13 @@ class GemmDescription:
             epilogue=self.epilogue.transposed(),
         )
 
+    def with_tile(self, tile: TileDescription) -> GemmDescription:
+        """The same with another tile, whose N is that of a `wgmma`."""
+        instruction, (_, n, _) = self.instruction, tile.threadblock
+        if instruction.unit == "wgmma":
+            instruction = replace(instruction, shape=(instruction.shape[0], n, instruction.shape[2]))
+        return replace(self, tile=tile, instruction=instruction)
+
     def to_json(self, *, places: bool = True) -> bytes:
         """One line of JSON; without `places` (and the epilogue's name) it is the same wherever that is written."""
         epilogue = self.epilogue if places else Epilogue.from_json(self.epilogue.to_json(places=False))

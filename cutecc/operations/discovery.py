@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -19,13 +20,11 @@ from cutecc.operations.choosing import (
     target_name,
     usual_result,
 )
-from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode, matched
+from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode
 from cutecc.operations.epilogue.graph import Epilogue
-from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.metadata_filter import Fact, MetadataFilter
 from cutecc.operations.operand import Operand, as_operand
 from cutecc.operations.status import YES, Status
-from cutecc.operations.tile import TileDescription
 from cutecc.operations.tile_model import LARGE, Problem, cycles, slices
 from cutecc.operations.views import MatrixArray
 from cutecc.runtime.checks import kind_text
@@ -244,62 +243,20 @@ def ranked(
     Raises `UsageError` with the reason when there is none.
     """
     found: list[tuple[float, int, GemmDescription]] = []
-    instructions = candidates.fitting_instructions(request.a, request.b, request.d, target=target)
+    matrices = request.a, request.b, request.d
+    instructions = candidates.fitting_instructions(*matrices, target=target)
     modes: tuple[Mode, ...] = (request.mode, *(SPLIT_K_MODES if split and request.mode == "gemm" else ()))
     for instruction in instructions:
         graph = request.epilogue(epilogue, operands, instruction.accumulator)
         for mode in modes:
-            for each in _tiled(request, target, instruction, graph, mode, problem):
-                # Not to split K is what the mode without slices is for.
-                if mode == request.mode or slices(each, problem) > 1:
-                    found.append((cycles(each, problem), len(found), each))
+            with suppress(UsageError):
+                described = candidates.described(target, instruction, matrices, request.c, graph, mode)
+                for each in candidates.with_tiles([described], problem):
+                    # Not to split K is what the mode without slices is for.
+                    if mode == request.mode or slices(each, problem) > 1:
+                        found.append((cycles(each, problem), len(found), each))
     if not found:  # says why
         graph = request.epilogue(epilogue, operands, instructions[0].accumulator)
-        first = candidates.choose(
-            request.a, request.b, request.d, target=target, c=request.c, epilogue=graph, mode=request.mode
-        )
+        first = candidates.choose(*matrices, target=target, c=request.c, epilogue=graph, mode=request.mode)
         found.append((0.0, 0, first))
     return [each for _, _, each in sorted(found, key=lambda entry: entry[:2])]
-
-
-def _tiled(
-    request: Request, target: str, instruction: MathInstruction, graph: Any, mode: Mode, problem: Problem
-) -> Iterator[GemmDescription]:
-    """The descriptions of one instruction, a tile each."""
-    try:
-        tiles: list[TileDescription] = candidates.tile_descriptions(
-            request.a,
-            request.b,
-            request.d,
-            instruction=instruction,
-            target=target,
-            c=request.c,
-            epilogue=graph,
-            mode=mode,
-            problem=problem,
-        )
-    except UsageError:
-        return
-    source = request.c
-    if source is None and graph.source is not None:
-        source = Operand(graph.source.dtype, graph.source.layout, graph.source.alignment)
-    for tile in tiles:
-        yield GemmDescription(
-            target,
-            _with_columns(instruction, tile, request.d.layout == "column"),
-            tile,
-            request.a.stored,
-            request.b.stored,
-            request.d,
-            source,
-            matched(graph, source, request.d, instruction.accumulator),
-            mode=mode,
-        )
-
-
-def _with_columns(instruction: MathInstruction, tile: TileDescription, turned: bool) -> MathInstruction:
-    """The instruction with the N of a tile, which wgmma's is."""
-    if instruction.unit != "wgmma":
-        return instruction
-    m, _, k = instruction.shape
-    return replace(instruction, shape=(m, tile.threadblock[0 if turned else 1], k))

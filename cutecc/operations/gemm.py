@@ -92,15 +92,13 @@ class Gemm(Product):
         if epilogue is None:
             epilogue = usual_epilogue(result, source, adds)
         graph = epilogue_of(epilogue, by_name(operands), source, result, adds)
-        if graph.source is not None and source is None:
-            source = Operand(graph.source.dtype, graph.source.layout, graph.source.alignment)
-
-        choose = partial(
+        self._problem = problem_of(problem)
+        self._choose: Callable[..., GemmDescription] | None = partial(
             candidates.choose,
             first,
             second,
             result,
-            problem=problem_of(problem),
+            problem=self._problem,
             accumulator=accumulator,
             instruction=instruction,
             unit=unit,
@@ -109,11 +107,9 @@ class Gemm(Product):
             c=source,
             epilogue=graph,
             swizzle=None if swizzle is None else parse_swizzle(swizzle),
-            mode="gemm" if mode is None and problem is None else mode,
+            mode=mode,
         )
-        self._choose: Callable[..., GemmDescription] | None = choose
-        self._problem = problem_of(problem)
-        super().__init__(choose(target=target_name(target)))
+        super().__init__(self._choose(target=target_name(target)))
 
     @classmethod
     def of(cls, description: GemmDescription) -> Gemm:

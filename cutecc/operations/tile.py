@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar, get_args
 
 from cutecc.errors import UsageError
 from cutecc.operations.words import extents, known_word, positive_integer, text_of, whole_number, whole_numbers
@@ -55,9 +55,7 @@ class TileDescription:
 
     def transposed(self) -> TileDescription:
         """M and N exchanged."""
-        (m, n, k), (along_m, along_n, along_k) = self.threadblock, self.warps
-        cluster = (self.cluster[1], self.cluster[0])
-        return TileDescription((n, m, k), self.stages, (along_n, along_m, along_k), cluster, self.schedule)
+        return _transposed(self)
 
 
 @dataclass(frozen=True)
@@ -90,12 +88,20 @@ class TileRequest:
         """Whether `tile` has every part that is asked for."""
         return all(getattr(self, part) in (None, getattr(tile, part)) for part in _PARTS)
 
+    def transposed(self) -> TileRequest:
+        """M and N exchanged."""
+        return _transposed(self)
 
+
+_Tile = TypeVar("_Tile", TileDescription, TileRequest)
 _PARTS = ("threadblock", *_KEYS)
-
-
 _NAMES = {"threadblock": "MNK", "warps": "MNK", "cluster": "MN"}
 """What the sizes of a part are of."""
+
+
+def _transposed(tile: _Tile) -> _Tile:
+    sizes: dict[str, Any] = {part: getattr(tile, part) for part in _NAMES}
+    return replace(tile, **{part: each and (each[1], each[0], *each[2:]) for part, each in sizes.items()})
 
 
 def _checked(part: str, value: object) -> object:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from cutecc.operations.operand import OPERAND_TYPES, Layout, most_aligned
+from cutecc.operations.operand import OPERAND_TYPES, Layout, Operand, most_aligned
 from cutecc.support.locations import Frame
 
 Kind = Literal["full", "row", "column", "scalar"]
@@ -74,6 +74,11 @@ class Input:
 
     def __post_init__(self) -> None:
         _align(self)
+
+    @property
+    def operand(self) -> Operand:
+        """A full one as a matrix."""
+        return Operand(self.dtype, self.layout, self.alignment)
 
 
 @dataclass(frozen=True)
