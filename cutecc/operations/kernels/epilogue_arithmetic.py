@@ -13,27 +13,20 @@ output of f32 or f64, a reduction too, all functions are accurate.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 
 import cutlass
 from cutlass import cute
 
 from cutecc.operations.epilogue.graph import Epilogue
-from cutecc.operations.epilogue.values import ACCUM, INFINITIES, Argument, Output, Step, default_conversion, is_float
+from cutecc.operations.epilogue.values import INFINITIES, Argument, Output, Step, default_conversion, is_float
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.operand import type_bits
 
 _LARGEST = {"f64": 1.7976931348623157e308, "f32": 3.4028234663852886e38, "f16": 65504.0, "bf16": 3.3895313892515355e38}
 _LARGEST |= {"f8E4M3FN": 448.0, "f8E5M2": 57344.0}
 _PACK = {"i8": "cvt.pack.sat.s8.s32.b32", "u8": "cvt.pack.sat.u8.s32.b32"}
-
-
-def evaluate(epilogue: Epilogue, accum, inputs: Mapping[str, cute.TensorSSA]) -> dict[str, cute.TensorSSA]:
-    """The value of each output, by name, in the compute type, from the accumulators and the inputs."""
-    values = {ACCUM: to_compute(accum, epilogue)}
-    values |= {name: to_compute(value, epilogue) for name, value in inputs.items()}
-    run(epilogue, epilogue.steps, values)
-    return {output.name: values[output.value] for output in epilogue.outputs}
 
 
 def run(epilogue: Epilogue, steps: Sequence[Step], values: dict[str, cute.TensorSSA]) -> None:
@@ -133,6 +126,14 @@ def _packed(value: cute.TensorSSA, dtype: str) -> cute.TensorSSA:
     return cute.recast_tensor(words, numeric(dtype)).load()
 
 
+_PLAIN = {
+    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg, "abs": cute.math.abs},
+    **{name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")},
+    **{"and": operator.and_, "or": operator.or_, "where": cute.where},
+}
+"""Operations that are the same in every compute type."""
+
+
 class _Arithmetic:
     """The operations of steps in one compute type."""
 
@@ -143,40 +144,26 @@ class _Arithmetic:
         shapes = [each.shape for each in arguments if isinstance(each, cute.TensorSSA)]
         shape = max(shapes, key=cute.size) if shapes else (1,)
         arguments = [self._widened(each, shape) for each in arguments]
-        return getattr(self, f"_{operation}")(*arguments)
+        function = _PLAIN.get(operation) or getattr(self, f"_{operation}")
+        return function(*arguments)
 
     def _widened(self, value, shape):
         if not isinstance(value, cute.TensorSSA):
             return cute.full(shape, value, self.compute)
         return value if value.shape == shape else value.broadcast_to(shape)
 
-    def _add(self, x, y):
-        return x + y
-
-    def _sub(self, x, y):
-        return x - y
-
-    def _mul(self, x, y):
-        return x * y
-
     def _div(self, x, y):
         return x * _reciprocal(y) if self.is_approximate else x / y
-
-    def _neg(self, x):
-        return -x
-
-    def _abs(self, x):
-        return cute.math.abs(x)
 
     def _max(self, x, y):
         if self.compute is cutlass.Float32:
             return _elementwise(self.compute, lambda a, b: cute.arch.fmax(a, b, nan=True), x, y)
-        return cute.where(_either(x > y, x != x), x, y)
+        return cute.where((x > y) | (x != x), x, y)
 
     def _min(self, x, y):
         if self.compute is cutlass.Float32:
             return _elementwise(self.compute, lambda a, b: cute.arch.fmin(a, b, nan=True), x, y)
-        return cute.where(_either(x < y, x != x), x, y)
+        return cute.where((x < y) | (x != x), x, y)
 
     def _exp(self, x):
         return cute.math.exp(x, fastmath=self.is_approximate)
@@ -206,39 +193,8 @@ class _Arithmetic:
         # By erfc, which keeps its digits where the share is small.
         return cute.math.erfc(x * -math.sqrt(0.5)) * 0.5
 
-    def _lt(self, x, y):
-        return x < y
-
-    def _le(self, x, y):
-        return x <= y
-
-    def _gt(self, x, y):
-        return x > y
-
-    def _ge(self, x, y):
-        return x >= y
-
-    def _eq(self, x, y):
-        return x == y
-
-    def _ne(self, x, y):
-        return x != y
-
-    def _and(self, x, y):
-        return x & y
-
-    def _or(self, x, y):
-        return _either(x, y)
-
     def _not(self, x):
         return x ^ cute.full(x.shape, True, cutlass.Boolean)
-
-    def _where(self, condition, x, y):
-        return cute.where(condition, x, y)
-
-
-def _either(x, y):
-    return x | y
 
 
 def _reciprocal(x):

@@ -22,7 +22,7 @@ from cutlass import cute
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.values import ACCUM, Input, Output
 from cutecc.operations.kernels.access import Access
-from cutecc.operations.kernels.epilogue_arithmetic import converted, evaluate, run, to_compute
+from cutecc.operations.kernels.epilogue_arithmetic import converted, run, to_compute
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.problem import matrix
 from cutecc.operations.kernels.regions import region
@@ -30,8 +30,6 @@ from cutecc.operations.kernels.signature import divisors, full_operand
 from cutecc.operations.kernels.warp_reduction import WarpReduction
 from cutecc.operations.kernels.workspace import epilogue_cut, parts_name
 from cutecc.operations.operand import type_bits
-
-__all__ = ["FusedEpilogue", "evaluate"]
 
 GROUP = 16
 """Columns of a piece."""

@@ -74,3 +74,25 @@ class GemmKernel:
         self.epilogue.apply(
             sums, coordinates, problem, batch, operands, workspace=workspace, slices=slices, tile=tile, warp=warp
         )
+
+
+class MultistageKernel(GemmKernel):
+    """A kernel whose warps all load and multiply; `cp.async` fills a ring of stages in shared memory."""
+
+    def __init__(self, description: GemmDescription):
+        super().__init__(description)
+        self.tile, self.stages = description.tile.threadblock, description.tile.stages
+        self.warps = description.tile.warps
+
+    def wait(self) -> None:
+        """Wait until the oldest stage that is being filled is full for all threads."""
+        cute.arch.cp_async_wait_group(self.stages - 2)
+        cute.arch.sync_threads()
+
+    @cute.jit
+    def after(self, stage):
+        """The stage that follows in the ring."""
+        following = stage + 1
+        if following == self.stages:
+            following = cutlass.Int32(0)
+        return following

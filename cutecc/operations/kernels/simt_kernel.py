@@ -9,7 +9,7 @@ from cutlass.cute.nvgpu import LoadCacheMode, cpasync
 
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels import simt
-from cutecc.operations.kernels.gemm_kernel import GemmKernel
+from cutecc.operations.kernels.gemm_kernel import MultistageKernel
 from cutecc.operations.kernels.lanes import make_tiled_mma, warp_place
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.problem import matrix
@@ -43,13 +43,11 @@ class Fetch:
         cute.copy(self.copy, self.source[(*whole, step)], self.target[(*whole, stage)], pred=inside)
 
 
-class SimtGemm(GemmKernel):
+class SimtGemm(MultistageKernel):
     """The kernel of one description; `simt.py` says how it works."""
 
     def __init__(self, description: GemmDescription):
         super().__init__(description)
-        self.tile, self.stages = description.tile.threadblock, description.tile.stages
-        self.warps = description.tile.warps[:2]
         self.threads = simt.block_threads(description)
         self.plans = simt.plans(description)
 
@@ -79,7 +77,7 @@ class SimtGemm(GemmKernel):
         b = matrix(b, plan_b.operand, n, k, batch, rows_contiguous=plan_b.is_k_major)
         fetches = (Fetch(plan_a, a, stages_a, tile_m, thread), Fetch(plan_b, b, stages_b, tile_n, thread))
 
-        tiled_mma = make_tiled_mma(self.accumulator, self.warps, simt.vector(self.description))
+        tiled_mma = make_tiled_mma(self.accumulator, self.warps[:2], simt.vector(self.description))
         own = tiled_mma.get_slice(thread)
         sums = cute.make_rmem_tensor(tiled_mma.partition_shape_C(self.tile[:2]), self.accumulator)
         sums.fill(0)
@@ -88,7 +86,7 @@ class SimtGemm(GemmKernel):
         self.main_loop(first, steps, end, fetches, sources, tiled_mma, sums)
 
         places = cute.local_tile(cute.make_identity_tensor((m, n)), self.tile[:2], (tile_m, tile_n))
-        warp = warp_place(thread, self.warps)
+        warp = warp_place(thread, self.warps[:2])
         self.conclude(
             *(sums, own.partition_C(places), problem, (tile_m, tile_n), batch),
             *(operands, workspace, slices, block[2], thread, warp, self.threads),
@@ -130,19 +128,6 @@ class SimtGemm(GemmKernel):
                 part = (None, None, k)
                 cute.gemm(tiled_mma, sums, fragment_a[part], fragment_b[part], sums)
         cute.arch.cp_async_wait_group(0)
-
-    def wait(self) -> None:
-        """Wait until the oldest stage that is being filled is full for all threads."""
-        cute.arch.cp_async_wait_group(self.stages - 2)
-        cute.arch.sync_threads()
-
-    @cute.jit
-    def after(self, stage):
-        """The stage that follows in the ring."""
-        following = stage + 1
-        if following == self.stages:
-            following = cutlass.Int32(0)
-        return following
 
     def load(self, fragments, sources, k: int, stage) -> None:
         """Load a thread's elements of A and B for one K."""

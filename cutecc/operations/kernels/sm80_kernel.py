@@ -8,7 +8,7 @@ from cutlass import cute
 
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels import sm80
-from cutecc.operations.kernels.gemm_kernel import GemmKernel
+from cutecc.operations.kernels.gemm_kernel import MultistageKernel
 from cutecc.operations.kernels.lanes import warp_place
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.problem import matrix
@@ -17,13 +17,11 @@ from cutecc.operations.kernels.sm80_instructions import Multiplication, make_til
 from cutecc.operations.kernels.split_k import slice_of_steps
 
 
-class Sm80Gemm(GemmKernel):
+class Sm80Gemm(MultistageKernel):
     """The kernel of one description; `sm80.py` says how it works."""
 
     def __init__(self, description: GemmDescription):
         super().__init__(description)
-        self.tile, self.stages = description.tile.threadblock, description.tile.stages
-        self.warps = description.tile.warps
         self.threads = sm80.block_threads(description)
         self.plans = sm80.plans(description)
         self.multiplication = Multiplication(description)
@@ -152,19 +150,6 @@ class Sm80Gemm(GemmKernel):
                     fetch.finish(stage)
             cute.arch.cp_async_commit_group()
         self.wait()
-
-    def wait(self):
-        """Wait until the oldest stage that is being filled is full for all threads."""
-        cute.arch.cp_async_wait_group(self.stages - 2)
-        cute.arch.sync_threads()
-
-    @cute.jit
-    def after(self, stage):
-        """The stage that follows in the ring."""
-        following = stage + 1
-        if following == self.stages:
-            following = cutlass.Int32(0)
-        return following
 
     def load(self, fragments, k: int, stage) -> None:
         """Load what the `k`-th instructions along K multiply."""
