@@ -43,6 +43,17 @@ class Array:
         """Where the array lives, as torch writes it: `cuda:1`, `cpu`."""
         return self.device if self.ordinal is None else f"{self.device}:{self.ordinal}"
 
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element; 1 where its type is not known."""
+        dtype = find_numeric_type(self.dtype)
+        return dtype.width // 8 if dtype else 1
+
+    @property
+    def layout(self) -> tuple[object, ...]:
+        """What two arrays have alike that lie in memory alike."""
+        return self.shape, self.stride, self.dtype
+
 
 def read_array(value: Any, *, stream: Callable[[int], int] | None = None, unpack: bool = True) -> Array | None:
     """The layout of an array; `None` for what is none.

@@ -67,10 +67,11 @@ def operators(
     problem = _problem(gemm, dtype, layout)
     conditions = MetadataFilter.parse(where) if where else MetadataFilter()
     chosen = _target(target)
+    from cutecc.frontend.kernel_file import run_file
     from cutecc.operations.operators.discovery import discover, rounding_hints
-    from cutecc.operations.operators.files import run_files
 
-    run_files(providers)
+    for path in providers:
+        run_file(path)
     if why is not None:
         _explain(why, chosen, problem, conditions)
         return

@@ -15,12 +15,11 @@ import msgspec
 from cutecc.cache.folder import CacheError
 from cutecc.errors import Error, LaunchError, NoGpuError, UsageError
 from cutecc.operations import winners
-from cutecc.operations.candidates import USUAL_ACCUMULATORS
+from cutecc.operations.candidates import ORDERS, USUAL_ACCUMULATORS
 from cutecc.operations.choosing import EpilogueLike, device_target, problem_of, target_name
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.discovery import Arguments, Request, ranked, read_arguments
 from cutecc.operations.gemm import Gemm, compile_all
-from cutecc.operations.swizzle import Swizzle
 from cutecc.operations.tile_model import Problem, machine
 from cutecc.operations.tuning_results import Timed, Tuning
 from cutecc.operations.validity import refusal
@@ -34,7 +33,6 @@ _COMPILING = 0.6
 """The part of the budget after which no more kernels are compiled."""
 _TILE = 128
 """M and N of a tile of usual size."""
-_SWIZZLES: tuple[Swizzle, ...] = ("identity1", "identity2", "identity4", "identity8", "horizontal")
 
 Timer = Callable[[Sequence[Gemm], Problem], Sequence[Samples | Error]]
 """Times operations on a problem in turn."""
@@ -155,7 +153,7 @@ def _has_few_tiles(problem: Problem, target: str) -> bool:
 
 def _swizzled(description: GemmDescription) -> list[GemmDescription]:
     """The description with every other swizzle that it may have."""
-    others = [replace(description, swizzle=each) for each in _SWIZZLES if each != description.swizzle]
+    others = [replace(description, swizzle=each) for each in ORDERS if each != description.swizzle]
     return [each for each in others if refusal(each) is None]
 
 

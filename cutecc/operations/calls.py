@@ -10,8 +10,7 @@ from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError
 from cutecc.operations.device_memory import Block, DevicePool, pool_of
 from cutecc.operations.epilogue.values import is_float
-from cutecc.operations.given import Given
-from cutecc.operations.given_workspaces import given_workspace
+from cutecc.operations.given import Given, given_workspace
 from cutecc.operations.kernels.workspace import ALIGNMENT
 from cutecc.operations.launches import Launches, Planned
 from cutecc.operations.variant import Arrays, Bound, Variant

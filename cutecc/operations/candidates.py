@@ -47,7 +47,8 @@ _WGMMA_COLUMNS = (256, 224, 192, 160, 128, 112, 96, 80, 64, 48, 32, 16, 8)
 _WGMMA_SUMS = 128 * 128
 """Accumulators of a warpgroup that leave its threads registers for an epilogue: 128 of them."""
 _WGMMA_CLUSTERS = ((1, 2), (2, 1), (1, 1))
-_ORDERS: tuple[Swizzle, ...] = ("identity1", "identity2", "identity4", "identity8", "horizontal")
+ORDERS: tuple[Swizzle, ...] = ("identity1", "identity2", "identity4", "identity8", "horizontal")
+"""Of the tiles of one matrix."""
 _FEW_STAGES = 3
 _MOST_STAGES = {"simt": 4, "tensor_op": 5, "wgmma": 8}
 
@@ -372,7 +373,7 @@ def _modes(mode: Mode | None, problem: Problem | None) -> list[Mode]:
 def _swizzle(description: GemmDescription, problem: Problem) -> Swizzle:
     """The order with the least estimated time; where that does not tell, tiles that run together are about square."""
     if description.family == "sm90":
-        return min(_ORDERS, key=lambda each: cycles(replace(description, swizzle=each), problem))
+        return min(ORDERS, key=lambda each: cycles(replace(description, swizzle=each), problem))
     compiled = description.compiled()
     if description.is_compiled_transposed:
         problem = problem.transposed()

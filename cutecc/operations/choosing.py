@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,10 +13,9 @@ from cutecc.config import Settings
 from cutecc.emulator.names import best_modelled
 from cutecc.errors import ArgumentError, EpilogueError, NoGpuError, UsageError
 from cutecc.operations.arguments import read
-from cutecc.operations.description import GemmDescription, matched
+from cutecc.operations.description import GemmDescription, Mode, matched
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.named import named_epilogue
-from cutecc.operations.instruction import MathInstruction, as_instruction
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.views import MatrixArray
@@ -47,13 +46,6 @@ def by_name(operands: Mapping[str, Any] | None) -> dict[str, Any]:
 def usual_epilogue(d: Operand, c: Operand | None, accumulator: str) -> str:
     """The epilogue of a product that does not say which: what leaves i32 sums as they are, where D can hold them."""
     return "identity" if accumulator == d.dtype == "i32" and c is None else "linear_combination"
-
-
-def accumulator_of(instruction: MathInstruction | str | None) -> str | None:
-    """The accumulator that an instruction names."""
-    if instruction is None:
-        return None
-    return as_instruction(instruction).accumulator
 
 
 def problem_of(sizes: Sequence[int] | None) -> Problem | None:
@@ -159,6 +151,13 @@ def example(name: str, value: Any) -> Array:
         return cast(Array, read(name, cast("Sequence[Any]", value)[0]))
     array = read(name, value)
     return array.like if isinstance(array, MatrixArray) else array
+
+
+def mode_of(given: Iterable[Any], arrays: Iterable[Array]) -> Mode | None:
+    """The mode of a product of arguments, of which `arrays` are examples; `None` for the usual one."""
+    if any(isinstance(each, list | tuple | MatrixArray) for each in given):
+        return "array"
+    return "batched" if any(len(each.shape) == 3 for each in arrays) else None
 
 
 def sizes_of(arrays: Mapping[str, Array]) -> Problem:

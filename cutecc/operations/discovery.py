@@ -15,6 +15,7 @@ from cutecc.operations.choosing import (
     by_name,
     epilogue_of,
     example,
+    mode_of,
     problem_of,
     sizes_of,
     target_name,
@@ -210,10 +211,9 @@ def _of_arrays(arguments: Mapping[str, Any] | Sequence[Any]) -> Request:
         raise UsageError(f"a product is of A, B, D and maybe C, not of {', '.join(given)}")
     arrays = {name: example(name, each) for name, each in given.items()}
     operands = {name: described(name, each) for name, each in given.items()}
-    mode: Mode = "batched" if any(len(each.shape) == 3 for each in arrays.values()) else "gemm"
-    problem = sizes_of(arrays)
-    if any(isinstance(each, list | tuple | MatrixArray) for each in given.values()):
-        mode, problem = "array", replace(problem, batches=_count(given))
+    mode, problem = mode_of(given.values(), arrays.values()) or "gemm", sizes_of(arrays)
+    if mode == "array":
+        problem = replace(problem, batches=_count(given))
     return Request(operands["A"], operands["B"], operands["D"], operands.get("C"), problem, mode)
 
 

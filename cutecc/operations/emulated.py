@@ -11,7 +11,7 @@ import numpy as np
 from cutecc.emulator.device import Emulation, Emulator
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import ArgumentError
-from cutecc.operations.given_workspaces import given_workspace
+from cutecc.operations.given import given_workspace
 from cutecc.operations.kernels.workspace import ALIGNMENT
 from cutecc.operations.tile_model import machine
 from cutecc.operations.variant import Bound, Variant

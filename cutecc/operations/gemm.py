@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, Error, UsageError
 from cutecc.operations import candidates, validity
 from cutecc.operations.arguments import described
 from cutecc.operations.choosing import (
     EpilogueLike,
-    accumulator_of,
     by_name,
     device_target,
     epilogue_of,
     example,
     fitting_target,
+    mode_of,
     problem_of,
     sizes_of,
     target_name,
@@ -27,13 +26,12 @@ from cutecc.operations.choosing import (
     usual_result,
 )
 from cutecc.operations.description import GemmDescription, Mode
-from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, instruction_type
+from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
 from cutecc.operations.operand import Operand, as_operand, type_name
 from cutecc.operations.product import Product
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
 from cutecc.operations.tile import TileDescription, TileRequest
 from cutecc.operations.tile_model import Problem
-from cutecc.operations.views import MatrixArray
 from cutecc.operations.words import of_kind, shown
 
 if TYPE_CHECKING:
@@ -88,7 +86,9 @@ class Gemm(Product):
         source = as_operand(c) if c is not None else None
         if accumulator is not None:
             accumulator = instruction_type(type_name(accumulator))
-        adds = accumulator or accumulator_of(instruction) or candidates.USUAL_ACCUMULATORS.get(first.dtype, "f32")
+        instruction = None if instruction is None else as_instruction(instruction)
+        usual = candidates.USUAL_ACCUMULATORS.get(first.dtype, "f32")
+        adds = accumulator or (instruction.accumulator if instruction else usual)
         if epilogue is None:
             epilogue = usual_epilogue(result, source, adds)
         graph = epilogue_of(epilogue, by_name(operands), source, result, adds)
@@ -165,7 +165,7 @@ class Gemm(Product):
         named = by_name(operands)
         arrays = {name: example(name, each) for name, each in given.items() if each is not None}
         problem = sizes_of(arrays)
-        mode = mode or _mode_of(given.values(), arrays.values())
+        mode = mode or mode_of(given.values(), arrays.values())
         if target is None and (first := arrays["A"]).device == "cuda":
             target = device_target(first.ordinal)
 
@@ -315,18 +315,6 @@ def _checked_tile(tile: TileDescription | TileRequest | str) -> TileDescription 
     return tile
 
 
-def _mode_of(given: Iterable[Any], arrays: Iterable[Array]) -> Mode | None:
-    """The mode of an operation for arguments like these; `None` for the usual one."""
-    if any(isinstance(each, list | tuple | MatrixArray) for each in given):
-        return "array"
-    return "batched" if any(len(each.shape) == 3 for each in arrays) else None
-
-
-def _first_error(found: Sequence[Kernel | Error]) -> Kernel | Error:
-    """Why one of an operation's kernels could not be compiled; the first kernel where all could."""
-    return next((each for each in found if isinstance(each, Error)), found[0])
-
-
 def compile_all(
     operations: Sequence[Gemm],
     *,
@@ -347,7 +335,8 @@ def compile_all(
     keys = {id(op): {each.compiled.key for each in op.variants if not each.has_kernel} for op in operations}
 
     def result_of(op: Gemm) -> Kernel | Error:
-        return _first_error([results.get(each.compiled.key) or each.kernel for each in op.variants])
+        found = [results.get(each.compiled.key) or each.kernel for each in op.variants]
+        return next((each for each in found if isinstance(each, Error)), found[0])
 
     def tell(description: GemmDescription, result: Kernel | Error) -> None:
         assert callable(progress)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cutecc.arguments.arrays import Array
-from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError
 from cutecc.operations.views import MatrixArray
 from cutecc.runtime.checks import array_text
@@ -22,8 +21,7 @@ def check_hazards(outputs: Mapping[str, Array], inputs: Mapping[str, Array], sam
     written = list(outputs.items())
     for index, (name, output) in enumerate(written):
         for other, array in [*inputs.items(), *written[:index]]:
-            layout = (array.shape, array.stride, array.dtype)
-            may_equal = other in same and layout == (output.shape, output.stride, output.dtype)
+            may_equal = other in same and array.layout == output.layout
             allowed = array.address - output.address if are_woven(output, array) else 0 if may_equal else None
             hazard = Hazard(name, other, extent(output), extent(array), allowed)
             if hazard.happens(output.address, array.address):
@@ -58,10 +56,9 @@ def check_tables(outputs: Mapping[str, MatrixArray], inputs: Mapping[str, Matrix
     for name, each in inputs.items():
         for address in written.keys() & {*each.addresses} if 0 not in each.shape else ():
             output, index = written[address]
-            result, alike = outputs[output].like, each.like
             if (
                 name not in same
-                or (alike.shape, alike.stride, alike.dtype) != (result.shape, result.stride, result.dtype)
+                or each.like.layout != outputs[output].like.layout
                 or any(one == address and place != index for place, one in enumerate(each.addresses))
             ):
                 place = each.addresses.index(address)
@@ -113,7 +110,7 @@ def are_woven(first: Array, second: Array) -> bool:
     for pitch in pitches:
         # Of a row, with all that does not lie at whole distances of rows.
         lengths = [
-            _width(array) + sum((size - 1) * step for size, step in each if step % pitch)
+            array.itemsize + sum((size - 1) * step for size, step in each if step % pitch)
             for array, each in zip((first, second), spans, strict=True)
         ]
         distance = (second.address - first.address) % pitch
@@ -127,16 +124,10 @@ def extent(array: Array) -> tuple[int, int]:
     if 0 in array.shape:
         return 0, 0
     reaches = [(size - 1) * step for size, step in _spans(array)]
-    return sum(min(0, each) for each in reaches), sum(max(0, each) for each in reaches) + _width(array)
+    return sum(min(0, each) for each in reaches), sum(max(0, each) for each in reaches) + array.itemsize
 
 
 def _spans(array: Array) -> list[tuple[int, int]]:
     """Of each mode its size, and the bytes from one element to the next."""
-    width = _width(array)
+    width = array.itemsize
     return [(size, step * width) for size, step in zip(array.shape, array.stride, strict=True)]
-
-
-def _width(array: Array) -> int:
-    """Bytes of an element."""
-    dtype = find_numeric_type(array.dtype)
-    return dtype.width // 8 if dtype else 1

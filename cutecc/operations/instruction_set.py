@@ -37,8 +37,7 @@ class InstructionKind:
         """Whether the target has it."""
         if self.unit == "wgmma":
             return target.name == self.since
-        first = Target.parse(self.since)
-        return (target.major, target.minor) >= (first.major, first.minor)
+        return target >= Target.parse(self.since)
 
     def instructions(self) -> list[MathInstruction]:
         """Each one of this kind."""

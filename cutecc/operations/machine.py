@@ -13,7 +13,8 @@ class Machine:
     """What a target does in a cycle."""
 
     multiprocessors: int
-    """Of the largest product of this architecture in data centers."""
+    """Of the largest product of this architecture in data centers: A100, A40, Orin, L40, H100 and H200 SXM, B200, B300,
+    Thor, RTX PRO 6000 Blackwell, GB10."""
     tensor: int
     """Multiply-adds of f16 a cycle and SM by `mma.sync`."""
     warpgroup: int

@@ -30,7 +30,7 @@ def read_matrices(name: str, matrices: Sequence[Any]) -> list[Array]:
     arrays = [cast(Array, read(f"{name}[{index}]", each)) for index, each in enumerate(matrices)]
     first = arrays[0]
     for index, each in enumerate(arrays):
-        if (each.dtype, each.shape, each.stride, each.place) != (first.dtype, first.shape, first.stride, first.place):
+        if (each.layout, each.place) != (first.layout, first.place):
             raise ArgumentError(
                 f"argument '{name}': its matrices differ: {array_text(first)}, and at {index} {array_text(each)}",
                 hints=["all have one shape and the same strides"],

@@ -215,7 +215,7 @@ class Product:
                 from cutecc.operations.matrix_arrays import check_not_captured
 
                 check_not_captured(name, arrays[0], stream)
-            key = (device, *((each.address, each.shape, each.stride, each.dtype) for each in arrays))
+            key = (device, *((each.address, each.layout) for each in arrays))
             with self._lock:
                 table = self._tables.pop(key, None)
             table = table or self.matrices(name, listed, device=device)

@@ -149,7 +149,7 @@ def results(description: GemmDescription) -> Refusal | None:
                 f"{name} is {_listed(known)}, not {operand.dtype}"
             )
             return Refusal(reason, (dtype, "accumulator") if name == "D" else (dtype, "accumulator", "c"))
-        if operand.dtype.startswith("f8") and not _is_since(description.target, FP8_CONVERSION_TARGET):
+        if operand.dtype.startswith("f8") and _target(description.target) < _target(FP8_CONVERSION_TARGET):
             reason = f"{operand.dtype} is converted on {FP8_CONVERSION_TARGET} and newer, not on {description.target}"
             return Refusal(reason, (dtype, "target") if name == "D" else (dtype, "target", "c"))
     return None
@@ -224,8 +224,3 @@ def _listed(words: tuple[str, ...]) -> str:
 @cache
 def _target(name: str) -> Target:
     return Target.parse(name)
-
-
-def _is_since(name: str, first: str) -> bool:
-    target, oldest = _target(name), _target(first)
-    return (target.major, target.minor) >= (oldest.major, oldest.minor)

@@ -1,5 +1,14 @@
 # pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
-"""The kernels that run after a GEMM, in CuTe: the sum of the slices of K with its epilogue, the end of reductions."""
+"""The kernels that run after a GEMM: one adds up the slices of parallel split K, one finishes reductions.
+
+| kernel | block | grid | work |
+|---|---|---|---|
+| summation | 128 threads | a block for each 32×64 of D | adds up the slices in their order, then runs the epilogue |
+| finish of `row`, `column` | 256 threads | 256 results a block, batches along Y | a thread adds up the parts of one |
+| finish of `scalar` | 256 threads | a block for each batch | adds up all parts: a thread's own, then a tree |
+
+None of them needs shared memory but the last, 8 numbers. All add in the same order in every run.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +22,13 @@ from cutecc.operations.kernels.epilogue_arithmetic import converted, neutral, re
 from cutecc.operations.kernels.fused_epilogue import FusedEpilogue
 from cutecc.operations.kernels.lanes import make_tiled_mma, warp_place
 from cutecc.operations.kernels.numeric import numeric
-from cutecc.operations.kernels.reduction import FINISH_THREADS, SUMMATION_THREADS, WARP
 from cutecc.operations.kernels.regions import region
 from cutecc.operations.kernels.warp_reduction import exchanged
 from cutecc.operations.kernels.workspace import SUMMING_CUT, ceil_div, partial_row, partial_type, parts_name
+
+WARP = 32
+SUMMATION_THREADS = SUMMING_CUT.warps[0] * SUMMING_CUT.warps[1] * WARP
+FINISH_THREADS = 256
 
 
 class Summation:

@@ -13,7 +13,7 @@ from cutecc.config import Settings
 from cutecc.errors import Error, UsageError, describe
 from cutecc.frontend.traced import TracedModule
 from cutecc.kernel import Kernel, KernelSet
-from cutecc.operations.operators import hardware
+from cutecc.operations.machine import machine
 from cutecc.operations.operators.session import Build, CompiledOperator, Session, as_target_sm
 from cutecc.operations.operators.through import stepped_in
 from cutecc.operations.operators.workload import with_workload
@@ -74,7 +74,7 @@ def trace(
 
     def build(entry: Any, values: tuple[Any, ...], target: Target) -> TracedModule:
         traced = trace_kernel(entry, *values, target=target, options=options, locations=locations)
-        return with_workload(traced, operator, args, values, multiprocessors or hardware.multiprocessors(target))
+        return with_workload(traced, operator, args, values, multiprocessors or machine(target.name).multiprocessors)
 
     return _built(operator, args, target, build, multiprocessors)
 
@@ -97,7 +97,7 @@ def _built(operator: Any, args: Any, target: Target, build: Build, multiprocesso
         return made[-1]
 
     name = operator.metadata.operator_name
-    with stepped_in(Session(keep, lambda target: multiprocessors or hardware.multiprocessors(target), target)):
+    with stepped_in(Session(keep, lambda target: multiprocessors or machine(target.name).multiprocessors, target)):
         try:
             operator.compile(args, as_target_sm(target))
         except Error:

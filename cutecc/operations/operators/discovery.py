@@ -95,9 +95,7 @@ def find_operator(name: str, target: Target, problem: GemmProblem) -> tuple[Any,
     What the problem leaves open is as the operator has it. When several have the part in their names, those count that
     have it as `GemmProblem.complete` does. Raises `UsageError` with close names.
     """
-    named = [each for each in _candidates(target, problem, None) if name.lower() in each.metadata.operator_name.lower()]
-    if not named:
-        raise _unknown(name, target, problem)
+    named = operators_named(name, target, problem)
     reasons = {each.metadata.operator_name: _mismatch(each, problem, None) for each in named}
     matching = [each for each in named if reasons[each.metadata.operator_name] is None]
     if not matching:

@@ -1,9 +1,9 @@
 """What an operator asks of the GPU while it compiles, answered without one.
 
 Persistent kernels take the number of clusters that run at once into the grid that they are launched with; their code is
-the same for every number. The package asks the driver, in the calling thread's context. Here the target answers by the
-figures below, and for what is launched on this machine its GPU's number of multiprocessors, which needs no context.
-A figure that is off costs time and changes no result.
+the same for every number. The package asks the driver, in the calling thread's context. Here the target answers, by
+`cutecc.operations.machine`, and for what is launched on this machine its GPU's number of multiprocessors, which needs
+no context. A figure that is off costs time and changes no result.
 """
 
 from __future__ import annotations
@@ -13,27 +13,8 @@ from cutecc.runtime.cuda_bindings import cuda_driver
 from cutecc.runtime.device import CudaDevice, runs_on
 from cutecc.target import Target
 
-# Multiprocessors of the largest GPU in data centres of each compute capability, as NVIDIA's data sheets have them:
-# A100, A40, Orin, L40, H100 and H200 SXM, B200, B300, Thor, RTX PRO 6000 Blackwell, GB10.
-_MULTIPROCESSORS = {
-    (8, 0): 108,
-    (8, 6): 84,
-    (8, 7): 16,
-    (8, 9): 142,
-    (9, 0): 132,
-    (10, 0): 148,
-    (10, 3): 148,
-    (11, 0): 20,
-    (12, 0): 188,
-    (12, 1): 48,
-}
 _IN_A_GROUP = 16
 """Multiprocessors of a cluster are of one group (GPC), and at least so many of them are enabled in each."""
-
-
-def multiprocessors(target: Target) -> int:
-    """How many multiprocessors a GPU of this target is taken to have."""
-    return _MULTIPROCESSORS[target.major, target.minor]
 
 
 def multiprocessors_here(target: Target) -> int | None:
@@ -54,8 +35,6 @@ def active_clusters(count: int, cluster_size: int) -> int:
     """
     if not 1 <= cluster_size <= 32:
         raise UsageError(f"a cluster of {cluster_size} blocks; there are 1 to 32 in one")
-    if cluster_size <= 2:
-        return max(1, count // cluster_size)
-    if cluster_size > _IN_A_GROUP:
-        return max(1, count // cluster_size)
-    return max(1, count // _IN_A_GROUP * (_IN_A_GROUP // cluster_size))
+    if 2 < cluster_size <= _IN_A_GROUP:
+        return max(1, count // _IN_A_GROUP * (_IN_A_GROUP // cluster_size))
+    return max(1, count // cluster_size)

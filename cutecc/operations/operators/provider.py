@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 
 from cutecc.arguments.arrays import Array
-from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import Error
-from cutecc.frontend import dsl
 from cutecc.operations import candidates
 from cutecc.operations.arguments import described
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.kernels import build, signature
+from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.operand import Operand
 from cutecc.operations.operators.facts import type_name
 from cutecc.operations.operators.package import (
@@ -193,7 +192,7 @@ def _metadata(description: GemmDescription) -> Any:
             A=_constraints(description.a),
             B=_constraints(description.b),
             out=_constraints(description.d),
-            accumulator_type=_numeric(instruction.accumulator),
+            accumulator_type=numeric(instruction.accumulator),
         ),
         design=CuteccGemmDesign(
             mma_instruction_type=unit,
@@ -255,10 +254,4 @@ def _as_operand(role: str, given: Any, *, extents: bool = True) -> Operand:
 
 def _constraints(operand: Operand) -> Any:
     stride, align = _STRIDES[operand.layout], operand.alignment_bytes
-    return DenseTensorConstraints(_numeric(operand.dtype), stride, operand.alignment, ptr_alignment_bytes=align)
-
-
-def _numeric(name: str) -> Any:
-    dtype = find_numeric_type(name)
-    assert dtype is not None, name
-    return dsl.numeric_class(dtype)
+    return DenseTensorConstraints(numeric(operand.dtype), stride, operand.alignment, ptr_alignment_bytes=align)

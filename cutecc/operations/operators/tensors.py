@@ -105,7 +105,8 @@ def fill(wrapper: Any, value: Any, alignment: int, static_layout: bool = False) 
         array = read_array(value)
         if array is None:
             raise ArgumentError(f"a {type(value).__module__}.{type(value).__qualname__} is no array and no spec")
-        dtype, shape, stride, address, runtime = *_of_array(array), array.address, value
+        dtype, shape, stride = _numeric_type(array.dtype), array.shape, array.stride
+        address, runtime = array.address, value
     fitting = Array(dtype.name, shape, stride, address)
     leading = leading_mode(fitting)
     if leading is None:
@@ -129,10 +130,6 @@ def _placeholder(
     return runtime.make_fake_compact_tensor(
         dsl.numeric_class(dtype), sizes, stride_order=order, assumed_align=alignment
     )
-
-
-def _of_array(array: Array) -> tuple[NumericType, tuple[int, ...], tuple[int, ...]]:
-    return _numeric_type(array.dtype), array.shape, array.stride
 
 
 def _of_spec(value: str | TensorSpec) -> tuple[NumericType, tuple[int, ...], tuple[int, ...]]:

@@ -18,6 +18,7 @@ from cutecc.compilation.request import CompileOptions, with_line_info
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import UsageError
 from cutecc.kernel import Kernel
+from cutecc.operations.machine import machine
 from cutecc.operations.operators import hardware
 from cutecc.operations.operators.package import CuteDslOperator, HardwareInfo, TensorWrapper, ops
 from cutecc.operations.operators.session import (
@@ -77,7 +78,7 @@ def through_cutecc(
 
     def count(target: Target) -> int:
         here = hardware.multiprocessors_here(target) if device == "cuda" and multiprocessors is None else None
-        return multiprocessors or here or hardware.multiprocessors(target)
+        return multiprocessors or here or machine(target.name).multiprocessors
 
     with stepped_in(Session(build, count, chosen, device, emulator)):
         yield

@@ -8,11 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cutecc.frontend.kernel_file import run_file
 from cutecc.frontend.traced import TracedModule
 from cutecc.operations.gemm_problem import GemmProblem
 from cutecc.operations.operators.compiling import trace
 from cutecc.operations.operators.discovery import find_operator
-from cutecc.operations.operators.files import run_files
 from cutecc.target import Target
 
 
@@ -28,7 +28,8 @@ def trace_named(
 
     Meant for a process of its own.
     """
-    run_files(files)
+    for path in files:
+        run_file(path)
     chosen = Target.parse(target)
     operator, arguments = find_operator(name, chosen, problem)
     traced = trace(operator, arguments, target=chosen, options=options, locations=locations)
