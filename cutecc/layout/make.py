@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from cutecc.errors import LayoutError
@@ -35,14 +35,15 @@ def make_ordered_layout(shape: IntTuple, order: IntTuple) -> Layout:
     `order` nests as `shape` does, or less: a mode under one number is compact with its leftmost mode fastest. Modes of
     equal numbers get equal strides; those whose number is not known come last, from left to right.
     """
-    blocks = list(_blocks(order, shape))
-    places = [(0, rank) if isinstance(rank, int) else (1, number) for number, (rank, _) in enumerate(blocks)]
+    return Layout(shape, nested_as(order, _compact(list(_blocks(order, shape)))))
 
-    def strides(number: int) -> Any:
-        faster = tuple(mode for place, (_, mode) in zip(places, blocks, strict=True) if place < places[number])
-        return prefix_products(blocks[number][1], product(faster))
 
-    return Layout(shape, nested_as(order, map(strides, range(len(blocks)))))
+def _compact(modes: Sequence[tuple[Any, IntTuple]], start: Integer = 1) -> Iterator[Any]:
+    """The strides of modes, each with its rank: compact from `start` on, the mode of the least known rank first."""
+    places = [(0, rank) if isinstance(rank, int) else (1, number) for number, (rank, _) in enumerate(modes)]
+    for own, (_, mode) in zip(places, modes, strict=True):
+        faster = tuple(other for place, (_, other) in zip(places, modes, strict=True) if place < own)
+        yield prefix_products(mode, multiply(start, product(faster)))
 
 
 def _blocks(order: Any, shape: Any) -> Iterator[tuple[Integer, IntTuple]]:
@@ -88,19 +89,8 @@ def make_fragment_like(layout: AnyLayout) -> Layout:
 
 
 def _ordered_by_strides(layout: Layout, start: Integer) -> Layout:
-    flat = list(zip(leaves(layout.shape), leaves(layout.stride), strict=True))
-
-    def place(position: int) -> tuple[int, int]:
-        stride = flat[position][1]
-        return (0, stride) if isinstance(stride, int) else (1, position)
-
-    def compact(position: int) -> Integer:
-        if flat[position][0] == 1:
-            return 0
-        faster = [flat[i][0] for i in range(len(flat)) if place(i) < place(position)]
-        return multiply(start, product(tuple(faster)))
-
-    return Layout(layout.shape, nested_as(layout.shape, map(compact, range(len(flat)))))
+    ranked = list(zip(leaves(layout.stride), leaves(layout.shape), strict=True))
+    return Layout(layout.shape, nested_as(layout.shape, _compact(ranked, start)))
 
 
 @cached

@@ -18,7 +18,7 @@ from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import Input
 from cutecc.operations.kernels.signature import INTERLEAVED, full_operand
-from cutecc.operations.operand import Layout, Operand
+from cutecc.operations.operand import Layout, Operand, common_alignment
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.views import MatrixArray, View
 from cutecc.runtime.checks import array_text, kind_text
@@ -254,7 +254,7 @@ def described(name: str, value: Any, *, extents: bool = True) -> Operand:
     elif array.library == "numpy":
         addresses = ()  # its copy on the GPU has an address of its own
     operand = Operand(dtype.name, "row" if mode == 1 else "column")
-    return Operand(operand.dtype, operand.layout, _alignment(operand, numbers, addresses))
+    return replace(operand, alignment=common_alignment(operand.dtype, numbers, addresses))
 
 
 def _aligned_numbers(array: Array, mode: int, *, extents: bool) -> list[int]:
@@ -264,17 +264,6 @@ def _aligned_numbers(array: Array, mode: int, *, extents: bool) -> list[int]:
     numbers += [steps[1 - mode]] if sizes[1 - mode] > 1 else []
     numbers += [array.stride[0]] if len(array.shape) == 3 and array.shape[0] > 1 else []
     return numbers
-
-
-def _alignment(operand: Operand, numbers: Sequence[int], addresses: Sequence[int]) -> int:
-    """How many elements, at most the operand's, these extents and addresses are multiples of."""
-    alignment = operand.alignment
-    while alignment > 1 and (
-        any(number % alignment for number in numbers)
-        or any(address % (alignment * operand.bits // 8) for address in addresses)
-    ):
-        alignment //= 2
-    return alignment
 
 
 def _contiguous_mode(name: str, array: Array) -> int:
@@ -293,10 +282,9 @@ def _contiguous_mode(name: str, array: Array) -> int:
 def numbers_of(epilogue: Epilogue, given: Mapping[str, Any]) -> dict[str, float]:
     """The value of each scalar that a launch passes as a number. Raises `ArgumentError` for one that is missing."""
     found: dict[str, float] = {}
-    for each in epilogue.inputs:
-        if each.kind == "scalar" and not each.in_memory:
-            value = given.get(each.name)
-            found[each.name] = _number(each, each.default if value is None else value)
+    for each in epilogue.numbers:
+        value = given.get(each.name)
+        found[each.name] = _number(each, each.default if value is None else value)
     return found
 
 

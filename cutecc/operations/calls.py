@@ -8,15 +8,14 @@ from typing import Any
 
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError
-from cutecc.operations.device_memory import Block, DevicePool, pool_of
+from cutecc.operations.device_memory import Block, DevicePool, asked, pool_of
 from cutecc.operations.epilogue.values import is_float
 from cutecc.operations.given import Given, given_workspace
 from cutecc.operations.kernels.workspace import ALIGNMENT
 from cutecc.operations.launches import Launches, Planned
 from cutecc.operations.variant import Arrays, Bound, Variant
 from cutecc.operations.views import MatrixArray, View
-from cutecc.runtime.cuda_bindings import describe_status, load_bindings
-from cutecc.runtime.driver import failure
+from cutecc.runtime.cuda_bindings import load_bindings
 from cutecc.runtime.library import Loaded
 from cutecc.runtime.streams import current_stream, read_stream
 from cutecc.support import forks
@@ -64,7 +63,8 @@ class Calls:
         Raises what compiling raises, and `LaunchError` for a kernel that cannot be launched.
         """
         self._variant = variant
-        self._launches = Launches(variant.kernel.launcher)
+        self._launcher = variant.kernel.launcher
+        self._launches = Launches(self._launcher)
         self._pools = pools
         self._cuda = cuda
         self._used: dict[int, set[int]] = {}
@@ -144,7 +144,7 @@ class Calls:
         Raises `ArgumentError` for arrays of several devices and a workspace that does not do, `LaunchError` for a
         failure of the driver.
         """
-        loaded = self._launches.load(_ordinal(bound.arrays))
+        loaded = self._launcher.load(_ordinal(bound.arrays))
         ordinal = loaded.device.ordinal
         library = _library(bound.arrays)
         current = current_stream(library, ordinal)
@@ -185,16 +185,17 @@ class Calls:
         # One thread at a time: what another one has taken out, it may still be waiting for.
         with self._waiting:
             for ordinal, streams in list(self._used.items()):
-                with self._launches.load(ordinal).device.current():
+                with self._launcher.load(ordinal).device.current():
                     for stream in list(streams):
                         streams.discard(stream)  # before, since what is launched meanwhile is not waited for
-                        status = self._driver.cuStreamSynchronize(self._driver.CUstream(stream))
-                        self._check("waiting for a product", status)
+                        asked(
+                            self._driver, "waiting for a product", "cuStreamSynchronize", self._driver.CUstream(stream)
+                        )
 
     def _launch(self, bound: Bound, arguments: Mapping[str, Any], loaded: Loaded, stream: int) -> Planned | None:
         """Launch, and return what repeats it if the form came before."""
         launches = self._launches
-        numbers = launches.bind({**arguments, "stream": stream})
+        numbers = self._launcher.binder.bind((), {**arguments, "stream": stream})
         places = {flat: self._places[name] for flat, name in bound.sources.items()}
         planned = None
         if not launches.is_new(numbers.key):
@@ -251,8 +252,8 @@ class Calls:
     def _take(self, pool: DevicePool, size: int, zeroed: int, stream: int) -> Block:
         block = pool.allocate(size, stream)
         if zeroed:
-            cuda = self._driver
-            self._check("zeroing a workspace", cuda.cuMemsetD8Async(block.address, 0, zeroed, cuda.CUstream(stream)))
+            handle = self._driver.CUstream(stream)
+            asked(self._driver, "zeroing a workspace", "cuMemsetD8Async", block.address, 0, zeroed, handle)
         return block
 
     @property
@@ -260,10 +261,6 @@ class Calls:
         if self._cuda is None:
             self._cuda = load_bindings()
         return self._cuda
-
-    def _check(self, what: str, answer: Any) -> None:
-        if int(status := answer[0]):
-            raise failure(what, int(status), describe_status(self._driver, int(status)))
 
 
 def _ordinal(arrays: Arrays) -> int | None:

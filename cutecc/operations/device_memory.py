@@ -74,6 +74,17 @@ def set_pool_size(initial: int = 0, maximum: int | None = None, ordinal: int = 0
         _pools[ordinal] = DevicePool(ordinal, DriverPool(ordinal, initial=first, maximum=most))
 
 
+def asked(cuda: Any, what: str, function: str, *arguments: Any) -> Any:
+    """What a function of `cuda`, `cuda.bindings.driver` or what stands in for it, returns beside its status.
+
+    Raises `LaunchError`, which says `what` was tried.
+    """
+    status, *results = getattr(cuda, function)(*arguments)
+    if int(status):
+        raise failure(what, int(status), describe_status(cuda, int(status)))
+    return results[0] if results else None
+
+
 class Source(Protocol):
     """Where memory comes from."""
 
@@ -199,10 +210,7 @@ class DriverPool:
         self._do("setting what a memory pool keeps", "cuMemPoolSetAttribute", self._pool, which, value)
 
     def _do(self, what: str, function: str, *arguments: Any) -> Any:
-        status, *results = getattr(self._cuda, function)(*arguments)
-        if int(status):
-            raise failure(what, int(status), describe_status(self._cuda, int(status)))
-        return results[0] if results else None
+        return asked(self._cuda, what, function, *arguments)
 
 
 class RmmPool:

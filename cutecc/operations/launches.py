@@ -86,14 +86,6 @@ class Launches:
         kept: Recent[Hashable, Any] = self._local.kept
         kept.put(key, value)
 
-    def load(self, ordinal: int | None) -> Loaded:
-        """The kernel's code on a GPU. Raises `LaunchError`."""
-        return self._launcher.load(ordinal)
-
-    def bind(self, arguments: Mapping[str, Any]) -> Bound:
-        """The arguments as numbers. Raises `ArgumentError`."""
-        return self._launcher.binder.bind((), arguments)
-
     def is_new(self, key: Hashable) -> bool:
         """Whether `key` comes for the first time, in any thread."""
         with self._lock:

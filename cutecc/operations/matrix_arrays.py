@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -11,12 +12,11 @@ import numpy as np
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, LaunchError
 from cutecc.operations.arguments import read
-from cutecc.operations.device_memory import Block, DevicePool
+from cutecc.operations.device_memory import Block, DevicePool, asked
 from cutecc.operations.views import MatrixArray
 from cutecc.runtime.checks import array_text
-from cutecc.runtime.cuda_bindings import cuda_driver, describe_status
+from cutecc.runtime.cuda_bindings import cuda_driver
 from cutecc.runtime.device import CudaDevice
-from cutecc.runtime.driver import failure
 from cutecc.runtime.streams import current_stream, read_stream
 
 _NON_BLOCKING = 1
@@ -70,12 +70,7 @@ def table_on_gpu(name: str, arrays: Sequence[Array], device: CudaDevice, pool: D
     addresses = tuple(each.address for each in arrays)
     table = np.array(addresses, np.int64)
 
-    def do(function: str, *arguments: Any) -> Any:
-        status, *results = getattr(cuda, function)(*arguments)
-        if int(status):
-            raise failure(f"making the table of '{name}'", int(status), describe_status(cuda, int(status)))
-        return results[0] if results else None
-
+    do = partial(asked, cuda, f"making the table of '{name}'")
     with device.current(), device.driver.relaxed_capture():
         stream = do("cuStreamCreate", _NON_BLOCKING)
         try:

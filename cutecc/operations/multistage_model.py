@@ -97,7 +97,7 @@ def _rate(description: GemmDescription, gpu: Machine) -> float:
 
 def _epilogue_bytes(description: GemmDescription, split: int) -> float:
     m, n, _ = description.tile.threadblock
-    bits = sum(type_bits(each.dtype) for each in description.epilogue.operands if each.kind == "full")
+    bits: float = description.epilogue.full_bits
     if description.mode == "split_k_serial":
         bits += 2 * 32 * (split - 1) / split
     return m * n * bits / 8

@@ -9,12 +9,11 @@ from typing import Any, cast
 
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, LaunchError, NoGpuError
-from cutecc.operations.device_memory import Block, DevicePool, pool_of
+from cutecc.operations.device_memory import Block, DevicePool, asked, pool_of
 from cutecc.operations.hazards import are_woven, extent
 from cutecc.operations.variant import Arrays
-from cutecc.runtime.cuda_bindings import cuda_driver, describe_status, load_bindings
+from cutecc.runtime.cuda_bindings import cuda_driver, load_bindings
 from cutecc.runtime.device import CudaDevice
-from cutecc.runtime.driver import failure
 from cutecc.support import forks
 
 
@@ -134,7 +133,7 @@ class HostCopies:
             self._do(what, "cuMemcpyDtoHAsync", data.ctypes.data, copy.block.address, copy.block.size, copy)
             landed.append((copy, value, data))
         for stream in dict.fromkeys(copy.stream for copy, _ in outputs):
-            self._check("waiting for a product", self._cuda.cuStreamSynchronize(self._cuda.CUstream(stream)))
+            asked(self._cuda, "waiting for a product", "cuStreamSynchronize", self._cuda.CUstream(stream))
         for copy, value, data in landed:
             # Element by element, so that what lies between the rows stays as it is now.
             width = value.dtype.itemsize
@@ -165,12 +164,7 @@ class HostCopies:
 
     def _do(self, what: str, function: str, destination: int, source: int, size: int, copy: _Copy) -> None:
         if size:
-            stream = self._cuda.CUstream(copy.stream)
-            self._check(what, getattr(self._cuda, function)(destination, source, size, stream))
-
-    def _check(self, what: str, answer: Any) -> None:
-        if int(status := answer[0]):
-            raise failure(what, int(status), describe_status(self._cuda, int(status)))
+            asked(self._cuda, what, function, destination, source, size, self._cuda.CUstream(copy.stream))
 
 
 def as_copied(arrays: Arrays) -> Arrays:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
@@ -116,6 +117,17 @@ def type_bits(dtype: str) -> int:
 def most_aligned(dtype: str) -> int:
     """The elements of 16 bytes, the widest alignment that matters."""
     return WIDEST_ALIGNMENT * 8 // type_bits(dtype)
+
+
+def common_alignment(dtype: str, numbers: Sequence[int], addresses: Sequence[int]) -> int:
+    """How many elements, 16 bytes at most, all of some numbers of elements and some addresses are multiples of."""
+    alignment = most_aligned(dtype)
+    while alignment > 1 and (
+        any(number % alignment for number in numbers)
+        or any(address % (alignment * type_bits(dtype) // 8) for address in addresses)
+    ):
+        alignment //= 2
+    return alignment
 
 
 def type_name(dtype: object) -> str:

@@ -79,16 +79,14 @@ def schema(op: Gemm) -> str:
     operands = (description.a, description.b, description.d)
     if any(each.layout == "interleaved32" for each in operands):
         raise UsageError("an operator of torch takes matrices, and this operation interleaved ones")
-    inputs = {each.name: each for each in op.epilogue.inputs}
     arguments: list[str] = []
     for name in _tensor_names(op):
         is_optional = name == "C" and len(op.variants) > 1
         arguments.append("Tensor? C=None" if is_optional else f"Tensor {name}")
     numbers: list[str] = []
-    for each in inputs.values():
-        if each.kind == "scalar" and not each.in_memory:
-            default = each.default if each.default is not None else {"alpha": 1.0, "beta": 0.0}.get(each.name)
-            numbers.append(f"float {each.name}" + ("" if default is None else f"={float(default)}"))
+    for each in op.epilogue.numbers:
+        default = each.default if each.default is not None else {"alpha": 1.0, "beta": 0.0}.get(each.name)
+        numbers.append(f"float {each.name}" + ("" if default is None else f"={float(default)}"))
     results = ["Tensor"] * len(op.epilogue.outputs)
     returned = results[0] if len(results) == 1 else f"({', '.join(results)})"
     return f"({', '.join([*arguments, *(['*', *numbers] if numbers else [])])}) -> {returned}"
@@ -96,7 +94,7 @@ def schema(op: Gemm) -> str:
 
 def _tensor_names(op: Gemm) -> list[str]:
     """The arguments that are tensors in the order of the schema: a C that may be left out comes last."""
-    names = [each.name for each in op.epilogue.inputs if each.kind != "scalar" or each.in_memory]
+    names = [each.name for each in op.epilogue.inputs if each.in_memory]
     if "C" in names and len(op.variants) > 1:
         names.remove("C")
         names.append("C")

@@ -14,7 +14,6 @@ from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.benchmarking.running import sets_needed
 from cutecc.errors import Error
 from cutecc.harness.elements import elements_of
-from cutecc.operations.epilogue.values import Output
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile_model import Problem
@@ -91,8 +90,8 @@ def _arguments(
             found[name] = _table([each for each, _ in matrices], gpu), sum(size for _, size in matrices)
         else:
             found[name] = make(batches)
-    for each in variant.description.epilogue.operands:
-        if each.name not in found and (isinstance(each, Output) or each.in_memory):
+    for each in variant.description.epilogue.stored:
+        if each.name not in found:
             extent = {"row": n, "column": m}.get(each.kind, 1)
             address, size = _filled(each.dtype, extent * batches, gpu, generator)
             shape = (batches, extent) if batches > 1 else (extent,)

@@ -26,7 +26,6 @@ from cutecc.operations.arguments import (
     read,
 )
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
-from cutecc.operations.epilogue.values import Output
 from cutecc.operations.hazards import Hazard, check_hazards, check_tables
 from cutecc.operations.kernels.signature import is_persistent
 from cutecc.operations.kernels.workspace import ALIGNMENT, needs_workspace, regions, workspace_bytes
@@ -73,12 +72,9 @@ class Variant:
         self.compiled = description.compiled()
         """What the kernel computes, maybe the transposed product."""
         epilogue = description.epilogue
-        stored = [each for each in epilogue.operands if isinstance(each, Output) or each.in_memory]
-        self.array_names: tuple[str, ...] = ("A", "B", *(each.name for each in stored))
+        self.array_names: tuple[str, ...] = ("A", "B", *(each.name for each in epilogue.stored))
         """The arguments in memory."""
-        self.number_names: tuple[str, ...] = tuple(
-            each.name for each in epilogue.inputs if each.kind == "scalar" and not each.in_memory
-        )
+        self.number_names: tuple[str, ...] = tuple(each.name for each in epilogue.numbers)
         self.operands = operands_of(description)
         """A, B and the full operands of the epilogue."""
         self.takes_slices = description.mode in SPLIT_K_MODES
@@ -128,9 +124,7 @@ class Variant:
         problem = agree(matrices["A"], matrices["B"], [matrices[name] for name in full])
         self._check_batches(problem)
         turned = description.is_compiled_transposed
-        vectors = [
-            each for each in epilogue.operands if each.name in self.array_names and each.name not in self.operands
-        ]
+        vectors = [each for each in epilogue.stored if each.name not in self.operands]
         for each in vectors:  # before anything is copied
             vector_view(each, cast(Array, arrays[each.name]), problem)
         self._check_reductions(problem)

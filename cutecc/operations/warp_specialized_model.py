@@ -115,7 +115,7 @@ def cycles(
     if copied := copied_bytes(description, problem.m, problem.n, problem.k, problem.batches):
         total += costs.launch + 2 * copied / GLOBAL_BYTES / multiprocessors
     if description.mode == "split_k_parallel":
-        bits = 32 * split + sum(type_bits(each.dtype) for each in description.epilogue.operands if each.kind == "full")
+        bits = 32 * split + description.epilogue.full_bits
         summed = problem.m * problem.n * bits / 8 / costs.sum_bytes / multiprocessors
         total += costs.sum_launch + split * costs.sum_slice + summed
     return total
@@ -215,9 +215,7 @@ def _instructions(description: GemmDescription) -> int:
 
 def _result_bits(description: GemmDescription) -> float:
     """Bits that the epilogue reads and writes for each element of D."""
-    if description.mode == "split_k_parallel":
-        return 32
-    return sum(type_bits(each.dtype) for each in description.epilogue.operands if each.kind == "full")
+    return 32 if description.mode == "split_k_parallel" else description.epilogue.full_bits
 
 
 def _norm(power: int, *values: float) -> float:

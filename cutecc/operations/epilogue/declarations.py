@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
@@ -15,7 +15,7 @@ from cutecc.arguments.dtypes import close_type_names, find_numeric_type
 from cutecc.errors import EpilogueError, SourceLocation, SpecError, UsageError
 from cutecc.operations.epilogue.source import calling_location
 from cutecc.operations.epilogue.values import Conversion, Kind, default_conversion, is_float
-from cutecc.operations.operand import OPERAND_TYPES, Layout, Operand, known_layout, most_aligned, type_name
+from cutecc.operations.operand import OPERAND_TYPES, Layout, Operand, common_alignment, known_layout, type_name
 from cutecc.operations.words import article, of_kind, text_of, whole_number
 
 _PACKAGE = f"{Path(__file__).parents[2]}/"
@@ -83,6 +83,8 @@ class Scalar:
 
 Declaration = Full | Row | Column | Scalar
 
+_VECTORS: dict[Kind, type[Row] | type[Column]] = {"row": Row, "column": Column}
+
 Size = tuple[int, int] | tuple[int, int, int]
 """(M, N) of a product, with the number of batches behind where it is known."""
 
@@ -91,11 +93,6 @@ def kind_of(declaration: Declaration) -> Kind:
     """The shape that a declaration names."""
     kinds: dict[type[Declaration], Kind] = {Full: "full", Row: "row", Column: "column", Scalar: "scalar"}
     return kinds[type(declaration)]
-
-
-def kind_word(kind: Kind) -> str:
-    """The name of the class that declares a shape."""
-    return kind.capitalize()
 
 
 def known_type(dtype: Any, location: SourceLocation | None) -> str:
@@ -175,20 +172,14 @@ def _of_text(name: str, text: str, kind: Kind) -> Declaration:
                 f"the operand {name}: {error.message}", calling_location(_PACKAGE), hints=error.hints
             ) from None
         return Full(operand.dtype, operand.layout, operand.alignment)
-    match kind:
-        case "row":
-            return Row(text)
-        case "column":
-            return Column(text)
-        case "scalar":
-            return Scalar(text, in_memory=True)
+    return Scalar(text, in_memory=True) if kind == "scalar" else _VECTORS[kind](text)
 
 
 def _of_array(name: str, array: Array, size: Size | None, kind: Kind | None) -> Declaration:
     location = calling_location(_PACKAGE)
     dtype = known_type(array.dtype, location)
     shape = array.shape
-    words: dict[Kind, str] = {each: f'{name}={kind_word(each)}("{dtype}")' for each in _KINDS}
+    words: dict[Kind, str] = {each: f'{name}={each.capitalize()}("{dtype}")' for each in _KINDS}
     words["scalar"] = f'{name}=Scalar("{dtype}", in_memory=True)'
     if kind is not None:
         # Without the size, at least it has to be a matrix, or batches of one.
@@ -220,15 +211,13 @@ def _of_array(name: str, array: Array, size: Size | None, kind: Kind | None) -> 
 
 
 def _declaration(name: str, array: Array, kind: Kind, dtype: str, location: SourceLocation | None) -> Declaration:
-    match kind:
-        case "full":
-            return Full(dtype, *_memory(name, array, dtype, location))
-        case "row":
-            return Row(dtype, _alignment(array, dtype, _apart(array)))
-        case "column":
-            return Column(dtype, _alignment(array, dtype, _apart(array)))
-        case "scalar":
-            return Scalar(dtype, in_memory=True)
+    if kind == "full":
+        return Full(dtype, *_memory(name, array, dtype, location))
+    if kind == "scalar":
+        return Scalar(dtype, in_memory=True)
+    # How many elements the batches are apart: its values follow one another.
+    apart = [step for extent, step in zip(array.shape, array.stride, strict=True) if extent > 1 and step != 1]
+    return _VECTORS[kind](dtype, common_alignment(dtype, apart, [array.address]))
 
 
 def _looks_like(shape: tuple[int, ...], kind: Kind, size: Size) -> bool:
@@ -274,11 +263,6 @@ def _size_text(size: Size | None) -> str:
     return f"({m}, {n})" + (f" and {rest[0]} batches" if rest and rest[0] > 1 else "")
 
 
-def _apart(array: Array) -> list[int]:
-    """How many elements the batches of a vector are apart: its values follow one another."""
-    return [step for extent, step in zip(array.shape, array.stride, strict=True) if extent > 1 and step != 1]
-
-
 def _memory(name: str, array: Array, dtype: str, location: SourceLocation | None) -> tuple[Layout, int]:
     mode = leading_mode(array)
     rank = len(array.shape)
@@ -289,16 +273,8 @@ def _memory(name: str, array: Array, dtype: str, location: SourceLocation | None
             hints=["pass a contiguous copy"],
         )
     layout: Layout = "row" if mode == rank - 1 else "column"
-    return layout, _alignment(array, dtype, [step for each, step in enumerate(array.stride) if each != mode])
-
-
-def _alignment(array: Array, dtype: str, steps: Sequence[int]) -> int:
-    """The elements, up to 16 bytes, that the address and every given stride of an array are multiples of."""
-    alignment = most_aligned(dtype)
-    bytes_each = 16 // alignment
-    while alignment > 1 and (array.address % (alignment * bytes_each) or any(step % alignment for step in steps)):
-        alignment //= 2
-    return alignment
+    apart = [step for each, step in enumerate(array.stride) if each != mode]
+    return layout, common_alignment(dtype, apart, [array.address])
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -163,7 +164,7 @@ def sum(x: Any, axis: Any = None) -> Any:
     """
     if isinstance(x, Value) or _is_array(x):
         return _reduced("sum", x, axis)
-    return functools.reduce(_plus, x)
+    return functools.reduce(operator.add, x)
 
 
 def max(*values: Any, axis: Any = None) -> Any:
@@ -201,38 +202,10 @@ def _applied(operation: Operation, *arguments: Any) -> Any:
     value = next((each for each in arguments if isinstance(each, Value)), None)
     if value is not None:
         return value.trace.step(operation, *arguments)
-    result = _numpy_function(operation)(*arguments)
+    from cutecc.operations.epilogue.rounding import OPERATIONS
+
+    result = OPERATIONS[operation](*arguments)
     return float(result) if not getattr(result, "shape", ()) else result
-
-
-@functools.cache
-def _numpy_function(operation: Operation) -> Callable[..., Any]:
-    import numpy as np
-
-    def rsqrt(x: Any) -> Any:
-        return 1 / np.sqrt(x)
-
-    def sigmoid(x: Any) -> Any:
-        return 1 / (1 + np.exp(-x))
-
-    erfc = np.vectorize(math.erfc, otypes=[np.float64])
-
-    def normal_cdf(x: Any) -> Any:
-        return 0.5 * erfc(x * -math.sqrt(0.5))
-
-    ours: dict[str, Callable[..., Any]] = {
-        "rsqrt": rsqrt,
-        "sigmoid": sigmoid,
-        "erf": np.vectorize(math.erf, otypes=[np.float64]),
-        "normal_cdf": normal_cdf,
-        "max": np.maximum,
-        "min": np.minimum,
-    }
-    return ours.get(operation) or getattr(np, operation)
-
-
-def _plus(x: Any, y: Any) -> Any:
-    return x + y
 
 
 def _is_array(x: Any) -> bool:

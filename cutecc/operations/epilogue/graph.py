@@ -15,7 +15,7 @@ from cutecc.operations.epilogue.printing import text
 from cutecc.operations.epilogue.trace import trace
 from cutecc.operations.epilogue.values import ACCUM, Input, Kind, Output, Step, default_conversion, is_float
 from cutecc.operations.epilogue.verification import verify
-from cutecc.operations.operand import Layout
+from cutecc.operations.operand import Layout, type_bits
 
 _TRANSPOSED: Final[Mapping[Kind, Kind]] = {"full": "full", "row": "column", "column": "row", "scalar": "scalar"}
 
@@ -55,6 +55,21 @@ class Epilogue:
     def source(self) -> Input | None:
         """The input `C`, which `beta` scales; none when nothing is called so."""
         return next((each for each in self.inputs if each.name == "C"), None)
+
+    @property
+    def numbers(self) -> tuple[Input, ...]:
+        """The inputs that a launch passes as numbers."""
+        return tuple(each for each in self.inputs if not each.in_memory)
+
+    @property
+    def stored(self) -> tuple[Input | Output, ...]:
+        """The operands that are in memory."""
+        return tuple(each for each in self.operands if isinstance(each, Output) or each.in_memory)
+
+    @property
+    def full_bits(self) -> int:
+        """Bits that are read and written for each element of D."""
+        return sum(type_bits(each.dtype) for each in self.operands if each.kind == "full")
 
     @property
     def is_identity(self) -> bool:
@@ -97,13 +112,9 @@ class Epilogue:
         """The same epilogue of the transposed product: rows are columns, axis 0 is axis 1, layouts change."""
         return replace(
             self,
-            inputs=tuple(
-                replace(each, kind=_TRANSPOSED[each.kind], layout=_transposed_layout(each)) for each in self.inputs
-            ),
+            inputs=tuple(map(_transposed, self.inputs)),
             steps=tuple(replace(each, kind=_TRANSPOSED[each.kind]) for each in self.steps),
-            outputs=tuple(
-                replace(each, kind=_TRANSPOSED[each.kind], layout=_transposed_layout(each)) for each in self.outputs
-            ),
+            outputs=tuple(map(_transposed, self.outputs)),
         )
 
     def with_operand(
@@ -113,15 +124,11 @@ class Epilogue:
         if self.operand(name) is None:
             known = ", ".join(each.name for each in self.operands)
             raise EpilogueError(f"the epilogue has no operand {name}", hints=[f"its operands are: {known}"])
-        return replace(
-            self,
-            inputs=tuple(
-                _changed(each, dtype, layout, alignment) if each.name == name else each for each in self.inputs
-            ),
-            outputs=tuple(
-                _changed(each, dtype, layout, alignment) if each.name == name else each for each in self.outputs
-            ),
-        )
+
+        def changed(each: _Operand) -> _Operand:
+            return _changed(each, dtype, layout, alignment) if each.name == name else each
+
+        return replace(self, inputs=tuple(map(changed, self.inputs)), outputs=tuple(map(changed, self.outputs)))
 
     def bound(self, /, **values: float) -> Epilogue:
         """The same with constants for scalar inputs, simplified: 0 times anything is 0, as BLAS has it for alpha and
@@ -141,10 +148,11 @@ class Epilogue:
         return text(self)
 
 
-def _transposed_layout(operand: Input | Output) -> Layout:
-    if operand.layout == "interleaved32":
-        return operand.layout
-    return "column" if operand.kind == "full" and operand.layout == "row" else "row"
+def _transposed(operand: _Operand) -> _Operand:
+    layout = operand.layout
+    if layout != "interleaved32":
+        layout = "column" if operand.kind == "full" and layout == "row" else "row"
+    return replace(operand, kind=_TRANSPOSED[operand.kind], layout=layout)
 
 
 def _changed(operand: _Operand, dtype: str | None, layout: Layout | None, alignment: int | None) -> _Operand:

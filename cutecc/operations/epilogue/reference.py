@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -12,7 +11,7 @@ import numpy as np
 from cutecc.errors import EpilogueError
 from cutecc.operations.epilogue.calling import with_language
 from cutecc.operations.epilogue.graph import Epilogue
-from cutecc.operations.epilogue.rounding import Array, rounded
+from cutecc.operations.epilogue.rounding import OPERATIONS, Array, rounded
 from cutecc.operations.epilogue.values import (
     ACCUM,
     INFINITIES,
@@ -31,54 +30,6 @@ class Evaluated:
     """Before it is rounded, in float64."""
     rounded: Array
     """As numbers of the output's type, still in float64."""
-
-
-def _erf(x: Array) -> Array:
-    return np.vectorize(math.erf, otypes=[np.float64])(x)
-
-
-def _normal_cdf(x: Array) -> Array:
-    # By erfc, which keeps its digits where the share is small.
-    return 0.5 * np.vectorize(math.erfc, otypes=[np.float64])(np.multiply(x, -math.sqrt(0.5)))
-
-
-def _sigmoid(x: Array) -> Array:
-    # Of large negative numbers, exp(-x) is infinite and the quotient 0, as it should be.
-    return np.divide(1.0, 1.0 + np.exp(-x))
-
-
-def _rsqrt(x: Array) -> Array:
-    return np.divide(1.0, np.sqrt(x))
-
-
-_OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "neg": np.negative,
-    "abs": np.abs,
-    "max": np.maximum,
-    "min": np.minimum,
-    "exp": np.exp,
-    "log": np.log,
-    "sqrt": np.sqrt,
-    "rsqrt": _rsqrt,
-    "tanh": np.tanh,
-    "sigmoid": _sigmoid,
-    "erf": _erf,
-    "normal_cdf": _normal_cdf,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "and": np.logical_and,
-    "or": np.logical_or,
-    "not": np.logical_not,
-    "where": np.where,
-}
 
 
 def evaluate(epilogue: Epilogue, accum: Any, operands: Mapping[str, Any] | None = None) -> dict[str, Evaluated]:
@@ -102,7 +53,7 @@ def evaluate(epilogue: Epilogue, accum: Any, operands: Mapping[str, Any] | None 
             if step.operation == "to":
                 values[step.name] = rounded(arguments[0], step.dtype)
             else:
-                values[step.name] = _OPERATIONS[step.operation](*arguments)
+                values[step.name] = OPERATIONS[step.operation](*arguments)
         results = {each.name: _reduced(each, np.broadcast_to(values[each.value], size)) for each in epilogue.outputs}
         return {
             each.name: Evaluated(

@@ -1,8 +1,9 @@
-"""Numbers rounded to the types of operands, in numpy's float64."""
+"""What the steps of epilogues compute, and numbers rounded to the types of operands, in numpy's float64."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,3 +56,52 @@ def rounded(values: Any, dtype: str, conversion: Conversion | None = None) -> Ar
     if kind.saturates or conversion != "round":
         return np.clip(nearest, -kind.largest, kind.largest)
     return np.where(np.abs(nearest) > kind.largest, np.copysign(np.inf, nearest), nearest)
+
+
+def _erf(x: Array) -> Array:
+    return np.vectorize(math.erf, otypes=[np.float64])(x)
+
+
+def _normal_cdf(x: Array) -> Array:
+    # By erfc, which keeps its digits where the share is small.
+    return 0.5 * np.vectorize(math.erfc, otypes=[np.float64])(np.multiply(x, -math.sqrt(0.5)))
+
+
+def _sigmoid(x: Array) -> Array:
+    # Of large negative numbers, exp(-x) is infinite and the quotient 0, as it should be.
+    return np.divide(1.0, 1.0 + np.exp(-x))
+
+
+def _rsqrt(x: Array) -> Array:
+    return np.divide(1.0, np.sqrt(x))
+
+
+OPERATIONS: Mapping[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "neg": np.negative,
+    "abs": np.abs,
+    "max": np.maximum,
+    "min": np.minimum,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": _rsqrt,
+    "tanh": np.tanh,
+    "sigmoid": _sigmoid,
+    "erf": _erf,
+    "normal_cdf": _normal_cdf,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+    "where": np.where,
+}
+"""By the operation of a step; `to` is `rounded`."""

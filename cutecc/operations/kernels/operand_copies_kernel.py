@@ -23,7 +23,7 @@ from cutecc.operations.kernels.byte_permutation import transposed_bytes
 from cutecc.operations.kernels.line_vectors import WORDS, LineVectors
 from cutecc.operations.kernels.operand_copies import OperandCopy, operand_copies
 from cutecc.operations.kernels.regions import region
-from cutecc.operations.kernels.workspace import ceil_div, copy_name
+from cutecc.operations.kernels.workspace import ceil_div, copy_name, log2
 from cutecc.operations.operand import WIDEST_ALIGNMENT
 
 THREADS, WARP = 256, 32
@@ -152,7 +152,7 @@ def staged_layout(copy: OperandCopy) -> cute.ComposedLayout:
     """
     row = TILE_VECTORS * WORDS
     tile = cute.make_layout((TILE_LINES, (WORDS, TILE_VECTORS)), stride=(row, (1, WORDS)))
-    swizzle = cute.make_swizzle(*(_log2(each) for each in (TILE_VECTORS, WORDS, TILE_VECTORS * copy.vector)))
+    swizzle = cute.make_swizzle(*(log2(each) for each in (TILE_VECTORS, WORDS, TILE_VECTORS * copy.vector)))
     return cute.make_composed_layout(swizzle, 0, tile)
 
 
@@ -173,7 +173,3 @@ def _in_words(place, vectors, lines, batches) -> cute.Tensor:
 def _lines(is_k_major: bool) -> list[int]:
     """The modes of (rows, K, L) as (elements of a line, lines, L), or the other way round."""
     return [1, 0, 2] if is_k_major else [0, 1, 2]
-
-
-def _log2(power: int) -> int:
-    return power.bit_length() - 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import LoadCacheMode, cpasync
 
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels import simt
@@ -13,6 +12,7 @@ from cutecc.operations.kernels.gemm_kernel import MultistageKernel
 from cutecc.operations.kernels.lanes import make_tiled_mma, warp_place
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.problem import matrix
+from cutecc.operations.kernels.sm80_copies import async_copy
 from cutecc.operations.kernels.split_k import slice_of_steps
 
 
@@ -138,9 +138,7 @@ class SimtGemm(MultistageKernel):
 def tiled_copy(plan: simt.OperandPlan) -> cute.TiledCopy:
     """The copies of a whole tile, or of the part of it that the threads of a block copy at once."""
     bits = plan.vector * plan.operand.bits
-    # What is 16 bytes wide goes past L1, which nobody would read it from again.
-    operation = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL if bits == 128 else LoadCacheMode.ALWAYS)
-    atom = cute.make_copy_atom(operation, numeric(plan.operand.dtype), num_bits_per_copy=bits)
+    atom = cute.make_copy_atom(async_copy(bits), numeric(plan.operand.dtype), num_bits_per_copy=bits)
     order = (1, 0) if plan.is_k_major else (0, 1)
     threads = cute.make_ordered_layout(plan.copying, order=order)
     return cute.make_tiled_copy_tv(atom, threads, cute.make_layout((plan.vector, 1)))

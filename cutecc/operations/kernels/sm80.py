@@ -24,7 +24,7 @@ from typing import Literal
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.signature import INTERLEAVED
-from cutecc.operations.kernels.workspace import round_up
+from cutecc.operations.kernels.workspace import log2, round_up
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, type_bits
 from cutecc.target import Target
 
@@ -152,13 +152,13 @@ class OperandPlan:
         Otherwise a warp reads `SECTOR` bytes of four lines at once, those of one K of the four lanes that share a row;
         `bytes` reads lines that are four apart.
         """
-        line_bit = _log2(self.line[0] * self.bytes)
+        line_bit = log2(self.line[0] * self.bytes)
         if self.fragments in ("ldmatrix", "ldmatrix_trans"):
             return line_bit - 4, 4, 3
         first = line_bit + (2 if self.fragments == "bytes" else 0)
         # Of the two address bits that number the lines, those below the line's size choose a bank as they are.
-        bits = min(max(first + 2 - _log2(LINE), 0), 2)
-        return bits, _log2(SECTOR), first + 2 - bits - _log2(SECTOR)
+        bits = min(max(first + 2 - log2(LINE), 0), 2)
+        return bits, log2(SECTOR), first + 2 - bits - log2(SECTOR)
 
 
 def plans(description: GemmDescription) -> tuple[OperandPlan, OperandPlan]:
@@ -254,7 +254,3 @@ def _registers(description: GemmDescription) -> Refusal | None:
         return None
     reason = f"a thread has {sums} registers of sums beside {held} elements at a time that cp.async is too wide for"
     return Refusal(reason, ("a.alignment", "b.alignment", "tile.m", "tile.n", "tile.k", "tile.warps"))
-
-
-def _log2(value: int) -> int:
-    return value.bit_length() - 1

@@ -25,14 +25,15 @@ def stages_layout(plan: OperandPlan, stages: int):
     return cute.composition(plain, (places, None, None))
 
 
+def async_copy(bits: int) -> cpasync.CopyG2SOp:
+    """`cp.async`; what is 16 bytes wide goes past L1, which nobody would read it from again."""
+    return cpasync.CopyG2SOp(LoadCacheMode.GLOBAL if bits == 128 else LoadCacheMode.ALWAYS)
+
+
 def tiled_copy(plan: OperandPlan) -> cute.TiledCopy:
     """Vectors along the contiguous mode; neighbouring threads are neighbours along it too."""
     bits = plan.vector * plan.operand.bits
-    if plan.is_asynchronous:
-        # What 16 bytes wide goes past L1, which nobody would read it from again.
-        operation = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL if bits == 128 else LoadCacheMode.ALWAYS)
-    else:
-        operation = CopyUniversalOp()
+    operation = async_copy(bits) if plan.is_asynchronous else CopyUniversalOp()
     atom = cute.make_copy_atom(operation, numeric(plan.operand.dtype), num_bits_per_copy=bits)
     along, across = plan.copying
     if plan.is_k_major:

@@ -149,11 +149,9 @@ class Sm90Gemm(GemmKernel):
         else:
             if cutlass.const_expr(self.registers is not None):
                 cute.arch.setmaxregister_increase(self.registers[1])
-            out = (tma_d, d, staged_d, box_mma)
-            self.consume(
-                *(problem, slices, tiled_mma, staged_a, staged_b, full, empty, turns),
-                *(operands, out, workspace, thread - WARPGROUP, group - 1),
-            )
+            staged, barriers, out = (staged_a, staged_b), (full, empty, turns), (tma_d, d, staged_d, box_mma)
+            place = (thread - WARPGROUP, group - 1)
+            self.consume(problem, slices, tiled_mma, staged, barriers, operands, out, workspace, *place)
 
     def allocate(self, allocator, dtype: str, layout: cute.ComposedLayout) -> cute.Tensor:
         """Shared memory of a swizzled layout."""
@@ -264,23 +262,9 @@ class Sm90Gemm(GemmKernel):
                 stage, phase = self.following(stage, phase)
 
     @cute.jit
-    def consume(
-        self,
-        problem,
-        slices,
-        tiled_mma,
-        staged_a,
-        staged_b,
-        full,
-        empty,
-        turns,
-        operands,
-        out,
-        workspace,
-        thread,
-        group,
-    ):
+    def consume(self, problem, slices, tiled_mma, staged, barriers, operands, out, workspace, thread, group):
         """Multiply tile after tile, and run the epilogue of each; a warpgroup runs this."""
+        (staged_a, staged_b), (full, empty, turns) = staged, barriers
         cluster, clusters = self.turn()
         rows_of = 0 if self.is_pingpong else group
         own_rows = cute.local_tile(staged_a, (self.rows, self.tile[2]), (rows_of, 0, None))
@@ -325,10 +309,8 @@ class Sm90Gemm(GemmKernel):
                 between = cutlass.min(index + clusters, tasks - 1)
                 _, _, _, _, _, steps = self.task(between, problem, slices)
                 stage, phase = self.advanced(stage, phase, steps)
-            self.finish(
-                *(self.taken(sums), coordinates, early, place, (m, n), batch, slice_index, thread, group),
-                *(problem, slices, operands, out, workspace),
-            )
+            outgoing = (operands, early, out, place, thread, group)
+            self.finish(self.taken(sums), coordinates, outgoing, (m, n), batch, problem, slices, slice_index, workspace)
             index += stride
         if thread % WARPGROUP < WARP:
             cute.arch.cp_async_bulk_wait_group(0, read=True)
@@ -395,26 +377,10 @@ class Sm90Gemm(GemmKernel):
                 cute.arch.mbarrier_arrive(barrier, lane)
 
     @cute.jit
-    def finish(
-        self,
-        sums,
-        coordinates,
-        early,
-        place,
-        tile,
-        batch,
-        slice_index,
-        thread,
-        group,
-        problem,
-        slices,
-        operands,
-        out,
-        workspace,
-    ):
-        """Conclude a tile; `place` is that of the warpgroup's rows among all of D, in units of them and of tiles."""
+    def finish(self, sums, coordinates, outgoing, tile, batch, problem, slices, slice_index, workspace):
+        """Conclude a tile; `outgoing` is what `apply` takes in the place of operands."""
+        thread = outgoing[4]
         warp_of_tile = (thread // WARP % (4 if self.is_pingpong else 4 * self.warpgroups), 0)
-        outgoing = (operands, early, out, place, thread, group)
         # The last tiles of a cluster may lie outside of D altogether.
         if (tile[0] * self.tile[0] < problem[0]) & (tile[1] * self.tile[1] < problem[1]):
             self.conclude(
@@ -423,7 +389,10 @@ class Sm90Gemm(GemmKernel):
             )
 
     def apply(self, sums, coordinates, problem, batch, outgoing, workspace, slices, tile, warp):
-        """The epilogue of the warpgroup's part of a tile."""
+        """The epilogue of the warpgroup's part of a tile.
+
+        Of `outgoing`, the place is that of the warpgroup's rows among all of D, in units of them and of tiles.
+        """
         operands, early, out, place, thread, group = outgoing
         takers = {}
         if self.result is not None:

@@ -148,6 +148,11 @@ def ceil_div(value: Any, by: int) -> Any:
     return (value + (by - 1)) // by
 
 
+def log2(power: int) -> int:
+    """The exponent of a power of two."""
+    return power.bit_length() - 1
+
+
 def round_up(value: Any, to: int) -> Any:
     """The next multiple of `to`."""
     return ceil_div(value, to) * to

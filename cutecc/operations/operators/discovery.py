@@ -79,7 +79,8 @@ def discover(
     for operator in _candidates(chosen, problem, arguments):
         facts = facts_of(operator.metadata)
         keys |= facts.keys()
-        reason = _mismatch(operator, problem, arguments) or _failing(where, facts)
+        condition = where.failing(facts)
+        reason = _mismatch(operator, problem, arguments) or (condition and f"not {condition}")
         if reason is None:
             fitting.append(Found(operator, facts))
         else:
@@ -246,11 +247,6 @@ def _broken_promise(tensor: Any) -> str | None:
             if isinstance(mode, Dynamic) and value % mode.divisibility:
                 return f"{what} {value} is no multiple of {mode.divisibility}, which the compiler would be promised"
     return None
-
-
-def _failing(where: MetadataFilter, facts: dict[str, Fact]) -> str | None:
-    condition = where.failing(facts)
-    return None if condition is None else f"not {condition}"
 
 
 def _unknown(name: str, target: Target, problem: GemmProblem | None) -> UsageError:
