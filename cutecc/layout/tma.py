@@ -11,7 +11,7 @@ from cutecc.layout.divide import logical_divide
 from cutecc.layout.integers import Integer, divide
 from cutecc.layout.layout import Layout, join
 from cutecc.layout.make import tile_to_shape
-from cutecc.layout.swizzle import AnyLayout, ComposedLayout, on_outer
+from cutecc.layout.swizzle import AnyLayout, ComposedLayout
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,5 @@ def tma_partition(tensors: Sequence[AnyLayout], box: int, block: Integer, blocks
 
 def _part(tensor: AnyLayout, boxes: Layout, share: Integer) -> Part:
     rest = (None,) * (len(tensor) - 1)
-    by_box = _in_few_modes(composition(tensor, (boxes, *rest)))
+    by_box = coalesce(composition(tensor, (boxes, *rest)), ((1, 1),))
     return Part(by_box, by_box(((share, 0), *(0 for _ in rest))))
-
-
-@on_outer
-def _in_few_modes(by_box: Layout) -> Layout:
-    return coalesce(by_box, ((1, 1),))

@@ -74,7 +74,7 @@ def tile_descriptions(
     operands = as_operand(a), as_operand(b), as_operand(d)
     sizes = LARGE if problem is None else of_kind(problem, Problem, "the problem")
     if instruction is None:
-        given = fitting_instructions(*operands, accumulator=accumulator, target=target)
+        given = fitting_instructions(*operands[:2], accumulator=accumulator, target=target)
     else:
         given = [as_instruction(instruction)]
     return [
@@ -83,13 +83,18 @@ def tile_descriptions(
     ]
 
 
-def with_tiles(described: Sequence[GemmDescription], problem: Problem) -> list[GemmDescription]:
+def with_tiles(
+    described: Sequence[GemmDescription],
+    problem: Problem = LARGE,
+    tile: TileDescription | TileRequest | str | None = None,
+) -> list[GemmDescription]:
     """The first of descriptions that has valid tiles, with each of these, the best guess first.
 
-    Raises `UsageError` with the reason when there is no tile.
+    They have what is asked for in `tile`. Raises `UsageError` with the reason when there is no tile.
     """
-    ranked = (_ranked(each, TileRequest(), problem) for each in described)
-    return next(filter(None, ranked), None) or [_as_asked(described, TileRequest())]
+    request = _request(tile)
+    ranked = (_ranked(each, request, problem) for each in described)
+    return next(filter(None, ranked), None) or [_as_asked(described, request)]
 
 
 def choose(
@@ -119,7 +124,7 @@ def choose(
     operands = as_operand(a), as_operand(b), as_operand(d)
     request = _request(tile)
     given = (
-        fitting_instructions(*operands, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
+        fitting_instructions(*operands[:2], accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
         if instruction is None
         else [as_instruction(instruction)]
     )
@@ -135,7 +140,6 @@ def choose(
 def fitting_instructions(
     a: Operand,
     b: Operand,
-    d: Operand,
     *,
     target: str,
     accumulator: str | None = None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from contextlib import suppress
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from cutecc.errors import LaunchError, UsageError
 from cutecc.operations.words import whole_number
@@ -85,27 +85,6 @@ def asked(cuda: Any, what: str, function: str, *arguments: Any) -> Any:
     return results[0] if results else None
 
 
-class Source(Protocol):
-    """Where memory comes from."""
-
-    @property
-    def name(self) -> Literal["rmm", "driver"]:
-        """Which one it is."""
-        ...
-
-    def take(self, size: int, stream: int) -> tuple[int, Any]:
-        """The address of `size` bytes that work on `stream` may use from now on, and what `give_back` wants."""
-        ...
-
-    def give_back(self, address: int, token: Any, stream: int) -> None:
-        """Free them after all work that is on `stream` now."""
-        ...
-
-    def keep(self, size: int) -> None:
-        """Keep up to `size` unused bytes."""
-        ...
-
-
 class Block:
     """Device memory that was taken from a pool. Given back when it is garbage-collected, at the latest."""
 
@@ -136,17 +115,16 @@ class Block:
 class DevicePool:
     """The memory of one GPU. Threads may share it."""
 
-    def __init__(self, ordinal: int, source: Source | None = None) -> None:
-        """`source` is RMM or the driver unless given. Raises `LaunchError` where there is no driver."""
+    def __init__(self, ordinal: int, source: DriverPool | RmmPool | None = None) -> None:
+        """`source` is RMM, where that is installed, or the driver. Raises `LaunchError` where there is no driver."""
         self.ordinal = ordinal
-        self._source: Source = _source(ordinal) if source is None else source
+        if source is None:
+            rmm = _rmm()
+            source = DriverPool(ordinal) if rmm is None else RmmPool(rmm)
+        self.source = source
+        """Where the memory comes from."""
         self._allocated = 0
         self._counting = forks.lock()
-
-    @property
-    def source(self) -> Literal["rmm", "driver"]:
-        """Where the memory comes from."""
-        return self._source.name
 
     @property
     def allocated_bytes(self) -> int:
@@ -158,7 +136,7 @@ class DevicePool:
 
         The GPU's context has to be current. Raises `LaunchError` when there is not enough memory.
         """
-        address, token = self._source.take(max(1, size), stream)
+        address, token = self.source.take(max(1, size), stream)
         with self._counting:
             self._allocated += size
         return Block(self, address, size, token, stream)
@@ -167,17 +145,15 @@ class DevicePool:
         """Free what `allocate` gave, after the work that is on `stream` now."""
         with self._counting:
             self._allocated -= block.size
-        self._source.give_back(block.address, token, stream)
+        self.source.give_back(block.address, token, stream)
 
     def set_release_threshold(self, size: int) -> None:
         """As the function of this name."""
-        self._source.keep(size)
+        self.source.keep(size)
 
 
 class DriverPool:
     """A stream-ordered memory pool of the CUDA driver."""
-
-    name: Literal["driver"] = "driver"
 
     def __init__(self, ordinal: int, cuda: Any = None, *, initial: int = 0, maximum: int | None = None) -> None:
         """Takes `initial` bytes when it is first used. `cuda` is `cuda.bindings.driver` or what stands in for it."""
@@ -194,6 +170,7 @@ class DriverPool:
         self._initial = initial
 
     def take(self, size: int, stream: int) -> tuple[int, None]:
+        """The address of `size` bytes that work on `stream` may use from now on, and what `give_back` wants."""
         initial, self._initial = self._initial, 0
         if initial:
             # What is given back stays in the pool, up to what it keeps.
@@ -202,9 +179,11 @@ class DriverPool:
         return int(self._do(what, "cuMemAllocFromPoolAsync", size, self._pool, self._cuda.CUstream(stream))), None
 
     def give_back(self, address: int, token: None, stream: int) -> None:
+        """Free them after all work that is on `stream` now."""
         self._do("giving device memory back", "cuMemFreeAsync", address, self._cuda.CUstream(stream))
 
     def keep(self, size: int) -> None:
+        """Keep up to `size` unused bytes."""
         which = self._cuda.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         value = self._cuda.cuuint64_t(size)
         self._do("setting what a memory pool keeps", "cuMemPoolSetAttribute", self._pool, which, value)
@@ -214,9 +193,7 @@ class DriverPool:
 
 
 class RmmPool:
-    """RMM's current resource."""
-
-    name: Literal["rmm"] = "rmm"
+    """RMM's current resource; methods as those of `DriverPool`."""
 
     def __init__(self, rmm: Any) -> None:
         self._buffer = rmm.DeviceBuffer
@@ -245,11 +222,6 @@ class _Stream:
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, self._handle
-
-
-def _source(ordinal: int) -> Source:
-    rmm = _rmm()
-    return DriverPool(ordinal) if rmm is None else RmmPool(rmm)
 
 
 def _rmm() -> Any:

@@ -244,7 +244,7 @@ def ranked(
     """
     found: list[tuple[float, int, GemmDescription]] = []
     matrices = request.a, request.b, request.d
-    instructions = candidates.fitting_instructions(*matrices, target=target)
+    instructions = candidates.fitting_instructions(request.a, request.b, target=target)
     modes: tuple[Mode, ...] = (request.mode, *(SPLIT_K_MODES if split and request.mode == "gemm" else ()))
     for instruction in instructions:
         graph = request.epilogue(epilogue, operands, instruction.accumulator)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ from cutecc.operations.operand import Operand, as_operand, type_name
 from cutecc.operations.product import Product
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
 from cutecc.operations.tile import TileDescription, TileRequest
-from cutecc.operations.tile_model import Problem
+from cutecc.operations.tile_model import LARGE, Problem
 from cutecc.operations.words import of_kind, shown
 
 if TYPE_CHECKING:
@@ -211,39 +212,14 @@ class Gemm(Product):
 
     def tile_descriptions(self) -> list[TileDescription]:
         """The valid tiles for these operands, this instruction and epilogue, the best guess first."""
-        each = self.description
-        return candidates.tile_descriptions(
-            each.a,
-            each.b,
-            each.d,
-            instruction=each.instruction,
-            target=each.target,
-            c=each.c,
-            epilogue=each.epilogue,
-            mode=each.mode,
-        )
+        return [each.tile for each in candidates.with_tiles([replace(self.description, swizzle="identity1")])]
 
     def with_tile(self, tile: TileDescription | TileRequest | str) -> Gemm:
         """The same operation with another tile, or the best that has the parts that are asked for: `stages=3`.
 
         Raises `UsageError` with the nearest that there is.
         """
-        each = self.description
-        return Gemm.of(
-            candidates.choose(
-                each.a,
-                each.b,
-                each.d,
-                target=each.target,
-                problem=self._problem,
-                instruction=each.instruction,
-                tile=_checked_tile(tile),
-                c=each.c,
-                epilogue=each.epilogue,
-                swizzle=each.swizzle,
-                mode=each.mode,
-            )
-        )
+        return Gemm.of(candidates.with_tiles([self.description], self._problem or LARGE, _checked_tile(tile))[0])
 
     # Compiling.
 

@@ -5,9 +5,7 @@ The shapes of `mma.sync` and `wgmma` are those of the PTX ISA, sections "Matrix 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit
 from cutecc.operations.operand import ROUNDED_TYPES
@@ -82,16 +80,12 @@ KINDS: tuple[InstructionKind, ...] = (
 """All of them. `simt` has its place on every target that cutecc compiles for, the oldest of which is sm_80."""
 
 
-@cache
-def kinds(unit: Unit, a: str, b: str) -> Sequence[InstructionKind]:
-    """The kinds of a unit that multiply these types; at most one as the table stands."""
-    return [kind for kind in KINDS if (kind.unit, kind.a, kind.b) == (unit, a, b)]
+_BY_TYPES = {(kind.unit, kind.a, kind.b): kind for kind in KINDS}
 
 
-@cache
-def instructions(target: Target) -> Sequence[MathInstruction]:
-    """Every instruction of a target, units in the order simt, tensor_op, wgmma."""
-    return [instruction for kind in KINDS if kind.exists_on(target) for instruction in kind.instructions()]
+def kind_of(instruction: MathInstruction) -> InstructionKind | None:
+    """The kind of the instruction's unit on its types."""
+    return _BY_TYPES.get((instruction.unit, instruction.a, instruction.b))
 
 
 def multiplied_type(unit: Unit, dtype: str) -> str:

@@ -98,12 +98,8 @@ class MetadataFilter:
         """Raise `UsageError` for a key that is not among `known`, which are the keys of all metadata there is."""
         for each in self.conditions:
             if each.key not in known:
-                hints = [*did_you_mean(each.key, known), f"known: {_listed(known)}"]
+                hints = [*did_you_mean(each.key, known), f"known: {', '.join(sorted(known))}"]
                 raise UsageError(f"no metadata is called '{each.key}'", hints=hints)
-
-
-def _listed(keys: set[str]) -> str:
-    return ", ".join(sorted(keys))
 
 
 def _is(fact: Fact, word: str) -> bool:

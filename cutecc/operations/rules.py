@@ -11,7 +11,7 @@ from functools import cache
 from cutecc.operations.description import BATCH_MODES, SPLIT_K_MODES, GemmDescription, matched
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import Input, Output
-from cutecc.operations.instruction_set import WGMMA_TARGET, extents_in_words, kinds, multiplied_type
+from cutecc.operations.instruction_set import WGMMA_TARGET, extents_in_words, kind_of, multiplied_type
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand
 from cutecc.target import Target
@@ -45,7 +45,7 @@ def multiplied_types(description: GemmDescription) -> Refusal | None:
 def types_exist(description: GemmDescription) -> Refusal | None:
     """The unit multiplies this pair of types."""
     instruction = description.instruction
-    if kinds(instruction.unit, instruction.a, instruction.b):
+    if kind_of(instruction) is not None:
         return None
     reason = f"{instruction.unit} does not multiply {instruction.a} by {instruction.b}"
     return Refusal(reason, ("instruction", "a.dtype", "b.dtype"))
@@ -53,46 +53,40 @@ def types_exist(description: GemmDescription) -> Refusal | None:
 
 def target_has_it(description: GemmDescription) -> Refusal | None:
     """The target has the unit, and the unit these types there."""
-    instruction = description.instruction
-    for kind in kinds(instruction.unit, instruction.a, instruction.b):
-        if not kind.exists_on(_target(description.target)):
-            if kind.unit == "wgmma":
-                reason = f"wgmma exists on {WGMMA_TARGET} only, not on {description.target}"
-                return Refusal(reason, ("instruction", "target"))
-            reason = f"{kind.unit} multiplies {kind.a} on {kind.since} and newer, not on {description.target}"
-            return Refusal(reason, ("instruction", "target", "a.dtype", "b.dtype"))
-    return None
+    kind = kind_of(description.instruction)
+    if kind is None or kind.exists_on(_target(description.target)):
+        return None
+    if kind.unit == "wgmma":
+        reason = f"wgmma exists on {WGMMA_TARGET} only, not on {description.target}"
+        return Refusal(reason, ("instruction", "target"))
+    reason = f"{kind.unit} multiplies {kind.a} on {kind.since} and newer, not on {description.target}"
+    return Refusal(reason, ("instruction", "target", "a.dtype", "b.dtype"))
 
 
 def arithmetic_exists(description: GemmDescription) -> Refusal | None:
     """The unit multiplies and adds these types in that way."""
-    instruction = description.instruction
-    for kind in kinds(instruction.unit, instruction.a, instruction.b):
-        if instruction.arithmetic not in kind.arithmetics:
-            known = " or ".join(kind.arithmetics)
-            reason = f"{kind.unit} on {kind.a} is {known}, not {instruction.arithmetic}"
-            return Refusal(reason, ("arithmetic", "instruction", "a.dtype", "b.dtype"))
-    return None
+    kind, given = kind_of(description.instruction), description.instruction.arithmetic
+    if kind is None or given in kind.arithmetics:
+        return None
+    reason = f"{kind.unit} on {kind.a} is {' or '.join(kind.arithmetics)}, not {given}"
+    return Refusal(reason, ("arithmetic", "instruction", "a.dtype", "b.dtype"))
 
 
 def accumulator_exists(description: GemmDescription) -> Refusal | None:
     """The unit adds up in that type."""
-    instruction = description.instruction
-    for kind in kinds(instruction.unit, instruction.a, instruction.b):
-        if instruction.accumulator not in kind.accumulators:
-            known = " or ".join(kind.accumulators)
-            reason = f"{kind.unit} on {kind.a} accumulates in {known}, not in {instruction.accumulator}"
-            return Refusal(reason, ("accumulator", "instruction", "a.dtype", "b.dtype"))
-    return None
+    kind, given = kind_of(description.instruction), description.instruction.accumulator
+    if kind is None or given in kind.accumulators:
+        return None
+    reason = f"{kind.unit} on {kind.a} accumulates in {' or '.join(kind.accumulators)}, not in {given}"
+    return Refusal(reason, ("accumulator", "instruction", "a.dtype", "b.dtype"))
 
 
 def shape_exists(description: GemmDescription) -> Refusal | None:
     """The unit multiplies these types in that shape."""
     instruction = description.instruction
     shape = "x".join(map(str, instruction.shape))
-    for kind in kinds(instruction.unit, instruction.a, instruction.b):
-        if instruction.shape in kind.shapes:
-            continue
+    kind = kind_of(instruction)
+    if kind is not None and instruction.shape not in kind.shapes:
         if kind.unit == "wgmma":
             known = f"64xNx{kind.shapes[0][2]}, N {extents_in_words(kind.a)}"
             return Refusal(f"wgmma on {kind.a} is {known}, not {shape}", ("instruction", "tile.n"))

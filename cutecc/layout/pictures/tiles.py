@@ -42,7 +42,6 @@ def picture_of_tiles(layout: AnyLayout, tiler: Any, *, form: Form | None = None,
     if form is None:
         return _in_place(layout, tiler, places, said, subtitle)
     coordinates = cast(Layout, DIVIDES[form](make_identity_layout(layout.shape), tiler))
-    outside = False
 
     def cell(indices: tuple[int, ...]) -> Cell:
         element = element_at(divided, indices)

@@ -11,11 +11,11 @@ import msgspec
 
 from cutecc.errors import EpilogueError
 from cutecc.operations.epilogue.binding import bind, drop_source
-from cutecc.operations.epilogue.printing import text
 from cutecc.operations.epilogue.trace import trace
 from cutecc.operations.epilogue.values import ACCUM, Input, Kind, Output, Step, default_conversion, is_float
 from cutecc.operations.epilogue.verification import verify
 from cutecc.operations.operand import Layout, type_bits
+from cutecc.support.locations import Frame
 
 _TRANSPOSED: Final[Mapping[Kind, Kind]] = {"full": "full", "row": "column", "column": "row", "scalar": "scalar"}
 
@@ -145,7 +145,19 @@ class Epilogue:
         return cls(*trace(function, accumulator, **operands))
 
     def __str__(self) -> str:
-        return text(self)
+        """One line for each operand and step, with the place that it comes from.
+
+        gelu: accum f32, in f32
+          alpha: scalar f32 = 1.0
+          %0 = mul alpha, accum    # kernel.py:12:9
+          D: full f16:row:8 = round(%0)
+        """
+        lines = [(f"{self.name or 'epilogue'}: {ACCUM} {self.accumulator}, in {self.compute}", None)]
+        lines += [(f"  {_input(each)}", each.place) for each in self.inputs]
+        lines += [(f"  {_step(each)}", each.place) for each in self.steps]
+        lines += [(f"  {_output(each)}", each.place) for each in self.outputs]
+        width = max(len(line) for line, _ in lines)
+        return "\n".join(f"{line:{width}}  # {_place(place)}" if place else line for line, place in lines)
 
 
 def _transposed(operand: _Operand) -> _Operand:
@@ -167,3 +179,29 @@ def _changed(operand: _Operand, dtype: str | None, layout: Layout | None, alignm
     if alignment is not None:
         changes["alignment"] = alignment
     return replace(operand, **changes)
+
+
+def _input(operand: Input) -> str:
+    words = f"{operand.name}: {operand.kind} {_memory(operand)}"
+    if operand.kind == "scalar" and operand.in_memory:
+        words += " in memory"
+    return words if operand.default is None else f"{words} = {operand.default}"
+
+
+def _step(step: Step) -> str:
+    arguments = ", ".join(str(each) for each in step.arguments)
+    kind = "" if step.kind == "full" else f" : {step.kind}"
+    return f"{step.name} = {step.operation} {arguments}{f', {step.dtype}' if step.dtype else ''}{kind}"
+
+
+def _output(operand: Output) -> str:
+    value = operand.value if operand.reduction == "none" else f"{operand.reduction} {operand.value}"
+    return f"{operand.name}: {operand.kind} {_memory(operand)} = {operand.conversion}({value})"
+
+
+def _memory(operand: Input | Output) -> str:
+    return f"{operand.dtype}:{operand.layout}:{operand.alignment}" if operand.kind == "full" else operand.dtype
+
+
+def _place(place: Frame) -> str:
+    return f"{place.file}:{place.line}:{place.column}"

@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from cutecc.errors import EpilogueError
-from cutecc.operations.epilogue.calling import with_language
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.rounding import OPERATIONS, Array, rounded
+from cutecc.operations.epilogue.trace import with_language
 from cutecc.operations.epilogue.values import (
     ACCUM,
     INFINITIES,

@@ -98,14 +98,11 @@ class Finish:
             parts = region(self.description, workspace, problem, slices, parts_name(operand.name), self.compute)
             strides = (cutlass.Int64(batches) * extent, cutlass.Int64(extent), 1)
             parts = cute.make_tensor(parts.iterator, cute.make_layout((count, batches, extent), stride=strides))
-            if operand.kind == "scalar":
-                self.all(operand, parts, argument).launch(
-                    grid=(1, batches, 1), block=(FINISH_THREADS, 1, 1), stream=stream
-                )
-            else:
-                self.each(operand, parts, argument).launch(
-                    grid=(ceil_div(extent, FINISH_THREADS), batches, 1), block=(FINISH_THREADS, 1, 1), stream=stream
-                )
+            is_one = operand.kind == "scalar"
+            kernel, blocks = (self.all, 1) if is_one else (self.each, ceil_div(extent, FINISH_THREADS))
+            kernel(operand, parts, argument).launch(
+                grid=(blocks, batches, 1), block=(FINISH_THREADS, 1, 1), stream=stream
+            )
 
     @cute.kernel
     def each(self, output: cutlass.Constexpr, parts, target):

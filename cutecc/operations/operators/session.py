@@ -135,13 +135,9 @@ class CompiledOperator:
         session = current()
         device, emulator = (session.device, session.emulator) if session else (self.device, self.emulator)
         if device == "cpu":
-            self.kernel(*args, device="cpu", **_options(emulator))
+            self.kernel(*args, device="cpu", **({} if emulator is None else {"emulator": emulator}))
         else:
             self.kernel(*args)
 
     def __repr__(self) -> str:
         return f"<CompiledOperator {self.kernel!r}>"
-
-
-def _options(emulator: EmulatorOptions | None) -> dict[str, Any]:
-    return {} if emulator is None else {"emulator": emulator}

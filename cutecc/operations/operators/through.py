@@ -158,36 +158,30 @@ def _tensor(original: Any) -> Any:
     return __init__
 
 
-def _multiprocessors() -> int | None:
-    """How many multiprocessors to answer with; `None` where the package compiles by itself."""
-    session, target = current(), compiled_for()
-    return None if session is None or target is None else session.multiprocessors(target)
+def _hardware(answer: Callable[..., Any]) -> Callable[[Any], Any]:
+    """What replaces a method of `HardwareInfo`: `answer`, from how many multiprocessors a persistent kernel is to fill.
+
+    Where the package compiles by itself, the method does what it did.
+    """
+
+    def replaced(original: Any) -> Any:
+        def method(self: Any, *args: Any, **options: Any) -> Any:
+            session, target = current(), compiled_for()
+            if session is None or target is None:
+                return original(self, *args, **options)
+            return answer(session.multiprocessors(target), *args, **options)
+
+        return method
+
+    return replaced
 
 
-def _hardware(original: Any) -> Any:
-    def __init__(self: Any, device_id: int = 0) -> None:
-        if _multiprocessors() is None:
-            original(self, device_id)
-
-    return __init__
+def _nothing(count: int, device_id: int = 0) -> None:
+    """`HardwareInfo` asks the driver when it is made."""
 
 
-def _max_active_clusters(original: Any) -> Any:
-    def get_max_active_clusters(self: Any, cluster_size: int, *args: Any, **kwargs: Any) -> int:
-        count = _multiprocessors()
-        if count is None:
-            return original(self, cluster_size, *args, **kwargs)
-        return hardware.active_clusters(count, cluster_size)
-
-    return get_max_active_clusters
-
-
-def _multiprocessor_count(original: Any) -> Any:
-    def get_device_multiprocessor_count(self: Any) -> int:
-        count = _multiprocessors()
-        return original(self) if count is None else count
-
-    return get_device_multiprocessor_count
+def _max_active_clusters(count: int, cluster_size: int, *_: Any, **__: Any) -> int:
+    return hardware.active_clusters(count, cluster_size)
 
 
 _replacements = _Replacements(
@@ -195,8 +189,8 @@ _replacements = _Replacements(
         (ops.Operator, "compile"): _compile,
         (CuteDslOperator, "cute_compile"): _cute_compile,
         (TensorWrapper, "__init__"): _tensor,
-        (HardwareInfo, "__init__"): _hardware,
-        (HardwareInfo, "get_max_active_clusters"): _max_active_clusters,
-        (HardwareInfo, "get_device_multiprocessor_count"): _multiprocessor_count,
+        (HardwareInfo, "__init__"): _hardware(_nothing),
+        (HardwareInfo, "get_max_active_clusters"): _hardware(_max_active_clusters),
+        (HardwareInfo, "get_device_multiprocessor_count"): _hardware(lambda count: count),
     }
 )

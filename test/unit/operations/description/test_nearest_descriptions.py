@@ -161,7 +161,7 @@ def ways(
     operands: tuple[Operand, Operand, Operand], target: str, unit: Unit | None, threadblock: tuple[int, ...]
 ) -> Iterator[GemmDescription]:
     """Descriptions with a threadblock, in every way to cut it, with the fewest stages."""
-    for instruction in fitting_instructions(*operands, target=target, unit=unit):
+    for instruction in fitting_instructions(*operands[:2], target=target, unit=unit):
         warps = [(1, 1, 1), (2, 1, 1)] if instruction.unit == "wgmma" else WARPS
         schedules = ["cooperative", "pingpong"] if instruction.unit == "wgmma" else ["multistage"]
         plain = wgmma() if instruction.unit == "wgmma" else tensor_op(target)

@@ -17,7 +17,7 @@ from cutecc.operations.device_memory import RELEASE_THRESHOLD, DevicePool, Drive
 def test_bytes_are_counted_from_taking_to_giving_back(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = install(monkeypatch)
     pool = device_memory.pool_of(0)
-    assert pool.source == "driver" and pool is device_memory.pool_of(0)
+    assert isinstance(pool.source, DriverPool) and pool is device_memory.pool_of(0)
     first, second = pool.allocate(1000, 5), pool.allocate(24, 6)
     assert (
         device_memory.allocated_bytes() == device_memory.allocated_bytes(0) == 1024
@@ -118,7 +118,7 @@ def rmm(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_rmm_is_used_where_it_is(rmm: Any) -> None:
     pool = device_memory.pool_of(0)
-    assert pool.source == "rmm"
+    assert isinstance(pool.source, RmmPool)
     block = pool.allocate(100, 5)
     assert (block.address, pool.allocated_bytes) == (0x5000, 100)
     block.free()
