@@ -103,7 +103,6 @@ def _expression(operation: Operation, operands: tuple[Integer, ...], known_divis
 
 
 def add(left: Integer, right: Integer) -> Integer:
-    """`left + right`."""
     if isinstance(left, int) and isinstance(right, int):
         return left + right
     if left == 0:
@@ -114,7 +113,6 @@ def add(left: Integer, right: Integer) -> Integer:
 
 
 def subtract(left: Integer, right: Integer) -> Integer:
-    """`left - right`."""
     if isinstance(left, int) and isinstance(right, int):
         return left - right
     if right == 0:
@@ -123,7 +121,6 @@ def subtract(left: Integer, right: Integer) -> Integer:
 
 
 def multiply(left: Integer, right: Integer) -> Integer:
-    """`left * right`."""
     if isinstance(left, int) and isinstance(right, int):
         return left * right
     if left == 0 or right == 0:
@@ -195,7 +192,6 @@ def _truncated(left: int, right: int) -> int:
 
 
 def minimum(left: Integer, right: Integer) -> Integer:
-    """The smaller of two."""
     if isinstance(left, int) and isinstance(right, int):
         return min(left, right)
     return (
@@ -204,7 +200,6 @@ def minimum(left: Integer, right: Integer) -> Integer:
 
 
 def absolute(value: Integer) -> Integer:
-    """The value without its sign."""
     return abs(value) if isinstance(value, int) else _expression("abs", (value,), value.divisibility)
 
 

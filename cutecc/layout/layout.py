@@ -229,10 +229,7 @@ def misfit(coordinate: Any, value: Any) -> LayoutError:
 
 
 def _sum(parts: Any) -> Any:
-    total: ArithmeticTuple = 0
-    for part in parts:
-        total = add_coordinates(total, part)
-    return total
+    return functools.reduce(add_coordinates, parts, 0)
 
 
 def idx2crd(index: Any, shape: IntTuple) -> IntTuple:

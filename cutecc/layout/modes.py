@@ -9,7 +9,7 @@ from cutecc.errors import LayoutError
 from cutecc.layout.basis import ArithmeticTuple, add_coordinates
 from cutecc.layout.layout import Layout, crd2idx, join, misfit
 from cutecc.layout.swizzle import ComposedLayout, SomeLayout, on_outer
-from cutecc.layout.tuples import Coordinate, IntTuple, flatten, is_tuple, modes
+from cutecc.layout.tuples import Coordinate, IntTuple, flatten, is_tuple
 
 _MOST_MODES = 1_000
 """Of a layout that is filled up: more than any kernel has, and few enough to be written."""
@@ -51,29 +51,27 @@ def flatten_layout(layout: Layout) -> Layout:
 @on_outer
 def append(layout: Layout, other: Layout) -> Layout:
     """The layout with one more mode at the end."""
-    return Layout((*modes(layout.shape), other.shape), (*modes(layout.stride), other.stride))
+    return join(*layout, other)
 
 
 @on_outer
 def prepend(layout: Layout, other: Layout) -> Layout:
     """The layout with one more mode in front."""
-    return Layout((other.shape, *modes(layout.shape)), (other.stride, *modes(layout.stride)))
+    return join(other, *layout)
 
 
 @on_outer
 def append_to_rank(layout: Layout, rank: int, fill: Layout = Layout(1, 0)) -> Layout:
     """The layout with `fill` appended until it has `rank` modes."""
-    if (missing := _missing_modes(layout, rank)) <= 0:
-        return layout
-    return Layout((*modes(layout.shape), *(fill.shape,) * missing), (*modes(layout.stride), *(fill.stride,) * missing))
+    missing = _missing_modes(layout, rank)
+    return join(*layout, *(fill,) * missing) if missing > 0 else layout
 
 
 @on_outer
 def prepend_to_rank(layout: Layout, rank: int, fill: Layout = Layout(1, 0)) -> Layout:
     """The layout with `fill` put in front until it has `rank` modes."""
-    if (missing := _missing_modes(layout, rank)) <= 0:
-        return layout
-    return Layout((*(fill.shape,) * missing, *modes(layout.shape)), (*(fill.stride,) * missing, *modes(layout.stride)))
+    missing = _missing_modes(layout, rank)
+    return join(*(fill,) * missing, *layout) if missing > 0 else layout
 
 
 def _missing_modes(layout: Layout, rank: int) -> int:

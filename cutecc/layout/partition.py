@@ -107,7 +107,6 @@ class CoordinateTensor:
         return add_coordinates(self.offset, self.layout(coordinate))
 
     def tile(self, tiler: Tile, coordinate: Coordinate, projection: Coordinate = None) -> CoordinateTensor:
-        """The tile at `coordinate`."""
         layout, offset = local_tile(self.layout, tiler, coordinate, projection)
         return CoordinateTensor(add_coordinates(self.offset, offset), layout)
 

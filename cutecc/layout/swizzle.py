@@ -89,17 +89,14 @@ class ComposedLayout:
 
     @property
     def rank(self) -> int:
-        """How many modes there are at the top."""
         return self.outer.rank
 
     @property
     def depth(self) -> int:
-        """How deep modes nest."""
         return self.outer.depth
 
     @property
     def size(self) -> Integer:
-        """How many coordinates there are."""
         return self.outer.size
 
     @property

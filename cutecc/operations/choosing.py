@@ -122,7 +122,6 @@ def target_names(targets: Sequence[str] | str) -> list[str]:
 
 
 def device_target(ordinal: int | None) -> str:
-    """The target of a GPU."""
     return device_targets()[ordinal or 0].name
 
 

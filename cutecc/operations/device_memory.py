@@ -148,7 +148,6 @@ class DevicePool:
         self.source.give_back(block.address, token, stream)
 
     def set_release_threshold(self, size: int) -> None:
-        """As the function of this name."""
         self.source.keep(size)
 
 

@@ -32,13 +32,11 @@ class InstructionKind:
     """The first target; of `wgmma` the only one."""
 
     def exists_on(self, target: Target) -> bool:
-        """Whether the target has it."""
         if self.unit == "wgmma":
             return target.name == self.since
         return target >= Target.parse(self.since)
 
     def instructions(self) -> list[MathInstruction]:
-        """Each one of this kind."""
         return [
             MathInstruction(self.unit, shape, self.a, self.b, accumulator, arithmetic)
             for arithmetic in self.arithmetics

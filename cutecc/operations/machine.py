@@ -45,6 +45,5 @@ GLOBAL_BYTES = 16
 
 @cache
 def machine(target: str) -> Machine:
-    """What a target does in a cycle."""
     parsed = Target.parse(target)
     return _MACHINES[parsed.major, parsed.minor]

@@ -78,7 +78,6 @@ class Operand:
 
     @property
     def bits(self) -> int:
-        """Bits of one element."""
         return type_bits(self.dtype)
 
     @property

@@ -19,7 +19,6 @@ class Status:
 
     @classmethod
     def of(cls, error: Error) -> Status:
-        """What an error says."""
         head = f"{error.location}: {error.message}" if error.location else error.message
         return cls(False, head, tuple(error.hints))
 

@@ -89,7 +89,6 @@ class TileRequest:
         return all(getattr(self, part) in (None, getattr(tile, part)) for part in _PARTS)
 
     def transposed(self) -> TileRequest:
-        """M and N exchanged."""
         return _transposed(self)
 
 

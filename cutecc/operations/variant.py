@@ -96,7 +96,6 @@ class Variant:
 
     @property
     def has_kernel(self) -> bool:
-        """Whether the kernel is there already."""
         return "kernel" in vars(self)
 
     # Reading a call.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -108,14 +109,10 @@ class MatrixArray:
     @cached_property
     def address_bits(self) -> int:
         """The bits that are set in any of the addresses."""
-        found = 0
-        for address in self.addresses:
-            found |= address
-        return found
+        return functools.reduce(int.__or__, self.addresses, 0)
 
     @property
     def dtype(self) -> str:
-        """The element type."""
         return self.like.dtype
 
     def data_ptr(self) -> int:

@@ -47,20 +47,3 @@ def mixed(colour: str, other: str, share: float) -> str:
 def channels(colour: str) -> tuple[int, int, int]:
     """Red, green and blue of `#rrggbb`, 0 to 255."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
-
-
-def luminance(colour: str) -> float:
-    """The relative luminance of a colour, 0 to 1, as WCAG 2 defines it."""
-
-    def linear(channel: int) -> float:
-        value = channel / 255
-        return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
-
-    red, green, blue = map(linear, channels(colour))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(colour: str, other: str) -> float:
-    """The contrast of two colours, 1 to 21, as WCAG 2 defines it."""
-    low, high = sorted((luminance(colour), luminance(other)))
-    return (high + 0.05) / (low + 0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -57,7 +58,8 @@ def picture_of(
 
     title = _name(layout, begin)
     panels, notes = panels_of(layout.shape, cell)
-    return Picture(title, panels, _bank_title(banks) if banks else "", notes=notes)
+    subtitle = f"shared memory banks of {banks.element_bits}-bit elements, 32 banks of 4 bytes" if banks else ""
+    return Picture(title, panels, subtitle, notes=notes)
 
 
 def check_drawable(layout: AnyLayout, begin: ArithmeticTuple = 0) -> None:
@@ -137,10 +139,6 @@ def _bank_colours(layout: AnyLayout, begin: Any, banks: Banks) -> Callable[[Elem
     return colour
 
 
-def _bank_title(banks: Banks) -> str:
-    return f"shared memory banks of {banks.element_bits}-bit elements, 32 banks of 4 bytes"
-
-
 def panels_of(
     shape: Any, cell: Callable[[tuple[int, ...]], Cell], axes: Sequence[Axis] | None = None
 ) -> tuple[tuple[tuple[Panel, ...], ...], tuple[str, ...]]:
@@ -160,9 +158,7 @@ def panels_of(
         return ((Panel(rows, columns, matrix),),), ()
     down = own[2].size if len(tops) > 3 else 1
     beyond = own[3:] if len(tops) > 3 else own[2:]
-    across = 1
-    for axis in beyond:
-        across *= axis.size
+    across = math.prod(axis.size for axis in beyond)
     kept_down, kept_across = kept_of(down, MOST_PANELS), kept_of(across, MOST_PANELS)
 
     def panel(d: int, a: int) -> Panel:
@@ -187,7 +183,4 @@ def panels_of(
 
 def size_of(value: Any) -> int:
     """The product of all leaves of a shape whose sizes are known."""
-    total = 1
-    for leaf in leaves(value):
-        total *= leaf
-    return total
+    return math.prod(leaves(value))

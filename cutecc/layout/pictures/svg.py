@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeVar
 from xml.sax.saxutils import escape
 
 from cutecc.errors import LayoutError
 from cutecc.layout.pictures.colours import INK
 from cutecc.layout.pictures.grid import Cell, Kept, Panel, Picture, kept_of, notes_of
+
+_Value = TypeVar("_Value", int, str)
 
 # All lengths are in pixels.
 FONT = 13
@@ -177,13 +180,9 @@ class _Drawn:
         """A path for each colour, of runs of cells."""
         runs: dict[str, list[str]] = {}
         for row, line in enumerate(self.cells):
-            at = 0
-            for colour, run in groupby(line, lambda cell: cell.colour if cell else None):
-                end = at + len(list(run))
-                if colour is not None:
-                    width, height = xs[end] - xs[at], ys[row + 1] - ys[row]
-                    runs.setdefault(colour, []).append(f"M{xs[at]} {ys[row]}h{width}v{height}h-{width}z")
-                at = end
+            for at, end, colour in _runs([cell.colour if cell else None for cell in line]):
+                width, height = xs[end] - xs[at], ys[row + 1] - ys[row]
+                runs.setdefault(colour, []).append(f"M{xs[at]} {ys[row]}h{width}v{height}h-{width}z")
         return [f'<path fill="{colour}" d="{"".join(parts)}"/>' for colour, parts in runs.items()]
 
     def _lines(self, xs: list[int], ys: list[int]) -> list[str]:
@@ -274,13 +273,13 @@ def _weight(before: Cell | None, after: Cell | None, border: int, outlines: bool
     return min(border, 3)
 
 
-def _runs(weights: list[int | None]) -> list[tuple[int, int, int]]:
-    """Stretches of equal weight: begin, end, weight."""
-    found: list[tuple[int, int, int]] = []
+def _runs(values: list[_Value | None]) -> list[tuple[int, int, _Value]]:
+    """Stretches of equal values but `None`: begin, end, value."""
+    found: list[tuple[int, int, _Value]] = []
     at = 0
-    for weight, run in groupby(weights):
+    for value, run in groupby(values):
         end = at + len(list(run))
-        if weight is not None:
-            found.append((at, end, weight))
+        if value is not None:
+            found.append((at, end, value))
         at = end
     return found

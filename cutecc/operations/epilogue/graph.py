@@ -48,7 +48,6 @@ class Epilogue:
         return (*self.inputs, *self.outputs)
 
     def operand(self, name: str) -> Input | Output | None:
-        """The operand of this name."""
         return next((each for each in self.operands if each.name == name), None)
 
     @property
@@ -63,7 +62,6 @@ class Epilogue:
 
     @property
     def stored(self) -> tuple[Input | Output, ...]:
-        """The operands that are in memory."""
         return tuple(each for each in self.operands if isinstance(each, Output) or each.in_memory)
 
     @property

@@ -45,7 +45,6 @@ Argument = str | float
 
 
 def is_float(dtype: str) -> bool:
-    """Whether an operand's type is a floating-point type."""
     return not dtype.startswith(("i", "u"))
 
 

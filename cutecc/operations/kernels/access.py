@@ -71,5 +71,4 @@ class Access:
 
 
 def vector_copy(dtype: type[cutlass.Numeric], width: int) -> cute.CopyAtom:
-    """The copy of `width` elements at once."""
     return cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), dtype, num_bits_per_copy=width * dtype.width)

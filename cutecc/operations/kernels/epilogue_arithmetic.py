@@ -59,7 +59,6 @@ def is_approximate(epilogue: Epilogue) -> bool:
 
 
 def to_compute(value: cute.TensorSSA, epilogue: Epilogue) -> cute.TensorSSA:
-    """`value` in the compute type."""
     return value.to(numeric(epilogue.compute))
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import cutlass
 from cutlass import cute
@@ -95,7 +95,8 @@ class FusedEpilogue:
         `sums` is a thread's register tensor, `coordinates` their (m, n) in D, partitioned alike from an identity
         tensor; `operands` are the kernel's. An epilogue with reductions also needs the kernel's `workspace` and
         `slices`, the (m, n) index of the `tile`, and that of the `warp` within it. `early` has the vectors that are
-        loaded already, and `takers`, by the names of outputs, who takes them in place of memory: a `Taker`.
+        loaded already, and `takers`, by the names of outputs, who takes them in place of memory: their `take` gets
+        elements that are computed and rounded, and their indices in the tensor of sums; each comes once.
         """
         access = Access(coordinates, *problem[:2])
         pieces = _Pieces(self, sums, access, problem, batch, operands, early or {}, takers or {})
@@ -131,14 +132,6 @@ class FusedEpilogue:
         parts = region(self.description, workspace, problem, slices, parts_name(output.name), self.compute)
         offset = (cutlass.Int64(part) * batches + batch) * extent
         return cute.make_tensor(parts.iterator + offset, cute.make_layout((extent,)))
-
-
-class Taker(Protocol):
-    """Who takes an output in place of memory."""
-
-    def take(self, piece: cute.Tensor, indices: Sequence[int]) -> None:
-        """Elements that are computed and rounded, and their indices in the tensor of sums; each comes once."""
-        ...
 
 
 class _Pieces:

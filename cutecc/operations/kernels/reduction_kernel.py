@@ -72,7 +72,6 @@ class Summation:
         )
 
     def add(self, sums, access: Access, partials) -> None:
-        """Add a thread's elements of one slice."""
         for row in access.patch.rows:
             piece = access.load(partials, self.vector, access.patch.columns, row)
             for i, column in enumerate(access.patch.columns):
@@ -152,12 +151,10 @@ class Finish:
         return found
 
     def reduced(self, output: Output, left, right):
-        """The reduction of two numbers."""
         pair = [cute.full((1,), each, self.compute) for each in (left, right)]
         return reduced(self.epilogue, output, *pair)[0]
 
     def rounded(self, output: Output, found: cute.Tensor):
-        """The result as a number of the output's type."""
         result = cute.make_rmem_tensor((1,), numeric(output.dtype))
         result.store(converted(found.load(), output.dtype, output.conversion))
         return result[0]

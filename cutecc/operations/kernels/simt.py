@@ -65,12 +65,10 @@ class OperandPlan:
 
     @property
     def stage_elements(self) -> int:
-        """Elements of one stage."""
         return self.row_stride * self.tile[1]
 
 
 def plans(description: GemmDescription) -> tuple[OperandPlan, OperandPlan]:
-    """Those of A and of B."""
     m, n, k = description.tile.threadblock
     threads = block_threads(description)
     return (
@@ -80,7 +78,6 @@ def plans(description: GemmDescription) -> tuple[OperandPlan, OperandPlan]:
 
 
 def block_threads(description: GemmDescription) -> int:
-    """Threads of a block."""
     along_m, along_n, _ = description.tile.warps
     return along_m * along_n * WARP
 
@@ -123,7 +120,6 @@ def shared_memory_bytes(description: GemmDescription) -> int:
 
 
 def accepts(description: GemmDescription) -> Refusal | None:
-    """What this family cannot do, `None` when it can do all."""
     m, n, k = description.tile.threadblock
     along_m, along_n, along_k = description.tile.warps
     if along_k != 1:

@@ -112,7 +112,6 @@ class OperandPlan:
 
     @property
     def fragments(self) -> Fragments:
-        """How fragments are loaded."""
         if self.operand.bits == 64 or (self.operand.bits == 32 and not self.is_k_major):
             return "elements"
         if self.is_k_major:
@@ -162,7 +161,6 @@ class OperandPlan:
 
 
 def plans(description: GemmDescription) -> tuple[OperandPlan, OperandPlan]:
-    """How A and B are loaded."""
     m, n, k = description.tile.threadblock
     along_m, along_n, _ = description.tile.warps
     threads = block_threads(description)
@@ -176,7 +174,6 @@ def plans(description: GemmDescription) -> tuple[OperandPlan, OperandPlan]:
 
 
 def block_threads(description: GemmDescription) -> int:
-    """Threads of a block."""
     along_m, along_n, along_k = description.tile.warps
     return WARP * along_m * along_n * along_k
 

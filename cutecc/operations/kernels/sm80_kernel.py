@@ -27,7 +27,6 @@ class Sm80Gemm(MultistageKernel):
         self.multiplication = Multiplication(description)
 
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
-        """One block for each tile of D, batch and slice of K."""
         self.kernel(problem, a, b, operands, workspace, slices).launch(
             grid=self.rasterization.grid(problem, slices), block=(self.threads, 1, 1), stream=stream
         )

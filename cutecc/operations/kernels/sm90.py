@@ -98,7 +98,6 @@ def shared_memory_bytes(description: GemmDescription) -> int:
 
 
 def accepts(description: GemmDescription) -> Refusal | None:
-    """What this family cannot do, `None` when it can do all."""
     if description.mode == "split_k_serial" and description.tile.schedule == "pingpong":
         reason = "warpgroups that take turns at the tensor cores cannot also wait for their turn at a tile"
         return Refusal(reason, ("mode", "tile.schedule"))

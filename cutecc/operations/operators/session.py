@@ -62,34 +62,19 @@ _session: ContextVar[Session | None] = ContextVar("cutecc operators session", de
 _target: ContextVar[Target | None] = ContextVar("cutecc operators target", default=None)
 
 
-def current() -> Session | None:
-    """The innermost session of this thread or task."""
-    return _session.get()
-
-
-def compiled_for() -> Target | None:
-    """The target that an operator of this thread is being compiled for."""
-    return _target.get()
+current, compiled_for = _session.get, _target.get
+"""The innermost session of this thread or task, and the target that it is just compiling an operator for."""
 
 
 @contextmanager
-def entered(session: Session) -> Iterator[Session]:
-    """Makes `session` the current one inside."""
-    token = _session.set(session)
-    try:
-        yield session
-    finally:
-        _session.reset(token)
-
-
-@contextmanager
-def compiling_for(target: Target) -> Iterator[None]:
-    """Says inside what an operator is compiled for."""
-    token = _target.set(target)
+def entered(value: Session | Target) -> Iterator[None]:
+    """Makes a session the current one inside, or a target the one that an operator is compiled for."""
+    variable: ContextVar[Any] = _session if isinstance(value, Session) else _target
+    token = variable.set(value)
     try:
         yield
     finally:
-        _target.reset(token)
+        variable.reset(token)
 
 
 def target_of(session: Session, given: Any) -> Target:

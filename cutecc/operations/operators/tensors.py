@@ -13,9 +13,10 @@ from typing import Any
 from cutecc.arguments.arrays import Array, leading_mode, read_array
 from cutecc.arguments.dtypes import NumericType, find_numeric_type
 from cutecc.arguments.grammar import parse_spec
-from cutecc.arguments.specs import Dynamic, Mode, TensorSpec
+from cutecc.arguments.specs import Dynamic, TensorSpec
 from cutecc.errors import ArgumentError, SpecError
 from cutecc.frontend import dsl
+from cutecc.harness.tensors import place
 from cutecc.operations.operators.package import TensorWrapper, ops
 
 ALIGNMENT = 16
@@ -136,22 +137,12 @@ def _of_spec(value: str | TensorSpec) -> tuple[NumericType, tuple[int, ...], tup
     spec = parse_spec(value) if isinstance(value, str) else value
     if not isinstance(spec, TensorSpec):
         raise SpecError(f"'{value}' is no tensor", hints=["for example f16[4096,4096]"])
-    shape = tuple(_size(mode, spec) for mode in spec.shape)
-    if spec.stride is not None:
-        return spec.dtype, shape, tuple(_size(mode, spec) for mode in spec.stride)
-    order = spec.order or tuple(reversed(range(len(shape))))
-    stride = [0] * len(shape)
-    step = 1
-    for mode in sorted(range(len(shape)), key=order.__getitem__):
-        stride[mode], step = step, step * shape[mode]
-    return spec.dtype, shape, tuple(stride)
-
-
-def _size(mode: Mode, spec: TensorSpec) -> int:
-    value = mode.value if isinstance(mode, Dynamic) else mode
-    if not isinstance(value, int):
-        raise SpecError(f"{spec} leaves a size open", hints=["give every size: f16[4096,4096], or f16[?M=4096,4096]"])
-    return value
+    for mode in (*spec.shape, *(spec.stride or ())):
+        if not isinstance(mode.value if isinstance(mode, Dynamic) else mode, int):
+            hint = "give every size: f16[4096,4096], or f16[?M=4096,4096]"
+            raise SpecError(f"{spec} leaves a size open", hints=[hint])
+    placed = place(spec)
+    return spec.dtype, placed.shape, placed.stride
 
 
 def _numeric_type(name: str) -> NumericType:

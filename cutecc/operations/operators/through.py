@@ -27,7 +27,6 @@ from cutecc.operations.operators.session import (
     Session,
     as_target_sm,
     compiled_for,
-    compiling_for,
     current,
     entered,
     target_of,
@@ -130,7 +129,7 @@ def _compile(original: Any) -> Any:
         if not target_sm.supports_operators_from(supported):
             names = ", ".join(f"sm_{each}" for each in supported)
             raise UsageError(f"{name} cannot be compiled for {target}: it is for {names} and GPUs that run its code")
-        with compiling_for(target):
+        with entered(target):
             return original(self, args, target_sm)
 
     return compile

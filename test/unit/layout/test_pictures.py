@@ -29,9 +29,8 @@ from cutecc.layout.pictures.colours import (
     INK,
     SCALE,
     bank_colour,
-    contrast,
+    channels,
     group_colour,
-    luminance,
     scale_colour,
 )
 from cutecc.layout.pictures.grid import axis_of, kept_of, left_out
@@ -222,6 +221,23 @@ def test_what_cannot_be_drawn(draw: object, message: str) -> None:
 
 
 # Colours
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour, 0 to 1, as WCAG 2 defines it."""
+
+    def linear(channel: int) -> float:
+        value = channel / 255
+        return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = map(linear, channels(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(colour: str, other: str) -> float:
+    """The contrast of two colours, 1 to 21, as WCAG 2 defines it."""
+    low, high = sorted((luminance(colour), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
 
 
 def test_text_can_be_read_on_every_colour() -> None:
