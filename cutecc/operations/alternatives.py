@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from math import log2
 from typing import Any, Literal
 
 from cutecc.errors import EpilogueError
 from cutecc.operations.description import MODES, GemmDescription, matched
-from cutecc.operations.instruction import ARITHMETICS, MathInstruction
-from cutecc.operations.instruction_set import KINDS, multiplied_type
+from cutecc.operations.instruction import ARITHMETICS, MathInstruction, Unit
+from cutecc.operations.instruction_set import KINDS, kind_of, multiplied_type
 from cutecc.operations.kernels.family import Part
 from cutecc.operations.operand import LAYOUTS, OPERAND_TYPES, Operand, most_aligned, type_bits
 from cutecc.operations.swizzle import SWIZZLES
@@ -29,6 +28,7 @@ _STAGES = range(2, 13)
 _WARPS = [(m, n, k) for m in (1, 2, 4, 8, 16) for n in (1, 2, 4, 8, 16) for k in (1, 2, 4, 8) if m * n * k <= 32]
 _CLUSTERS = [(m, n) for m in (1, 2, 4) for n in (1, 2, 4) if m * n <= 8]
 _ACCUMULATORS = ("f32", "f16", "f64", "i32")
+_MULTIPLIED = frozenset(kind.a for kind in KINDS)
 _OTHER_UNIT = 16.0
 """The distance of another unit: further than any shape of the same."""
 _NEAR_MODES = {
@@ -130,9 +130,9 @@ def with_tile(description: GemmDescription, tile: TileDescription) -> GemmDescri
     return replace(description, tile=tile) if is_as_wide else description.with_tile(tile)
 
 
-@cache
-def _shapes(unit: str, a: str, b: str) -> tuple[tuple[int, int, int], ...]:
-    return tuple(shape for kind in KINDS if (kind.unit, kind.a, kind.b) == (unit, a, b) for shape in kind.shapes)
+def _shapes(unit: Unit, a: str, b: str) -> tuple[tuple[int, int, int], ...]:
+    kind = kind_of(unit, a, b)
+    return kind.shapes if kind else ()
 
 
 def _instruction_changes(description: GemmDescription) -> Iterator[Change]:
@@ -183,15 +183,10 @@ def _of_operands(description: GemmDescription) -> MathInstruction:
     given = description.instruction
     a, b = (multiplied_type(given.unit, each.dtype) for each in (description.a, description.b))
     shapes = _shapes(given.unit, a, b)
-    if not all(each in _multiplied() for each in (a, b)):
+    if not all(each in _MULTIPLIED for each in (a, b)):
         return given
     shape = min(shapes, key=lambda each: _ratios(given.shape, each)) if shapes else given.shape
     return replace(given, a=a, b=b, shape=given.shape if given.shape in shapes else shape)
-
-
-@cache
-def _multiplied() -> frozenset[str]:
-    return frozenset(kind.a for kind in KINDS)
 
 
 def _of_type(operand: Operand, dtype: str) -> Operand:

@@ -20,7 +20,7 @@ from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import ACCUM, Output, default_conversion
 from cutecc.operations.epilogue.verification import compute_type
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
-from cutecc.operations.instruction_set import KINDS, memory_type, multiplied_type
+from cutecc.operations.instruction_set import KINDS, kind_of, memory_type, multiplied_type
 from cutecc.operations.kernels.family import TilePart
 from cutecc.operations.operand import Layout, Operand, as_operand, type_name
 from cutecc.operations.rules import RESULTS
@@ -178,14 +178,13 @@ def _instructions(
     unit: Unit, types: tuple[str, str], accumulator: str, arithmetic: Arithmetic | None, target: Target
 ) -> Iterator[MathInstruction]:
     """The instructions of one unit of a target that multiply elements of these types."""
-    for kind in KINDS:
-        if (kind.unit, kind.a, kind.b) != (unit, *types) or not kind.exists_on(target):
-            continue
-        how = arithmetic or kind.arithmetics[0]
-        if accumulator in kind.accumulators and how in kind.arithmetics:
-            for shape in kind.shapes:
-                if unit != "wgmma" or shape[1] == 128:
-                    yield MathInstruction(unit, shape, *types, accumulator, how)
+    kind = kind_of(unit, *types)
+    if kind is None or not kind.exists_on(target) or accumulator not in kind.accumulators:
+        return
+    if (how := arithmetic or kind.arithmetics[0]) in kind.arithmetics:
+        for shape in kind.shapes:
+            if unit != "wgmma" or shape[1] == 128:
+                yield MathInstruction(unit, shape, *types, accumulator, how)
 
 
 def gemm_descriptions(
@@ -206,7 +205,7 @@ def gemm_descriptions(
     wanted = None if dtype is None else Operand(dtype, "row").dtype
     if unit is not None:
         unit = known_word(unit, _UNITS, "unit")  # type: ignore[assignment]
-    chosen = None if layouts is None else [_three(each) for each in _listed(layouts)]
+    chosen = None if layouts is None else _checked_layouts(layouts)
     for kind in KINDS:
         a, b = memory_type(kind.a), memory_type(kind.b)
         if not kind.exists_on(chip) or unit not in (None, kind.unit) or wanted not in (None, a):
@@ -227,18 +226,15 @@ def _result_like(a: str, instruction: MathInstruction, layout: Layout) -> Operan
     return Operand(a if a in results else results[0], layout)
 
 
-def _listed(layouts: object) -> list[object]:
+def _checked_layouts(layouts: object) -> list[tuple[Layout, Layout, Layout]]:
+    """The layouts of A, B and D, listed. Raises `UsageError` for anything else."""
     if not isinstance(layouts, Iterable):
         raise UsageError(f"layouts are listed, each of A, B and D, not {shown(layouts)}")
-    return list(cast("Iterable[object]", layouts))
-
-
-def _three(layouts: object) -> tuple[Layout, Layout, Layout]:
-    """The layouts of A, B and D. Raises `UsageError` for others than three."""
-    each: Any = layouts
-    if not isinstance(layouts, tuple | list) or len(each) != 3:
-        raise UsageError(f"layouts are those of A, B and D, not {shown(each)}")
-    return tuple(each)
+    found: list[Any] = list(cast("Iterable[Any]", layouts))
+    for each in found:
+        if not isinstance(each, tuple | list) or len(cast("Sequence[Any]", each)) != 3:
+            raise UsageError(f"layouts are those of A, B and D, not {shown(cast(object, each))}")
+    return [tuple(each) for each in found]
 
 
 def plain_epilogue(d: Operand, accumulator: str) -> Epilogue:

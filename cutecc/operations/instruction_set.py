@@ -81,9 +81,9 @@ KINDS: tuple[InstructionKind, ...] = (
 _BY_TYPES = {(kind.unit, kind.a, kind.b): kind for kind in KINDS}
 
 
-def kind_of(instruction: MathInstruction) -> InstructionKind | None:
-    """The kind of the instruction's unit on its types."""
-    return _BY_TYPES.get((instruction.unit, instruction.a, instruction.b))
+def kind_of(unit: Unit, a: str, b: str) -> InstructionKind | None:
+    """How a unit multiplies these types, if it does."""
+    return _BY_TYPES.get((unit, a, b))
 
 
 def multiplied_type(unit: Unit, dtype: str) -> str:

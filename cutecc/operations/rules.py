@@ -11,7 +11,7 @@ from functools import cache
 from cutecc.operations.description import BATCH_MODES, SPLIT_K_MODES, GemmDescription, matched
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import Input, Output
-from cutecc.operations.instruction_set import WGMMA_TARGET, extents_in_words, kind_of, multiplied_type
+from cutecc.operations.instruction_set import WGMMA_TARGET, InstructionKind, extents_in_words, kind_of, multiplied_type
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand
 from cutecc.target import Target
@@ -45,7 +45,7 @@ def multiplied_types(description: GemmDescription) -> Refusal | None:
 def types_exist(description: GemmDescription) -> Refusal | None:
     """The unit multiplies this pair of types."""
     instruction = description.instruction
-    if kind_of(instruction) is not None:
+    if _kind(description) is not None:
         return None
     reason = f"{instruction.unit} does not multiply {instruction.a} by {instruction.b}"
     return Refusal(reason, ("instruction", "a.dtype", "b.dtype"))
@@ -53,7 +53,7 @@ def types_exist(description: GemmDescription) -> Refusal | None:
 
 def target_has_it(description: GemmDescription) -> Refusal | None:
     """The target has the unit, and the unit these types there."""
-    kind = kind_of(description.instruction)
+    kind = _kind(description)
     if kind is None or kind.exists_on(_target(description.target)):
         return None
     if kind.unit == "wgmma":
@@ -65,7 +65,7 @@ def target_has_it(description: GemmDescription) -> Refusal | None:
 
 def arithmetic_exists(description: GemmDescription) -> Refusal | None:
     """The unit multiplies and adds these types in that way."""
-    kind, given = kind_of(description.instruction), description.instruction.arithmetic
+    kind, given = _kind(description), description.instruction.arithmetic
     if kind is None or given in kind.arithmetics:
         return None
     reason = f"{kind.unit} on {kind.a} is {' or '.join(kind.arithmetics)}, not {given}"
@@ -74,7 +74,7 @@ def arithmetic_exists(description: GemmDescription) -> Refusal | None:
 
 def accumulator_exists(description: GemmDescription) -> Refusal | None:
     """The unit adds up in that type."""
-    kind, given = kind_of(description.instruction), description.instruction.accumulator
+    kind, given = _kind(description), description.instruction.accumulator
     if kind is None or given in kind.accumulators:
         return None
     reason = f"{kind.unit} on {kind.a} accumulates in {' or '.join(kind.accumulators)}, not in {given}"
@@ -85,7 +85,7 @@ def shape_exists(description: GemmDescription) -> Refusal | None:
     """The unit multiplies these types in that shape."""
     instruction = description.instruction
     shape = "x".join(map(str, instruction.shape))
-    kind = kind_of(instruction)
+    kind = _kind(description)
     if kind is not None and instruction.shape not in kind.shapes:
         if kind.unit == "wgmma":
             known = f"64xNx{kind.shapes[0][2]}, N {extents_in_words(kind.a)}"
@@ -200,6 +200,10 @@ def modes(description: GemmDescription) -> Refusal | None:
     if mode in SPLIT_K_MODES and instruction.accumulator == "f16":
         return Refusal(f"{mode} adds up partial sums, for which f16 is too narrow", ("accumulator", "mode"))
     return None
+
+
+def _kind(description: GemmDescription) -> InstructionKind | None:
+    return kind_of(description.instruction.unit, description.instruction.a, description.instruction.b)
 
 
 def _matrices(description: GemmDescription) -> list[tuple[str, Operand]]:
