@@ -38,16 +38,17 @@ def plot(benchmark: Benchmark, path: str | Path) -> None:
     figures: Any = importlib.import_module("matplotlib.figure")
     figure = figures.Figure(figsize=(7.5, 4.5), layout="constrained")
     axes = figure.subplots()
-    labels = _labels(benchmark)
+    swept = _swept(benchmark)
+    labels = list(dict.fromkeys(_label(swept, each.sizes) for each in benchmark.measurements))
     for name in dict.fromkeys(each.name for each in benchmark.measurements):
         points = [each for each in benchmark.measurements if each.name == name]
-        places = [labels.index(_label(benchmark, each.sizes)) for each in points]
+        places = [labels.index(_label(swept, each.sizes)) for each in points]
         (line,) = axes.plot(places, [each.median for each in points], marker="o", label=name)
         low, high = [each.p10 for each in points], [each.p90 for each in points]
         axes.fill_between(places, low, high, alpha=0.2, color=line.get_color())
     axes.set_xticks(range(len(labels)), labels)
     axes.set_yscale("log")
-    axes.set_xlabel(", ".join(_swept(benchmark)) or "size")
+    axes.set_xlabel(", ".join(swept) or "size")
     axes.set_ylabel("median time of a call (µs), 10 to 90 % shaded")
     axes.set_title(benchmark.device)
     axes.grid(visible=True, alpha=0.3)
@@ -62,11 +63,6 @@ def _swept(benchmark: Benchmark) -> list[str]:
     return [name for name in names if len({each.sizes.get(name) for each in benchmark.measurements}) > 1]
 
 
-def _label(benchmark: Benchmark, sizes: dict[str, int]) -> str:
-    names = _swept(benchmark)
+def _label(names: list[str], sizes: dict[str, int]) -> str:
     values = [sizes.get(name) for name in names]
     return str(values[0]) if len(set(values)) == 1 else " × ".join(map(str, values))
-
-
-def _labels(benchmark: Benchmark) -> list[str]:
-    return list(dict.fromkeys(_label(benchmark, each.sizes) for each in benchmark.measurements))

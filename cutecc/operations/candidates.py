@@ -214,16 +214,12 @@ def gemm_descriptions(
             for instruction in kind.instructions():
                 if instruction.unit == "wgmma" and instruction.shape[1] != 128:
                     continue
-                d = _result_like(a, instruction, layout_d)
+                # D has the type of A, where the accumulators can become it.
+                results = RESULTS[instruction.accumulator]
+                d = Operand(a if a in results else results[0], layout_d)
                 operands = Operand(a, layout_a), Operand(b, layout_b), d
                 whole = described(target, instruction, operands, None, None, "gemm")
                 yield from _ranked(whole, TileRequest(), LARGE, most)
-
-
-def _result_like(a: str, instruction: MathInstruction, layout: Layout) -> Operand:
-    """A result of the type of A, where the accumulators can become it."""
-    results = RESULTS[instruction.accumulator]
-    return Operand(a if a in results else results[0], layout)
 
 
 def _checked_layouts(layouts: object) -> list[tuple[Layout, Layout, Layout]]:
@@ -303,12 +299,12 @@ def _tiles(compiled: GemmDescription, request: TileRequest) -> Iterator[TileDesc
         if request.stages:
             yield tile
             continue
-        counts = range(_MOST_STAGES[unit], 1, -1)
-        most = next((stages for stages in counts if _fits(compiled, replace(tile, stages=stages))), None)
+        staged = (replace(tile, stages=stages) for stages in range(_MOST_STAGES[unit], 1, -1))
+        most = next((each for each in staged if shared_memory(replace(compiled, tile=each)) is None), None)
         if most is not None:
-            yield replace(tile, stages=most)
+            yield most
             # Of fewer stages, more blocks may share an SM.
-            if unit != "wgmma" and most > _FEW_STAGES:
+            if unit != "wgmma" and most.stages > _FEW_STAGES:
                 yield replace(tile, stages=_FEW_STAGES)
 
 
@@ -350,10 +346,6 @@ def _wgmma_cuts(compiled: GemmDescription, request: TileRequest) -> Iterator[_Cu
         if request.threadblock and request.threadblock[0] == m and n == _WGMMA_COLUMNS[0]:
             threadblock = request.threadblock
         yield threadblock, (groups, 1, 1), cluster, schedule
-
-
-def _fits(compiled: GemmDescription, tile: TileDescription) -> bool:
-    return shared_memory(replace(compiled, tile=tile)) is None
 
 
 def _request(tile: TileDescription | TileRequest | str | None) -> TileRequest:

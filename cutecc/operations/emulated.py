@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +50,7 @@ def emulate(variant: Variant, bound: Bound, options: EmulatorOptions, workspace:
         arguments["multiprocessors"] = machine(variant.description.target).multiprocessors
     tables = {name: each for name, each in bound.arrays.items() if isinstance(each, MatrixArray)}
     emulator = _Emulator(variant.kernel, tables)
-    return emulator.emulate((), arguments, options, show=_show)
+    return emulator.emulate((), arguments, options, show=partial(print, end="", flush=True))
 
 
 class _Emulator(Emulator):
@@ -76,8 +76,3 @@ def _workspace(size: int, zeroed: int) -> Any:
     start = -memory.ctypes.data % ALIGNMENT
     memory[start : start + zeroed] = 0
     return memory[start : start + size]
-
-
-def _show(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()

@@ -50,7 +50,7 @@ class TileDescription:
         return cls(request.threadblock, request.stages, request.warps, cluster, schedule)
 
     def __str__(self) -> str:
-        threadblock, warps, cluster = map(_sizes, (self.threadblock, self.warps, self.cluster))
+        threadblock, warps, cluster = ("x".join(map(str, getattr(self, part))) for part in _NAMES)
         return f"{threadblock}:stages={self.stages}:warps={warps}:cluster={cluster}:schedule={self.schedule}"
 
     def transposed(self) -> TileDescription:
@@ -124,7 +124,3 @@ def _read(word: str) -> tuple[str, object]:
     if key == "schedule":
         return key, known_word(value, SCHEDULES, "schedule")
     return key, extents(value, _NAMES[key], key)
-
-
-def _sizes(sizes: tuple[int, ...]) -> str:
-    return "x".join(map(str, sizes))

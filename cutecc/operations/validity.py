@@ -75,7 +75,8 @@ def refusal(description: GemmDescription) -> Refusal | None:
     if _has_no_transposed(description):
         reason = "C and D are interleaved together or not at all, and C is interleaved, D column-major"
         return Refusal(reason, ("c.layout", "d.layout", "c"))
-    return next(_refusals(description.compiled()), None)
+    compiled = description.compiled()
+    return next((found for rule in (*RULES, *FAMILY_RULES) if (found := rule(compiled)) is not None), None)
 
 
 def check(description: GemmDescription, free: frozenset[TilePart] = frozenset()) -> Verdict:
@@ -160,10 +161,6 @@ def _parts(description: GemmDescription) -> dict[str, str]:
         if (operand := getattr(description, name)) is not None:
             found |= {f"{name}.{part}": str(getattr(operand, part)) for part in ("dtype", "layout", "alignment")}
     return found
-
-
-def _refusals(compiled: GemmDescription) -> Iterator[Refusal]:
-    return (refused for rule in (*RULES, *FAMILY_RULES) if (refused := rule(compiled)) is not None)
 
 
 def _has_no_transposed(description: GemmDescription) -> bool:

@@ -310,7 +310,10 @@ class Sm90Gemm(GemmKernel):
                 _, _, _, _, _, steps = self.task(between, problem, slices)
                 stage, phase = self.advanced(stage, phase, steps)
             outgoing = (operands, early, out, place, thread, group)
-            self.finish(self.taken(sums), coordinates, outgoing, (m, n), batch, problem, slices, slice_index, workspace)
+            self.finish(
+                *(self.taken(sums), coordinates, outgoing, (m, n), batch),
+                *(problem, slices, slice_index, workspace, thread),
+            )
             index += stride
         if thread % WARPGROUP < WARP:
             cute.arch.cp_async_bulk_wait_group(0, read=True)
@@ -377,9 +380,8 @@ class Sm90Gemm(GemmKernel):
                 cute.arch.mbarrier_arrive(barrier, lane)
 
     @cute.jit
-    def finish(self, sums, coordinates, outgoing, tile, batch, problem, slices, slice_index, workspace):
+    def finish(self, sums, coordinates, outgoing, tile, batch, problem, slices, slice_index, workspace, thread):
         """Conclude a tile; `outgoing` is what `apply` takes in the place of operands."""
-        thread = outgoing[4]
         warp_of_tile = (thread // WARP % (4 if self.is_pingpong else 4 * self.warpgroups), 0)
         # The last tiles of a cluster may lie outside of D altogether.
         if (tile[0] * self.tile[0] < problem[0]) & (tile[1] * self.tile[1] < problem[1]):
