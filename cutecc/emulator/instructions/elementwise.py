@@ -7,7 +7,7 @@ form, once a process, all that are new in a kernel together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.lanes import Lanes
 
-Make = Callable[[Form], "Body | np.ufunc"]
+Make = Callable[[Form], Body] | Callable[[Form], np.ufunc]
 
 _functions: dict[object, Function] = {}
 
@@ -51,6 +51,12 @@ def elementwise(
         return make
 
     return register
+
+
+def elementwise_rows(rows: Mapping[str, Make], result: str = "T", operands: str = "T T") -> None:
+    """The same for several instructions with operands of these types: what gives the body of each, by its pattern."""
+    for pattern, make in rows.items():
+        elementwise(pattern, result, operands)(make)
 
 
 def elementwise_step(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cutecc.emulator.instructions.elementwise import elementwise, elementwise_step
+from cutecc.emulator.instructions.elementwise import elementwise, elementwise_rows, elementwise_step
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
@@ -93,45 +93,36 @@ _BINARY: dict[str, Callable[[Value, Value], Value]] = {
 }
 
 
-for _opcode in _BINARY:
-
-    @elementwise(f"{_opcode}.{_ROUND}?.ftz?.sat?.f32")
-    def binary(form: Form) -> Body:
-        return _sum_or_product(form)
-
-    @elementwise(f"{_opcode}.{_ROUND}?.ftz?.f32x2")
-    def binary_pair(form: Form) -> Body:
-        return halves(_sum_or_product(form))
-
-    @elementwise(f"{_opcode}.{_ROUND}?.f64")
-    def binary_double(form: Form) -> Body:
-        return double(_BINARY[form.opcode], first=1)
-
-
 def _sum_or_product(form: Form) -> Compute:
     # Sums that small are exact.
     return single(form, _BINARY[form.opcode], (32, 32) if form.opcode == "mul" else ())
-
-
-@elementwise(f"fma.{_ROUND}.ftz?.sat?.f32", operands="T T T")
-@elementwise(f"mad.{_ROUND}?.ftz?.sat?.f32", operands="T T T")
-def fma(form: Form) -> Body:
-    return _fused(form)
-
-
-@elementwise(f"fma.{_ROUND}.ftz?.f32x2", operands="T T T")
-def fma_pair(form: Form) -> Body:
-    return halves(_fused(form))
 
 
 def _fused(form: Form) -> Compute:
     return single(form, lambda a, b, c: a.fma(b, c), (32, 32, 64))
 
 
-@elementwise(f"fma.{_ROUND}.f64", operands="T T T")
-@elementwise(f"mad.{_ROUND}?.f64", operands="T T T")
-def fma_double(form: Form) -> Body:
+def _fused_double(form: Form) -> Body:
     return double(lambda a, b, c: a.fma(b, c), first=1)
+
+
+elementwise_rows(
+    {
+        **{f"{opcode}.{_ROUND}?.ftz?.sat?.f32": _sum_or_product for opcode in _BINARY},
+        **{f"{opcode}.{_ROUND}?.ftz?.f32x2": lambda form: halves(_sum_or_product(form)) for opcode in _BINARY},
+        **{f"{opcode}.{_ROUND}?.f64": lambda form: double(_BINARY[form.opcode], first=1) for opcode in _BINARY},
+    }
+)
+elementwise_rows(
+    {
+        f"fma.{_ROUND}.ftz?.sat?.f32": _fused,
+        f"mad.{_ROUND}?.ftz?.sat?.f32": _fused,
+        f"fma.{_ROUND}.ftz?.f32x2": lambda form: halves(_fused(form)),
+        f"fma.{_ROUND}.f64": _fused_double,
+        f"mad.{_ROUND}?.f64": _fused_double,
+    },
+    operands="T T T",
+)
 
 
 @elementwise(f"add.{_ROUND}?.sat?.f32.{{f16,bf16}}", "f32", "T f32")
@@ -155,27 +146,20 @@ def mixed_fma(form: Form) -> Body:
 # Signs and choices.
 
 
-@elementwise("abs.ftz?.f32", operands="T")
-def absolute(form: Form) -> Body:
-    return lambda a: canonical(magnitude(flushed(a, _F32) if form.has("ftz") else a, _F32), _F32)
+elementwise_rows(
+    {
+        "abs.ftz?.f32": lambda form: lambda a: canonical(magnitude(_taken(form, a), _F32), _F32),
+        "neg.ftz?.f32": lambda form: lambda a: canonical(_taken(form, a) ^ (1 << 31), _F32),
+        # A NaN keeps its sign and becomes quiet: so an H200 has it.
+        "abs.f64": lambda form: lambda a: is_nan(a, _F64).then(a | _F64.quiet, magnitude(a, _F64)),
+        "neg.f64": lambda form: lambda a: is_nan(a, _F64).then(a | _F64.quiet, a ^ (1 << 63)),
+    },
+    operands="T",
+)
 
 
-@elementwise("neg.ftz?.f32", operands="T")
-def negative(form: Form) -> Body:
-    return lambda a: canonical((flushed(a, _F32) if form.has("ftz") else a) ^ (1 << 31), _F32)
-
-
-# A NaN keeps its sign and becomes quiet: so an H200 has it.
-
-
-@elementwise("abs.f64", operands="T")
-def absolute_double(form: Form) -> Body:
-    return lambda a: is_nan(a, _F64).then(a | _F64.quiet, magnitude(a, _F64))
-
-
-@elementwise("neg.f64", operands="T")
-def negative_double(form: Form) -> Body:
-    return lambda a: is_nan(a, _F64).then(a | _F64.quiet, a ^ (1 << 63))
+def _taken(form: Form, a: Value) -> Value:
+    return flushed(a, _F32) if form.has("ftz") else a
 
 
 @elementwise("copysign.{f32,f64}")
@@ -230,13 +214,46 @@ def testp(form: Form) -> Body:
     return body
 
 
-# Quotients and roots.
+# Quotients, roots and functions.
 
 
-@elementwise(f"div.{_ROUND}.ftz?.f32")
-@elementwise("div.full.ftz?.f32")
-def div(form: Form) -> Body:
+def _quotient(form: Form) -> Body:
     return single(form, lambda a, b: a.fdiv(b), (64, 0))
+
+
+def _reciprocal(form: Form) -> Body:
+    return single(form, lambda a: a.real(1.0).fdiv(a))
+
+
+def _root(form: Form) -> Body:
+    return single(form, lambda a: a.sqrt())
+
+
+elementwise_rows(
+    {
+        f"div.{_ROUND}.ftz?.f32": _quotient,
+        "div.full.ftz?.f32": _quotient,
+        f"div.{_ROUND}.f64": lambda form: double(lambda a, b: a.fdiv(b)),
+    }
+)
+elementwise_rows(
+    {
+        f"rcp.{_ROUND}.ftz?.f32": _reciprocal,
+        "rcp.approx.ftz?.f32": _reciprocal,
+        f"rcp.{_ROUND}.f64": lambda form: double(lambda a: a.real(1.0).fdiv(a)),
+        f"sqrt.{_ROUND}.ftz?.f32": _root,
+        "sqrt.approx.ftz?.f32": _root,
+        f"sqrt.{_ROUND}.f64": lambda form: double(lambda a: a.sqrt()),
+        "rsqrt.approx.ftz?.f32": lambda form: approximate(form, lambda a: a.real(1.0).fdiv(a.sqrt())),
+        "rsqrt.approx.f64": lambda form: double(lambda a: a.real(1.0).fdiv(a.sqrt())),
+        "ex2.approx.ftz?.f32": lambda form: approximate(form, exp2),
+        "lg2.approx.ftz?.f32": lambda form: approximate(form, lambda x: library("log2", x)),
+        "sin.approx.ftz?.f32": lambda form: approximate(form, lambda x: library("sin", x)),
+        "cos.approx.ftz?.f32": lambda form: approximate(form, lambda x: library("cos", x)),
+        "tanh.approx.f32": lambda form: approximate(form, tanh),
+    },
+    operands="T",
+)
 
 
 @elementwise("div.approx.ftz?.f32")
@@ -252,43 +269,6 @@ def div_approximate(form: Form) -> Body:
     return single(form, divide)
 
 
-@elementwise(f"div.{_ROUND}.f64")
-def div_double(form: Form) -> Body:
-    return double(lambda a, b: a.fdiv(b))
-
-
-@elementwise(f"rcp.{_ROUND}.ftz?.f32", operands="T")
-@elementwise("rcp.approx.ftz?.f32", operands="T")
-def rcp(form: Form) -> Body:
-    return single(form, lambda a: a.real(1.0).fdiv(a))
-
-
-@elementwise(f"rcp.{_ROUND}.f64", operands="T")
-def rcp_double(form: Form) -> Body:
-    return double(lambda a: a.real(1.0).fdiv(a))
-
-
-@elementwise(f"sqrt.{_ROUND}.ftz?.f32", operands="T")
-@elementwise("sqrt.approx.ftz?.f32", operands="T")
-def sqrt(form: Form) -> Body:
-    return single(form, lambda a: a.sqrt())
-
-
-@elementwise(f"sqrt.{_ROUND}.f64", operands="T")
-def sqrt_double(form: Form) -> Body:
-    return double(lambda a: a.sqrt())
-
-
-@elementwise("rsqrt.approx.ftz?.f32", operands="T")
-def rsqrt(form: Form) -> Body:
-    return approximate(form, lambda a: a.real(1.0).fdiv(a.sqrt()))
-
-
-@elementwise("rsqrt.approx.f64", operands="T")
-def rsqrt_double(form: Form) -> Body:
-    return double(lambda a: a.real(1.0).fdiv(a.sqrt()))
-
-
 @elementwise("rcp.approx.ftz.f64", operands="T")
 @elementwise("rsqrt.approx.ftz.f64", operands="T")
 def gross(form: Form) -> Body:
@@ -302,31 +282,3 @@ def gross(form: Form) -> Body:
         return found.is_nan().then(0x7FFFFFFF << 32, upper)
 
     return body
-
-
-# Functions.
-
-
-@elementwise("ex2.approx.ftz?.f32", operands="T")
-def ex2(form: Form) -> Body:
-    return approximate(form, exp2)
-
-
-@elementwise("lg2.approx.ftz?.f32", operands="T")
-def lg2(form: Form) -> Body:
-    return approximate(form, lambda x: library("log2", x))
-
-
-@elementwise("sin.approx.ftz?.f32", operands="T")
-def sin(form: Form) -> Body:
-    return approximate(form, lambda x: library("sin", x))
-
-
-@elementwise("cos.approx.ftz?.f32", operands="T")
-def cos(form: Form) -> Body:
-    return approximate(form, lambda x: library("cos", x))
-
-
-@elementwise("tanh.approx.f32", operands="T")
-def hyperbolic_tangent(form: Form) -> Body:
-    return approximate(form, tanh)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from cutecc.emulator.instructions.elementwise import elementwise
+from cutecc.emulator.instructions.elementwise import elementwise, elementwise_rows
 from cutecc.emulator.instructions.floating import choice
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.numbers.code import Body, Compute, Value, compute_one
@@ -56,19 +56,24 @@ def one_in_doubles(form: Form, compute: Compute, mode: Mode = "rn") -> Compute:
     return body
 
 
-@elementwise(f"add.rn?.ftz?.sat?.{_TYPES}")
-def add(form: Form) -> Body:
-    return in_doubles(form, lambda a, b: add_to_odd(a, b))
-
-
-@elementwise(f"sub.rn?.ftz?.sat?.{_TYPES}")
-def sub(form: Form) -> Body:
-    return in_doubles(form, lambda a, b: add_to_odd(a, (b.bits() ^ (1 << 63)).float()))
-
-
-@elementwise(f"mul.rn?.ftz?.sat?.{_TYPES}")
-def mul(form: Form) -> Body:
-    return in_doubles(form, lambda a, b: a.fmul(b))
+elementwise_rows(
+    {
+        f"add.rn?.ftz?.sat?.{_TYPES}": lambda form: in_doubles(form, add_to_odd),
+        f"sub.rn?.ftz?.sat?.{_TYPES}": lambda form: in_doubles(
+            form, lambda a, b: add_to_odd(a, (b.bits() ^ (1 << 63)).float())
+        ),
+        f"mul.rn?.ftz?.sat?.{_TYPES}": lambda form: in_doubles(form, lambda a, b: a.fmul(b)),
+        f"min.ftz?.NaN?.xorsign?.abs?.{_TYPES}": lambda form: each_half(form, choice(form, format_of(form))),
+        f"max.ftz?.NaN?.xorsign?.abs?.{_TYPES}": lambda form: each_half(form, choice(form, format_of(form))),
+    }
+)
+elementwise_rows(
+    {
+        f"abs.ftz?.{_TYPES}": lambda form: each_half(form, lambda a: _signless(form, magnitude(a, format_of(form)))),
+        f"neg.ftz?.{_TYPES}": lambda form: each_half(form, lambda a: _signless(form, a ^ 0x8000)),
+    },
+    operands="T",
+)
 
 
 @elementwise(f"fma.rn.{{oob,ftz}}?.sat?.relu?.{_TYPES}", operands="T T T")
@@ -86,25 +91,9 @@ def fma(form: Form) -> Body:
     return each_half(form, inside if form.has("oob") else fused)
 
 
-@elementwise(f"abs.ftz?.{_TYPES}", operands="T")
-def absolute(form: Form) -> Body:
-    return each_half(form, lambda a: _signless(form, magnitude(a, format_of(form))))
-
-
-@elementwise(f"neg.ftz?.{_TYPES}", operands="T")
-def negative(form: Form) -> Body:
-    return each_half(form, lambda a: _signless(form, a ^ 0x8000))
-
-
 def _signless(form: Form, bits: Value) -> Value:
     bits = canonical(bits, format_of(form))
     return flushed(bits, format_of(form)) if form.has("ftz") else bits
-
-
-@elementwise(f"min.ftz?.NaN?.xorsign?.abs?.{_TYPES}")
-@elementwise(f"max.ftz?.NaN?.xorsign?.abs?.{_TYPES}")
-def choose(form: Form) -> Body:
-    return each_half(form, choice(form, format_of(form)))
 
 
 @elementwise(f"ex2.approx.ftz?.{_TYPES}", operands="T")

@@ -4,108 +4,78 @@ from __future__ import annotations
 
 import numpy as np
 
-from cutecc.emulator.instructions.elementwise import elementwise
+from cutecc.emulator.instructions.elementwise import elementwise, elementwise_rows
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.numbers.code import Body, Value
 from cutecc.emulator.numbers.packed import halves
 
-_WIDE = {"16": "32", "32": "64"}
+_ALL = "{u16,s16,u32,s32,u64,s64}"
+_HALVES = "{u16x2,s16x2}"
 
 
 def is_signed(form: Form) -> bool:
     return form.type.startswith("s")
 
 
-@elementwise("add.{u16,s16,u32,s32,u64,s64}")
-def add(form: Form) -> np.ufunc:
-    return np.add
+elementwise_rows(
+    {
+        "neg.{s16,s32,s64}": lambda form: np.negative,
+        "abs.{s16,s32,s64}": lambda form: lambda a: a.below(0, signed=True).then(-a, a),
+        "brev.{b32,b64}": lambda form: lambda a: a.code.call("bitreverse", a.type, a),
+    },
+    operands="T",
+)
+elementwise_rows(
+    {
+        "popc.{b32,b64}": lambda form: lambda a: a.ones().resize("i32"),
+        "clz.{b32,b64}": lambda form: lambda a: a.leading_zeros().resize("i32"),
+    },
+    "u32",
+    "T",
+)
+elementwise_rows(
+    {
+        f"add.{_ALL}": lambda form: np.add,
+        f"sub.{_ALL}": lambda form: np.subtract,
+        "add.sat.s32": lambda form: lambda a, b: a.code.call("sadd.sat", a.type, a, b),
+        "sub.sat.s32": lambda form: lambda a, b: a.code.call("ssub.sat", a.type, a, b),
+        f"add.{_HALVES}": lambda form: halves(lambda a, b: a + b),
+        f"sub.{_HALVES}": lambda form: halves(lambda a, b: a - b),
+        f"mul.lo.{_ALL}": lambda form: np.multiply,
+        f"mul.hi.{_ALL}": lambda form: lambda a, b: high_half(a, b, is_signed(form)),
+        "mul24.{lo,hi}.{u32,s32}": lambda form: lambda a, b: _product24(form, a, b),
+        f"div.{_ALL}": lambda form: lambda a, b: divided(a, b, is_signed(form))[0],
+        f"rem.{_ALL}": lambda form: lambda a, b: divided(a, b, is_signed(form))[1],
+        f"min.{_ALL}": lambda form: lambda a, b: a.least(b, is_signed(form)),
+        f"max.{_ALL}": lambda form: lambda a, b: a.most(b, is_signed(form)),
+        "min.relu.s32": lambda form: lambda a, b: _relu(form, a.least(b, signed=True)),
+        "max.relu.s32": lambda form: lambda a, b: _relu(form, a.most(b, signed=True)),
+        f"min.relu?.{_HALVES}": lambda form: halves(lambda a, b: _relu(form, a.least(b, is_signed(form)))),
+        f"max.relu?.{_HALVES}": lambda form: halves(lambda a, b: _relu(form, a.most(b, is_signed(form)))),
+    }
+)
+elementwise_rows(
+    {
+        f"mad.lo.{_ALL}": lambda form: lambda a, b, c: a * b + c,
+        f"mad.hi.sat?.{_ALL}": lambda form: lambda a, b, c: _sum(form, high_half(a, b, is_signed(form)), c),
+        "mad24.{lo,hi}.sat?.{u32,s32}": lambda form: lambda a, b, c: _sum(form, _product24(form, a, b), c),
+        f"sad.{_ALL}": lambda form: lambda a, b, c: a.most(b, is_signed(form)) - a.least(b, is_signed(form)) + c,
+    },
+    operands="T T T",
+)
+for _narrow, _wide in (("{u16,s16}", "b32"), ("{u32,s32}", "b64")):
+    elementwise(f"mul.wide.{_narrow}", _wide)(lambda form: lambda a, b: full_product(a, b, is_signed(form)))
+    elementwise(f"mad.wide.{_narrow}", _wide, f"T T {_wide}")(
+        lambda form: lambda a, b, c: full_product(a, b, is_signed(form)) + c
+    )
 
 
-@elementwise("sub.{u16,s16,u32,s32,u64,s64}")
-def sub(form: Form) -> np.ufunc:
-    return np.subtract
+def _sum(form: Form, product: Value, added: Value) -> Value:
+    return product.code.call("sadd.sat", added.type, product, added) if form.has("sat") else product + added
 
 
-@elementwise("add.sat.s32")
-def add_saturating(form: Form) -> Body:
-    return lambda a, b: a.code.call("sadd.sat", a.type, a, b)
-
-
-@elementwise("sub.sat.s32")
-def sub_saturating(form: Form) -> Body:
-    return lambda a, b: a.code.call("ssub.sat", a.type, a, b)
-
-
-@elementwise("add.{u16x2,s16x2}")
-def add_halves(form: Form) -> Body:
-    return halves(lambda a, b: a + b)
-
-
-@elementwise("sub.{u16x2,s16x2}")
-def sub_halves(form: Form) -> Body:
-    return halves(lambda a, b: a - b)
-
-
-@elementwise("neg.{s16,s32,s64}", operands="T")
-def neg(form: Form) -> np.ufunc:
-    return np.negative
-
-
-@elementwise("abs.{s16,s32,s64}", operands="T")
-def absolute(form: Form) -> Body:
-    return lambda a: a.below(0, signed=True).then(-a, a)
-
-
-# Products.
-
-
-@elementwise("mul.lo.{u16,s16,u32,s32,u64,s64}")
-def mul_low(form: Form) -> np.ufunc:
-    return np.multiply
-
-
-@elementwise("mul.hi.{u16,s16,u32,s32,u64,s64}")
-def mul_high(form: Form) -> Body:
-    return lambda a, b: high_half(a, b, is_signed(form))
-
-
-@elementwise("mad.lo.{u16,s16,u32,s32,u64,s64}", operands="T T T")
-def mad_low(form: Form) -> Body:
-    return lambda a, b, c: a * b + c
-
-
-@elementwise("mad.hi.sat?.{u16,s16,u32,s32,u64,s64}", operands="T T T")
-def mad_high(form: Form) -> Body:
-    def body(a: Value, b: Value, c: Value) -> Value:
-        high = high_half(a, b, is_signed(form))
-        return a.code.call("sadd.sat", a.type, high, c) if form.has("sat") else high + c
-
-    return body
-
-
-for _narrow, _double in _WIDE.items():
-
-    @elementwise(f"mul.wide.{{u{_narrow},s{_narrow}}}", f"b{_double}")
-    def mul_wide(form: Form) -> Body:
-        return lambda a, b: full_product(a, b, is_signed(form))
-
-    @elementwise(f"mad.wide.{{u{_narrow},s{_narrow}}}", f"b{_double}", f"T T b{_double}")
-    def mad_wide(form: Form) -> Body:
-        return lambda a, b, c: full_product(a, b, is_signed(form)) + c
-
-
-@elementwise("mul24.{lo,hi}.{u32,s32}")
-def mul24(form: Form) -> Body:
-    return lambda a, b: _product24(form, a, b)
-
-
-@elementwise("mad24.{lo,hi}.sat?.{u32,s32}", operands="T T T")
-def mad24(form: Form) -> Body:
-    def body(a: Value, b: Value, c: Value) -> Value:
-        product = _product24(form, a, b)
-        return a.code.call("sadd.sat", a.type, product, c) if form.has("sat") else product + c
-
-    return body
+def _relu(form: Form, value: Value) -> Value:
+    return value.most(0, signed=True) if form.has("relu") else value
 
 
 def full_product(a: Value, b: Value, signed: bool) -> Value:
@@ -129,27 +99,11 @@ def _product24(form: Form, a: Value, b: Value) -> Value:
     return (product >> 16 if form.has("hi") else product).resize("i32")
 
 
-@elementwise("sad.{u16,s16,u32,s32,u64,s64}", operands="T T T")
-def sad(form: Form) -> Body:
-    signed = is_signed(form)
-    return lambda a, b, c: a.most(b, signed) - a.least(b, signed) + c
-
-
-# Division: by 0, what hardware gives is all ones; the most negative number divided by -1 is itself.
-
-
-@elementwise("div.{u16,s16,u32,s32,u64,s64}")
-def div(form: Form) -> Body:
-    return lambda a, b: divided(a, b, is_signed(form))[0]
-
-
-@elementwise("rem.{u16,s16,u32,s32,u64,s64}")
-def rem(form: Form) -> Body:
-    return lambda a, b: divided(a, b, is_signed(form))[1]
-
-
 def divided(a: Value, b: Value, signed: bool) -> tuple[Value, Value]:
-    """Quotient toward zero, and remainder with the sign of `a`."""
+    """Quotient toward zero, and remainder with the sign of `a`.
+
+    By 0, what hardware gives is all ones; the most negative number divided by -1 is itself.
+    """
     none = b.same(0)
     if not signed:
         by = none.then(1, b)
@@ -162,56 +116,7 @@ def divided(a: Value, b: Value, signed: bool) -> tuple[Value, Value]:
     return none.then(-1, signed_quotient), none.then(-1, minus_a.then(-remainder, remainder))
 
 
-# Choices.
-
-
-@elementwise("min.{u16,s16,u32,s32,u64,s64}")
-def least(form: Form) -> Body:
-    return lambda a, b: a.least(b, is_signed(form))
-
-
-@elementwise("max.{u16,s16,u32,s32,u64,s64}")
-def most(form: Form) -> Body:
-    return lambda a, b: a.most(b, is_signed(form))
-
-
-@elementwise("min.relu.s32")
-def least_relu(form: Form) -> Body:
-    return lambda a, b: a.least(b, signed=True).most(0, signed=True)
-
-
-@elementwise("max.relu.s32")
-def most_relu(form: Form) -> Body:
-    return lambda a, b: a.most(b, signed=True).most(0, signed=True)
-
-
-@elementwise("min.relu?.{u16x2,s16x2}")
-def least_halves(form: Form) -> Body:
-    signed = is_signed(form)
-    return halves(lambda a, b: _relu(form, a.least(b, signed)))
-
-
-@elementwise("max.relu?.{u16x2,s16x2}")
-def most_halves(form: Form) -> Body:
-    signed = is_signed(form)
-    return halves(lambda a, b: _relu(form, a.most(b, signed)))
-
-
-def _relu(form: Form, value: Value) -> Value:
-    return value.most(0, signed=True) if form.has("relu") else value
-
-
 # Bits.
-
-
-@elementwise("popc.{b32,b64}", "u32", "T")
-def popc(form: Form) -> Body:
-    return lambda a: a.ones().resize("i32")
-
-
-@elementwise("clz.{b32,b64}", "u32", "T")
-def clz(form: Form) -> Body:
-    return lambda a: a.leading_zeros().resize("i32")
 
 
 @elementwise("bfind.shiftamt?.{u32,s32,u64,s64}", "u32", "T")
@@ -225,11 +130,6 @@ def bfind(form: Form) -> Body:
         return bits.same(0).then(-1, place).resize("i32")
 
     return body
-
-
-@elementwise("brev.{b32,b64}", "T", "T")
-def brev(form: Form) -> Body:
-    return lambda a: a.code.call("bitreverse", a.type, a)
 
 
 @elementwise("fns.b32", "b32", "b32 b32 s32")

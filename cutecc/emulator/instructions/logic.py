@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from cutecc.emulator.instructions.elementwise import elementwise, elementwise_step
+from cutecc.emulator.instructions.elementwise import elementwise, elementwise_rows, elementwise_step
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.numbers.code import Body, Value
 from cutecc.ptx.syntax import Immediate
 
-
-@elementwise("and.{pred,b16,b32,b64}")
-def and_(form: Form) -> np.ufunc:
-    return np.bitwise_and
-
-
-@elementwise("or.{pred,b16,b32,b64}")
-def or_(form: Form) -> np.ufunc:
-    return np.bitwise_or
-
-
-@elementwise("xor.{pred,b16,b32,b64}")
-def xor(form: Form) -> np.ufunc:
-    return np.bitwise_xor
-
-
-@elementwise("not.{pred,b16,b32,b64}", operands="T")
-def not_(form: Form) -> np.ufunc:
-    return np.invert
-
-
-@elementwise("cnot.{b16,b32,b64}", operands="T")
-def cnot(form: Form) -> Body:
-    return lambda a: a.same(0).resize(a.type)
+elementwise_rows(
+    {
+        "and.{pred,b16,b32,b64}": lambda form: np.bitwise_and,
+        "or.{pred,b16,b32,b64}": lambda form: np.bitwise_or,
+        "xor.{pred,b16,b32,b64}": lambda form: np.bitwise_xor,
+    }
+)
+elementwise_rows(
+    {
+        "not.{pred,b16,b32,b64}": lambda form: np.invert,
+        "cnot.{b16,b32,b64}": lambda form: lambda a: a.same(0).resize(a.type),
+    },
+    operands="T",
+)
 
 
 @instruction("lop3.{or,and}?.b32")
