@@ -316,7 +316,6 @@ class Checker(Watch):
 
     def _place(self, number: int, operation: Operation, what: str) -> Place:
         """Where an agent was."""
-        instruction = operation.instruction
         block = self._history.blocks[number >> self._clocks.shift]
         column = number & (self._clocks.stride - 1)
         thread = None
@@ -324,7 +323,7 @@ class Checker(Watch):
             thread = self._machine.thread_index(column)
         elif column >= self._clocks.copier:
             thread = self._machine.thread_index(column - self._clocks.copier)
-        return Place(instruction.location, instruction.line, instruction.text, block, thread, what)
+        return Place.of(operation.instruction, block, thread, what)
 
     def _of_threads(self, gang: Gang, mask: Mask, operation: Operation, space: Space, addresses: Array) -> MakeFinding:
         """`Access.finding` of what threads access."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from cutecc.errors import SourceLocation
+from cutecc.ptx.syntax import Instruction
 
 FindingKind = Literal[
     "out-of-bounds",
@@ -43,6 +44,12 @@ class Place:
     """`None` for an asynchronous operation without one thread that it belongs to."""
     what: str = ""
     """What was done, as part of a sentence: `written by a bulk copy`."""
+
+    @classmethod
+    def of(
+        cls, instruction: Instruction, block: tuple[int, int, int], thread: tuple[int, int, int] | None, what: str = ""
+    ) -> Place:
+        return cls(instruction.location, instruction.line, instruction.text, block, thread, what)
 
 
 @dataclass(frozen=True)

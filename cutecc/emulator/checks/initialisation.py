@@ -30,9 +30,7 @@ class LocalMemory:
     def missing(self, gang: Gang, lanes: Lanes, addresses: Array, size: int) -> Mask:
         """The threads that read a byte that they have not written."""
         places = self._places(lanes, addresses, size)
-        result = np.zeros(gang.shape, np.bool_)
-        result[lanes.mask] = ~self._of(gang)[places].all(axis=1)
-        return result
+        return gang.mask(lanes.mask, ~self._of(gang)[places].all(axis=1))
 
     def _of(self, gang: Gang) -> NDArray[np.bool_]:
         found = self._written.get(gang)

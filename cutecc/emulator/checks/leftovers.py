@@ -49,9 +49,7 @@ def _leftovers(machine: Machine) -> Iterator[Finding]:
 
 
 def _place(machine: Machine, operation: Operation, agent: int) -> Place:
-    block, thread = machine.block_and_thread(agent)
-    instruction = operation.instruction
-    return Place(instruction.location, instruction.line, instruction.text, block, thread)
+    return Place.of(operation.instruction, *machine.block_and_thread(agent))
 
 
 def _describe(machine: Machine, block: Block, index: int) -> str:

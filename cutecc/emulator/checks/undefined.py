@@ -265,8 +265,7 @@ class Undefined:
         missing = self.memory[chosen[:, None] + np.arange(size)].any(axis=1)
         if values.lanes is None or not missing.any():
             return
-        here = np.zeros(gang.shape, np.bool_)
-        here[mask] = missing
+        here = gang.mask(mask, missing)
         text = wording.uninitialised("shared", None)
         describe = self._describe
 

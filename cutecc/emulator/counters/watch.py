@@ -14,7 +14,7 @@ from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
 from cutecc.memory_rules.banks import count_wavefronts
 from cutecc.memory_rules.sectors import count_sectors
-from cutecc.ptx.syntax import Immediate, Not
+from cutecc.ptx.syntax import Immediate
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation, Reader
@@ -36,7 +36,7 @@ class CounterWatch(Watch):
         self._counts: list[Counts | None] = [None] * len(program.operations)
         self._widths: list[int] = [_written_width(operation) for operation in program.operations]
         self._increments = [_is_increment(operation) for operation in program.operations]
-        self._guards: list[Reader | None] = [_guard(operation) for operation in program.operations]
+        self._guards: list[Reader | None] = [operation.condition() for operation in program.operations]
         self._copies: dict[int, CopyRequest] = {}
         self._mask: Mask | None = None
         self._size = (0, 0)
@@ -133,13 +133,6 @@ def _is_increment(operation: Operation) -> bool:
 def _is_used(operation: Operation) -> bool:
     """Whether anything reads the result of an `atom`."""
     return operation.form.opcode == "atom" and operation.is_used(operation.operands[0])
-
-
-def _guard(operation: Operation) -> Reader | None:
-    guard = operation.instruction.guard
-    if guard is None:
-        return None
-    return operation.reader(Not(guard.register) if guard.negated else guard.register, "pred")
 
 
 def _add_sectors(counts: Counts, found: tuple[int, int, int]) -> None:

@@ -53,7 +53,7 @@ def _come_apart(operation: Operation, gang: Gang, lanes: Lanes, named: Array) ->
             there = waiting[row] == mask
             if (gang.alive[row] & (mask >> bits & 1).astype(bool) & ~there).any():
                 continue
-            together = _lanes(gang, row, there)
+            together = Lanes(gang.mask(row, there))
             _synchronise_warps(operation, gang, together, np.broadcast_to(np.uint32(mask), gang.shape))
             waiting[row][there] = _FREE
             if (there & ~lanes.mask[row]).any():
@@ -81,9 +81,8 @@ def _warps(gang: Gang, lanes: Lanes, members: Array) -> Iterator[tuple[tuple[str
     """Each warp's threads with the same member mask, with the key that they synchronise by."""
     for row in lanes.rows:
         for named in np.unique(members[row][lanes.mask[row]]).tolist():
-            mask = np.zeros(gang.shape, np.bool_)
-            mask[row] = lanes.mask[row] & (members[row] == named)
-            yield ("warp", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), named), Lanes(mask)
+            part = Lanes(gang.mask(row, lanes.mask[row] & (members[row] == named)))
+            yield ("warp", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), named), part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,10 +207,8 @@ def _pass_together(use: _Use, gang: Gang, mask: Mask, number: int, deserted: Mas
     if not watch.listens:
         return
     for barriers, rows in barriers_of(gang):
-        part = np.zeros(gang.shape, np.bool_)
-        part[rows] = mask[rows]
-        if part.any():
-            lanes, barrier = Lanes(part), barriers[number]
+        if mask[rows].any():
+            lanes, barrier = Lanes(gang.mask(rows, mask[rows])), barriers[number]
             watch.release(gang, lanes, use.operation, barrier.key)
             watch.acquire(gang, lanes, use.operation, barrier.key)
             barrier.phase += 1
@@ -235,7 +232,7 @@ def _arrive(use: _Use, gang: Gang, barrier: Barrier, row: int, mask: Mask) -> Ma
     new = mask & ~barrier.is_waiting(warp)
     if new.any():
         _check(use, gang, barrier, row, new)
-        lanes = _lanes(gang, row, new)
+        lanes = Lanes(gang.mask(row, new))
         gang.machine.watch.release(gang, lanes, use.operation, barrier.key)
         if use.operand is not None and use.reduction is not None:
             values = np.broadcast_to(use.operand(gang), gang.shape)[row][new]
@@ -253,7 +250,7 @@ def _leave(use: _Use, gang: Gang, barrier: Barrier, row: int, mask: Mask) -> Mas
     warp = int(gang.warp_numbers[row, 0])
     free = mask & barrier.is_free(warp)
     if free.any():
-        lanes = _lanes(gang, row, free)
+        lanes = Lanes(gang.mask(row, free))
         phase = barrier.leave(warp, free)
         gang.machine.watch.acquire(gang, lanes, use.operation, (*barrier.key[:3], phase))
         if use.write is not None:
@@ -265,12 +262,6 @@ def _leave(use: _Use, gang: Gang, barrier: Barrier, row: int, mask: Mask) -> Mas
 def _deserted(number: int) -> str:
     name = "sync_threads()" if number == 0 else f"waits at barrier {number}"
     return f"{name} in a branch that other threads of the warp do not take: they exit without coming there"
-
-
-def _lanes(gang: Gang, row: int, threads: Mask) -> Lanes:
-    mask = np.zeros(gang.shape, np.bool_)
-    mask[row] = threads
-    return Lanes(mask)
 
 
 def _check(use: _Use, gang: Gang, barrier: Barrier, row: int, new: Mask) -> None:
@@ -311,6 +302,5 @@ def _report(
     machine = gang.machine
     if machine.collect is None:
         return
-    lanes = _lanes(gang, row, mask)
     other = None if elsewhere is None else machine.place(elsewhere, gang, row, None, "where the other part comes to it")
-    machine.report(machine.finding(kind, text, use.operation, gang, lanes.mask, other=other))
+    machine.report(machine.finding(kind, text, use.operation, gang, gang.mask(row, mask), other=other))

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Lanes
 
@@ -120,9 +118,8 @@ def wait(operation: Operation) -> Step:
             for pending in groups.take(latest):
                 machine.finish(pending)
             if machine.watch.listens:
-                mask = np.zeros(gang.shape, np.bool_)
-                mask[row, lane] = True
+                alone = Lanes(gang.mask((row, lane)))
                 for number in groups.news(latest, reads):
-                    machine.watch.acquire(gang, Lanes(mask), operation, groups.key(number))
+                    machine.watch.acquire(gang, alone, operation, groups.key(number))
 
     return step

@@ -35,7 +35,7 @@ def _vprintf(operation: Operation, gang: Gang, lanes: Lanes, arguments: list[Arr
     formats, buffers = arguments
     counts = np.zeros(gang.shape, np.uint32)
     texts: dict[int, str] = {}
-    for address in _distinct(formats, lanes):
+    for address in np.unique(formats[lanes.mask]):
         same = lanes.only(formats == address)
         pieces = _pieces(operation, _string(operation, gang, same, int(address)))
         conversions = [piece for piece in pieces if isinstance(piece, Conversion)]
@@ -80,7 +80,7 @@ def _arguments(
 def _word(operation: Operation, gang: Gang, row: int, lane: int, conversion: Conversion, bits: int) -> str:
     """What one thread prints for one argument."""
     if conversion.letter == "s":
-        text = _string(operation, gang, _one(gang, row, lane), bits)[: conversion.precision]
+        text = _string(operation, gang, Lanes(gang.mask((row, lane))), bits)[: conversion.precision]
         return text.ljust(conversion.width) if "-" in conversion.flags else text.rjust(conversion.width)
     if conversion.takes_float:
         return converted(conversion, float(np.uint64(bits).view(np.float64)), "f64")
@@ -96,7 +96,7 @@ def _assert_fail(operation: Operation, gang: Gang, lanes: Lanes, arguments: list
     rest = lanes
     while rest.any():
         row, lane = divmod(int(rest.mask.argmax()), WARP)
-        one = _one(gang, row, lane)
+        one = Lanes(gang.mask((row, lane)))
         words = [_string(operation, gang, one, int(each[row, lane])) for each in (message, file, function)]
         where = f"{words[1]}:{int(line[row, lane])}"
         text = f"assertion '{words[0]}' failed at {where}" + (f" in {words[2]}" if words[2] else "")
@@ -128,22 +128,12 @@ _FUNCTIONS: dict[str, Provided] = {
 # Strings in memory.
 
 
-def _distinct(values: Array, lanes: Lanes) -> Array:
-    return np.unique(values[lanes.mask])
-
-
-def _one(gang: Gang, row: int, lane: int) -> Lanes:
-    mask = np.zeros(gang.shape, np.bool_)
-    mask[row, lane] = True
-    return Lanes(mask)
-
-
 def _string(operation: Operation, gang: Gang, lanes: Lanes, address: int) -> str:
     """The text up to a zero byte, read by one of the threads."""
     if address == 0:
         return "(null)"
     row, lane = divmod(int(lanes.mask.argmax()), WARP)
-    one = _one(gang, row, lane)
+    one = Lanes(gang.mask((row, lane)))
     data = bytearray()
     while len(data) < _LONGEST_STRING:
         addresses = np.full(gang.shape, address + len(data), np.uint64)

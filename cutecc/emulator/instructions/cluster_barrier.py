@@ -93,7 +93,7 @@ def arrive(operation: Operation) -> Step:
             if twice.any():
                 _report(operation, gang, rows, twice, "arrives at the cluster's barrier again without having waited")
             if machine.watch.listens:
-                machine.watch.release(gang, Lanes(_spread(gang, rows, mask)), operation, barrier.key)
+                machine.watch.release(gang, Lanes(gang.mask(rows, mask)), operation, barrier.key)
             arrivals[warps] += mask & ~twice
         if announces:
             announcement.announce(gang, lanes)
@@ -120,7 +120,7 @@ def wait(operation: Operation) -> Step:
             free = mask & ~absent & (arrivals[warps] <= barrier.phase)
             if free.any() and machine.watch.listens:
                 key = (*barrier.key[:2], int(arrivals[warps][free][0]) - 1)
-                machine.watch.acquire(gang, Lanes(_spread(gang, rows, free)), operation, key)
+                machine.watch.acquire(gang, Lanes(gang.mask(rows, free)), operation, key)
             waits[warps] += free
             waiting[rows] = mask & ~absent & ~free
         if not waiting.any():
@@ -134,13 +134,7 @@ def wait(operation: Operation) -> Step:
     return step
 
 
-def _spread(gang: Gang, rows: Array, mask: Mask) -> Mask:
-    found = np.zeros(gang.shape, np.bool_)
-    found[rows] = mask
-    return found
-
-
 def _report(operation: Operation, gang: Gang, rows: Array, mask: Mask, text: str) -> None:
     machine = gang.machine
     if machine.collect is not None:
-        machine.report(machine.finding("barrier", text, operation, gang, _spread(gang, rows, mask)))
+        machine.report(machine.finding("barrier", text, operation, gang, gang.mask(rows, mask)))

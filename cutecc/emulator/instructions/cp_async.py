@@ -196,12 +196,12 @@ def _arrive_at(
         if machine.collect is not None:
             offset = index % machine.memory.shared_stride
             where = machine.memory.describe("shared", offset)
-            machine.report(machine.finding("mbarrier", message, operation, gang, lanes.mask, lambda row, lane: where))
+            machine.report(machine.finding("mbarrier", message, operation, gang, lanes.mask, where))
 
     if mbarrier_object.find(machine, index) is None:
         message = f"uses {mbarrier_object.absence(machine, index)}"
         where = machine.memory.describe("shared", index % machine.memory.shared_stride)
-        machine.fault("mbarrier", message, operation, gang, lanes.mask, lambda row, lane: where)
+        machine.fault("mbarrier", message, operation, gang, lanes.mask, where)
         return
     if increments:
         mbarrier_object.add_pending(machine, index, count, wrong)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,28 +46,16 @@ class Issuer:
     @property
     def mask(self) -> Mask:
         """A mask of the gang with these threads alone."""
-        mask = np.zeros(self.gang.shape, np.bool_)
-        mask[self.row, [self.lane, *self.others]] = True
-        return mask
+        return self.gang.mask((self.row, [self.lane, *self.others]))
 
     def fault(self, kind: FindingKind, message: str, address: str | None = None) -> None:
         """See `Machine.fault`; `address` is in words."""
-        self.machine.fault(kind, message, self.operation, self.gang, self.mask, _same(address))
+        self.machine.fault(kind, message, self.operation, self.gang, self.mask, address)
 
     def report(self, kind: FindingKind, message: str, address: str | None = None) -> None:
         """See `Machine.report`."""
-        finding = self.machine.finding(kind, message, self.operation, self.gang, self.mask, _same(address))
+        finding = self.machine.finding(kind, message, self.operation, self.gang, self.mask, address)
         self.machine.report(finding)
-
-
-def _same(address: str | None) -> Callable[[int, int], str] | None:
-    if address is None:
-        return None
-
-    def at(row: int, lane: int) -> str:
-        return address
-
-    return at
 
 
 def issuers(operation: Operation, gang: Gang, lanes: Lanes) -> Iterator[Issuer]:
@@ -98,10 +86,6 @@ def misaligned(
     wrong = lanes.mask & ((addresses & np.uint64(alignment - 1)) != 0)
     if not wrong.any():
         return lanes
-    describe = _describer(gang, space, addresses)
+    describe = gang.machine.memory.describer(space, addresses)
     gang.machine.fault("misaligned", f"{what} is not a multiple of {alignment}", operation, gang, wrong, describe)
     return lanes.only(~wrong)
-
-
-def _describer(gang: Gang, space: str, addresses: Array) -> Callable[[int, int], str]:
-    return lambda row, lane: gang.machine.memory.describe(space, int(addresses[row, lane]))

@@ -13,7 +13,7 @@ from cutecc.emulator.instructions.mbarrier_ledger import Deed, Entry
 from cutecc.emulator.instructions.mbarrier_object import Mbarrier, Wrong
 from cutecc.emulator.instructions.operation import Reader, computing
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.machine.lanes import Array, Lanes, Mask
+from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
 from cutecc.emulator.machine.waiting import Waiting
 from cutecc.ptx.syntax import Sink
 
@@ -125,9 +125,7 @@ def _at_once(gang: Gang, index: int, mask: Mask, numbers: Array, expects: bool) 
         yield mask, arrivals, int(values.sum()) if expects else 0
         return
     for place, value in zip(np.flatnonzero(mask), values, strict=True):
-        one = np.zeros(gang.shape, np.bool_)
-        one.reshape(-1)[place] = True
-        yield one, 1 if expects else int(value), int(value) if expects else 0
+        yield gang.mask(divmod(int(place), WARP)), 1 if expects else int(value), int(value) if expects else 0
 
 
 def _is_elected(operation: Operation, gang: Gang, mask: Mask, index: int) -> bool:
@@ -235,15 +233,11 @@ def _mbarriers(operation: Operation, gang: Gang, lanes: Lanes, address: Reader, 
         mask = lanes.mask if len(groups) == 1 else lanes.mask & (places == index)
         stride = machine.memory.shared_stride
         if index < 0 or index % stride + 8 > machine.memory.shared_bytes:
-
-            def at(row: int, lane: int) -> str:
-                return machine.memory.describe("shared", int(addresses[row, lane]))
-
-            text = "uses an mbarrier outside of the block's shared memory"
-            machine.fault("out-of-bounds", text, operation, gang, mask, at)
+            text, describe = "uses an mbarrier outside of the block's shared memory", machine.memory.describer
+            machine.fault("out-of-bounds", text, operation, gang, mask, describe("shared", addresses))
         elif needs and mbarrier_object.find(machine, index) is None:
             text = f"uses {mbarrier_object.absence(machine, index)}"
-            machine.fault("mbarrier", text, operation, gang, mask, lambda row, lane, index=index: _place(gang, index))
+            machine.fault("mbarrier", text, operation, gang, mask, _place(gang, index))
         else:
             if needs and (gang.block_slots * stride + index % stride != index)[mask.any(axis=1)].any():
                 _check_announced(operation, gang, mask, index)
@@ -264,6 +258,6 @@ def _misuse(operation: Operation, gang: Gang, mask: Mask, index: int) -> Wrong:
         machine = gang.machine
         if machine.collect is not None:
             place = _place(gang, index)
-            machine.report(machine.finding("mbarrier", message, operation, gang, mask, lambda row, lane: place))
+            machine.report(machine.finding("mbarrier", message, operation, gang, mask, place))
 
     return report

@@ -217,12 +217,10 @@ class _Multiply:
         memory = gang.machine.memory
         start, offsets = MatrixDescriptor.decode(descriptor).chunks(*source.layout)
         if start + int(offsets.max()) + CHUNK > memory.shared_bytes:
-            mask = np.zeros(gang.shape, np.bool_)
-            mask[row] = gang.alive[row]
             size = f"{source.rows} by {source.depth} elements"
             message = f"reads a matrix of {size} that reaches outside of the block's shared memory"
             where = memory.describe("shared", MatrixDescriptor.decode(descriptor).start)
-            gang.machine.fault("out-of-bounds", message, self._operation, gang, mask, lambda row, lane: where)
+            gang.machine.fault("out-of-bounds", message, self._operation, gang, gang.mask(row, gang.alive[row]), where)
             return np.zeros((source.rows, source.depth))
         index = (start + gang.blocks[row].slot * memory.shared_stride + offsets) // CHUNK
         return source.read(memory.shared.view(np.complex128)[index])
@@ -337,8 +335,7 @@ def wait_group(operation: Operation) -> Step:
                     gang.machine.watch.acquire(gang, alone, operation, key)
         if not missing:
             return None
-        waiting = np.zeros(gang.shape, np.bool_)
-        waiting[list(missing)] = lanes.mask[list(missing)]
+        rows = list(missing)
 
         def what(row: int) -> str:
             names = ", ".join(str(warp) for warp in missing[row])
@@ -346,7 +343,7 @@ def wait_group(operation: Operation) -> Step:
             but = "" if missing[row][-1] < warps else f"; the block has {warps} warps, which are no whole warpgroups"
             return f"warps {names}, of its warpgroup, to start the same wgmma.mma_async{but}"
 
-        return Waiting(waiting, what)
+        return Waiting(gang.mask(rows, lanes.mask[rows]), what)
 
     return aligned(operation, execute)
 

@@ -8,7 +8,7 @@ executed at its own pace.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,6 +60,12 @@ class Gang:
         self.state: dict[str, Array] = {}
         """What instruction families keep per thread, by a name of theirs: `carry`."""
         self._special: dict[str, Array] = {}
+
+    def mask(self, index: Any, threads: Mask | np.bool_ | bool = True) -> Mask:
+        """A mask with these threads at an index (a row, several, or a row and a lane), and no others."""
+        mask = np.zeros(self.shape, np.bool_)
+        mask[index] = threads
+        return mask
 
     def special(self, name: str) -> Array:
         """The value of a special register, unsigned, of shape `(warps, 32)`."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cutecc.emulator.memory.memory import Memory
 
 Dim3 = tuple[int, int, int]
+Where = Callable[[int, int], str] | str
+"""What the thread at a row and lane of a gang accesses, in words; or what all threads do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +150,13 @@ class Machine:
         operation: Operation,
         gang: Gang,
         mask: Mask,
-        address: Callable[[int, int], str] | None = None,
-        other: Place | None = None,
+        address: Where | None = None,
     ) -> None:
         """Threads do what hardware answers with a fault: an error, or a finding where those are collected.
 
-        `address` says what the thread at a row and lane of the gang accesses. If this returns, the caller leaves those
-        threads out and goes on.
+        If this returns, the caller leaves those threads out and goes on.
         """
-        finding = self.finding(kind, message, operation, gang, mask, address, other)
+        finding = self.finding(kind, message, operation, gang, mask, address)
         if self.collect is None:
             raise self.error(finding, operation)
         self.faulted[operation] = None
@@ -169,7 +169,7 @@ class Machine:
         operation: Operation,
         gang: Gang,
         mask: Mask,
-        address: Callable[[int, int], str] | None = None,
+        address: Where | None = None,
         other: Place | None = None,
     ) -> Finding:
         """A finding at the first of these threads."""
@@ -178,7 +178,7 @@ class Machine:
             kind,
             message,
             self.place(operation, gang, row, lane),
-            address(row, lane) if address else None,
+            address(row, lane) if callable(address) else address,
             other,
             self.schedule_name,
             self.seed,
@@ -187,9 +187,8 @@ class Machine:
 
     def place(self, operation: Operation, gang: Gang, row: int, lane: int | None, what: str = "") -> Place:
         """Where a thread of a gang is."""
-        instruction = operation.instruction
         thread = None if lane is None else self.thread_index(int(gang.threads[row, lane]))
-        return Place(instruction.location, instruction.line, instruction.text, gang.blocks[row].index, thread, what)
+        return Place.of(operation.instruction, gang.blocks[row].index, thread, what)
 
     def thread_index(self, linear: int) -> Dim3:
         """`%tid` of a thread by its linear index in the block."""

@@ -251,6 +251,10 @@ class Memory:
             return self._windows.describe(address)
         return f"{space}+{address & OFFSET_MASK}"
 
+    def describer(self, space: str, addresses: Array) -> Callable[[int, int], str]:
+        """What describes the address of a thread by its row and lane."""
+        return lambda row, lane: self.describe(space, int(addresses[row, lane]))
+
     # Finding what addresses mean.
 
     def locate(
@@ -333,8 +337,7 @@ class Memory:
             read_only = np.array([not region.writable for region in regions])
             wrong, text = read_only[numbers], f"{_DOES[kind]} memory that is read-only"
         if wrong is not None:
-            mask = np.zeros(gang.shape, np.bool_)
-            mask[lanes.mask] = wrong
+            mask = gang.mask(lanes.mask, wrong)
             self._fault("out-of-bounds", text, operation, gang, mask, "global", addresses)
             lanes = lanes.only(~mask)
             return self._in_global(request, lanes, _threads(lanes.mask)) if lanes.any() else []
@@ -435,15 +438,12 @@ class Memory:
         space: str,
         addresses: Array,
     ) -> None:
-        gang.machine.fault(kind, text, operation, gang, mask, self._describer(space, addresses))
+        gang.machine.fault(kind, text, operation, gang, mask, self.describer(space, addresses))
 
     def _report(self, request: _Request, space: str, wrong: Mask, what: str) -> None:
-        machine, address = request.gang.machine, self._describer(space, request.addresses)
+        machine, address = request.gang.machine, self.describer(space, request.addresses)
         text = f"{_DOES[request.kind]} {what}"
         machine.report(machine.finding("out-of-bounds", text, request.operation, request.gang, wrong, address))
-
-    def _describer(self, space: str, addresses: Array) -> Callable[[int, int], str]:
-        return lambda row, lane: self.describe(space, int(addresses[row, lane]))
 
 
 def _threads(mask: Mask) -> Array | None:
