@@ -22,7 +22,7 @@ from cutecc.emulator.checks.initialisation import LocalMemory
 from cutecc.emulator.checks.locations import Locations
 from cutecc.emulator.checks.order import WEAK, fences_threads, strength
 from cutecc.emulator.checks.races import Races
-from cutecc.emulator.checks.registers import uses_of
+from cutecc.emulator.checks.registers import guard_of, uses_of
 from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import SharedShadow
 from cutecc.emulator.checks.signals import Signals
@@ -63,7 +63,7 @@ class Checker(Watch):
         self._local = LocalMemory(program.local_bytes) if "initialisation" in which else None
         self._results = [sorted(use.writes) for use in uses_of(program)]
         self.undefined: Undefined | None = None
-        self._deciding: dict[int, list[int]] = {}
+        self._deciding: dict[int, frozenset[int]] = {}
         if self._local is not None:
             unwritten, maybe = undefined_registers(program)
             forget = self._local.forget
@@ -356,11 +356,10 @@ class Checker(Watch):
         return text if len(self._machine.blocks) == 1 else f"{text} of {self._machine.blocks[slot].name}"
 
 
-def _deciding(program: Program, maybe: frozenset[int]) -> dict[int, list[int]]:
+def _deciding(program: Program, maybe: frozenset[int]) -> dict[int, frozenset[int]]:
     """By operation: registers that branches depend on, and that may hold undefined bits."""
-    found: dict[int, list[int]] = {}
-    for operation, control in zip(program.operations, program.controls, strict=True):
-        guard = operation.instruction.guard
-        if control is not None and guard is not None and operation.scope.slot(guard.register.name) in maybe:
-            found[operation.index] = [operation.scope.slot(guard.register.name)]
-    return found
+    return {
+        operation.index: slots
+        for operation, control in zip(program.operations, program.controls, strict=True)
+        if control is not None and (slots := guard_of(operation) & maybe)
+    }

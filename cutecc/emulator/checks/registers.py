@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cutecc.emulator.instructions.operation import Operation
-from cutecc.emulator.machine.program import FunctionScope, Program
+from cutecc.emulator.machine.program import Program
 from cutecc.ptx.syntax import Address, Operand, Register, Symbol, callee_of, registers_in
 
 _NO_RESULT = {"bar", "barrier", "nanosleep", "brx", "bra", "setmaxnreg", "ret", "exit"}
@@ -81,8 +81,7 @@ def unproven_reads(program: Program) -> dict[int, frozenset[int]]:
     for start, before in known.items():
         for index in range(start, ends[start]):
             operation = program.operations[index]
-            reads = uses[index].reads | _guard(operation)
-            reads |= accumulators_of(operation)
+            reads = uses[index].reads | guard_of(operation) | accumulators_of(operation)
             missing = frozenset(slot for slot in reads if not before >> slot & 1)
             if missing:
                 found[index] = missing
@@ -125,7 +124,8 @@ def _bits(slots: frozenset[int]) -> int:
     return result
 
 
-def _guard(operation: Operation) -> frozenset[int]:
+def guard_of(operation: Operation) -> frozenset[int]:
+    """The register that an operation is predicated on, if it is."""
     guard = operation.instruction.guard
     return frozenset() if guard is None else frozenset({operation.scope.slot(guard.register.name)})
 
@@ -139,13 +139,13 @@ def successors(program: Program) -> list[tuple[int, ...]]:
     last: dict[str, int] = {}
     for operation in operations:
         places.setdefault(id(operation.instruction), operation.index)
-        name = _function(operation).name
+        name = operation.scope.function.name
         first.setdefault(name, operation.index)
         last[name] = operation.index
     calls = _calls(program, first)
 
     def place(operation: Operation, label: str) -> int:
-        function = _function(operation)
+        function = operation.scope.function
         number = function.labels[label]
         instructions = function.instructions
         return places[id(instructions[number])] if number < len(instructions) else last[function.name]
@@ -158,10 +158,10 @@ def successors(program: Program) -> list[tuple[int, ...]]:
             case "bra":
                 targets = [place(operation, _name(operation.operands[0]))]
             case "brx":
-                labels = _function(operation).branch_targets[_name(operation.operands[1])]
+                labels = operation.scope.function.branch_targets[_name(operation.operands[1])]
                 targets = [*(place(operation, label) for label in labels), index + 1]
             case "ret":
-                name = _function(operation).name
+                name = operation.scope.function.name
                 targets = [call + 1 for call, callee in calls.items() if callee == name]
             case "exit":
                 pass
@@ -185,12 +185,6 @@ def _calls(program: Program, functions: Collection[str]) -> dict[int, str]:
         and (target := callee_of(operation.instruction)) is not None
         and target in functions
     }
-
-
-def _function(operation: Operation):
-    scope = operation.scope
-    assert isinstance(scope, FunctionScope)
-    return scope.function
 
 
 def _name(operand: Operand) -> str:

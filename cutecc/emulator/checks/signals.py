@@ -131,13 +131,13 @@ class Signals:
             store = self._weak_store(address, first >> shift, event)
             if store is not None:
                 return (
-                    f"{_where(store)} writes {self._describe(address)}, by which the other block is told, as ordinary "
+                    f"{store.where} writes {self._describe(address)}, by which the other block is told, as ordinary "
                     f'memory: it releases nothing there; sem="release", scope="gpu" belong to that store'
                 )
         for address, writer in told:
             if releases(writer.operation.form) or writer.fenced > event:
                 return (
-                    f"{_where(writer.operation)} releases at {self._describe(address)}, and the other block acquires "
+                    f"{writer.operation.where} releases at {self._describe(address)}, and the other block acquires "
                     'nothing there: sem="acquire", scope="gpu" belong to the load that it waits with'
                 )
         return self._fences(first >> shift, event, second >> shift)
@@ -146,11 +146,11 @@ class Signals:
         """What is wrong with one thread that writes a flag, and another one that has read it."""
         wrong = [*self._of_writer(writer, first, event), *self._of_reader(reader, second)]
         if not wrong:
-            wrong = [f"{_where(reader.operation)} reads it, and may have read what was there before"]
+            wrong = [f"{reader.operation.where} reads it, and may have read what was there before"]
         return f"{self._describe(address)} tells the other block, but does not order the two: " + "; ".join(wrong)
 
     def _of_writer(self, writer: _End, first: int, event: int) -> Iterator[str]:
-        form, where = writer.operation.form, _where(writer.operation)
+        form, where = writer.operation.form, writer.operation.where
         if strength(writer.operation) == OF_BLOCK:
             yield f'{where} writes it for its own block (.cta): scope="gpu" belongs there'
         elif not releases(form) and writer.fenced <= (event if writer.agent == first else 0):
@@ -165,7 +165,7 @@ class Signals:
             )
 
     def _of_reader(self, reader: _End, second: int) -> Iterator[str]:
-        form, where = reader.operation.form, _where(reader.operation)
+        form, where = reader.operation.form, reader.operation.where
         after = int(self._locations.fenced(np.array([reader.thread]))[0])
         if strength(reader.operation) == OF_BLOCK:
             yield f'{where} reads it for its own block (.cta): scope="gpu" belongs there'
@@ -186,7 +186,7 @@ class Signals:
             if signal.kind is None and signal.event > event and bool(((serials == one) | (serials == two)).any()):
                 scope = " of its own block (.cta)" if is_of_block(signal.operation.form) else ""
                 return (
-                    f"the fence{scope} at {_where(signal.operation)} orders no blocks by itself: behind it one writes "
+                    f"the fence{scope} at {signal.operation.where} orders no blocks by itself: behind it one writes "
                     f'a flag, by an atomic or sem="relaxed", and the other reads it so before a {_FENCE} of its own'
                 )
         return None
@@ -222,15 +222,10 @@ def _at_flag(accesses: Sequence[Operation]) -> str | None:
         if strength(each) == WEAK:
             order = "acquire" if each.form.opcode == "ld" else "release"
             return (
-                f"{_where(each)} is an ordinary access, and the other block's is atomic or ordered: of a flag, "
+                f"{each.where} is an ordinary access, and the other block's is atomic or ordered: of a flag, "
                 f'sem="{order}", scope="gpu" belong there; of data, nothing orders blocks but such a flag'
             )
     for each in accesses:
         if strength(each) == OF_BLOCK:
-            return f'{_where(each)} is strong for its own block alone (.cta): scope="gpu" belongs there'
+            return f'{each.where} is strong for its own block alone (.cta): scope="gpu" belongs there'
     return None
-
-
-def _where(operation: Operation) -> str:
-    instruction = operation.instruction
-    return str(instruction.location or f"PTX line {instruction.line}")

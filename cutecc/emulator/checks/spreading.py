@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cutecc.emulator.checks.registers import accumulators_of, slots_of, unproven_reads, uses_of
+from cutecc.emulator.checks.registers import accumulators_of, guard_of, slots_of, unproven_reads, uses_of
 from cutecc.emulator.checks.undefined import Undefined
 from cutecc.emulator.checks.undefined_bits import shadows_of
 from cutecc.emulator.instructions.types import DTYPES
@@ -80,9 +80,8 @@ def hooks(operation: Operation, step: Step, use: Use, undefined: Undefined, mayb
 
 def guard_hook(operation: Operation, undefined: Undefined, maybe: frozenset[int]) -> Hook | None:
     """Who has a guard that is undefined uses it."""
-    guard = operation.instruction.guard
-    slot = -1 if guard is None else operation.scope.slot(guard.register.name)
-    return _using(operation, undefined, [slot]) if slot in maybe else None
+    slots = guard_of(operation) & maybe
+    return _using(operation, undefined, slots) if slots else None
 
 
 # Memory.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cutecc.emulator.checks.registers import slots_of, uses_of
+from cutecc.emulator.checks.registers import guard_of, slots_of, uses_of
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -24,12 +24,8 @@ def writes_back(program: Program, one: Operation, two: Operation) -> tuple[Opera
         return None
     if load.operands[1] != store.operands[0] or _moves(program, load, store):
         return None
-    return (load, store) if _results(load) & _sources(program, store.index, load.index) else None
-
-
-def _results(load: Operation) -> frozenset[int]:
-    """The registers that a load sets."""
-    return frozenset(slots_of(load, load.operands[:1]))
+    results = frozenset(slots_of(load, load.operands[:1]))
+    return (load, store) if results & _sources(program, store.index, load.index) else None
 
 
 def _moves(program: Program, load: Operation, store: Operation) -> bool:
@@ -46,8 +42,8 @@ def _sources(program: Program, store: int, load: int) -> frozenset[int]:
     found = set(slots_of(operations[store], operations[store].operands[1:2]))
     for operation in operations[load:store]:
         if program.controls[operation.index] is not None:
-            found |= _guard(operation)
-    found |= _guard(operations[store])
+            found |= guard_of(operation)
+    found |= guard_of(operations[store])
     wanted = list(found)
     makers: dict[int, set[int]] = {}
     for operation in operations:
@@ -59,8 +55,3 @@ def _sources(program: Program, store: int, load: int) -> frozenset[int]:
                 found.add(slot)
                 wanted.append(slot)
     return frozenset(found)
-
-
-def _guard(operation: Operation) -> set[int]:
-    guard = operation.instruction.guard
-    return set() if guard is None else {operation.scope.slot(guard.register.name)}

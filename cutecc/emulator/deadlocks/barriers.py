@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from cutecc.emulator.deadlocks.waits import Cause, Wait, Waits, counted, where
+from cutecc.emulator.deadlocks.waits import Cause, Wait, Waits, counted
 from cutecc.emulator.instructions.block_barrier import Barrier, Barriers
 from cutecc.emulator.instructions.cluster_barrier import ClusterBarrier
 from cutecc.emulator.machine.lanes import WARP, Mask
@@ -59,7 +59,7 @@ def _elsewhere(name: str, waited: str, barrier: Barrier, other: Barrier, missing
     they = f"warps {ranges(warps)} come" if len(warps) > 1 else f"warp {ranges(warps)} comes"
     text = f"{name} waits for {waited}, and {they} to barrier {other.number} instead"
     one = "sync_threads()" if name == "sync_threads()" else f"barrier_id={barrier.number}"
-    return Cause(text, [f"they come there at {where(comer)}"], f"have all come to the same one: {one}", comer)
+    return Cause(text, [f"they come there at {comer.where}"], f"have all come to the same one: {one}", comer)
 
 
 def _who_does_not(missing: list[int]) -> str:
@@ -100,7 +100,7 @@ def _absent(waits: Waits, block: Block, warps: list[int]) -> str:
         for row in np.flatnonzero(fragment.mask.any(axis=1)):
             warp = int(fragment.gang.warp_numbers[row, 0])
             if fragment.gang.blocks[row] is block and warp in warps:
-                places.setdefault(where(waits.program.operations[fragment.place]), []).append(warp)
+                places.setdefault(waits.program.operations[fragment.place].where, []).append(warp)
     parts = [f"warp{'s' * (len(each) > 1)} {ranges(sorted(each))} at {place}" for place, each in places.items()]
     return f"elsewhere: {'; '.join(parts)}"
 
@@ -144,7 +144,7 @@ def _of_warp(waits: Waits, wait: Wait) -> Cause | None:
     if "thread" not in fragment.waiting.what(row):
         return None
     others = [
-        where(waits.program.operations[each.place])
+        waits.program.operations[each.place].where
         for each in waits.stuck
         if each.gang is fragment.gang and each is not fragment and each.mask[row].any()
     ]

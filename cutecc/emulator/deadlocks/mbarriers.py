@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cutecc.emulator.deadlocks.waits import Cause, Wait, Waits, brings, counted, is_same_line, listed, where
+from cutecc.emulator.deadlocks.waits import Cause, Wait, Waits, brings, counted, is_same_line, listed
 from cutecc.emulator.machine.lanes import WARP
 
 if TYPE_CHECKING:
@@ -57,17 +57,17 @@ def _too_few_bytes(waits: Waits, barrier: Mbarrier) -> Cause | None:
         text = f"the copies bring {barrier.missing_bytes:,} bytes fewer than are announced to {name}"
         evidence = [f"{evidence[0]}; {_amounts(brought, 'came')}"]
     if failed := next((each for each in waits.machine.faulted if brings(each)), None):
-        return Cause(text, evidence, f"the copy at {where(failed)} is not made, for what is said of it above", failed)
+        return Cause(text, evidence, f"the copy at {failed.where} is not made, for what is said of it above", failed)
     for other, entry in waits.entries("brings", barrier):
         if brought and not barrier.missing_bytes == entry.amount == -other.missing_bytes:
             continue
-        evidence.append(f"the copy at {where(entry.operation)} completes at {waits.name(other).removeprefix('the ')}")
+        evidence.append(f"the copy at {entry.operation.where} completes at {waits.name(other).removeprefix('the ')}")
         return Cause(text, evidence, "give the copy the mbarrier that is waited for", entry.operation, _first(entry))
     if brought:
         mend = _announce(came, sum(each.times for each in announced))
         return Cause(text, evidence, mend, first.operation, _first(first))
     for copy in waits.never_executed("brings"):
-        mend = f"no thread comes to {where(copy)}, the copy that would: look at the branch that it is in"
+        mend = f"no thread comes to {copy.where}, the copy that would: look at the branch that it is in"
         return Cause(text, evidence, mend, copy)
     mend = "give a copy this mbarrier, or announce no bytes: mbarrier_arrive"
     return Cause(text, evidence, mend, first.operation, _first(first))
@@ -83,7 +83,7 @@ def _by_whole_warp(entries: Sequence[Entry], fitting: int, what: str) -> Cause |
         first, *others = those
         threads, size = len(first.agents), first.amount // first.times
         text = f"{threads} threads of a warp {what} {size:,} bytes: {threads - 1} × {size:,} bytes too many"
-        evidence = [f"the same at {listed(where(each.operation) for each in others)}"] if others else []
+        evidence = [f"the same at {listed(each.operation.where for each in others)}"] if others else []
         mend = "one thread of the warp is enough: put it under `with cute.arch.elect_one():`"
         return Cause(text, evidence, mend, first.operation, _first(first))
     return None
@@ -107,7 +107,7 @@ def _amounts(entries: Sequence[Entry], verb: str) -> str:
     if not entries:
         return f"{verb}: nothing"
     parts = [
-        f"{counted(each.times, 'time')} {each.amount // each.times:,} bytes at {where(each.operation)}"
+        f"{counted(each.times, 'time')} {each.amount // each.times:,} bytes at {each.operation.where}"
         for each in entries
     ]
     return f"{verb}: {total:,} bytes ({listed(parts)})"
@@ -133,9 +133,9 @@ def some_arrived(waits: Waits, barrier: Mbarrier) -> Cause:
             text = f"{name} waits for {barrier.expected} arrivals, and {arrived} {_come(arrived)}"
             those = f"{counted(len(late), 'thread')} that arrived in the phase before"
             evidence.append(
-                f"{those}, at {where(before.operation)}, {'does' if len(late) == 1 else 'do'} not come again"
+                f"{those}, at {before.operation.where}, {'does' if len(late) == 1 else 'do'} not come again"
             )
-            mend = f"have all that arrive at {where(before.operation)} go as many rounds as those that wait"
+            mend = f"have all that arrive at {before.operation.where} go as many rounds as those that wait"
             return Cause(text, evidence, mend, before.operation, min(late))
     text = f"{name} waits for {counted(barrier.expected, 'arrival')}, and {arrived} {_come(arrived)}"
     init = barrier.ledger.initialised_by
@@ -170,7 +170,7 @@ def _phases_missed(waits: Waits, barrier: Mbarrier, waited_for: int, before: Seq
     )
     evidence = [f"arrived in the last phase: {listed(_arrivals(each) for each in before)}"]
     mend = (
-        f"before they arrive again at {where(at.operation)}, have them wait until the others are done with the phase; "
+        f"before they arrive again at {at.operation.where}, have them wait until the others are done with the phase; "
         f"and mbarrier_init names all that arrive in a phase, now {barrier.expected}"
     )
     return Cause(text, evidence, mend, at.operation, _first(at))
@@ -193,12 +193,12 @@ def _ended_early(waits: Waits, wait: Wait, barrier: Mbarrier) -> Cause:
     operation = waits.program.operations[wait.place]
     _, last = _passed(wait, barrier)
     if last is not None and not is_same_line(last, operation):
-        mend = f"one wait for each phase is enough: the last one was waited for at {where(last)}"
+        mend = f"one wait for each phase is enough: the last one was waited for at {last.where}"
         return Cause(text, evidence, mend, operation)
     if not before:
         return Cause(text, evidence, "have those that arrive go as many rounds as those that wait", operation)
     at = before[0]
-    mend = f"have those that arrive at {where(at.operation)} go as many rounds as those that wait at {where(operation)}"
+    mend = f"have those that arrive at {at.operation.where} go as many rounds as those that wait at {operation.where}"
     return Cause(text, evidence, mend, at.operation, _first(at))
 
 
@@ -206,13 +206,13 @@ def _nobody(waits: Waits, barrier: Mbarrier) -> Cause:
     name, init = waits.name(barrier), barrier.ledger.initialised_by
     for operation in waits.never_executed("arrives"):
         text = f"no thread arrives at {name}"
-        mend = f"no thread comes to {where(operation)}, an mbarrier_arrive: look at the branch that it is in"
+        mend = f"no thread comes to {operation.where}, an mbarrier_arrive: look at the branch that it is in"
         return Cause(text, [], mend, operation)
     elsewhere = [(other, entry) for other, entry in waits.entries("arrives", barrier) if not _is_awaited(waits, other)]
     for other, entry in elsewhere:
         text = f"no instruction that ran arrives at {name}"
         evidence = [f"{_arrivals(entry)} arrive at {waits.name(other).removeprefix('the ')}, for which nobody waits"]
-        mend = f"mbarrier_arrive at the mbarrier that is waited for, at {where(entry.operation)}"
+        mend = f"mbarrier_arrive at the mbarrier that is waited for, at {entry.operation.where}"
         return Cause(text, evidence, mend, entry.operation, _first(entry))
     text = f"no instruction of the kernel arrives at {name}"
     mend = (
@@ -224,7 +224,7 @@ def _nobody(waits: Waits, barrier: Mbarrier) -> Cause:
         return Cause(text, [_amounts(announced, "announced")], mend, announced[0].operation, _first(announced[0]))
     if init is None:
         return Cause(text, [], mend, waits.program.operations[waits.all[0].place])
-    return Cause(text, [f"initialised at {where(init.operation)}"], mend, init.operation, _first(init))
+    return Cause(text, [f"initialised at {init.operation.where}"], mend, init.operation, _first(init))
 
 
 def _is_awaited(waits: Waits, barrier: Mbarrier) -> bool:
@@ -236,7 +236,7 @@ def all_wait_first(waits: Waits, found: Sequence[tuple[Wait, Mbarrier]]) -> Caus
     """All wait for mbarriers at which those would arrive that wait at the others: one has to begin."""
     wait, barrier = max(found, key=lambda each: _fills(waits, each[0].place))
     operation = waits.program.operations[wait.place]
-    others = listed(sorted({where(waits.program.operations[each.place]) for each, _ in found if each is not wait}))
+    others = listed(sorted({waits.program.operations[each.place].where for each, _ in found if each is not wait}))
     text = f"the first wait for {waits.name(barrier)} is for what is done only behind the waits at {others}"
     mend = (
         "a producer's first wait for an empty stage takes parity 1: a new mbarrier counts as past its phase 1, and the "
@@ -265,7 +265,7 @@ def _come(count: int) -> str:
 
 
 def _arrivals(entry: Entry) -> str:
-    return f"{counted(len(entry.agents), 'thread')} at {where(entry.operation)}"
+    return f"{counted(len(entry.agents), 'thread')} at {entry.operation.where}"
 
 
 def _first(entry: Entry) -> int | None:

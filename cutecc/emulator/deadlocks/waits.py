@@ -189,12 +189,6 @@ def comes_to_barrier(operation: Operation, number: int) -> bool:
     return not isinstance(which, Immediate) or which.bits == number
 
 
-def where(operation: Operation) -> str:
-    """`kernel.py:30:9`, or the line of PTX."""
-    instruction = operation.instruction
-    return str(instruction.location or f"PTX line {instruction.line}")
-
-
 def counted(count: int, what: str) -> str:
     """`1 thread`, `32 threads`."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,32 +31,13 @@ if TYPE_CHECKING:
     from cutecc.emulator.instructions.table import Function, Step
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.lanes import Lanes
+    from cutecc.emulator.machine.program import FunctionScope
     from cutecc.emulator.machine.waiting import Waiting
 
 Reader = Callable[["Gang"], Any]
 """An operand's value: an array `(warps, 32)`, or a scalar for a constant; a tuple of them for braces."""
 Writer = Callable[["Gang", "Lanes", Any], None]
 """Puts a result (an array, or a scalar) into its register, for these threads only."""
-
-
-class Scope(Protocol):
-    """What names mean in a function."""
-
-    def slot(self, register: str) -> int:
-        """The index in `Gang.registers`."""
-        ...
-
-    def width(self, register: str) -> np.dtype[Any]:
-        """The dtype of the register: bool or unsigned."""
-        ...
-
-    def uses(self, register: str) -> int:
-        """How many operands of the function are, or hold, the register."""
-        ...
-
-    def symbol(self, name: str) -> tuple[str, int] | None:
-        """State space and address, within that space, of a variable, parameter or function; `None` for others."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +48,7 @@ class Operation:
     """In `Program.operations`."""
     instruction: Instruction
     form: Form
-    scope: Scope
+    scope: FunctionScope
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -88,6 +69,11 @@ class Operation:
             f"the emulator does not model '{self.form}'",
             hints=["docs/emulator.md lists what it models; the kernel compiles, and runs on a GPU"],
         )
+
+    @property
+    def where(self) -> str:
+        """`kernel.py:30:9`, or the line of PTX."""
+        return str(self.instruction.location or f"PTX line {self.instruction.line}")
 
     def is_used(self, operand: Operand) -> bool:
         """Whether another operand of the function than this one, a result, is the same register."""

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutecc.emulator.machine.lanes import Mask
+from cutecc.emulator.machine.lanes import Lanes, Mask
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation, Reader
     from cutecc.emulator.machine.fragment import Fragment
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
 
 Way = tuple[int, Mask, tuple[int, ...]]
 """Where some threads go: index of operation, the threads, and where their calls return to."""
@@ -75,7 +74,6 @@ def call(
     operation: Operation, target: int, condition: Reader | None, pass_arguments: Callable[[Gang, Lanes], None]
 ) -> Control:
     """`call` of a function of the program; `pass_arguments` copies them to the function's parameters."""
-    from cutecc.emulator.machine.lanes import Lanes
 
     def control(fragment: Fragment) -> list[Way]:
         mask = fragment.mask if condition is None else fragment.mask & condition(fragment.gang)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation, Reader
-from cutecc.emulator.instructions.table import Build, Step, find
+from cutecc.emulator.instructions.table import Step, find
 from cutecc.emulator.limits import Limits
 from cutecc.emulator.machine import control
 from cutecc.emulator.machine.calling import external_call, moves
@@ -32,6 +32,7 @@ FAMILIES = (
 )
 """The files of `cutecc.emulator.instructions` that fill the table."""
 
+_find = cache(find)
 _CONTROL = ("bra", "brx", "ret", "exit", "call")
 _DEEPEST = 100
 """Functions that call one another, a kernel the first."""
@@ -252,11 +253,6 @@ def guarded(step: Step, condition: Reader) -> Step:
         return step(gang, Lanes(mask)) if mask.any() else None
 
     return when
-
-
-@cache
-def _find(form: Form) -> Build | None:
-    return find(form)
 
 
 def _failing(error: EmulatorError) -> Step:

@@ -62,7 +62,7 @@ def reserved_shared_bytes(target: str) -> int:
 
 
 class FunctionScope:
-    """What names mean in one function: implements `Scope`."""
+    """What names mean in one function."""
 
     def __init__(self, function: Function, first_slot: int, symbols: Mapping[str, tuple[str, int]]) -> None:
         """`symbols` are the module's, the function's own and its parameters: state space and address."""
@@ -81,12 +81,15 @@ class FunctionScope:
         return list(self._widths.values())
 
     def slot(self, register: str) -> int:
+        """The index in `Gang.registers`."""
         return self._slots[register]
 
     def width(self, register: str) -> np.dtype[Any]:
+        """Bool or unsigned."""
         return self._widths[register]
 
     def uses(self, register: str) -> int:
+        """How many operands of the function are, or hold, the register."""
         if self._uses is None:
             self._uses = Counter(
                 name for instruction in self.function.instructions for name in registers_of(instruction)
@@ -94,4 +97,5 @@ class FunctionScope:
         return self._uses[register]
 
     def symbol(self, name: str) -> tuple[str, int] | None:
+        """State space and address, within that space, of a variable, parameter or function; `None` for others."""
         return self._symbols.get(name)

@@ -322,7 +322,6 @@ class Run:
     def _stuck(self, fragment: Fragment) -> Iterator[Stuck]:
         """Each warp with threads of the fragment, and what they wait for."""
         operation = self._program.operations[fragment.place]
-        where = str(operation.instruction.location or f"PTX line {operation.instruction.line}")
         for row in rows_of(fragment.mask):
             threads = fragment.gang.threads[row][fragment.mask[row]]
             first = int(threads[0])
@@ -330,7 +329,7 @@ class Run:
             if len(threads) < WARP:
                 part = f"{len(threads)} thread{'s' * (len(threads) > 1)} from lane {first % WARP} on"
             what = fragment.waiting.what(row) if fragment.waiting else "something to change"
-            yield Stuck(fragment.gang.blocks[row].name, first // WARP, part, where, what)
+            yield Stuck(fragment.gang.blocks[row].name, first // WARP, part, operation.where, what)
 
 
 def _rank(fragment: Fragment) -> tuple[int, int, int]:
