@@ -12,13 +12,12 @@ from cutecc.emulator.instructions.operation import Reader
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.transfer import (
     ALIGNMENT,
+    SharedOperand,
     Transfer,
     destinations,
     global_bytes,
-    mbarrier_at,
     post_to_group,
     post_to_mbarriers,
-    shared_place,
 )
 from cutecc.emulator.machine.lanes import Array
 
@@ -49,22 +48,16 @@ def load(operation: Operation) -> Step:
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         target, source, mbarrier = (each(gang) for each in address)
-        target_index = gang.machine.memory.shared_index(gang, lanes, target)
-        mbarrier_index = gang.machine.memory.shared_index(gang, lanes, mbarrier)
+        to, ends = SharedOperand(gang, lanes, target), SharedOperand(gang, lanes, mbarrier)
         sizes = np.broadcast_to(read_size(gang), gang.shape)
         masks = None if read_mask is None else np.broadcast_to(read_mask(gang), gang.shape)
         for issuer in issuers(operation, gang, lanes):
-            at = issuer.row, issuer.lane
-            size = int(sizes[at])
-            place = shared_place(issuer, int(target_index[at]), int(target[at]), size)
-            barrier = mbarrier_at(issuer, int(mbarrier_index[at]), int(mbarrier[at]))
-            if place is None or barrier is None or not _is_aligned(issuer, int(source[at]), size):
+            size, start = int(sizes[issuer.at]), int(source[issuer.at])
+            place, barrier = to.place(issuer, size), ends.mbarrier(issuer)
+            if place is None or barrier is None or not _is_aligned(issuer, start, size):
                 continue
-            places, barriers = [place.index], [barrier]
-            if masks is not None:
-                places = destinations(issuer, place.index, int(masks[at]))
-                barriers = destinations(issuer, barrier, int(masks[at]))
-            _load(issuer, places, barriers, int(source[at]), size, f"a bulk copy of {size} bytes to {place.text}")
+            places, barriers = (destinations(issuer, each, masks) for each in (place.index, barrier))
+            _load(issuer, places, barriers, start, size, f"a bulk copy of {size} bytes to {place.text}")
 
     return step
 
@@ -95,17 +88,11 @@ def send(operation: Operation) -> Step:
     reduce = _reduction(operation, "shared") if operation.form.modifiers[0] == "reduce" else None
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
-        target, source, mbarrier = (each(gang) for each in address)
-        target_index, source_index, mbarrier_index = (
-            gang.machine.memory.shared_index(gang, lanes, each) for each in (target, source, mbarrier)
-        )
+        target, source, ends = (SharedOperand(gang, lanes, each(gang)) for each in address)
         sizes = np.broadcast_to(read_size(gang), gang.shape)
         for issuer in issuers(operation, gang, lanes):
-            at = issuer.row, issuer.lane
-            size = int(sizes[at])
-            to = shared_place(issuer, int(target_index[at]), int(target[at]), size)
-            of = shared_place(issuer, int(source_index[at]), int(source[at]), size)
-            barrier = mbarrier_at(issuer, int(mbarrier_index[at]), int(mbarrier[at]))
+            size = int(sizes[issuer.at])
+            to, of, barrier = target.place(issuer, size), source.place(issuer, size), ends.mbarrier(issuer)
             if to is None or of is None or barrier is None or not _is_aligned(issuer, 0, size):
                 continue
 
@@ -138,19 +125,17 @@ def store(operation: Operation) -> Step:
     read_mask: Reader | None = operation.reader(operation.operands[-1], "u16") if form.has("cp_mask") else None
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
-        target, source = (each(gang) for each in address)
-        source_index = gang.machine.memory.shared_index(gang, lanes, source)
+        target, source = address[0](gang), SharedOperand(gang, lanes, address[1](gang))
         sizes = np.broadcast_to(read_size(gang), gang.shape)
         masks = None if read_mask is None else np.broadcast_to(read_mask(gang), gang.shape)
-        same = [target, source_index, sizes, *([] if masks is None else [masks])]
+        same = [target, source.indices, sizes, *([] if masks is None else [masks])]
         for issuer in issuers(operation, gang, lanes) if reduce else alike(operation, gang, lanes, same):
-            at = issuer.row, issuer.lane
-            size = int(sizes[at])
-            of = shared_place(issuer, int(source_index[at]), int(source[at]), size)
-            if of is None or not _is_aligned(issuer, int(target[at]), size):
+            size, start = int(sizes[issuer.at]), int(target[issuer.at])
+            of = source.place(issuer, size)
+            if of is None or not _is_aligned(issuer, start, size):
                 continue
-            kept = None if masks is None else (int(masks[at]) >> np.arange(size) % 16 & 1).astype(bool)
-            _store(issuer, int(target[at]), of.index, size, reduce, kept)
+            kept = None if masks is None else (int(masks[issuer.at]) >> np.arange(size) % 16 & 1).astype(bool)
+            _store(issuer, start, of.index, size, reduce, kept)
 
     return step
 

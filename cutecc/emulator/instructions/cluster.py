@@ -9,7 +9,7 @@ import numpy as np
 from cutecc.emulator.instructions.atomics import update_of
 from cutecc.emulator.instructions.issuer import issuers
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.transfer import Transfer, mbarrier_at, post_to_mbarriers, shared_place
+from cutecc.emulator.instructions.transfer import SharedOperand, Transfer, post_to_mbarriers
 from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.machine.lanes import Array
 from cutecc.emulator.memory.conflicts import Update
@@ -74,16 +74,11 @@ def store(operation: Operation) -> Step:
     prepare = update_of(operation, name, type_, "shared") if form.opcode == "red" else None
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
-        memory = gang.machine.memory
-        targets, mbarriers = read_target(gang), read_mbarrier(gang)
-        target_index = memory.shared_index(gang, lanes, targets)
-        mbarrier_index = memory.shared_index(gang, lanes, mbarriers)
+        to, ends = (SharedOperand(gang, lanes, read(gang)) for read in (read_target, read_mbarrier))
         values = np.stack([np.broadcast_to(read(gang), gang.shape) for read in readers], axis=-1)
         for issuer in issuers(operation, gang, lanes):
-            at = issuer.row, issuer.lane
-            mine = values[at]
-            place = shared_place(issuer, int(target_index[at]), int(targets[at]), mine.nbytes, mine.nbytes)
-            barrier = mbarrier_at(issuer, int(mbarrier_index[at]), int(mbarriers[at]))
+            mine = values[issuer.at]
+            place, barrier = to.place(issuer, mine.nbytes, mine.nbytes), ends.mbarrier(issuer)
             if place is None or barrier is None:
                 continue
             update = None if prepare is None else prepare(mine, mine)

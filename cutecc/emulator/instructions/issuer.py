@@ -31,6 +31,11 @@ class Issuer:
     """Lanes."""
 
     @property
+    def at(self) -> tuple[int, int]:
+        """The first one's place in arrays `(warps, 32)`."""
+        return self.row, self.lane
+
+    @property
     def machine(self) -> Machine:
         return self.gang.machine
 

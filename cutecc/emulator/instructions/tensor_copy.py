@@ -19,14 +19,13 @@ from cutecc.emulator.instructions.operation import Reader
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.tensor_box import Box, ShapeInShared, place_of, read_box, write_box
 from cutecc.emulator.instructions.transfer import (
+    SharedOperand,
     SharedPlace,
     Transfer,
     destinations,
     global_bytes,
-    mbarrier_at,
     post_to_group,
     post_to_mbarriers,
-    shared_place,
 )
 from cutecc.emulator.machine.lanes import Array
 from cutecc.emulator.memory.spaces import APERTURE_SHIFT, PARAM_APERTURE
@@ -93,26 +92,19 @@ def load(operation: Operation) -> Step:
     read_mask: Reader | None = operation.reader(rest[0], "u16") if multicast else None
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
-        targets, mbarriers = read_target(gang), read_mbarrier(gang)
-        target_index = gang.machine.memory.shared_index(gang, lanes, targets)
-        mbarrier_index = gang.machine.memory.shared_index(gang, lanes, mbarriers)
+        to, ends = (SharedOperand(gang, lanes, read(gang)) for read in (read_target, read_mbarrier))
         masks = None if read_mask is None else np.broadcast_to(read_mask(gang), gang.shape)
         offsets = None if read_offsets is None else [np.broadcast_to(each, gang.shape) for each in read_offsets(gang)]
         for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_source, read_coordinates, im2col):
-            at = issuer.row, issuer.lane
             if isinstance(tensor, Im2colMap):
-                boxes = columns(tensor, coordinates, [int(each[at]) for each in offsets or ()])
+                boxes = columns(tensor, coordinates, [int(each[issuer.at]) for each in offsets or ()])
             else:
                 boxes = [Box.at(tensor, coordinates)]
             shape = place_of(boxes)
-            place = shared_place(issuer, int(target_index[at]), int(targets[at]), shape.extent, _SHARED_ALIGNMENT)
-            barrier = mbarrier_at(issuer, int(mbarrier_index[at]), int(mbarriers[at]))
+            place, barrier = to.place(issuer, shape.extent, _SHARED_ALIGNMENT), ends.mbarrier(issuer)
             if place is None or barrier is None:
                 continue
-            places, barriers = [place.index], [barrier]
-            if masks is not None:
-                places = destinations(issuer, place.index, int(masks[at]))
-                barriers = destinations(issuer, barrier, int(masks[at]))
+            places, barriers = (destinations(issuer, each, masks) for each in (place.index, barrier))
             _load(issuer, boxes, shape, places, barriers, f"a tensor copy of {shape.size} bytes to {place.text}")
 
     return step
@@ -165,20 +157,19 @@ def store(operation: Operation) -> Step:
         return None if name is None else _reduction(operation, name, ELEMENT_TYPES[data_type])
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
-        sources = read_source(gang)
-        index = gang.machine.memory.shared_index(gang, lanes, sources)
-        same = [index] if name is None else None
+        of = SharedOperand(gang, lanes, read_source(gang))
+        same = [of.indices] if name is None else None
         for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_target, read_coordinates, False, same):
             if isinstance(tensor, Im2colMap):
                 continue
             if min(coordinates) < 0:
                 issuer.fault("trap", f"stores a box that begins at {coordinates}: below 0, which only loads may")
                 continue
-            at, box = (issuer.row, issuer.lane), Box.at(tensor, coordinates)
+            box = Box.at(tensor, coordinates)
             if name is not None and name not in _REDUCED.get(box.element.name, ()):
                 issuer.fault("trap", f"reduces elements of type {box.element.name} by {name}, which there is not")
                 continue
-            place = shared_place(issuer, int(index[at]), int(sources[at]), box.place.extent, _SHARED_ALIGNMENT)
+            place = of.place(issuer, box.place.extent, _SHARED_ALIGNMENT)
             if place is not None:
                 _store(issuer, _in_chunks(issuer, box), place, reduce_of(box.tensor.data_type))
 
@@ -262,8 +253,7 @@ def _copies(
         if same is None
         else alike(operation, gang, lanes, [addresses, *coordinates, *same])
     ):
-        at = issuer.row, issuer.lane
-        address = int(addresses[at])
+        at, address = issuer.at, int(addresses[issuer.at])
         tensor = known.get(address)
         if tensor is None:
             if words is None:

@@ -14,6 +14,7 @@ from cutecc.emulator.machine.lanes import Array, Lanes
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.issuer import Issuer
+    from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.watch import AccessKind, Agent
 
 ALIGNMENT = 16
@@ -34,17 +35,43 @@ class SharedPlace:
         return issuer.machine.memory.shared[self.index : self.index + self.size]
 
 
-def shared_place(issuer: Issuer, index: int, address: int, size: int, alignment: int = ALIGNMENT) -> SharedPlace | None:
-    """The bytes at a shared address whose place is `index`; `None`, and a fault, where there is no such place."""
-    memory = issuer.machine.memory
-    text = memory.describe("shared", address)
-    if address % alignment:
-        issuer.fault("misaligned", f"copies from or to a shared address that is not a multiple of {alignment}", text)
-        return None
-    if index < 0 or index % memory.shared_stride + size > memory.shared_bytes:
-        issuer.fault("out-of-bounds", f"copies {size} bytes from or to outside of the block's shared memory", text)
-        return None
-    return SharedPlace(index, size, text)
+class SharedOperand:
+    """An operand that is an address of shared memory, of each thread."""
+
+    def __init__(self, gang: Gang, lanes: Lanes, addresses: Array) -> None:
+        self._addresses = addresses
+        self.indices = gang.machine.memory.shared_index(gang, lanes, addresses)
+        """Places in `Memory.shared`."""
+
+    def place(self, issuer: Issuer, size: int, alignment: int = ALIGNMENT) -> SharedPlace | None:
+        """A thread's bytes there; `None`, and a fault, where there is no such place."""
+        memory, index, address = issuer.machine.memory, int(self.indices[issuer.at]), int(self._addresses[issuer.at])
+        text = memory.describe("shared", address)
+        if address % alignment:
+            message = f"copies from or to a shared address that is not a multiple of {alignment}"
+            issuer.fault("misaligned", message, text)
+            return None
+        if index < 0 or index % memory.shared_stride + size > memory.shared_bytes:
+            issuer.fault("out-of-bounds", f"copies {size} bytes from or to outside of the block's shared memory", text)
+            return None
+        return SharedPlace(index, size, text)
+
+    def mbarrier(self, issuer: Issuer) -> int | None:
+        """The index of the mbarrier that a thread's copy ends with; `None`, and a fault, where there is none."""
+        machine, index, address = issuer.machine, int(self.indices[issuer.at]), int(self._addresses[issuer.at])
+        text = machine.memory.describe("shared", address)
+        if address % 8:
+            issuer.fault("misaligned", "the address of an mbarrier is not a multiple of 8", text)
+            return None
+        if index < 0 or index % machine.memory.shared_stride + 8 > machine.memory.shared_bytes:
+            issuer.fault("out-of-bounds", "uses an mbarrier outside of the block's shared memory", text)
+            return None
+        if mbarrier_object.find(machine, index) is None:
+            issuer.fault("mbarrier", f"uses {mbarrier_object.absence(machine, index)}", text)
+            return None
+        if announcement.is_missed(machine, index):
+            issuer.report("mbarrier", f"completes at an mbarrier {announcement.MISSING}", text)
+        return index
 
 
 def global_bytes(issuer: Issuer, address: int, size: int, writes: bool) -> tuple[Array, int] | None:
@@ -65,24 +92,6 @@ def global_bytes(issuer: Issuer, address: int, size: int, writes: bool) -> tuple
         )
         return None
     return allocation.data, offset
-
-
-def mbarrier_at(issuer: Issuer, index: int, address: int) -> int | None:
-    """The index of the mbarrier that a copy ends with; `None`, and a fault, where there is none."""
-    machine = issuer.machine
-    text = machine.memory.describe("shared", address)
-    if address % 8:
-        issuer.fault("misaligned", "the address of an mbarrier is not a multiple of 8", text)
-        return None
-    if index < 0 or index % machine.memory.shared_stride + 8 > machine.memory.shared_bytes:
-        issuer.fault("out-of-bounds", "uses an mbarrier outside of the block's shared memory", text)
-        return None
-    if mbarrier_object.find(machine, index) is None:
-        issuer.fault("mbarrier", f"uses {mbarrier_object.absence(machine, index)}", text)
-        return None
-    if announcement.is_missed(machine, index):
-        issuer.report("mbarrier", f"completes at an mbarrier {announcement.MISSING}", text)
-    return index
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,9 +153,11 @@ def post_to_group(issuer: Issuer, action: Callable[[Transfer], None], what: str)
         each.add(pending)
 
 
-def destinations(issuer: Issuer, index: int, mask: int) -> list[int]:
-    """The same place in the shared memory of each block of the cluster whose bit is set."""
-    memory = issuer.machine.memory
+def destinations(issuer: Issuer, index: int, masks: Array | None) -> list[int]:
+    """The same place in the shared memory of each block of the cluster whose bit is set in the thread's mask."""
+    if masks is None:
+        return [index]
+    mask, memory = int(masks[issuer.at]), issuer.machine.memory
     offset = index % memory.shared_stride
     blocks = issuer.block.cluster.blocks
     return [block.slot * memory.shared_stride + offset for block in blocks if mask >> block.rank & 1]

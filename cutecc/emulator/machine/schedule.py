@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections import deque
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.fragment import Fragment
@@ -15,46 +16,43 @@ ScheduleName = Literal["round-robin", "random", "adversarial"]
 SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 
-class Schedule(Protocol):
+_UNLIMITED = 1 << 62
+
+
+class Schedule(ABC):
     """An order of execution."""
 
-    name: ScheduleName
-    in_step: bool
+    in_step = False
     """Whether all warps of a block go in step: one gang. Else each warp is a gang of its own."""
-    eager: bool
+    eager = False
     """Whether asynchronous operations happen as soon as they are started."""
 
+    @abstractmethod
     def add(self, gang: Gang) -> None:
         """A gang may have turns. It is not among those already that may."""
-        ...
 
+    @abstractmethod
     def take(self) -> Gang | None:
         """Whose turn is next; it has no other until it is added again. `None` when there is no gang."""
-        ...
 
     def operations(self) -> int:
         """How many operations the next gang may execute at most before it is another's turn."""
-        ...
+        return _UNLIMITED
 
     def lets_happen(self, pending: int) -> int | None:
         """Which of so many asynchronous operations happens now, by its number; `None` for none."""
-        ...
+        return None
 
-    def stopped(self, fragment: Fragment) -> None:
+    def stopped(self, fragment: Fragment) -> None:  # noqa: B027 - most schedules do not mind
         """Threads have come to a synchronisation that they have to wait at, or have gone round loops for long.
 
         Their gang has its turn, or none.
         """
-        ...
 
 
-_UNLIMITED = 1 << 62
-
-
-class RoundRobin:
+class RoundRobin(Schedule):
     """Every gang in turn, until it has to wait or goes back in a loop; asynchronous operations happen at once."""
 
-    name: ScheduleName = "round-robin"
     in_step = True
     eager = True
 
@@ -67,22 +65,12 @@ class RoundRobin:
     def take(self) -> Gang | None:
         return self._gangs.popleft() if self._gangs else None
 
-    def operations(self) -> int:
-        return _UNLIMITED
-
     def lets_happen(self, pending: int) -> int | None:
         return 0
 
-    def stopped(self, fragment: Fragment) -> None:
-        pass
 
-
-class Random:
+class Random(Schedule):
     """Any warp, for a few operations; asynchronous operations happen at any time."""
-
-    name: ScheduleName = "random"
-    in_step = False
-    eager = False
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -105,20 +93,13 @@ class Random:
     def lets_happen(self, pending: int) -> int | None:
         return self._random.randrange(pending) if self._random.random() < 0.25 else None
 
-    def stopped(self, fragment: Fragment) -> None:
-        pass
 
-
-class Adversarial:
+class Adversarial(Schedule):
     """Warps by priority, which one may lose for long where it synchronises; asynchronous operations at the last moment.
 
     After probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010): a bug that takes d orderings of the
     threads' synchronisations to show is found by a random priority with d changes.
     """
-
-    name: ScheduleName = "adversarial"
-    in_step = False
-    eager = False
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -137,12 +118,6 @@ class Adversarial:
 
     def take(self) -> Gang | None:
         return heappop(self._heap)[-1] if self._heap else None
-
-    def operations(self) -> int:
-        return _UNLIMITED
-
-    def lets_happen(self, pending: int) -> int | None:
-        return None
 
     def stopped(self, fragment: Fragment) -> None:
         if self._random.random() < 0.2:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
-from cutecc.emulator.machine.program import reserved_shared_bytes
+from cutecc.emulator.machine.program import Program, reserved_shared_bytes
 from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.conflicts import Update, apply_update
 from cutecc.emulator.memory.global_memory import GlobalMemory
@@ -45,20 +45,6 @@ _WHERE = {
 }
 
 
-class ProgramMemory(Protocol):
-    """What memory needs to know of a program."""
-
-    @property
-    def shared_bytes(self) -> int:
-        """Static shared memory of a block."""
-        ...
-
-    @property
-    def local_bytes(self) -> int:
-        """Of a thread."""
-        ...
-
-
 class Part(NamedTuple):
     """Threads whose addresses lie in one region."""
 
@@ -88,7 +74,7 @@ class Memory:
 
     def __init__(
         self,
-        program: ProgramMemory,
+        program: Program,
         shape: Shape,
         slots: int,
         parameters: bytes,
