@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cutecc.arguments.specs import Dynamic, Mode, ScalarSpec, Spec, TensorSpec, TupleSpec, leaves
@@ -40,7 +40,14 @@ def unify_sizes(specs: Mapping[str, Spec], sources: Mapping[str, SourceLocation]
                     (sources or {}).get(argument),
                     hints=hints,
                 )
-    return {argument: _replace(spec, known) for argument, spec in specs.items()}
+
+    def told(size: Dynamic) -> Dynamic:
+        if size.name is None:
+            return size
+        facts = known[size.name]
+        return dataclasses.replace(size, divisibility=facts.divisibility, value=facts.value)
+
+    return {argument: map_sizes(spec, told) for argument, spec in specs.items()}
 
 
 def size_names(specs: Mapping[str, Spec]) -> list[str]:
@@ -87,20 +94,19 @@ def _numbers(spec: Spec) -> Iterator[str]:
         yield spec.size
 
 
-def _replace(spec: Spec, known: Mapping[str, _Facts]) -> Spec:
-    def replace(mode: Mode) -> Mode:
+def map_sizes(spec: Spec, change: Callable[[Dynamic], Dynamic]) -> Spec:
+    """The same spec with every dynamic size and stride, those in tuples too, changed."""
+
+    def changed(mode: Mode) -> Mode:
         if isinstance(mode, tuple):
-            return tuple(map(replace, mode))
-        if isinstance(mode, int) or mode.name is None:
-            return mode
-        facts = known[mode.name]
-        return dataclasses.replace(mode, divisibility=facts.divisibility, value=facts.value)
+            return tuple(map(changed, mode))
+        return change(mode) if isinstance(mode, Dynamic) else mode
 
     if isinstance(spec, TupleSpec):
-        return TupleSpec(tuple(_replace(item, known) for item in spec.items))
+        return TupleSpec(tuple(map_sizes(item, change) for item in spec.items))
     if isinstance(spec, TensorSpec):
-        stride = None if spec.stride is None else tuple(map(replace, spec.stride))
-        return dataclasses.replace(spec, shape=tuple(map(replace, spec.shape)), stride=stride)
+        stride = None if spec.stride is None else tuple(map(changed, spec.stride))
+        return dataclasses.replace(spec, shape=tuple(map(changed, spec.shape)), stride=stride)
     return spec
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from cutecc.arguments.grammar import parse_spec
+from cutecc.arguments.sizes import named_values
 from cutecc.arguments.specs import ConstSpec, NoneSpec, PointerSpec, ScalarSpec, Spec, StreamSpec, TensorSpec, TupleSpec
 from cutecc.errors import SourceLocation, UsageError
-from cutecc.harness.sizes import values_of, with_sizes
-from cutecc.harness.tensors import Tensor, image_bytes, value_bytes
+from cutecc.harness.sizes import with_sizes
+from cutecc.harness.tensors import Tensor, image_bytes, memory_specs, value_bytes
 from cutecc.record import Signature
 from cutecc.support.capacity import check_fits
 
@@ -94,7 +95,7 @@ def check_memory(specs: Mapping[str, Spec], sizes: Mapping[str, int], *, on_cpu:
     the copy that its processes share; or the tensors, and when `compared` four copies of their values: here, with the
     reference, and two on the way.
     """
-    tensors = list(_memory_specs(with_sizes(specs, sizes).values()))
+    tensors = [spec for _, spec in memory_specs(with_sizes(specs, sizes))]
     images = sum(map(image_bytes, tensors))
     values = sum(value_bytes(spec) for spec in tensors) if compared else 0
     needed = max((4 if on_cpu else 2) * images, images + 4 * values)
@@ -116,7 +117,7 @@ def make_arguments(
     than memory holds.
     """
     complete = with_sizes(specs, sizes or {})
-    images = [image_bytes(spec) for spec in _memory_specs(complete.values())]
+    images = [image_bytes(spec) for _, spec in memory_specs(complete)]
     if len(images) > 1:  # a single one is checked by name
         # What is read back from the device comes beside what was sent.
         check_fits(2 * sum(images), "the arguments and a copy of each have")
@@ -125,7 +126,7 @@ def make_arguments(
         for name, spec in complete.items()
         if not isinstance(spec, ConstSpec | StreamSpec)
     }
-    made = Arguments(by_name, [], values_of(complete))
+    made = Arguments(by_name, [], named_values(complete))
     for name in outputs:
         found = [tensor for tensor in made.tensors if tensor.name == name or tensor.name.startswith(f"{name}[")]
         if not found:
@@ -159,14 +160,6 @@ def _make(name: str, spec: Spec, exact_alignment: bool) -> Argument:
             return None
         case _:
             raise UsageError(f"argument '{name}' is a {spec} inside a tuple; it cannot be made here")
-
-
-def _memory_specs(specs: Iterable[Spec]) -> Iterator[TensorSpec | PointerSpec]:
-    for spec in specs:
-        if isinstance(spec, TensorSpec | PointerSpec):
-            yield spec
-        elif isinstance(spec, TupleSpec):
-            yield from _memory_specs(spec.items)
 
 
 def _tensors(argument: Argument) -> Iterator[Tensor]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from cutecc.arguments.sizes import unify_sizes
 from cutecc.arguments.specs import Dynamic, Mode, PointerSpec, ScalarSpec, Spec, TensorSpec, TupleSpec
+from cutecc.harness.tensors import memory_specs
 from cutecc.record import Signature
 
 _SIZES = (132, 33, 3)
@@ -56,7 +57,7 @@ def choose_values(
     found = Chosen()
     unified = unify_sizes(specs)
     step = 1
-    for size, base in _open_sizes(unified.values()):
+    for size, base in _open_sizes(unified):
         if size.name is None:
             step = math.lcm(step, size.divisibility)
         elif size.name not in found.sizes and size.name not in given:
@@ -75,12 +76,10 @@ def valued_signature(signature: Signature, specs: Mapping[str, Spec]) -> Signatu
     return msgspec.structs.replace(signature, parameters=parameters)
 
 
-def _open_sizes(specs: Iterable[Spec]) -> Iterator[tuple[Dynamic, int]]:
+def _open_sizes(specs: Mapping[str, Spec]) -> Iterator[tuple[Dynamic, int]]:
     """Every mention of a size that has no value, with about what it should be."""
-    for spec in specs:
-        if isinstance(spec, TupleSpec):
-            yield from _open_sizes(spec.items)
-        elif isinstance(spec, TensorSpec):
+    for _, spec in memory_specs(specs):
+        if isinstance(spec, TensorSpec):
             for index, mode in enumerate(spec.shape):
                 if isinstance(mode, Dynamic) and mode.value is None:
                     yield mode, _SIZES[min(len(spec.shape) - index, len(_SIZES)) - 1]

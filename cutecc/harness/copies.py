@@ -15,36 +15,12 @@ from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError, SpecError
 from cutecc.harness.comparison import compare
 from cutecc.harness.elements import Elements, elements_of
+from cutecc.harness.on_device import DeviceArray
 from cutecc.record import Workload
 from cutecc.runtime.workspace import Workspace
 
 _ALIGNMENT = 512
 """Bytes: a copy's address is, modulo so many, that of its array. Kernels may rely on alignment."""
-
-
-@dataclass(frozen=True)
-class _Device:
-    type: str
-    index: int
-
-
-class _OnGpu:
-    """A copy's bytes on a GPU as kernels take them: laid out as torch has it."""
-
-    def __init__(self, layout: Array, address: int, ordinal: int) -> None:
-        self.dtype = layout.dtype
-        self.shape = layout.shape
-        self.device = _Device("cuda", ordinal)
-        self._stride = layout.stride
-        self._address = address
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return self._address
-
-    def stride(self) -> tuple[int, ...]:
-        """In elements."""
-        return self._stride
 
 
 class ArrayCopy:
@@ -91,12 +67,14 @@ class ArrayCopy:
         """Which elements nobody has written: none is known."""
         return np.zeros(codes.shape, "?")
 
-    def upload(self, gpu: Workspace) -> tuple[_OnGpu, int]:
+    def upload(self, gpu: Workspace) -> tuple[DeviceArray, int]:
         """The same on a GPU, and where its allocation begins."""
         shift = self._memory.ctypes.data % _ALIGNMENT
         base = gpu.allocate(self._memory.size + _ALIGNMENT)
         gpu.upload(base + shift, self._memory)
-        return _OnGpu(self.layout, base + shift + self._first, gpu.ordinal), base + shift
+        layout, first = self.layout, base + shift + self._first
+        array = DeviceArray(layout.dtype, self.elements, layout.shape, layout.stride, first, gpu.ordinal)
+        return array, base + shift
 
     def download(self, gpu: Workspace, address: int) -> None:
         """Take the bytes at an address of the GPU."""
@@ -175,7 +153,7 @@ def copied(args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallCopies:
     return CallCopies(made, named, list(known.values()))
 
 
-def _replaced(value: Any, placed: Mapping[int, tuple[ArrayCopy, _OnGpu, int]]) -> Any:
+def _replaced(value: Any, placed: Mapping[int, tuple[ArrayCopy, DeviceArray, int]]) -> Any:
     if isinstance(value, tuple | list):
         items = [_replaced(each, placed) for each in cast("Sequence[Any]", value)]
         return tuple(items) if isinstance(value, tuple) else items

@@ -11,6 +11,7 @@ import numpy as np
 
 from cutecc.harness.arguments import Arguments
 from cutecc.harness.comparison import Comparison, compare
+from cutecc.harness.elements import Elements
 from cutecc.harness.tensors import Tensor
 from cutecc.record import Workload
 from cutecc.support.capacity import check_fits
@@ -94,15 +95,12 @@ class HostMemory:
         return address
 
     def upload(self, address: int, data: Any) -> None:
-        """Copy a contiguous numpy array there."""
         _copy(self._allocations[address], data.view("u1").reshape(-1), data.nbytes)
 
     def download(self, data: Any, address: int) -> None:
-        """Fill a contiguous numpy array from there."""
         _copy(data.view("u1").reshape(-1), self._allocations[address], data.nbytes)
 
     def copy(self, destination: int, source: int, size: int) -> None:
-        """Copy from one allocation to another."""
         _copy(self._allocations[destination], self._allocations[source], size)
 
 
@@ -121,15 +119,24 @@ class _Device:
 class DeviceArray:
     """A tensor in a device's memory as kernels take it: laid out as torch has it, on a GPU with its array interface."""
 
-    def __init__(self, tensor: Tensor, address: int, ordinal: int, kind: str = "cuda") -> None:
-        """`address` is that of the first element."""
-        self.dtype = tensor.elements.dtype.name
-        self.shape = tensor.shape
+    def __init__(
+        self,
+        dtype: str,
+        elements: Elements,
+        shape: tuple[int, ...],
+        stride: tuple[int, ...],
+        address: int,
+        ordinal: int,
+        kind: str = "cuda",
+    ) -> None:
+        """`stride` in elements, which are called `dtype`; `address` is that of the first one."""
+        self.dtype = dtype
+        self.shape = shape
         self.device = _Device(kind, ordinal)
         self._address = address
-        self._stride = tensor.placement.stride
-        self._code = tensor.elements.code
-        self._packed = tensor.elements.per_byte > 1
+        self._stride = stride
+        self._code = elements.code
+        self._packed = elements.per_byte > 1
 
     def data_ptr(self) -> int:
         """The address of the first element."""
@@ -188,7 +195,9 @@ class DeviceArguments:
         """What a kernel is called with."""
 
     def _array(self, tensor: Tensor) -> DeviceArray:
-        return DeviceArray(tensor, self._addresses[id(tensor)] + tensor.offset, self._memory.ordinal, self._memory.kind)
+        elements, stride, memory = tensor.elements, tensor.placement.stride, self._memory
+        address = self._addresses[id(tensor)] + tensor.offset
+        return DeviceArray(elements.dtype.name, elements, tensor.shape, stride, address, memory.ordinal, memory.kind)
 
     def upload(self) -> None:
         """Copy every tensor, and the memory around it, to the device."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 
 from cutecc.arguments.sizes import named_values, unify_sizes
-from cutecc.arguments.specs import Dynamic, PointerSpec, Spec, TensorSpec, TupleSpec, leaves
+from cutecc.arguments.specs import Dynamic, Spec, TensorSpec, leaves
 from cutecc.harness.sizes import with_sizes
-from cutecc.harness.tensors import value_bytes
+from cutecc.harness.tensors import memory_specs, value_bytes
 
 SMALL_BYTES = 1 << 18
 """Of a point's tensors, for the emulator."""
@@ -23,7 +23,7 @@ def ragged_points(specs: Mapping[str, Spec], most_bytes: int | None = None) -> l
     for a kernel that has no named ones.
     """
     own = named_values(unify_sizes(specs))
-    steps = dict.fromkeys(own, 1) | _divisibilities(specs.values())
+    steps = dict.fromkeys(own, 1) | _divisibilities(specs)
     found: list[dict[str, int]] = []
     for share, more in _SHARES:
         point = _point(own, steps, share, more)
@@ -43,25 +43,14 @@ def _point(own: Mapping[str, int], steps: Mapping[str, int], share: float, more:
 
 
 def _bytes(specs: Mapping[str, Spec], point: Mapping[str, int]) -> int:
-    return sum(map(value_bytes, _tensors(with_sizes(specs, point).values())))
+    return sum(value_bytes(spec) for _, spec in memory_specs(with_sizes(specs, point)))
 
 
-def _tensors(specs: Iterable[Spec]) -> Iterator[TensorSpec | PointerSpec]:
-    for spec in specs:
-        if isinstance(spec, TupleSpec):
-            yield from _tensors(spec.items)
-        elif isinstance(spec, TensorSpec | PointerSpec):
-            yield spec
-
-
-def _divisibilities(specs: Iterable[Spec]) -> dict[str, int]:
+def _divisibilities(specs: Mapping[str, Spec]) -> dict[str, int]:
     """What each named size, also a stride, is a multiple of, by all specs together."""
     found: dict[str, int] = {}
-    for spec in specs:
-        if isinstance(spec, TupleSpec):
-            for name, divisibility in _divisibilities(spec.items).items():
-                found[name] = math.lcm(found.get(name, 1), divisibility)
-        elif isinstance(spec, TensorSpec):
+    for _, spec in memory_specs(specs):
+        if isinstance(spec, TensorSpec):
             for mode in (*leaves(spec.shape), *leaves(spec.stride or ())):
                 if isinstance(mode, Dynamic) and mode.name:
                     found[mode.name] = math.lcm(found.get(mode.name, 1), mode.divisibility)

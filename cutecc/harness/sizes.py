@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from cutecc.arguments.sizes import named_values, size_names, unify_sizes
+from cutecc.arguments.sizes import map_sizes, named_values, size_names, unify_sizes
 from cutecc.arguments.specs import Dynamic, Mode, PointerSpec, ScalarSpec, Spec, TensorSpec, TupleSpec
 from cutecc.errors import UsageError
+from cutecc.harness.tensors import memory_specs
 from cutecc.support.spelling import did_you_mean
 
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -78,7 +79,7 @@ def with_sizes(specs: Mapping[str, Spec], sizes: Mapping[str, int]) -> dict[str,
     values = {**named_values(unify_sizes(specs)), **sizes}
     placed: dict[str, Spec] = {}
     for argument, spec in specs.items():
-        placed[argument] = _placed(argument, _map(spec, lambda size: _named(size, values)))
+        placed[argument] = _placed(argument, map_sizes(spec, lambda size: _named(size, values)))
         # A stride that this argument has been given is that of every other with its name.
         values.update(named_values({argument: placed[argument]}))
     values |= named_values(placed)
@@ -121,18 +122,8 @@ def emptied_by(sizes: Mapping[str, int], specs: Mapping[str, Spec]) -> set[str]:
     }
 
 
-def values_of(specs: Mapping[str, Spec]) -> dict[str, int]:
-    """The value of every named size in specs that `with_sizes` returned."""
-    return named_values(specs)
-
-
 def _tensors(specs: Mapping[str, Spec]) -> Iterator[tuple[str, TensorSpec]]:
-    """Every tensor with its name, those in tuples too."""
-    for name, spec in specs.items():
-        if isinstance(spec, TensorSpec):
-            yield name, spec
-        elif isinstance(spec, TupleSpec):
-            yield from _tensors({f"{name}[{index}]": item for index, item in enumerate(spec.items)})
+    return ((name, spec) for name, spec in memory_specs(specs) if isinstance(spec, TensorSpec))
 
 
 def _numbered(spec: Spec, values: Mapping[str, int]) -> Spec:
@@ -152,21 +143,6 @@ def _named(size: Dynamic, known: Mapping[str, int]) -> Dynamic:
             f"size '{size.name}' is {value}, but the kernel is compiled for multiples of {size.divisibility}"
         )
     return dataclasses.replace(size, value=value)
-
-
-def _map(spec: Spec, change: Callable[[Dynamic], Dynamic]) -> Spec:
-    if isinstance(spec, TupleSpec):
-        return TupleSpec(tuple(_map(item, change) for item in spec.items))
-    if not isinstance(spec, TensorSpec):
-        return spec
-
-    def each(mode: Mode) -> Mode:
-        if isinstance(mode, tuple):
-            return tuple(map(each, mode))
-        return change(mode) if isinstance(mode, Dynamic) else mode
-
-    stride = None if spec.stride is None else tuple(map(each, spec.stride))
-    return dataclasses.replace(spec, shape=tuple(map(each, spec.shape)), stride=stride)
 
 
 def _placed(argument: str, spec: Spec) -> Spec:

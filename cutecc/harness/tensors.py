@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from cutecc.arguments.specs import Dynamic, PointerSpec, TensorSpec
+from cutecc.arguments.specs import Dynamic, PointerSpec, Spec, TensorSpec, TupleSpec
 from cutecc.errors import UsageError
 from cutecc.harness.elements import Array, Elements, elements_of
 from cutecc.support.capacity import check_fits
@@ -59,6 +60,15 @@ def place(spec: TensorSpec | PointerSpec) -> Placement:
         stride[mode] = step
         step *= shape[mode]
     return Placement(shape, tuple(stride))
+
+
+def memory_specs(specs: Mapping[str, Spec]) -> Iterator[tuple[str, TensorSpec | PointerSpec]]:
+    """Every tensor and bare pointer with its name; in a tuple it is `pair[0]`."""
+    for name, spec in specs.items():
+        if isinstance(spec, TensorSpec | PointerSpec):
+            yield name, spec
+        elif isinstance(spec, TupleSpec):
+            yield from memory_specs({f"{name}[{index}]": item for index, item in enumerate(spec.items)})
 
 
 def image_bytes(spec: TensorSpec | PointerSpec) -> int:

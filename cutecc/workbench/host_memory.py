@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from cutecc.arguments.specs import PointerSpec, Spec, TensorSpec, TupleSpec
+from cutecc.arguments.sizes import named_values
+from cutecc.arguments.specs import PointerSpec, Spec, TensorSpec
 from cutecc.harness.elements import elements_of
-from cutecc.harness.sizes import values_of, with_sizes
-from cutecc.harness.tensors import image_bytes, place, value_bytes
+from cutecc.harness.sizes import with_sizes
+from cutecc.harness.tensors import image_bytes, memory_specs, place, value_bytes
 from cutecc.support.capacity import check_fits
 
 _F64_BYTES = 8
@@ -35,9 +36,10 @@ def check_memory(
     `outputs` names the parameters that are compared, none for all tensors.
     """
     complete = with_sizes(specs, sizes)
-    tensors = list(_tensors(complete))
+    # Those in tuples by the name of the parameter.
+    tensors = [(name.partition("[")[0], spec) for name, spec in memory_specs(complete)]
     compared = [spec for name, spec in tensors if not outputs or name in outputs]
-    what = ", ".join(f"{name}={value}" for name, value in values_of(complete).items())
+    what = ", ".join(f"{name}={value}" for name, value in named_values(complete).items())
     what = what or ", ".join(f"{name} {spec}" for name, spec in tensors)
     needed = _needed([spec for _, spec in tensors], compared, needs)
     check_fits(needed, f"{kernel} with {what}: comparing its variants takes about")
@@ -62,13 +64,3 @@ def _needed(
 def _wide_bytes(spec: TensorSpec | PointerSpec) -> int:
     """Of its values, floating-point ones as float64."""
     return math.prod(place(spec).shape) * _F64_BYTES if elements_of(spec.dtype).is_float else value_bytes(spec)
-
-
-def _tensors(specs: Mapping[str, Spec]) -> Iterator[tuple[str, TensorSpec | PointerSpec]]:
-    """Every tensor, those in tuples too, by its parameter's name."""
-    for name, spec in specs.items():
-        if isinstance(spec, TensorSpec | PointerSpec):
-            yield name, spec
-        elif isinstance(spec, TupleSpec):
-            for item in spec.items:
-                yield from _tensors({name: item})

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutecc.arguments.grammar import parse_spec
+from cutecc.arguments.sizes import named_values
 from cutecc.errors import UsageError
-from cutecc.harness.sizes import parse_sizes, sizes_of_arrays, values_of, with_sizes
+from cutecc.harness.sizes import parse_sizes, sizes_of_arrays, with_sizes
 from cutecc.harness.tensors import place
 
 
@@ -65,7 +66,7 @@ def test_sizes_of_arrays() -> None:
 def test_a_size_of_the_user_wins_over_that_of_the_spec() -> None:
     given = specs(a="f32[?M=1000, ?N{div=4}=2044]", b="f32[?N]")
     found = with_sizes(given, {"N": 8})
-    assert values_of(found) == {"M": 1000, "N": 8}
+    assert named_values(found) == {"M": 1000, "N": 8}
     assert str(found["b"]) == "f32[?N{div=4}=8]"
 
 
