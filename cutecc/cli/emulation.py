@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as ProgressBar
 
     from cutecc.cli.console import Console
-    from cutecc.emulator.checks.finding import Finding, Place
-    from cutecc.emulator.checks.stopped import Stopped
+    from cutecc.emulator.checks.finding import Finding, Place, Stopped
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.limits import Limits
     from cutecc.emulator.machine.run import Run

@@ -32,8 +32,7 @@ from cutecc.support.harmless import harmless, one_line
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
-    from cutecc.emulator.checks.finding import Finding
-    from cutecc.emulator.checks.stopped import Stopped
+    from cutecc.emulator.checks.finding import Finding, Stopped
 
 _EPILOG = """\b
 Examples:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cutecc.emulator.checks.finding import Finding
-from cutecc.emulator.checks.stopped import Stopped
+from cutecc.emulator.checks.finding import Finding, Stopped
 from cutecc.emulator.host import EmulatorHost, LaunchSummary, Progress
 from cutecc.emulator.limits import Budget, Limits
 from cutecc.emulator.options import EmulatorOptions

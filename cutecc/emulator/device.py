@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecc.arguments.specs import PointerSpec
 from cutecc.emulator.call import Call, run_call
-from cutecc.emulator.checks.finding import Finding
-from cutecc.emulator.checks.stopped import Stopped
+from cutecc.emulator.checks.finding import Finding, Stopped
 from cutecc.emulator.host import LaunchSummary, Progress
 from cutecc.emulator.limits import STRICT_LIMITS, Limits
 from cutecc.emulator.names import LINE_INFO_HINT, NEWEST, OLDEST, OPTION_NAMES, models

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cutecc.emulator.grid import Dim3, cluster_of, is_cooperative
 from cutecc.emulator.limits import Budget
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.errors import UsageError
+from cutecc.errors import LaunchError, UsageError
 from cutecc.ptx.locations import PtxText
 from cutecc.record.host_program import KernelEntry
 from cutecc.record.variables import Variable
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.program import Program
     from cutecc.emulator.machine.run import Run
     from cutecc.emulator.memory.allocations import Allocation
-    from cutecc.errors import LaunchError
     from cutecc.runtime.program.evaluation import StatusError
 
 Progress = Callable[[str, int, int], None]
@@ -110,11 +109,10 @@ class EmulatorHost:
         if 0 in launch.grid:
             check_empty_grid(launch, self.shapes)
             return 0
-        from cutecc.emulator.independence import are_independent
         from cutecc.emulator.launch import load_program
         from cutecc.emulator.memory.names import Names
         from cutecc.emulator.parallel import run_launch
-        from cutecc.emulator.waves import waves
+        from cutecc.emulator.waves import are_independent, waves
 
         program = load_program(self.ptx, launch.kernel.name, self.budget.limits)
         if refusal := refused(launch, program, self.target):

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutecc.emulator.checks.finding import Finding
+from cutecc.emulator.checks.finding import Finding, Stopped
 from cutecc.emulator.grid import cluster_and_rank, cluster_of, clusters_of, index_of
-from cutecc.emulator.independence import are_independent
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.limits import Budget, Limits, raising
 from cutecc.emulator.machine.block import Block, Cluster
@@ -22,23 +21,22 @@ from cutecc.emulator.machine.machine import Machine, Shape
 from cutecc.emulator.machine.program import Program
 from cutecc.emulator.machine.run import Run
 from cutecc.emulator.machine.schedule import Schedule, make_schedule
-from cutecc.emulator.machine.watch import Watch
-from cutecc.emulator.machine.watches import Watches
+from cutecc.emulator.machine.watch import Watch, Watches
 from cutecc.emulator.memory.memory import Memory
 from cutecc.emulator.memory.names import Names
 from cutecc.emulator.memory.poison import POISON
 from cutecc.emulator.options import EmulatorOptions
+from cutecc.emulator.waves import are_independent
 from cutecc.errors import LimitError
 from cutecc.ptx.locations import PtxText
 from cutecc.ptx.parse import parse_module
 
 if TYPE_CHECKING:
     from cutecc.emulator.checks.history import History
-    from cutecc.emulator.checks.stopped import Stopped
     from cutecc.emulator.counters.counters import Counters
     from cutecc.emulator.counters.watch import CounterWatch
     from cutecc.emulator.instructions.operation import Operation
-    from cutecc.emulator.machine.waiting import Waiting
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.memory.allocations import Allocation
     from cutecc.runtime.launch import Launch
 

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.reports import merge_findings
-from cutecc.emulator.independence import are_independent
 from cutecc.emulator.launch import BlocksRun, load_program, run_wave
 from cutecc.emulator.limits import Budget
 from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.names import Names
 from cutecc.emulator.memory.sharing import SharedMemory, share
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.emulator.waves import Waves, waves
+from cutecc.emulator.waves import Waves, are_independent, waves
 from cutecc.errors import EmulatorError
 from cutecc.ptx.locations import PtxText
 from cutecc.runtime.launch import Launch

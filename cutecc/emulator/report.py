@@ -8,11 +8,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cutecc.emulator.checks.finding import Finding, Place
-from cutecc.emulator.checks.hints import hint_of
+from cutecc.emulator.checks.finding import Finding, Place, Stopped, hint_of
 from cutecc.emulator.checks.reports import widest
 from cutecc.emulator.checks.selection import ALWAYS
-from cutecc.emulator.checks.stopped import Stopped
 from cutecc.emulator.checks.wording import again_at
 from cutecc.emulator.machine.stuck import awaited_barriers, places_in
 from cutecc.errors import SanitizerError, SourceLocation

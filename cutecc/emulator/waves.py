@@ -1,4 +1,7 @@
-"""Which blocks of a launch are resident together: a wave after the other, each run to its end."""
+"""Which blocks of a launch are resident together: a wave after the other, each run to its end.
+
+Where clusters have nothing to do with each other, in which order they run shows nowhere.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from cutecc.emulator.grid import Dim3, cluster_and_rank, cluster_of, clusters_of
 from cutecc.emulator.machine.lanes import WARP
 
 if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.program import Program
     from cutecc.runtime.launch import Launch
 
@@ -108,3 +112,27 @@ class _AllByCluster(Sequence[int]):
             return [self[each] for each in range(*place.indices(len(self)))]
         which, rank = divmod(range(len(self))[place], self.cluster[0] * self.cluster[1] * self.cluster[2])
         return in_cluster(index_of(which, clusters_of(self.grid, self.cluster)), rank, self.grid, self.cluster)
+
+
+_ORDERED = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
+_OWN_SPACES = {"shared", "local", "param", "const"}
+
+
+def are_independent(program: Program) -> bool:
+    """Whether nothing in a program lets blocks of different clusters tell each other anything.
+
+    What can: atomics and reductions on memory that is not the block's own, and ordered accesses to it.
+    """
+    return not any(_may_tell(operation) for operation in program.operations)
+
+
+def _may_tell(operation: Operation) -> bool:
+    opcode, modifiers = operation.form.opcode, {each.partition("::")[0] for each in operation.form.modifiers}
+    if opcode in ("atom", "red"):
+        return not modifiers & _OWN_SPACES
+    if opcode in ("ld", "st"):
+        return bool(modifiers & _ORDERED) and not modifiers & _OWN_SPACES
+    if opcode == "multimem":
+        return True
+    # A reduction from shared into global memory: `cp.reduce.async.bulk.global.shared::cta…`, also of a tensor map.
+    return opcode == "cp" and "reduce" in modifiers and "global" in modifiers

@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from cutecc.emulator.checks.checker import Checker
+from cutecc.emulator.checks.finding import Stopped
 from cutecc.emulator.checks.instrument import instrument
 from cutecc.emulator.checks.leftovers import report_leftovers
 from cutecc.emulator.checks.selection import ALWAYS
-from cutecc.emulator.checks.stopped import Stopped
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch

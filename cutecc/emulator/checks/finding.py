@@ -1,11 +1,12 @@
-"""One thing found wrong with a kernel."""
+"""One thing found wrong with a kernel, what to do about it, and what the checks did not see."""
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from cutecc.errors import SourceLocation
+from cutecc.errors import Error, SourceLocation, describe
 from cutecc.ptx.syntax import Instruction
 
 FindingKind = Literal[
@@ -74,3 +75,59 @@ class Finding:
     """Of a race of threads: those of all pairs that collide here. What mends it, the message's last line, mends all."""
     instructions: int = 1
     """At so many instructions, as unrolling makes them of one line."""
+
+
+HINTS: dict[FindingKind, str] = {
+    "out-of-bounds": "look at the index and the predicate here, and at the sizes of the launch",
+    "misaligned": "a vector access needs an offset, and rows, of a multiple of its size",
+    "uninitialised-shared": "fill all that is read, tails and halos too, or leave out what is not there",
+    "uninitialised-register": "set it on all ways to here: accumulators start with fill(0) or without accumulation",
+    "barrier": "all threads that come to a barrier name the same number of threads, a multiple of 32",
+    "divergent-barrier": "move the barrier out of the branch, or have the condition be the same for whole warps",
+    "mbarrier": "initialise it once, for as many arrivals as there are in a phase, and announce the bytes that come",
+    "accumulator": "cute.nvgpu.warpgroup.wait_group(0) before the registers are read; warpgroup.fence() before a "
+    "multiplication uses what others wrote",
+    "trap": "a device assertion failed, or the kernel asked for what hardware answers with a fault",
+}
+"""What to do about a finding, by its kind. Findings of races say so themselves, by what is known (`wording`)."""
+_OF_SHARED = "look at the index here, and at how much shared memory the kernel allocates"
+"""Out of bounds of a block's shared memory, which is the kernel's own."""
+_OF_BULK = "look at the size of the copy and at where it begins: no predicate cuts off what is past the end"
+"""Out of bounds of global memory by a bulk copy."""
+
+
+def hint_of(finding: Finding) -> str | None:
+    """`None` where the message has further lines, which say more."""
+    if "\n" in finding.message:
+        return None
+    if finding.kind == "out-of-bounds" and finding.message.endswith("shared memory"):
+        return _OF_SHARED
+    if finding.kind == "out-of-bounds" and finding.message.startswith("a bulk copy"):
+        return _OF_BULK
+    return HINTS.get(finding.kind)
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Checks that ended by a mistake of cutecc's own, or a run that ended by an error, with all of its checks."""
+
+    checks: frozenset[str]
+    """Which did not see the rest: names of `CheckName`."""
+    reason: str
+    location: SourceLocation | None = None
+    """The line of Python that was executed."""
+    trace: str = ""
+    """Python's traceback, where it is a mistake of cutecc's own."""
+    schedule: str = "round-robin"
+    seed: int = 0
+    """With `schedule`, what reproduces it."""
+
+    @classmethod
+    def of(
+        cls, failure: Exception, checks: frozenset[str], location: SourceLocation | None, schedule: str, seed: int
+    ) -> Stopped:
+        """By an exception."""
+        if isinstance(failure, Error):
+            return cls(checks, failure.message, failure.location or location, "", schedule, seed)
+        trace = "".join(traceback.format_exception(failure))
+        return cls(checks, describe(failure), location, trace, schedule, seed)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from cutecc.emulator.checks.checker import Checker
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.instructions.table import Step
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.program import Program
-    from cutecc.emulator.machine.waiting import Waiting
 
 _ARRIVALS = {"arrive", "arrive_drop"}
 

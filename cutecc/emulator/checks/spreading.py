@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cutecc.emulator.checks.registers import accumulators_of, guard_of, slots_of, unproven_reads, uses_of
+from cutecc.emulator.checks.registers import Use, accumulators_of, guard_of, slots_of, unproven_reads, uses_of
 from cutecc.emulator.checks.undefined import Undefined
 from cutecc.emulator.checks.undefined_bits import shadows_of
 from cutecc.emulator.instructions.types import DTYPES
@@ -17,7 +17,6 @@ from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.ptx.syntax import Operand
 
 if TYPE_CHECKING:
-    from cutecc.emulator.checks.registers import Use
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.instructions.table import Step
     from cutecc.emulator.machine.gang import Gang

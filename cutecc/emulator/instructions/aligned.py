@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from cutecc.emulator.instructions.operation import Operation
-from cutecc.emulator.machine.waiting import Waiting
+from cutecc.emulator.machine.fragment import Waiting
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.table import Step

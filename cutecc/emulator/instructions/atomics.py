@@ -1,18 +1,19 @@
 """`atom` and `red`: read-modify-write of memory (PTX ISA, "Parallel Synchronization and Communication Instructions").
 
-Threads with the same address take turns in the order of warps and lanes.
+Threads with the same address take turns in the order of warps and lanes. Reductions of bulk copies do the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from cutecc.emulator.instructions.loads_and_stores import space_of
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.types import DTYPES, bits_of
+from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.conflicts import Accumulate, OneByOne, Update
 from cutecc.emulator.memory.spaces import base_space
 from cutecc.ptx.syntax import Sink
@@ -20,7 +21,6 @@ from cutecc.ptx.syntax import Sink
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Array, Lanes
 
 _OPERATIONS = ("and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max")
 _LEADING = (
@@ -208,3 +208,25 @@ def _minimum(x: Array, y: Array) -> Array:
 
 def _maximum(x: Array, y: Array) -> Array:
     return np.where((x == 0) & (y == 0), np.where(np.signbit(x), y, x), np.fmax(x, y))
+
+
+# Reductions of bulk copies: what is in memory, combined with what comes.
+
+REDUCTIONS: Final = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+_UNSIGNED: Final = {"b32": "u32", "b64": "u64"}
+
+Reduce = Callable[[Array, Array], Array]
+"""Old and new bytes, flat and contiguous → the bytes that replace the old ones."""
+
+
+def reduction(operation: Operation, name: str, type_: str, space: str) -> Reduce:
+    """The reduction of elements of a type in `global` or `shared` memory; the same as `red` does for a thread."""
+    prepare = update_of(operation, name, _UNSIGNED.get(type_, type_), space)
+    dtype = DTYPES[type_]
+
+    def reduce(old: Array, new: Array) -> Array:
+        values = np.ascontiguousarray(new).view(dtype)
+        update = prepare(values, values)
+        return update(np.ascontiguousarray(old).view(bits_of(dtype)), np.arange(values.size)).view(np.uint8)
+
+    return reduce

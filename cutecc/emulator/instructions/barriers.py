@@ -10,14 +10,13 @@ import numpy as np
 
 from cutecc.emulator.instructions.block_barrier import BARRIERS, REDUCTIONS, Barrier, Barriers, Reduction, barriers_of
 from cutecc.emulator.instructions.gathering import Gatherings, gatherings_of
-from cutecc.emulator.instructions.operation import Reader, Writer
+from cutecc.emulator.instructions.operation import Operation, Reader, Writer
 from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.machine.fragment import Waiting
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
-from cutecc.emulator.machine.waiting import Waiting
 from cutecc.ptx.syntax import Operand
 
 if TYPE_CHECKING:
-    from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
 
 _WAITING: Final = "waiting at bar.warp.sync"

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutecc.emulator.instructions.bulk_reduction import REDUCTIONS, Reduce, reduction
+from cutecc.emulator.instructions.atomics import REDUCTIONS, Reduce, reduction
 from cutecc.emulator.instructions.issuer import Issuer, alike, issuers
-from cutecc.emulator.instructions.operation import Reader
+from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.transfer import (
     ALIGNMENT,
@@ -19,13 +19,11 @@ from cutecc.emulator.instructions.transfer import (
     post_to_group,
     post_to_mbarriers,
 )
-from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.machine.lanes import Array, Lanes
 
 if TYPE_CHECKING:
-    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
-    from cutecc.emulator.machine.waiting import Waiting
 
 _HINT = "L2::cache_hint?"
 _REDUCTION = f"{{{','.join(REDUCTIONS)}}}.noftz?.*"

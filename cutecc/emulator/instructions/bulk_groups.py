@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from cutecc.emulator.instructions.issuer import Issuer
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.block import Block
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.machine import Pending
-    from cutecc.emulator.machine.waiting import Waiting
 
 GroupKey = tuple[str, str, int, int, int]
 

@@ -15,7 +15,7 @@ from cutecc.emulator.instructions.integer import high_half, is_signed
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.numbers.code import Value
-from cutecc.emulator.numbers.merge import merger
+from cutecc.emulator.numbers.compiled import merger
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang

@@ -11,15 +11,14 @@ from cutecc.emulator.instructions.issuer import issuers
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.transfer import SharedOperand, Transfer, post_to_mbarriers
 from cutecc.emulator.instructions.types import DTYPES, bits_of
-from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.conflicts import Update
 from cutecc.emulator.memory.spaces import CLUSTER_OFFSET_MASK, CLUSTER_SHIFT, SHARED_ADDRESS_MASK, SHARED_APERTURE
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
-    from cutecc.emulator.machine.waiting import Waiting
 
 _COMPLETES = "mbarrier::complete_tx::bytes"
 _ASYNC = f"{{weak,relaxed}}?.cluster?.shared::cluster?.{_COMPLETES}"

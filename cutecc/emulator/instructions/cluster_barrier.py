@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutecc.emulator.instructions import announcement
 from cutecc.emulator.instructions.block_barrier import barriers_of
+from cutecc.emulator.instructions.mbarrier_object import announce
 from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.machine.fragment import Waiting
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
-from cutecc.emulator.machine.waiting import Waiting
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -96,7 +96,7 @@ def arrive(operation: Operation) -> Step:
                 machine.watch.release(gang, Lanes(gang.mask(rows, mask)), operation, barrier.key)
             arrivals[warps] += mask & ~twice
         if announces:
-            announcement.announce(gang, lanes)
+            announce(gang, lanes)
         for barrier in {barrier for barrier, *_ in _parts(gang, lanes)}:
             barrier.settle(machine)
 

@@ -8,13 +8,12 @@ import numpy as np
 
 from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.machine.lanes import WARP
-from cutecc.emulator.machine.waiting import Waiting
+from cutecc.emulator.machine.fragment import Waiting
+from cutecc.emulator.machine.lanes import WARP, Lanes
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
 
 _FEWEST_REGISTERS, _MOST_REGISTERS = 24, 256
 _REGISTERS = 65536

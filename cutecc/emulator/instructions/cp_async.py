@@ -14,7 +14,7 @@ import numpy as np
 
 from cutecc.emulator.instructions import mbarrier_object
 from cutecc.emulator.instructions.copy_groups import Copy, groups_of
-from cutecc.emulator.instructions.operation import Reader
+from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.memory.memory import Part
@@ -22,7 +22,6 @@ from cutecc.emulator.memory.region import value_dtype
 from cutecc.ptx.syntax import Immediate, Operand, Register
 
 if TYPE_CHECKING:
-    from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.watch import AccessKind, Space
 

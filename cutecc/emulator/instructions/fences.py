@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutecc.emulator.instructions import announcement
+from cutecc.emulator.instructions.mbarrier_object import announce
 from cutecc.emulator.instructions.table import Step, instruction
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.lanes import Lanes
-    from cutecc.emulator.machine.waiting import Waiting
 
 _SCOPE = "{cta,cluster,gpu,sys}"
 _RESTRICTED = "{sync_restrict::shared::cta,sync_restrict::shared::cluster}"
@@ -36,6 +36,6 @@ def fence(operation: Operation) -> Step:
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         gang.machine.watch.fence(gang, lanes, operation)
         if announces:
-            announcement.announce(gang, lanes)
+            announce(gang, lanes)
 
     return step

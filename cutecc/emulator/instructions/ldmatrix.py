@@ -13,11 +13,10 @@ import numpy as np
 from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.machine.lanes import WARP, Array
+from cutecc.emulator.machine.lanes import WARP, Array, Lanes
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
 
 _COUNTS: Final = {"x1": 1, "x2": 2, "x4": 4}
 _WORDS: Final = 4

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutecc.emulator.instructions import announcement, mbarrier_object
+from cutecc.emulator.instructions import mbarrier_object
 from cutecc.emulator.instructions.issuer import misaligned
 from cutecc.emulator.instructions.mbarrier_ledger import Deed, Entry
 from cutecc.emulator.instructions.mbarrier_object import Mbarrier, Wrong
-from cutecc.emulator.instructions.operation import Reader, computing
+from cutecc.emulator.instructions.operation import Operation, Reader, computing
 from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.machine.fragment import Waiting
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
-from cutecc.emulator.machine.waiting import Waiting
 from cutecc.ptx.syntax import Sink
 
 if TYPE_CHECKING:
-    from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
 
 _SPACE = "{shared,shared::cta,shared::cluster}?"
@@ -54,7 +53,7 @@ def _plain(operation: Operation, act: Callable[[Any, int, int, Wrong], None], de
             for value in values:
                 act(gang.machine, index, value, _misuse(operation, gang, mask, index))
             if deed is None:
-                announcement.initialised(gang, mask, index)
+                mbarrier_object.note_initialisation(gang, mask, index)
                 _remember_initialisation(operation, gang, mask, index)
 
     return step
@@ -247,8 +246,8 @@ def _mbarriers(operation: Operation, gang: Gang, lanes: Lanes, address: Reader, 
 
 def _check_announced(operation: Operation, gang: Gang, mask: Mask, index: int) -> None:
     """Threads use the mbarrier of another block."""
-    if announcement.is_missed(gang.machine, index):
-        _misuse(operation, gang, mask, index)(f"uses an mbarrier of another block {announcement.MISSING}")
+    if mbarrier_object.is_unannounced(gang.machine, index):
+        _misuse(operation, gang, mask, index)(f"uses an mbarrier of another block {mbarrier_object.UNANNOUNCED}")
 
 
 def _misuse(operation: Operation, gang: Gang, mask: Mask, index: int) -> Wrong:

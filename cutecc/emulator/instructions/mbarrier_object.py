@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from cutecc.emulator.instructions.mbarrier_ledger import Ledger
+from cutecc.emulator.machine.lanes import Lanes, Mask
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.block import Block
+    from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.machine import Machine
 
 MOST_ARRIVALS: Final = (1 << 20) - 1
@@ -212,3 +214,37 @@ def _block(machine: Machine, index: int) -> Block:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
+
+
+# Whether others may know of it: the thread that initialised it has to execute a fence behind that. Only looked at where
+# findings are collected.
+
+UNANNOUNCED: Final = "that nobody has announced: behind mbarrier.init belongs a fence.mbarrier_init by the same thread"
+
+
+def note_initialisation(gang: Gang, mask: Mask, index: int) -> None:
+    """Threads have initialised the mbarrier at a place in `Memory.shared`."""
+    if gang.machine.collect is not None:
+        _unannounced(_block(gang.machine, index))[index] = int(gang.agents[mask][-1])
+
+
+def announce(gang: Gang, lanes: Lanes) -> None:
+    """The threads execute a fence."""
+    if gang.machine.collect is None:
+        return
+    for block in {gang.blocks[row] for row in lanes.rows}:
+        table = _unannounced(block)
+        if table:
+            agents = set(gang.agents[lanes.mask].tolist())
+            for index in [index for index, agent in table.items() if agent in agents]:
+                del table[index]
+
+
+def is_unannounced(machine: Machine, index: int) -> bool:
+    """Whether the mbarrier is not announced; says so once."""
+    return machine.collect is not None and _unannounced(_block(machine, index)).pop(index, None) is not None
+
+
+def _unannounced(block: Block) -> dict[int, int]:
+    """The block's mbarriers that are not announced, by index: who initialised them."""
+    return block.state.setdefault("unannounced mbarriers", {})

@@ -18,8 +18,8 @@ from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.machine.lanes import WARP, Array
-from cutecc.emulator.numbers import fragments, matrix_sums, sparse
+from cutecc.emulator.machine.lanes import WARP, Array, Lanes
+from cutecc.emulator.numbers import fragments, matrix_sums
 from cutecc.emulator.numbers.fragments import MatrixFragment
 from cutecc.emulator.numbers.matrix_elements import SUMS, bits, kind_of, numbers
 from cutecc.ptx.syntax import Operand
@@ -27,7 +27,6 @@ from cutecc.ptx.types import TYPE_BITS
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
 
 _FORM: Final = re.compile(
     r"(?P<sparse>sp\.|sp::ordered_metadata\.)?sync\.aligned\.m(?P<m>\d+)n(?P<n>8)k(?P<k>\d+)"
@@ -218,7 +217,7 @@ def sparse_expansion(type_: str, depth: int, selector: int) -> Callable[[Array, 
 
     def expand(stored: Array, words: Array) -> Array:
         parts = words[:, lanes] >> shifts
-        found = sparse.nibbles(parts, place.bits).reshape(len(words), 16, -1)
-        return sparse.dense(stored, found, element_bits)
+        found = fragments.nibbles(parts, place.bits).reshape(len(words), 16, -1)
+        return fragments.dense(stored, found, element_bits)
 
     return expand

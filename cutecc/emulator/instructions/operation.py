@@ -10,8 +10,8 @@ import numpy as np
 
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.types import DTYPES, bits_of
-from cutecc.emulator.machine.lanes import Array
-from cutecc.emulator.numbers.merge import merger
+from cutecc.emulator.machine.lanes import Array, Lanes
+from cutecc.emulator.numbers.compiled import merger
 from cutecc.errors import EmulatorError
 from cutecc.ptx.syntax import (
     Address,
@@ -29,10 +29,9 @@ from cutecc.ptx.syntax import (
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.table import Function, Step
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
     from cutecc.emulator.machine.program import FunctionScope
-    from cutecc.emulator.machine.waiting import Waiting
 
 Reader = Callable[["Gang"], Any]
 """An operand's value: an array `(warps, 32)`, or a scalar for a constant; a tuple of them for braces."""

@@ -11,9 +11,9 @@ from cutecc.emulator.instructions.form import Form, compile_pattern
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.lanes import Lanes
-    from cutecc.emulator.machine.waiting import Waiting
 
 Step = Callable[["Gang", "Lanes"], "Waiting | None"]
 """Executes one instruction for some threads of a gang, at least one. The guard has been applied."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from cutecc.emulator.machine.lanes import Array
 from cutecc.emulator.numbers.swizzle import CHUNK, PATTERN, swizzle
-from cutecc.emulator.tensor_map import ELEMENT_TYPES, ElementType
+from cutecc.emulator.tensor_map import ELEMENT_TYPES, ElementType, Im2colMap
 from cutecc.runtime.launch import TensorMap
 
 _WIDTHS: Final = (0, 32, 64, 128)
@@ -247,3 +247,26 @@ def _to_tf32(values: Array) -> Array:
     rounded = values + (half - np.uint32(1)) + odd & np.uint32(0xFFFFFFFF << _TF32_BITS & 0xFFFFFFFF)
     magnitude = values & np.uint32(0x7FFFFFFF)
     return np.where(magnitude > 0x7F800000, _TF32_NAN, np.where(magnitude == 0x7F800000, values, rounded))
+
+
+def columns(matrix: Im2colMap, coordinates: Sequence[int], offsets: Sequence[int]) -> list[Box]:
+    """The channels of each pixel that a load by a descriptor for im2col takes: rows of a convolution's matrix.
+
+    Pixels of a box that may hang over the image, one after the other, innermost mode first, and images after that. The
+    offsets, of the filter's tap, are added to each pixel's coordinates; what is outside of the tensor then is filled.
+    """
+    tensor = matrix.tensor
+    channel, *pixel, image = coordinates
+    ends = [size + upper for size, upper in zip(tensor.sizes[1:-1], matrix.upper, strict=True)]
+    found: list[Box] = []
+    for _ in range(matrix.pixels):
+        taken = (each + offset for each, offset in zip(pixel, offsets, strict=True))
+        found.append(Box.at(tensor, (channel, *taken, image)))
+        for mode, stride in enumerate(tensor.element_strides[1:-1]):
+            pixel[mode] += stride
+            if pixel[mode] < ends[mode]:
+                break
+            pixel[mode] = matrix.lower[mode]
+        else:
+            image += 1
+    return found

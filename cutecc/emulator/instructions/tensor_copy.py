@@ -12,12 +12,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from cutecc.emulator.instructions.bulk_reduction import REDUCTIONS, Reduce, reduction
-from cutecc.emulator.instructions.im2col import columns
+from cutecc.emulator.instructions.atomics import REDUCTIONS, Reduce, reduction
 from cutecc.emulator.instructions.issuer import Issuer, alike, issuers, misaligned
-from cutecc.emulator.instructions.operation import Reader
+from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tensor_box import Box, ShapeInShared, place_of, read_box, write_box
+from cutecc.emulator.instructions.tensor_box import Box, ShapeInShared, columns, place_of, read_box, write_box
 from cutecc.emulator.instructions.transfer import (
     SharedOperand,
     SharedPlace,
@@ -27,18 +26,16 @@ from cutecc.emulator.instructions.transfer import (
     post_to_group,
     post_to_mbarriers,
 )
-from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.spaces import APERTURE_SHIFT, PARAM_APERTURE
 from cutecc.emulator.tensor_map import ELEMENT_TYPES, ElementType, Im2colMap, decode
 from cutecc.ptx.syntax import Address, Operand
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
 
 if TYPE_CHECKING:
-    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
     from cutecc.emulator.machine.machine import Machine
-    from cutecc.emulator.machine.waiting import Waiting
 
 _DIMENSIONS = "{1d,2d,3d,4d,5d}"
 _GROUPS = "{cta_group::1,cta_group::2}?.L2::cache_hint?"

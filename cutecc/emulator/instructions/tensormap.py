@@ -14,8 +14,8 @@ from cutecc.emulator.tensor_map import replace
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.waiting import Waiting
 
 _WHOLE = "{global_address,rank,elemtype,interleave_layout,swizzle_mode,fill_mode}"
 _BY_MODE = "{box_dim,global_dim,global_stride,element_stride}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutecc.emulator.instructions import announcement, mbarrier_object
+from cutecc.emulator.instructions import mbarrier_object
 from cutecc.emulator.instructions.bulk_groups import groups_of
 from cutecc.emulator.machine.lanes import Array, Lanes
 
@@ -69,8 +69,8 @@ class SharedOperand:
         if mbarrier_object.find(machine, index) is None:
             issuer.fault("mbarrier", f"uses {mbarrier_object.absence(machine, index)}", text)
             return None
-        if announcement.is_missed(machine, index):
-            issuer.report("mbarrier", f"completes at an mbarrier {announcement.MISSING}", text)
+        if mbarrier_object.is_unannounced(machine, index):
+            issuer.report("mbarrier", f"completes at an mbarrier {mbarrier_object.UNANNOUNCED}", text)
         return index
 
 

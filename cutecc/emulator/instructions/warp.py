@@ -11,15 +11,14 @@ import numpy as np
 
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.types import DTYPES
-from cutecc.emulator.machine.lanes import WARP, Array, Mask
-from cutecc.emulator.machine.waiting import Waiting
+from cutecc.emulator.machine.fragment import Waiting
+from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
 from cutecc.ptx.syntax import Immediate, Operand
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.form import Form
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
 
 _LANE: Array = np.arange(WARP)
 _BIT: Array = np.uint32(1) << np.arange(WARP, dtype=np.uint32)

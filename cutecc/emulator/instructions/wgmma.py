@@ -19,8 +19,8 @@ from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.mma import sparse_expansion
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.machine.lanes import WARP, Array
-from cutecc.emulator.machine.waiting import Waiting
+from cutecc.emulator.machine.fragment import Waiting
+from cutecc.emulator.machine.lanes import WARP, Array, Lanes
 from cutecc.emulator.numbers import fragments, matrix_sums
 from cutecc.emulator.numbers.matrix_elements import SUMS, bits, kind_of, numbers
 from cutecc.emulator.numbers.swizzle import CHUNK, MatrixDescriptor
@@ -29,7 +29,6 @@ from cutecc.ptx.types import TYPE_BITS
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
     from cutecc.emulator.machine.watch import Agent
 
 _FORM: Final = re.compile(

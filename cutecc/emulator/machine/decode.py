@@ -21,8 +21,8 @@ from cutecc.errors import EmulatorError
 from cutecc.ptx.syntax import Function, Instruction, Module, Operand, Register, Symbol, callee_of
 
 if TYPE_CHECKING:
+    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.waiting import Waiting
 
 FAMILIES = (
     *("integer", "carry", "logic", "floating", "half", "compare", "convert", "move"),

@@ -1,12 +1,12 @@
-"""Threads of a gang that are at the same place of the program."""
+"""Threads of a gang that are at the same place of the program, and what they wait for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cutecc.emulator.machine.lanes import Mask
-from cutecc.emulator.machine.waiting import Waiting
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -30,3 +30,17 @@ class Fragment:
     """How often in a row the threads came back in a loop that only looks whether something has changed."""
     laps: int = 0
     """How often the threads went back in the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Threads that have to execute the same step again, once something has changed (`Machine.changed`)."""
+
+    mask: Mask
+    """The other threads that executed the step go on."""
+    what: Callable[[int], str]
+    """What those of a warp, by its row in the gang, wait for, in words: `parity 0 of the mbarrier at shared+16: …`."""
+    on: Callable[[int], object] | None = None
+    """The mbarrier or barrier that those of a row wait for, where it is one."""
+    gives_up: bool = False
+    """Whether the threads go on when nobody else can: they execute the step once more, with `Machine.impatient`."""

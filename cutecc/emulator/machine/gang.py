@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cutecc.emulator.machine.fragment import Fragment, Waiting
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
-from cutecc.emulator.machine.waiting import Waiting
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.warpgroup import InFlight
     from cutecc.emulator.machine.block import Block, Cluster
-    from cutecc.emulator.machine.fragment import Fragment
     from cutecc.emulator.machine.machine import Machine
 
 

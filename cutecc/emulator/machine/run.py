@@ -12,7 +12,7 @@ from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.deadlocks.cause import cause_of
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.machine.control import Way
-from cutecc.emulator.machine.fragment import Fragment
+from cutecc.emulator.machine.fragment import Fragment, Waiting
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask, rows_of
 from cutecc.emulator.machine.stuck import Stuck, stuck_lines
 from cutecc.errors import DeadlockError, LimitError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.machine import Machine
     from cutecc.emulator.machine.program import Program
     from cutecc.emulator.machine.schedule import Schedule
-    from cutecc.emulator.machine.waiting import Waiting
 
 _POLLS = 2_000
 """How often in a row all threads that can go on may look in vain before they count as stuck."""

@@ -1,16 +1,16 @@
-"""What checks and counters are told. This class ignores it all; instructions need not ask who listens."""
+"""What checks and counters are told. `Watch` ignores it all; instructions need not ask who listens."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Literal
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.machine.lanes import Array, Lanes
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
 
 AccessKind = Literal["read", "write", "atomic"]
 Space = Literal["global", "shared", "local"]
@@ -72,3 +72,26 @@ class Watch:
         """All blocks of the machine have run to their end."""
 
     counts = False
+
+
+_EVENTS = [name for name, each in vars(Watch).items() if inspect.isfunction(each)]
+
+
+class Watches(Watch):
+    """Tells each of several watches. At most one of them numbers asynchronous operations: the first."""
+
+    def __init__(self, watches: Sequence[Watch]) -> None:
+        self.listens = any(watch.listens for watch in watches)
+        self.counts = any(watch.counts for watch in watches)
+        for event in _EVENTS:
+            setattr(self, event, _by_each([getattr(watch, event) for watch in watches]))
+
+
+def _by_each(methods: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """Calls each; gives what the first one does."""
+
+    def call(*arguments: Any) -> Any:
+        first, *_ = [method(*arguments) for method in methods]
+        return first
+
+    return call

@@ -156,3 +156,18 @@ def _maker() -> Any:
     address = table[1]
     assert address
     return ctypes.PYFUNCTYPE(ctypes.py_object, *signature)(address)
+
+
+_mergers: dict[np.dtype[Any], Ufunc] = {}
+
+
+def merger(dtype: np.dtype[Any]) -> Ufunc:
+    """`merge(mask, new, old)` for arrays of bools or unsigned integers: `numpy.where` in a third of its time."""
+    with together():
+        found = _mergers.get(dtype)
+        if found is None:
+            type_ = "i1" if dtype.kind == "b" else f"i{8 * dtype.itemsize}"
+            types = ["i1", type_, type_]
+            found = compile_ufunc("merge", lambda mask, new, old: mask.then(new, old), types, [type_], later=True)
+            _mergers[dtype] = found
+    return found

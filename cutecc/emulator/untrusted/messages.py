@@ -9,8 +9,7 @@ import msgspec
 
 from cutecc import errors
 from cutecc.emulator.call import Outcome
-from cutecc.emulator.checks.finding import Finding, Place
-from cutecc.emulator.checks.stopped import Stopped
+from cutecc.emulator.checks.finding import Finding, Place, Stopped
 from cutecc.emulator.counters.counters import Counters, InstructionCounts
 from cutecc.emulator.host import LaunchSummary
 from cutecc.errors import EmulatorError, Error, InternalError, SourceLocation, describe

@@ -25,8 +25,8 @@ from cutecc.emulator.machine.lanes import Lanes
 from cutecc.emulator.machine.machine import Machine, Shape
 from cutecc.emulator.machine.program import FunctionScope
 from cutecc.emulator.machine.watch import Watch
+from cutecc.ptx.operands import SPECIAL_REGISTERS
 from cutecc.ptx.parse import parse_module
-from cutecc.ptx.special_registers import SPECIAL_REGISTERS
 
 _REGISTER = re.compile(r"%\w+(?![\w.])")
 

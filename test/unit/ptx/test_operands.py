@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutecc.ptx.operands import OperandError, parse_operand, split_operands
-from cutecc.ptx.special_registers import SPECIAL_REGISTERS
+from cutecc.ptx.operands import SPECIAL_REGISTERS, OperandError, parse_operand, split_operands
 from cutecc.ptx.syntax import (
     Address,
     Immediate,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import checked_kernels as kernels
 import pytest
 
-from cutecc.emulator.checks.hints import HINTS, hint_of
+from cutecc.emulator.checks.finding import HINTS, hint_of
 
 COPY = "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3], 256; cp.async.bulk.commit_group;"
 LOAD = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd1], 256, [%r7];"

@@ -12,10 +12,9 @@ from emulated_kernels import COUNT, PAST_THE_END, PRINT, SCALE, compilation, hos
 
 from cutecc.emulator import parallel
 from cutecc.emulator.grid import cluster_and_rank
-from cutecc.emulator.independence import are_independent
 from cutecc.emulator.launch import load_program
 from cutecc.emulator.memory import sharing
-from cutecc.emulator.waves import waves
+from cutecc.emulator.waves import are_independent, waves
 from cutecc.errors import EmulatorError
 from cutecc.kernel import Kernel
 from cutecc.ptx.locations import PtxText

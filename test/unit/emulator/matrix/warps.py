@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from cutecc.emulator.machine.fragment import Waiting
 from cutecc.emulator.machine.gang import Gang
 from cutecc.emulator.machine.lanes import Lanes
 from cutecc.emulator.machine.machine import Machine, Shape
-from cutecc.emulator.machine.waiting import Waiting
 from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.memory.memory import Memory, initialised
 

@@ -12,10 +12,9 @@ from hand import run_instruction
 
 from cutecc.emulator.numbers import compiled
 from cutecc.emulator.numbers.code import Value
-from cutecc.emulator.numbers.compiled import compile_ufunc, together
+from cutecc.emulator.numbers.compiled import compile_ufunc, merger, together
 from cutecc.emulator.numbers.formats import add_to_odd
 from cutecc.emulator.numbers.functions import exp2, tanh
-from cutecc.emulator.numbers.merge import merger
 from cutecc.errors import EmulatorError
 
 

@@ -13,7 +13,7 @@ from cutecc.emulator.machine.block import Block, Cluster
 from cutecc.emulator.machine.gang import Gang
 from cutecc.emulator.machine.machine import Shape
 from cutecc.errors import EmulatorError
-from cutecc.ptx.special_registers import SPECIAL_REGISTERS
+from cutecc.ptx.operands import SPECIAL_REGISTERS
 
 LANES = np.arange(32)
 ABSENT = ("%pm", "%reserved_smem_offset")
