@@ -85,9 +85,7 @@ class Checker(Watch):
             history,
             program,
             self._reports,
-            "races" in which,
-            "proxies" in which,
-            "initialisation" in which,
+            which,
             self._place,
             self._agents.bursts,
             machine.shape.cluster,
@@ -123,8 +121,8 @@ class Checker(Watch):
         if not (self._ordered or (space == "shared" and self._remembers_shared)):
             return
         mask = lanes.mask
-        if space == "shared" and self.undefined is not None:
-            self._follow(self.undefined, gang, mask, operation, kind, addresses, size)
+        if space == "shared":
+            self._follow(gang, mask, operation, kind, addresses, size)
         numbers = self._number(gang)[mask]
         threads = gang.agents[mask]
         chosen = addresses[mask]
@@ -145,18 +143,11 @@ class Checker(Watch):
             if space == "global" and self._signals is not None:
                 self._signals.access(threads, operation, kind, chosen)
 
-    def _follow(
-        self,
-        undefined: Undefined,
-        gang: Gang,
-        mask: Mask,
-        operation: Operation,
-        kind: AccessKind,
-        places: Array,
-        size: int,
-    ) -> None:
+    def _follow(self, gang: Gang, mask: Mask, operation: Operation, kind: AccessKind, places: Array, size: int) -> None:
         """Undefined values on their way through shared memory."""
-        opcode = operation.form.opcode
+        undefined, opcode = self.undefined, operation.form.opcode
+        if undefined is None:
+            return
         if kind != "read":
             undefined.write(places[mask].astype(np.intp, copy=False), size)
             if opcode in STORES:
@@ -252,21 +243,14 @@ class Checker(Watch):
 
     def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         name, *which = cast("tuple[Any, ...]", key)
-        if self._barrier_phases is not None and name == "barrier":
-            self._arrive(self._barrier_phases, gang, lanes, operation, *which)
+        if name == "barrier":
+            self._arrive(gang, lanes, operation, *which)
         self._synchronisation.release(gang.agents[lanes.mask], operation, key)
 
-    def _arrive(
-        self,
-        phases: BarrierPhases,
-        gang: Gang,
-        lanes: Lanes,
-        operation: Operation,
-        slot: int,
-        number: int,
-        phase: int,
-    ) -> None:
+    def _arrive(self, gang: Gang, lanes: Lanes, operation: Operation, slot: int, number: int, phase: int) -> None:
         """Threads of a block come to one of its barriers."""
+        if self._barrier_phases is None:
+            return
         threads = gang.agents[lanes.mask]
 
         def make(earlier: Operation, part: int, text: str) -> Finding:
@@ -275,7 +259,7 @@ class Checker(Watch):
             other = self._machine.place(earlier, gang, row, lane, "arrived before")
             return Finding("barrier", text, place, other=other)
 
-        phases.arrive(threads, operation, slot, number, phase, make)
+        self._barrier_phases.arrive(threads, operation, slot, number, phase, make)
 
     def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         self._synchronisation.acquire(gang.agents[lanes.mask], operation, key)

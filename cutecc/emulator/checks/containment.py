@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from cutecc.emulator.checks.checker import Checker
 from cutecc.emulator.checks.finding import Stopped
@@ -11,13 +12,11 @@ from cutecc.emulator.checks.instrument import instrument
 from cutecc.emulator.checks.leftovers import report_leftovers
 from cutecc.emulator.checks.selection import ALWAYS
 from cutecc.emulator.instructions.operation import Operation
-from cutecc.emulator.machine.lanes import Array, Lanes
-from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
+from cutecc.emulator.machine.watch import EVENTS, Agent, Watch
 
 if TYPE_CHECKING:
     from cutecc.emulator.checks.history import History
     from cutecc.emulator.instructions.table import Step
-    from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.machine import Machine
     from cutecc.emulator.machine.program import Program
 
@@ -40,6 +39,9 @@ class Contained(Watch):
         self._checker: Checker | None = None
         self.steps: Sequence[Step | None] = program.steps
         """The program's, with checks around those that need it."""
+        for event in EVENTS:
+            if event != "end":
+                setattr(self, event, partial(self._tell, event))
         if not history.is_broken:
             self._call(self._begin, None)
 
@@ -76,51 +78,13 @@ class Contained(Watch):
 
     # What the checker is told.
 
-    def access(
-        self,
-        gang: Gang,
-        lanes: Lanes,
-        operation: Operation,
-        kind: AccessKind,
-        space: Space,
-        addresses: Array,
-        size: int,
-    ) -> None:
-        if (to := self._checker) is not None:
-            self._call(lambda: to.access(gang, lanes, operation, kind, space, addresses, size), operation)
-
-    def asynchronous_access(
-        self, agent: Agent, operation: Operation, kind: AccessKind, space: Space, addresses: Array, size: int
-    ) -> None:
-        if (to := self._checker) is not None:
-            self._call(lambda: to.asynchronous_access(agent, operation, kind, space, addresses, size), operation)
-
-    def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
-        if (to := self._checker) is None:
-            return _NOBODY
-        agents: list[Agent] = []
-        self._call(lambda: agents.append(to.spawn(gang, lanes, operation)), operation)
-        return agents[0] if agents else _NOBODY
-
-    def finish(self, agent: Agent, key: Hashable) -> None:
-        if (to := self._checker) is not None:
-            self._call(lambda: to.finish(agent, key), None)
-
-    def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
-        if (to := self._checker) is not None:
-            self._call(lambda: to.release(gang, lanes, operation, key), operation)
-
-    def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
-        if (to := self._checker) is not None:
-            self._call(lambda: to.acquire(gang, lanes, operation, key), operation)
-
-    def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
-        if (to := self._checker) is not None:
-            self._call(lambda: to.fence(gang, lanes, operation), operation)
-
-    def executed(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
-        if (to := self._checker) is not None:
-            self._call(lambda: to.executed(gang, lanes, operation), operation)
+    def _tell(self, event: str, *arguments: Any) -> Any:
+        """What the checker gives back; where there is none, or it has failed, nobody's number."""
+        checker, results = self._checker, [_NOBODY]
+        if checker is not None:
+            operation = next((each for each in arguments if isinstance(each, Operation)), None)
+            self._call(lambda: results.append(getattr(checker, event)(*arguments)), operation)
+        return results[-1]
 
     def end(self) -> None:
         # What was announced wrongly lets waits pass too early, of which races come: it is told first.

@@ -18,7 +18,7 @@ reported is one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,37 +41,27 @@ _WARP, _BLOCK, _CLUSTER, _GRID = range(1, len(RELATIONS))
 """In `RELATIONS`."""
 
 
+@dataclass(eq=False)
 class Races:
     """Compares each access with those before it, and notes it."""
 
-    def __init__(
-        self,
-        clocks: Clocks,
-        history: History,
-        program: Program,
-        reports: Reports,
-        check_races: bool,
-        check_proxies: bool,
-        check_initialisation: bool,
-        place: Callable[[int, Operation, str], Place],
-        bursts: Mapping[int, int],
-        cluster: tuple[int, int, int],
-        signals: Signals | None = None,
-    ) -> None:
-        """`place` says where an agent was when it executed an operation; `bursts` is of `Agents`; `signals` are what
-        blocks have told each other."""
-        self._signals = signals
-        self._clocks = clocks
-        self._history = history
-        self._program = program
-        self._operations = operations = program.operations
-        self._reports = reports
-        self._races = check_races
-        self._proxies = check_proxies
-        self._initialisation = check_initialisation
-        self._place = place
-        self._bursts = bursts
-        self._cluster = cluster
+    _clocks: Clocks
+    _history: History
+    _program: Program
+    _reports: Reports
+    _which: frozenset[str]
+    """Names of `CheckName`."""
+    _place: Callable[[int, Operation, str], Place]
+    """Where an agent was when it executed an operation."""
+    _bursts: Mapping[int, int]
+    """Of `Agents`."""
+    _cluster: tuple[int, int, int]
+    _signals: Signals | None = None
+    """What blocks have told each other."""
+
+    def __post_init__(self) -> None:
+        self._operations = operations = self._program.operations
+        self._races, self._proxies = "races" in self._which, "proxies" in self._which
         self._strength = np.array([strength(operation) for operation in operations], np.int8)
         self._initialises = np.array([is_initialisation(operation) for operation in operations], np.bool_)
         self._scopes_differ = bool((self._strength == OF_BLOCK).any())
@@ -81,7 +71,7 @@ class Races:
         """Loads and the stores that write back what comes of them, which have collided, and where."""
         self._are_updates = np.zeros(len(operations), np.bool_)
         """By store: whether a thread that has read stores at the same place at the same time as one that it races."""
-        self.together = np.zeros(len(clocks.serials) * clocks.agents_per_block // 32, np.int64)
+        self.together = np.zeros(len(self._clocks.serials) * self._clocks.agents_per_block // 32, np.int64)
         """By warp, as `Gang.agents // 32`: when all of its threads last executed an instruction together."""
 
     def note(self, shadow: Shadow, granules: Numbers, access: Access) -> None:
@@ -102,7 +92,7 @@ class Races:
             if not strong or self._scopes_differ:
                 self._compare(shadow, atomics, access, "atomic")
             writers = atomics if writers is None else np.maximum(writers, atomics)
-        if access.kind != "write" and access.space == "shared" and self._initialisation:
+        if access.kind != "write" and access.space == "shared" and "initialisation" in self._which:
             self._check_written(writers, access)
         if access.kind == "read":
             if self._races:

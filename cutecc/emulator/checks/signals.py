@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,24 +67,19 @@ class _End:
         return self.signal.operation
 
 
+@dataclass(eq=False)
 class Signals:
     """Of the blocks that are resident."""
 
-    def __init__(
-        self,
-        program: Program,
-        clocks: Clocks,
-        history: History,
-        locations: Locations,
-        describe: Callable[[int], str],
-    ) -> None:
-        """`describe` says what is at an address of global memory."""
-        self._program = program
-        self._clocks = clocks
-        self._history = history
-        self._locations = locations
-        self._describe = describe
-        self._last: OrderedDict[tuple[int, bytes, bytes], _Signal] = OrderedDict()
+    _program: Program
+    _clocks: Clocks
+    _history: History
+    _locations: Locations
+    _describe: Callable[[int], str]
+    """What is at an address of global memory."""
+    _last: OrderedDict[tuple[int, bytes, bytes], _Signal] = field(
+        default_factory=OrderedDict[tuple[int, bytes, bytes], _Signal]
+    )
 
     def access(self, threads: Numbers, operation: Operation, kind: AccessKind, addresses: Numbers) -> None:
         """Threads (numbers as in `Gang.agents`) make a strong access, each at its address."""

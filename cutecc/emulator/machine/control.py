@@ -43,15 +43,14 @@ def branch_indexed(operation: Operation, targets: list[int], number: Reader, con
 
     def control(fragment: Fragment) -> list[Way]:
         gang = fragment.gang
-        mask = fragment.mask if condition is None else fragment.mask & condition(gang)
+        mask, others = _apart(fragment, condition, operation.index)
         numbers = np.broadcast_to(number(gang), mask.shape)
         wrong = mask & (numbers >= len(targets))
         if wrong.any():
             text = f"branches to number {numbers[wrong][0]} of {len(targets)} targets, counted from 0"
             gang.machine.fault("out-of-bounds", text, operation, gang, wrong)
         ways = [(target, mask & (numbers == each), fragment.returns) for each, target in enumerate(targets)]
-        ways.append((operation.index + 1, fragment.mask & ~mask, fragment.returns))
-        return [way for way in ways if way[1].any()]
+        return [way for way in ways if way[1].any()] + others
 
     return control
 
@@ -60,9 +59,7 @@ def leave(index: int, condition: Reader | None, exits: bool) -> Control:
     """`ret` and `exit`: back behind the call, or the end of the thread."""
 
     def control(fragment: Fragment) -> list[Way]:
-        mask = fragment.mask if condition is None else fragment.mask & condition(fragment.gang)
-        rest = fragment.mask & ~mask
-        ways = [(index + 1, rest, fragment.returns)] if condition is not None and rest.any() else []
+        mask, ways = _apart(fragment, condition, index)
         if fragment.returns and not exits and mask.any():
             ways.append((fragment.returns[-1], mask, fragment.returns[:-1]))
         return ways
@@ -76,12 +73,19 @@ def call(
     """`call` of a function of the program; `pass_arguments` copies them to the function's parameters."""
 
     def control(fragment: Fragment) -> list[Way]:
-        mask = fragment.mask if condition is None else fragment.mask & condition(fragment.gang)
-        rest = fragment.mask & ~mask
-        ways = [(operation.index + 1, rest, fragment.returns)] if rest.any() else []
+        mask, ways = _apart(fragment, condition, operation.index)
         if mask.any():
             pass_arguments(fragment.gang, Lanes(mask))
             ways.append((target, mask, (*fragment.returns, operation.index + 1)))
         return ways
 
     return control
+
+
+def _apart(fragment: Fragment, condition: Reader | None, index: int) -> tuple[Mask, list[Way]]:
+    """The threads for which a condition holds, and the way of the others: to the next operation."""
+    if condition is None:
+        return fragment.mask, []
+    mask = fragment.mask & condition(fragment.gang)
+    rest = fragment.mask & ~mask
+    return mask, [(index + 1, rest, fragment.returns)] if rest.any() else []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from cutecc.emulator.instructions.form import Form
@@ -105,38 +107,29 @@ def _reachable(module: Module, entry: Function) -> list[Function]:
     return [*found.values()]
 
 
+@dataclass(eq=False)
 class _Decoder:
     """Decodes one function."""
 
-    def __init__(
-        self,
-        function: Function,
-        scope: FunctionScope,
-        start: int,
-        module: Module,
-        decoders: dict[str, _Decoder],
-    ) -> None:
-        self._function = function
-        self._scope = scope
-        self.start = start
-        self._module = module
-        self._decoders = decoders
-        self._places: list[int] = []
-        """Of each instruction: the index of its operation."""
-        place = start
-        for instruction in function.instructions:
-            self._places.append(place)
-            place += 2 if self._calls_inside(instruction) else 1
-        self._places.append(place)
-        self.size = place + 1 - start  # with the exit at the end
+    function: Function
+    scope: FunctionScope
+    start: int
+    module: Module
+    decoders: dict[str, _Decoder]
+
+    def __post_init__(self) -> None:
+        sizes = [2 if self._calls_inside(each) else 1 for each in self.function.instructions]
+        self._places = [*accumulate(sizes, initial=self.start)]
+        """Of each instruction, and of the end: the index of its operation."""
+        self.size = self._places[-1] + 1 - self.start  # with the exit at the end
 
     def _calls_inside(self, instruction: Instruction) -> bool:
         """Whether it calls a function of the program: an operation behind it takes the results."""
-        called = self._module.functions.get(callee_of(instruction) or "")
+        called = self.module.functions.get(callee_of(instruction) or "")
         return called is not None and not called.is_declaration
 
     def decode(self, program: Program) -> None:
-        for number, instruction in enumerate(self._function.instructions):
+        for number, instruction in enumerate(self.function.instructions):
             operation = self._operation(self._places[number], instruction)
             try:
                 self._decode(program, operation)
@@ -145,7 +138,7 @@ class _Decoder:
                     f"the emulator knows no '{operation.form}' with such operands",
                     hints=["ptxas says whether there is such an instruction; docs/emulator.md lists what is modelled"],
                 ) from failure
-        line = self._function.instructions[-1].line if self._function.instructions else 0
+        line = self.function.instructions[-1].line if self.function.instructions else 0
         end = Instruction("ret", (), (), None, line, "ret;")
         operation = self._operation(self._places[-1], end)
         self._add(program, operation, None, control.leave(operation.index, None, exits=False))
@@ -166,7 +159,7 @@ class _Decoder:
             self._add(program, operation, None, self._control(operation, condition, program))
 
     def _operation(self, index: int, instruction: Instruction) -> Operation:
-        return Operation(index, instruction, Form(instruction.opcode, instruction.modifiers), self._scope)
+        return Operation(index, instruction, Form(instruction.opcode, instruction.modifiers), self.scope)
 
     @staticmethod
     def _add(program: Program, operation: Operation, step: Step | None, way: control.Control | None) -> None:
@@ -194,10 +187,10 @@ class _Decoder:
             case "brx":
                 number, labels = instruction.operands
                 name = _label(operation, labels)
-                names = self._function.branch_targets.get(name)
+                names = self.function.branch_targets.get(name)
                 if names is None:
                     raise operation.error(f"the PTX has no list of branch targets '{name}'")
-                targets = [self._places[self._function.labels[name]] for name in names]
+                targets = [self._places[self.function.labels[name]] for name in names]
                 for target in targets:
                     if target <= index:
                         self._note_loop(program, target, index)
@@ -207,7 +200,7 @@ class _Decoder:
 
     def _target(self, operation: Operation, label: Operand) -> int:
         name = _label(operation, label)
-        place = self._function.labels.get(name)
+        place = self.function.labels.get(name)
         if place is None:
             raise operation.error(f"the PTX has no label '{name}'")
         return self._places[place]
@@ -216,7 +209,7 @@ class _Decoder:
         """Note whether a loop, of these operations, waits for what others do."""
         inside = [
             instruction
-            for place, instruction in zip(self._places, self._function.instructions, strict=False)
+            for place, instruction in zip(self._places, self.function.instructions, strict=False)
             if first <= place <= last
         ]
         if is_polling(inside):
@@ -230,16 +223,16 @@ class _Decoder:
 
         name = callee_of(operation.instruction)
         function = provided(name) if name else None
-        declaration = self._module.functions.get(name or "")
+        declaration = self.module.functions.get(name or "")
         if function is None or declaration is None:
             raise operation.error(f"the emulator cannot call '{name or 'a function by its address'}'")
         return external_call(operation, function, declaration)
 
     def _add_call(self, program: Program, operation: Operation, condition: Reader | None) -> None:
         """Copies of arguments, the jump, and behind it copies of results."""
-        callee = self._decoders[callee_of(operation.instruction) or ""]
+        callee = self.decoders[callee_of(operation.instruction) or ""]
         inner = callee._operation(operation.index, operation.instruction)
-        give, take = moves(operation, inner, callee._function)
+        give, take = moves(operation, inner, callee.function)
         self._add(program, operation, None, control.call(operation, callee.start, condition, give))
         after = self._operation(operation.index + 1, operation.instruction)
         self._add(program, after, take if condition is None else guarded(take, condition), None)

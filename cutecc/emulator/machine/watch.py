@@ -74,7 +74,8 @@ class Watch:
     counts = False
 
 
-_EVENTS = [name for name, each in vars(Watch).items() if inspect.isfunction(each)]
+EVENTS = [name for name, each in vars(Watch).items() if inspect.isfunction(each)]
+"""What a watch is told: its methods."""
 
 
 class Watches(Watch):
@@ -83,7 +84,7 @@ class Watches(Watch):
     def __init__(self, watches: Sequence[Watch]) -> None:
         self.listens = any(watch.listens for watch in watches)
         self.counts = any(watch.counts for watch in watches)
-        for event in _EVENTS:
+        for event in EVENTS:
             setattr(self, event, _by_each([getattr(watch, event) for watch in watches]))
 
 

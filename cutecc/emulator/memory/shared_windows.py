@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,21 +15,21 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
 
 
+@dataclass(eq=False)
 class SharedWindows:
-    """The windows, one after the other by the slots of their blocks."""
+    """The windows, one after the other by the slots of their blocks. Sizes are in bytes."""
 
-    def __init__(self, size: int, stride: int, reserved: int, names: Names = Names(), dynamic: int = 0) -> None:
-        """In bytes: a window, from one to the next, and what is the system's at the start of each.
-
-        `names` are those of what lies in dynamic shared memory, which begins at `dynamic`.
-        """
-        self._names = names
-        self._dynamic = dynamic
-        self.size = size
-        self.stride = stride
-        self.reserved = reserved
-        self._starts: dict[Gang, Array] = {}
-        self._slots: dict[Gang, Array] = {}
+    size: int
+    stride: int
+    """From one to the next."""
+    reserved: int
+    """What is the system's at the start of each."""
+    names: Names
+    """Of what lies in dynamic shared memory."""
+    dynamic: int
+    """Where that begins."""
+    _starts: dict[Gang, Array] = field(default_factory=dict["Gang", Array])
+    _slots: dict[Gang, Array] = field(default_factory=dict["Gang", Array])
 
     def starts(self, gang: Gang) -> Array:
         """Where the window of each warp's block begins, shape `(warps, 1)`."""
@@ -69,7 +70,7 @@ class SharedWindows:
         # The kernel's own memory begins behind what is reserved for the system.
         own = offset - self.reserved
         text = f"shared+{own}" if own >= 0 else f"byte {offset} of the system's shared memory"
-        if name := self._names.shared(offset, self._dynamic):
+        if name := self.names.shared(offset, self.dynamic):
             text = f"{name} ({text})"
         if rank:
             text += f" of the cluster's block {rank - 1}"

@@ -52,7 +52,7 @@ class Checked:
         self.operations = [operation(index) for index in range(200)]
         program: Any = SimpleNamespace(operations=self.operations)
         self.races = Races(
-            self.clocks, self.history, program, self.reports, True, False, False, self._place, {}, (1, 1, 1)
+            self.clocks, self.history, program, self.reports, frozenset({"races"}), self._place, {}, (1, 1, 1)
         )
 
     @staticmethod
